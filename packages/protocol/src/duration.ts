@@ -1,0 +1,25 @@
+/** @see contract: Resources, Scalar formats, Duration */
+
+const DURATION = /^([1-9][0-9]*)([smh])$/;
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/**
+ * @returns milliseconds, exact up to 2^53 and `Infinity` where a double cannot hold them (a
+ *   window of a thousand digits is long, not wrong), or undefined when the text is no duration
+ */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  if (match === null) return undefined;
+  const [, amount = "", unit = ""] = match;
+  return Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
+}
+
+/** The shortest spelling of whole seconds, for configuration and messages: 90000 is `90s`. */
+export function formatDuration(ms: number): string {
+  for (const unit of ["h", "m"]) {
+    const size = UNIT_MS[unit] ?? 1;
+    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`;
+  }
+  return `${ms / 1000}s`;
+}

@@ -1,0 +1,18 @@
+/**
+ * Bounds that the parsers hold by themselves. What an operator may change is in the server's
+ * configuration; every number is explained in docs/reference/limits.md.
+ */
+
+/** Nesting of one body, the body's own object included. */
+export const JSON_DEPTH_MAX = 100;
+
+/** Characters of one number token: room for any real amount, none for a megabyte exponent. */
+export const JSON_NUMBER_CHARS_MAX = 1000;
+
+export const IDEMPOTENCY_KEY_CHARS_MAX = 1024;
+
+/** @see contract: Endpoints, GET /v1/requests/{id} */
+export const WAIT_MS_MAX = 30_000;
+
+/** The shortest retention of requests, keys, results and deletion records. @see contract: Limits */
+export const RETENTION_MS_MIN = 168 * 3_600_000;

@@ -1,0 +1,46 @@
+/**
+ * The contract's resources as they stand on the wire, for clients and tests. The server writes
+ * them from stored text (see http/wire.ts), so numbers inside `arguments` and `context` are
+ * never rounded on the way.
+ *
+ * @see contract: Resources and their fields
+ */
+
+export type TerminalStatus = "approved" | "denied" | "expired" | "cancelled";
+export type RequestStatus = "pending" | TerminalStatus;
+
+export interface Instance {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface IssuedCredential {
+  readonly token: string;
+  readonly expires_at?: string;
+}
+
+export interface ProvisionInstanceResponse {
+  readonly instance: Instance;
+  readonly credential: IssuedCredential;
+}
+
+export interface Decision {
+  readonly status: TerminalStatus;
+  readonly note?: string;
+  readonly decided_at: string;
+  /** Present exactly when approved. */
+  readonly expires_at?: string;
+}
+
+export interface ApprovalRequest {
+  readonly id: string;
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly timeout: string;
+  readonly agent_reasoning?: string;
+  readonly context?: Readonly<Record<string, unknown>>;
+  readonly status: RequestStatus;
+  readonly created_at: string;
+  readonly deadline_at: string;
+  readonly decision?: Decision;
+}
