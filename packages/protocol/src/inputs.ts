@@ -7,6 +7,7 @@
  */
 
 import { parseDuration } from "./duration.ts";
+import { Fields, invalidField } from "./fields.ts";
 import { JsonObject, type JsonValue } from "./json.ts";
 import { Problem } from "./problems.ts";
 
@@ -38,7 +39,7 @@ export function parseCreateApprovalRequest(body: JsonValue): CreateApprovalReque
   const timeout = fields.required("timeout", fields.text("timeout", 1));
   const timeoutMs = parseDuration(timeout);
   if (timeoutMs === undefined) {
-    throw invalid("timeout", "must be a whole number followed by s, m or h, like 90s");
+    throw invalidField("timeout", "must be a whole number followed by s, m or h, like 90s");
   }
   return {
     tool,
@@ -78,52 +79,7 @@ export function parseUpdateInstance(body: JsonValue): UpdateInstanceInput {
  * @see contract: What the service does, 6
  */
 function refuseDelivery(delivery: JsonValue | undefined): never {
-  if (!(delivery instanceof JsonObject)) throw invalid("delivery", "must be an object");
+  if (!(delivery instanceof JsonObject)) throw invalidField("delivery", "must be an object");
   const message = "This provider does not deliver notifications; poll with wait instead.";
   throw new Problem("unsupported_delivery_type", message, { param: "delivery" });
-}
-
-/** The members of a body, with the checks that every body needs. */
-class Fields {
-  readonly #members: ReadonlyMap<string, JsonValue>;
-
-  constructor(body: JsonValue, names: readonly string[]) {
-    if (!(body instanceof JsonObject)) throw invalid("body", "must be a JSON object");
-    for (const name of body.members.keys()) {
-      if (!names.includes(name)) {
-        throw new Problem("invalid_request", "The body has an unknown field.", {
-          param: name === "" ? "body" : name.slice(0, 200),
-        });
-      }
-    }
-    this.#members = body.members;
-  }
-
-  value(name: string): JsonValue | undefined {
-    return this.#members.get(name);
-  }
-
-  required<T>(name: string, value: T | undefined): T {
-    if (value === undefined) throw invalid(name, "is required");
-    return value;
-  }
-
-  text(name: string, lengthMin: number): string | undefined {
-    const value = this.#members.get(name);
-    if (value === undefined) return undefined;
-    if (typeof value !== "string") throw invalid(name, "must be a string");
-    if (value.length < lengthMin) throw invalid(name, "must not be empty");
-    return value;
-  }
-
-  object(name: string): JsonObject | undefined {
-    const value = this.#members.get(name);
-    if (value === undefined) return undefined;
-    if (!(value instanceof JsonObject)) throw invalid(name, "must be a JSON object");
-    return value;
-  }
-}
-
-function invalid(param: string, rule: string): Problem {
-  return new Problem("invalid_request", `${param} ${rule}.`, { param });
 }

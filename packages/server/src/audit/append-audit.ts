@@ -1,0 +1,54 @@
+/**
+ * The audit log: one row for every transition, written in the transaction of the transition
+ * itself, so that neither can exist without the other (promise I15). Rows hold who did what to
+ * what and digests of what was decided on; never arguments, tokens or secrets.
+ *
+ * Called by: operations only.
+ */
+
+import { uuidV7 } from "@countersign/protocol";
+import type { Random } from "../clock.ts";
+import type { Actor } from "../core/request.ts";
+import type { Transaction } from "../storage/store.ts";
+
+export type AuditKind =
+  | "request.opened"
+  | "request.resolved"
+  | "instance.provisioned"
+  | "instance.updated"
+  | "instance.deleted"
+  | "credential.issued"
+  | "credential.revoked"
+  | "provisioner.created"
+  | "reviewer.created";
+
+export interface AuditEntry {
+  /** Epoch ms of the transition. */
+  readonly at: number;
+  readonly projectId: string;
+  readonly kind: AuditKind;
+  readonly actor: Actor;
+  /** `kind:id` of what was changed. */
+  readonly subject: string;
+  readonly detail?: Readonly<Record<string, string | number | null>>;
+}
+
+export async function appendAudit(
+  tx: Transaction,
+  random: Random,
+  entry: AuditEntry,
+): Promise<void> {
+  await tx.run(
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      uuidV7(entry.at, random.bytes(10)),
+      entry.at,
+      entry.projectId,
+      entry.kind,
+      entry.actor,
+      entry.subject,
+      JSON.stringify(entry.detail ?? {}),
+    ],
+  );
+}

@@ -1,0 +1,52 @@
+/**
+ * Time and chance, injected so that tests and simulations can own them.
+ */
+
+import { randomBytes, randomUUID } from "node:crypto";
+
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number;
+
+  /**
+   * Calls back once, about `delayMs` from now. Does not keep the process alive.
+   *
+   * @returns cancels the call
+   */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+export interface Random {
+  bytes(count: number): Uint8Array;
+
+  /** An unpredictable UUIDv4. */
+  uuid(): string;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+const POOL_BYTES = 4096;
+
+/** Draws from the kernel in blocks: one identifier does not deserve a system call. */
+export function systemRandom(): Random {
+  let pool = randomBytes(POOL_BYTES);
+  let used = 0;
+  return {
+    bytes(count) {
+      if (count > POOL_BYTES) return randomBytes(count);
+      if (used + count > POOL_BYTES) {
+        pool = randomBytes(POOL_BYTES);
+        used = 0;
+      }
+      used += count;
+      return pool.subarray(used - count, used);
+    },
+    uuid: () => randomUUID(),
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Writes the table of settings for people: `--help` and docs/reference/config.md.
+ */
+
+import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.ts";
+
+/** Lines for `--help`, one for each setting of these groups. */
+export function helpLines(groups: readonly Option["group"][]): string[] {
+  const rows = ALL_OPTIONS.filter(({ group }) => groups.includes(group)).map((option) => {
+    const { name, value, help, secret } = option;
+    const flag = secret ? environmentName(name) : flagName(name);
+    const shown = value === undefined ? flag : `${flag}${secret ? "=" : " "}${value}`;
+    const fallback = option.default ? ` [${option.default}]` : "";
+    return [shown, `${help}${fallback}`] as const;
+  });
+  const width = Math.max(...rows.map(([shown]) => shown.length));
+  return rows.map(([shown, help]) => `  ${shown.padEnd(width)}  ${help}`);
+}
+
+const GROUPS: Readonly<Record<Option["group"], string>> = {
+  server: "Server",
+  limits: "Limits",
+  client: "Commands that talk to a server",
+};
+
+/** The whole page docs/reference/config.md. */
+export function configPage(): string {
+  const sections = Object.entries(GROUPS).map(([group, title]) => {
+    const rows = ALL_OPTIONS.filter((option) => option.group === group).map(tableRow);
+    const head = "| Setting | Command line | Environment | Default | Meaning |";
+    return [`## ${title}`, "", head, "| --- | --- | --- | --- | --- |", ...rows].join("\n");
+  });
+  return `${[INTRODUCTION, ...sections].join("\n\n")}\n`;
+}
+
+const INTRODUCTION = `# Configuration
+
+<!-- Made by \`npm run docs\` from packages/server/src/config/options.ts. -->
+
+Every setting can be given on the command line, in the environment or in a YAML file named by
+\`--config\`; the first of the three that names it wins. A wrong value stops the start, and the
+message names every fault. Secrets are taken from the environment or the file only.
+Durations are a whole number and \`s\`, \`m\` or \`h\`.`;
+
+function tableRow(option: Option): string {
+  const { name, help, secret } = option;
+  const flag = secret ? "" : `\`${flagName(name)}\``;
+  const fallback = option.default ? `\`${option.default}\`` : "";
+  return `| \`${name}\` | ${flag} | \`${environmentName(name)}\` | ${fallback} | ${help} |`;
+}

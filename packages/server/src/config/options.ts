@@ -1,0 +1,246 @@
+/**
+ * Every setting, once: the parser, `--help` and docs/reference/config.md are made from this
+ * table. A setting `port` is `--port` on the command line, `COUNTERSIGN_PORT` in the environment
+ * and `port` in the config file; the first of the three that names it wins.
+ */
+
+export type OptionType =
+  | "text"
+  /** A whole number, 0 or more. */
+  | "integer"
+  /** As in the contract: `90s`, `5m`, `24h`; a number of milliseconds once read. */
+  | "duration"
+  | "flag";
+
+export interface Option {
+  readonly name: string;
+  readonly type: OptionType;
+  /** As a person would write it; undefined when there is none. */
+  readonly default: string | undefined;
+  /** What the value is called in `--help`. */
+  readonly value?: string;
+  readonly help: string;
+  /** Not to be given on a command line, where other users of the machine can read it. */
+  readonly secret?: true;
+  readonly group: "server" | "limits" | "client";
+}
+
+export const OPTIONS = [
+  {
+    name: "host",
+    type: "text",
+    default: "127.0.0.1",
+    value: "ADDRESS",
+    group: "server",
+    help: "Address to listen on. Anything but loopback needs TLS or tls_terminated_by_proxy.",
+  },
+  {
+    name: "port",
+    type: "integer",
+    default: "8787",
+    value: "PORT",
+    group: "server",
+    help: "Port to listen on; 0 takes a free one.",
+  },
+  {
+    name: "data",
+    type: "text",
+    default: "./data",
+    value: "DIR",
+    group: "server",
+    help: "Folder of the database and the secret key; made on first start.",
+  },
+  {
+    name: "config",
+    type: "text",
+    default: undefined,
+    value: "FILE",
+    group: "server",
+    help: "YAML file with any of these settings by name.",
+  },
+  {
+    name: "path_prefix",
+    type: "text",
+    default: "",
+    value: "PATH",
+    group: "server",
+    help: "Path in front of the contract surface: /api/aap serves /api/aap/v1/requests.",
+  },
+  {
+    name: "public_url",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    group: "server",
+    help: "Address under which people and agents reach this server, for printed links.",
+  },
+  {
+    name: "tls_cert",
+    type: "text",
+    default: undefined,
+    value: "FILE",
+    group: "server",
+    help: "Certificate chain in PEM; with tls_key, the server speaks HTTPS.",
+  },
+  {
+    name: "tls_key",
+    type: "text",
+    default: undefined,
+    value: "FILE",
+    group: "server",
+    help: "Private key of tls_cert in PEM.",
+  },
+  {
+    name: "tls_terminated_by_proxy",
+    type: "flag",
+    default: "false",
+    group: "server",
+    help: "A proxy in front speaks HTTPS: allows plain HTTP on other than loopback addresses.",
+  },
+  {
+    name: "secret_key",
+    type: "text",
+    default: undefined,
+    value: "BASE64",
+    secret: true,
+    group: "server",
+    help: "32 bytes that seal stored secrets. Without it, DIR/secret.key is made and used.",
+  },
+  {
+    name: "log_level",
+    type: "text",
+    default: "info",
+    value: "LEVEL",
+    group: "server",
+    help: "Least severe log lines: debug, info, warn, error or silent.",
+  },
+  {
+    name: "shutdown_grace",
+    type: "duration",
+    default: "10s",
+    value: "DURATION",
+    group: "server",
+    help: "How long open exchanges may take to finish after SIGTERM.",
+  },
+  {
+    name: "window_max",
+    type: "duration",
+    default: "168h",
+    value: "DURATION",
+    group: "limits",
+    help: "Longest time a request may wait for a decision; longer timeouts are shortened to it.",
+  },
+  {
+    name: "validity_default",
+    type: "duration",
+    default: "5m",
+    value: "DURATION",
+    group: "limits",
+    help: "How long an approval may be used when the reviewer does not say.",
+  },
+  {
+    name: "validity_max",
+    type: "duration",
+    default: "24h",
+    value: "DURATION",
+    group: "limits",
+    help: "Longest validity a reviewer may give; the shortest is 1s.",
+  },
+  {
+    name: "retention",
+    type: "duration",
+    default: "168h",
+    value: "DURATION",
+    group: "limits",
+    help: "How long decided requests, keys and deletion records are kept; at least 168h.",
+  },
+  {
+    name: "body_bytes_max",
+    type: "integer",
+    default: "1048576",
+    value: "BYTES",
+    group: "limits",
+    help: "Largest request body.",
+  },
+  {
+    name: "connections_max",
+    type: "integer",
+    default: "20000",
+    value: "COUNT",
+    group: "limits",
+    help: "Open connections, held polls included; more are refused.",
+  },
+  {
+    name: "instance_rate",
+    type: "integer",
+    default: "500",
+    value: "PER_SECOND",
+    group: "limits",
+    help: "Exchanges a second for one instance credential, with bursts of twice that; 0 is no limit.",
+  },
+  {
+    name: "provisioner_rate",
+    type: "integer",
+    default: "100",
+    value: "PER_SECOND",
+    group: "limits",
+    help: "The same for one provisioner token.",
+  },
+  {
+    name: "reviewer_rate",
+    type: "integer",
+    default: "100",
+    value: "PER_SECOND",
+    group: "limits",
+    help: "The same for one reviewer token.",
+  },
+  {
+    name: "unauthenticated_rate",
+    type: "integer",
+    default: "50",
+    value: "PER_SECOND",
+    group: "limits",
+    help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
+  },
+  {
+    name: "url",
+    type: "text",
+    default: "http://localhost:8787",
+    value: "URL",
+    group: "client",
+    help: "The server that the requests commands talk to.",
+  },
+  {
+    name: "token",
+    type: "text",
+    default: undefined,
+    value: "TOKEN",
+    secret: true,
+    group: "client",
+    help: "Reviewer token that the requests commands use.",
+  },
+] as const satisfies readonly Option[];
+
+export type OptionName = (typeof OPTIONS)[number]["name"];
+
+/** The table with its rows widened, for code that treats all of them alike. */
+export const ALL_OPTIONS: readonly Option[] = OPTIONS;
+
+type RowOf<N extends OptionName> = Extract<(typeof OPTIONS)[number], { readonly name: N }>;
+
+type Read<T extends OptionType> = T extends "text" ? string : T extends "flag" ? boolean : number;
+
+/** The value of a setting once read; undefined only where the table has no default. */
+export type OptionValue<N extends OptionName> = RowOf<N>["default"] extends string
+  ? Read<RowOf<N>["type"]>
+  : Read<RowOf<N>["type"]> | undefined;
+
+export type OptionValues = { readonly [N in OptionName]: OptionValue<N> };
+
+export function environmentName(name: string): string {
+  return `COUNTERSIGN_${name.toUpperCase()}`;
+}
+
+export function flagName(name: string): string {
+  return `--${name.replaceAll("_", "-")}`;
+}

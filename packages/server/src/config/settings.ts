@@ -1,0 +1,104 @@
+/**
+ * The settings of a server, checked as a whole.
+ */
+
+import { isIP } from "node:net";
+import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
+import type { OptionValues } from "./options.ts";
+import { ConfigError } from "./read-config.ts";
+
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDirectory: string;
+  readonly pathPrefix: string;
+  readonly publicUrl: string | undefined;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly tlsTerminatedByProxy: boolean;
+  readonly logLevel: LogLevel;
+  readonly shutdownGraceMs: number;
+  readonly windowMsMax: number;
+  readonly validityMsDefault: number;
+  readonly validityMsMin: number;
+  readonly validityMsMax: number;
+  readonly retentionMs: number;
+  readonly bodyBytesMax: number;
+  readonly connectionsMax: number;
+  /** Exchanges a second; 0 is no limit. */
+  readonly rates: {
+    readonly instance: number;
+    readonly provisioner: number;
+    readonly reviewer: number;
+    readonly unauthenticated: number;
+  };
+}
+
+const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const VALIDITY_MS_MIN = 1_000;
+
+/** The secret key is not part of it: what holds settings may be logged. */
+export function toSettings(values: OptionValues): Settings {
+  const faults = [...findFaults(values)];
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  const { tls_cert: certFile, tls_key: keyFile } = values;
+  return {
+    host: values.host,
+    port: values.port,
+    dataDirectory: values.data,
+    pathPrefix: values.path_prefix,
+    publicUrl: values.public_url?.replace(/\/+$/, ""),
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    tlsTerminatedByProxy: values.tls_terminated_by_proxy,
+    logLevel: values.log_level as LogLevel,
+    shutdownGraceMs: values.shutdown_grace,
+    windowMsMax: values.window_max,
+    validityMsDefault: values.validity_default,
+    validityMsMin: VALIDITY_MS_MIN,
+    validityMsMax: values.validity_max,
+    retentionMs: values.retention,
+    bodyBytesMax: values.body_bytes_max,
+    connectionsMax: values.connections_max,
+    rates: {
+      instance: values.instance_rate,
+      provisioner: values.provisioner_rate,
+      reviewer: values.reviewer_rate,
+      unauthenticated: values.unauthenticated_rate,
+    },
+  };
+}
+
+function* findFaults(values: OptionValues): Generator<string> {
+  if (values.port > 65_535) yield "port: must be at most 65535";
+  if ((values.tls_cert === undefined) !== (values.tls_key === undefined)) {
+    yield "tls_cert and tls_key: give both or neither";
+  }
+  const encrypted = values.tls_cert !== undefined || values.tls_terminated_by_proxy;
+  if (!encrypted && !isLoopback(values.host)) {
+    yield `host: listening on ${values.host} without encryption is refused; ` +
+      "give tls_cert and tls_key, or set tls_terminated_by_proxy when a proxy speaks HTTPS";
+  }
+  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(values.path_prefix)) {
+    yield "path_prefix: must be like /api/aap, without a slash at the end";
+  }
+  if (values.public_url !== undefined && !/^https?:\/\/[^\s]+$/.test(values.public_url)) {
+    yield "public_url: must begin with http:// or https://";
+  }
+  if (!LOG_LEVELS.some((level) => level === values.log_level)) {
+    yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
+  }
+  if (values.retention < RETENTION_MS_MIN) {
+    yield `retention: the contract asks for at least ${formatDuration(RETENTION_MS_MIN)}`;
+  }
+  if (values.validity_default > values.validity_max) {
+    yield "validity_default: must not be longer than validity_max";
+  }
+}
+
+function isLoopback(host: string): boolean {
+  if (host === "localhost") return true;
+  if (isIP(host) === 4) return host.startsWith("127.");
+  return host === "::1";
+}

@@ -1,0 +1,18 @@
+/**
+ * What an operation may use. Composed once, by provider.ts.
+ */
+
+import type { Clock, Random } from "./clock.ts";
+import type { Settings } from "./config/settings.ts";
+import type { Keyring } from "./secrets/keyring.ts";
+import type { Store } from "./storage/store.ts";
+import type { Wake } from "./wake/wake.ts";
+
+export interface Context {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly wake: Wake;
+  readonly keyring: Keyring;
+  readonly settings: Settings;
+}

@@ -1,0 +1,48 @@
+/**
+ * Instances: the identities under which adapters act.
+ *
+ * @see contract: Resources, Instance; States and transitions, Instance
+ */
+
+import type { JsonText } from "./request.ts";
+
+export interface StoredInstance {
+  readonly id: string;
+  readonly projectId: string;
+  readonly provisionerId: string;
+  readonly name: JsonText;
+  readonly createdAt: number;
+  readonly deletedAt: number | null;
+}
+
+const QUALITIES = (
+  "able amber brave brisk calm clear clever coral crisp early eager fair fleet fond gentle glad " +
+  "golden grand green happy hardy jolly keen kind light lively lucky mellow merry neat noble " +
+  "plain proud quick quiet rapid ready sharp silver sleek solid sound spry steady still stout " +
+  "sunny swift tall tidy true vivid warm wise young"
+).split(" ");
+
+const BIRDS = (
+  "avocet bunting bustard condor coot crane cuckoo curlew dipper dove dunlin egret eider falcon " +
+  "finch fulmar gannet godwit goose grebe grouse gull harrier hawk heron hobby hoopoe ibis jay " +
+  "kestrel kite knot lark linnet magpie martin merlin nightjar oriole osprey owl petrel pigeon " +
+  "pipit plover puffin quail raven robin ruff shrike siskin skua snipe starling stork swallow " +
+  "swan swift tern thrush wagtail warbler wren"
+).split(" ");
+
+/** No 0, 1, l or o: people read these names to each other. */
+const SUFFIX_LETTERS = "23456789abcdefghijkmnpqrstuvwxyz";
+
+/**
+ * A name for an instance that was given none: two words and four characters, readable aloud,
+ * like `quiet-heron-7k2m`. A name is not proof of identity and need not be unique.
+ *
+ * @param random at least 8 unpredictable bytes
+ */
+export function defaultInstanceName(random: Uint8Array): string {
+  const at = (i: number) => random[i] ?? 0;
+  const pick = (words: readonly string[], i: number) =>
+    words[(at(i) * 256 + at(i + 1)) % words.length];
+  const suffix = [4, 5, 6, 7].map((i) => SUFFIX_LETTERS[at(i) % SUFFIX_LETTERS.length]).join("");
+  return `${pick(QUALITIES, 0)}-${pick(BIRDS, 2)}-${suffix}`;
+}

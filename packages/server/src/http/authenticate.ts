@@ -1,0 +1,58 @@
+/**
+ * The gate in front of every operation: who calls, may this kind of credential call this, and
+ * not too often. It runs before the body is read, so strangers cannot make us read one.
+ *
+ * @see contract: Authentication, 4
+ */
+
+import { type CredentialKind, Problem } from "@countersign/protocol";
+import type { FastifyRequest } from "fastify";
+import type { Context } from "../context.ts";
+import type { Caller } from "../identity/caller.ts";
+import { authenticateCaller } from "../operations/authenticateCaller.ts";
+import { RateLimiter } from "./rate-limiter.ts";
+
+export type Gate = (kind: CredentialKind) => (request: FastifyRequest) => Promise<void>;
+
+export function createGate(context: Context): Gate {
+  const { rates } = context.settings;
+  const limiters: Readonly<Record<CredentialKind | "unauthenticated", RateLimiter>> = {
+    instance: new RateLimiter(rates.instance, context.clock),
+    provisioner: new RateLimiter(rates.provisioner, context.clock),
+    reviewer: new RateLimiter(rates.reviewer, context.clock),
+    unauthenticated: new RateLimiter(rates.unauthenticated, context.clock),
+  };
+
+  async function identify(request: FastifyRequest): Promise<Caller> {
+    try {
+      return await authenticateCaller(context, request.headers.authorization);
+    } catch (error) {
+      // Only those who fail pay, so one broken client cannot lock out its neighbours.
+      const isRefusal = error instanceof Problem && error.code === "invalid_credential";
+      if (isRefusal) take(limiters.unauthenticated, request.socket.remoteAddress ?? "");
+      throw error;
+    }
+  }
+
+  return (kind) => async (request) => {
+    const caller = await identify(request);
+    request.caller = caller;
+    take(limiters[caller.kind], caller.credentialId);
+    if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+  };
+}
+
+/** The caller that the gate of this route let through. */
+export function callerOf<K extends CredentialKind>(
+  request: FastifyRequest,
+  kind: K,
+): Extract<Caller, { readonly kind: K }> {
+  const { caller } = request;
+  if (caller?.kind !== kind) throw new Error("a route was reached past its gate");
+  return caller as Extract<Caller, { readonly kind: K }>;
+}
+
+function take(limiter: RateLimiter, key: string): void {
+  const retryAfterS = limiter.take(key);
+  if (retryAfterS > 0) throw new Problem("rate_limited", undefined, { retryAfterS });
+}

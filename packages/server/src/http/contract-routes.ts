@@ -1,0 +1,125 @@
+/**
+ * The contract surface: the seven operations of `OPERATIONS`, each row with its handler.
+ *
+ * @see contract: Endpoints
+ */
+
+import {
+  OPERATIONS,
+  type OperationName,
+  Problem,
+  parseCreateApprovalRequest,
+  parseDuration,
+  parseProvisionInstance,
+  parseUpdateInstance,
+  WAIT_MS_MAX,
+} from "@countersign/protocol";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Context } from "../context.ts";
+import { cancelApprovalRequest } from "../operations/cancelApprovalRequest.ts";
+import { createApprovalRequest } from "../operations/createApprovalRequest.ts";
+import { deleteInstance } from "../operations/deleteInstance.ts";
+import { getApprovalRequest } from "../operations/getApprovalRequest.ts";
+import { getInstance } from "../operations/getInstance.ts";
+import { provisionInstance } from "../operations/provisionInstance.ts";
+import { updateInstance } from "../operations/updateInstance.ts";
+import { callerOf, type Gate } from "./authenticate.ts";
+import { idempotencyKey, jsonBody, pathIdentifier, sendJson } from "./exchange.ts";
+import { writeApprovalRequest, writeInstance, writeProvisioning } from "./wire.ts";
+
+type Handler = (
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<FastifyReply>;
+
+export function addContractRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
+  for (const [operation, { method, path, credential }] of Object.entries(OPERATIONS)) {
+    const handler = HANDLERS[operation as OperationName];
+    app.route({
+      method,
+      url: path,
+      config: { operation },
+      onRequest: gate(credential),
+      handler: (request, reply) => handler(context, request, reply),
+    });
+  }
+}
+
+const HANDLERS: Readonly<Record<OperationName, Handler>> = {
+  async provisionInstance(context, request, reply) {
+    const caller = callerOf(request, "provisioner");
+    const key = idempotencyKey(request);
+    const input = parseProvisionInstance(jsonBody(request));
+    const { outcome, instance, token } = await provisionInstance(context, caller, input, key);
+    request.subjectId = instance.id;
+    return sendJson(reply, outcome === "created" ? 201 : 200, writeProvisioning(instance, token));
+  },
+
+  async getInstance(context, request, reply) {
+    const caller = callerOf(request, "provisioner");
+    const instance = await getInstance(context, caller, pathIdentifier(request));
+    return sendJson(reply, 200, writeInstance(instance));
+  },
+
+  async updateInstance(context, request, reply) {
+    const caller = callerOf(request, "provisioner");
+    const key = idempotencyKey(request);
+    const id = pathIdentifier(request);
+    const input = parseUpdateInstance(jsonBody(request));
+    const instance = await updateInstance(context, caller, id, input, key);
+    return sendJson(reply, 200, writeInstance(instance));
+  },
+
+  async deleteInstance(context, request, reply) {
+    const caller = callerOf(request, "provisioner");
+    await deleteInstance(context, caller, pathIdentifier(request));
+    return reply.code(204).send();
+  },
+
+  async createApprovalRequest(context, request, reply) {
+    const caller = callerOf(request, "instance");
+    const key = idempotencyKey(request);
+    const input = parseCreateApprovalRequest(jsonBody(request));
+    const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
+    request.subjectId = approval.id;
+    return sendJson(reply, outcome === "created" ? 201 : 200, writeApprovalRequest(approval));
+  },
+
+  async getApprovalRequest(context, request, reply) {
+    const caller = callerOf(request, "instance");
+    const waitMs = waitParameter(request);
+    const id = pathIdentifier(request);
+    const waiting = waitMs === 0 ? undefined : { waitMs, gone: goneSignal(request) };
+    const approval = await getApprovalRequest(context, caller, id, waiting);
+    return sendJson(reply, 200, writeApprovalRequest(approval));
+  },
+
+  async cancelApprovalRequest(context, request, reply) {
+    const caller = callerOf(request, "instance");
+    const approval = await cancelApprovalRequest(context, caller, pathIdentifier(request));
+    return sendJson(reply, 200, writeApprovalRequest(approval));
+  },
+};
+
+/**
+ * @returns milliseconds to hold, 0 when `wait` is omitted, never more than the contract's cap
+ * @throws Problem `invalid_request` with param `wait`
+ */
+function waitParameter(request: FastifyRequest): number {
+  const { wait } = request.query as { wait?: unknown };
+  if (wait === undefined) return 0;
+  const waitMs = typeof wait === "string" ? parseDuration(wait) : undefined;
+  if (waitMs === undefined) {
+    const message = "wait must be a whole number followed by s, m or h, like 25s.";
+    throw new Problem("invalid_request", message, { param: "wait" });
+  }
+  return Math.min(waitMs, WAIT_MS_MAX);
+}
+
+/** Aborted when the client closes its connection before the answer. */
+function goneSignal(request: FastifyRequest): AbortSignal {
+  const controller = new AbortController();
+  request.socket.once("close", () => controller.abort());
+  return controller.signal;
+}

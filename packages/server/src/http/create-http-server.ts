@@ -1,0 +1,163 @@
+/**
+ * The Fastify instance and the plain server under it. Whatever answers, also the HTTP parser
+ * itself, carries an `X-Request-ID` and, for errors, the envelope.
+ */
+
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Duplex } from "node:stream";
+import { errorResponse, Problem } from "@countersign/protocol";
+import { type FastifyInstance, fastify } from "fastify";
+import type { Settings } from "../config/settings.ts";
+import type { Report } from "../report.ts";
+import { sendError } from "./exchange.ts";
+
+const EXCHANGE_ID = Symbol("exchange id");
+
+interface IdentifiedMessage extends IncomingMessage {
+  [EXCHANGE_ID]?: string;
+}
+
+/** Longer than common load balancers keep theirs, so that they and not we close first. */
+const KEEP_ALIVE_MS = 75_000;
+const HEADERS_MS_MAX = 10_000;
+const REQUEST_MS_MAX = 30_000;
+
+export function createHttpServer(settings: Settings, report: Report): FastifyInstance {
+  const app = fastify({
+    logger: false,
+    genReqId: (message) => (message as IdentifiedMessage)[EXCHANGE_ID] ?? randomUUID(),
+    serverFactory: (listener) => createIdentifyingServer(listener, settings),
+    bodyLimit: settings.bodyBytesMax,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: "idle",
+    routerOptions: { maxParamLength: 16_384 },
+    frameworkErrors: (_, request, reply) => {
+      // A path that cannot be decoded names nothing.
+      sendError(new Problem("not_found"), request, reply, report);
+    },
+  });
+  // The contract gives these no body; one that is sent is not read.
+  app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
+  app.decorateRequest("caller", null);
+  app.decorateRequest("subjectId", undefined);
+  app.decorateRequest("errorCode", undefined);
+  // Bodies stay bytes: our own parser reads them, also to see what another would repair.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
+  app.addHook("onRequest", (request, _, done) => {
+    const { host } = request.headers;
+    if (host === undefined && request.raw.httpVersion === "1.1") done(NO_HOST);
+    else done();
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    report.exchangeEnded({
+      exchangeId: request.id,
+      operation: request.routeOptions.config?.operation ?? "unknown",
+      status: reply.statusCode,
+      durationMs: reply.elapsedTime,
+      errorCode: request.errorCode,
+      credentialId: request.caller?.credentialId,
+      subjectId: request.subjectId,
+    });
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, report));
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = allowedMethods(app, request.url);
+    if (allowed.length === 0) return sendError(new Problem("not_found"), request, reply, report);
+    reply.header("allow", allowed.join(", "));
+    return sendError(new Problem("method_not_allowed"), request, reply, report);
+  });
+  return app;
+}
+
+const NO_HOST = new Problem("invalid_request", "The header Host is required.", { param: "Host" });
+
+const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
+
+function allowedMethods(app: FastifyInstance, url: string): string[] {
+  const path = url.split("?", 1)[0] ?? url;
+  return METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+}
+
+/** A server that gives every exchange its id before anybody else sees it. */
+function createIdentifyingServer(listener: RequestListener, settings: Settings): Server {
+  const identify: RequestListener = (request: IdentifiedMessage, response) => {
+    const id = randomUUID();
+    request[EXCHANGE_ID] = id;
+    response.setHeader("x-request-id", id);
+    listener(request, response);
+  };
+  const options = {
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    // Checked by a hook instead, because Node would answer without an id.
+    requireHostHeader: false,
+  };
+  const server =
+    settings.tls === undefined
+      ? createServer(options, identify)
+      : createTlsServer(
+          {
+            ...options,
+            cert: readFileSync(settings.tls.certFile),
+            key: readFileSync(settings.tls.keyFile),
+            minVersion: "TLSv1.2",
+          },
+          identify,
+        );
+  server.maxConnections = settings.connectionsMax;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    answerRaw(socket, fromParserError(error));
+  });
+  server.on("connect", (_, socket) => answerRaw(socket, new Problem("method_not_allowed")));
+  server.on("checkExpectation", (request: IdentifiedMessage, response) => {
+    const problem = new Problem("invalid_request", "The expectation cannot be met.", {
+      param: "Expect",
+    });
+    const id = randomUUID();
+    const body = JSON.stringify(errorResponse(problem, id));
+    response.writeHead(problem.status, {
+      "content-type": "application/json",
+      "x-request-id": id,
+      connection: "close",
+    });
+    response.end(body);
+    request.resume();
+  });
+  return server;
+}
+
+function fromParserError({ code }: NodeJS.ErrnoException): Problem {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new Problem("invalid_request", "The headers are too large.", { param: "headers" });
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new Problem("invalid_request", "The request took too long to arrive.");
+    default:
+      return new Problem("invalid_request", "The request is not valid HTTP.");
+  }
+}
+
+/** For exchanges that never became one: the parser gave up before there was a response. */
+function answerRaw(socket: Duplex, problem: Problem): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const id = randomUUID();
+  const body = JSON.stringify(errorResponse(problem, id));
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${problem.status === 405 ? "Method Not Allowed" : "Bad Request"}\r\n` +
+      "Content-Type: application/json\r\n" +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-ID: ${id}\r\n` +
+      "Connection: close\r\n\r\n" +
+      body,
+  );
+}

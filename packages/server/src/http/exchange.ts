@@ -1,0 +1,125 @@
+/**
+ * What every exchange has, on every surface: an id on the response before anything else can
+ * happen, a caller derived from the credential alone, a strictly read body, and errors in the
+ * contract's envelope.
+ *
+ * @see contract: Endpoints (X-Request-ID); Authentication; Errors
+ */
+
+import {
+  errorResponse,
+  IDEMPOTENCY_KEY_CHARS_MAX,
+  type JsonValue,
+  Problem,
+  parseIdentifier,
+  parseJsonBytes,
+} from "@countersign/protocol";
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { Failure } from "../failure.ts";
+import type { Caller } from "../identity/caller.ts";
+import type { Report } from "../report.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Null until authenticated. */
+    caller: Caller | null;
+    /** What the exchange is about, for the log. */
+    subjectId: string | undefined;
+    errorCode: string | undefined;
+  }
+
+  interface FastifyContextConfig {
+    /** Name of the operation in logs and metrics. */
+    operation?: string;
+  }
+}
+
+export const JSON_TYPE = "application/json";
+
+/** Sends JSON that is already written. */
+export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
+  return reply.code(status).header("content-type", JSON_TYPE).send(json);
+}
+
+/**
+ * The identifier in the path.
+ *
+ * @throws Problem `not_found`: what is no identifier names nothing
+ */
+export function pathIdentifier(request: FastifyRequest): string {
+  const { id = "" } = request.params as { id?: string };
+  const identifier = parseIdentifier(id);
+  if (identifier === undefined) throw new Problem("not_found");
+  request.subjectId = identifier;
+  return identifier;
+}
+
+/** @throws Problem `invalid_request` with param `Idempotency-Key` */
+export function idempotencyKey(request: FastifyRequest): string {
+  const key = request.headers["idempotency-key"];
+  const param = "Idempotency-Key";
+  if (typeof key !== "string" || key === "") {
+    throw new Problem("invalid_request", "The header Idempotency-Key is required.", { param });
+  }
+  if (key.length > IDEMPOTENCY_KEY_CHARS_MAX) {
+    const message = `Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS_MAX} characters.`;
+    throw new Problem("invalid_request", message, { param });
+  }
+  return key;
+}
+
+const JSON_CONTENT_TYPE = /^application\/json *(; *charset *= *"?utf-8"? *)?$/i;
+
+/**
+ * @throws Problem `invalid_request` for another content type, and what the JSON parser throws
+ */
+export function jsonBody(request: FastifyRequest): JsonValue {
+  const { "content-type": type, "content-encoding": encoding } = request.headers;
+  if (encoding !== undefined && encoding !== "identity") {
+    const message = "The body must not be compressed.";
+    throw new Problem("invalid_request", message, { param: "Content-Encoding" });
+  }
+  if (type === undefined || !JSON_CONTENT_TYPE.test(type)) {
+    const message = "Content-Type must be application/json.";
+    throw new Problem("invalid_request", message, { param: "Content-Type" });
+  }
+  const { body } = request;
+  if (!(body instanceof Uint8Array)) {
+    throw new Problem("invalid_json", "The body is empty.", { param: "body" });
+  }
+  return parseJsonBytes(body);
+}
+
+/** Answers any error in the envelope; what is not a Problem is told to the log only. */
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  report: Report,
+): FastifyReply {
+  const problem = toProblem(error, request.id, report);
+  request.errorCode = problem.code;
+  if (problem.retryAfterS !== undefined) reply.header("retry-after", problem.retryAfterS);
+  if (problem.status === 401) reply.header("www-authenticate", "Bearer");
+  const envelope = JSON.stringify(errorResponse(problem, request.id));
+  return sendJson(reply, problem.status, envelope);
+}
+
+const UNAVAILABLE_RETRY_S = 1;
+
+function toProblem(error: unknown, exchangeId: string, report: Report): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof Failure) {
+    report.dependencyFailed(error.dependency, error, exchangeId);
+    return new Problem("unavailable", undefined, { retryAfterS: UNAVAILABLE_RETRY_S });
+  }
+  const code = error instanceof Error && "code" in error ? (error as FastifyError).code : "";
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    return new Problem("body_too_large", undefined, { param: "body" });
+  }
+  if (code.startsWith("FST_ERR_CTP_")) {
+    return new Problem("invalid_request", "The body could not be read.", { param: "body" });
+  }
+  report.bugFound(error, exchangeId);
+  return new Problem("internal");
+}

@@ -1,0 +1,21 @@
+/** The provider as a library: configure, open, serve. */
+
+export { systemClock } from "./clock.ts";
+export { configPage, helpLines } from "./config/config-reference.ts";
+export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
+export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
+export { type Settings, toSettings } from "./config/settings.ts";
+export { Failure } from "./failure.ts";
+export { createToken, type TokenOrder } from "./operations/createToken.ts";
+export { type ListedToken, listTokens } from "./operations/listTokens.ts";
+export { revokeToken } from "./operations/revokeToken.ts";
+export {
+  databaseFile,
+  type OpenedContext,
+  openContext,
+  type Parts,
+  type Provider,
+  startProvider,
+} from "./provider.ts";
+export { Report } from "./report.ts";
+export { backupDatabase } from "./storage/sqlite/backup.ts";

@@ -1,0 +1,44 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import type { Caller } from "../identity/caller.ts";
+import { hashToken, isWellFormedToken } from "../secrets/token.ts";
+import { readCredentialByHash } from "../storage/sql/credentials.ts";
+import { readReviewer } from "../storage/sql/holders.ts";
+
+const BEARER = /^bearer +([^\s]+) *$/i;
+
+/**
+ * Turns an `Authorization` header into a caller. Missing, malformed, unknown, expired and
+ * revoked credentials are one and the same answer.
+ *
+ * @throws Problem `invalid_credential`
+ * @see contract: Authentication; RFC 6750 section 2.1; RFC 9110 section 11.1 (the scheme is
+ *   case-insensitive)
+ */
+export async function authenticateCaller(
+  context: Context,
+  authorization: string | undefined,
+): Promise<Caller> {
+  const token = BEARER.exec(authorization ?? "")?.[1];
+  if (token === undefined || !isWellFormedToken(token)) throw new Problem("invalid_credential");
+  const credential = await readCredentialByHash(context.store, hashToken(token));
+  if (credential === undefined || credential.revokedAt !== null) {
+    throw new Problem("invalid_credential");
+  }
+  if (credential.expiresAt !== null && credential.expiresAt <= context.clock.now()) {
+    throw new Problem("invalid_credential");
+  }
+  const { id: credentialId, projectId, holderId } = credential;
+  switch (credential.kind) {
+    case "provisioner":
+      return { kind: "provisioner", credentialId, projectId, provisionerId: holderId };
+    case "instance":
+      return { kind: "instance", credentialId, projectId, instanceId: holderId };
+    case "reviewer": {
+      const reviewer = await readReviewer(context.store, holderId);
+      if (reviewer === undefined) throw new Problem("invalid_credential");
+      const { name, role } = reviewer;
+      return { kind: "reviewer", credentialId, projectId, reviewerId: holderId, name, role };
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import type { Context } from "../context.ts";
+import { lockRequest, readOverdueIds } from "../storage/sql/requests.ts";
+import { resolveRequest } from "./resolveRequest.ts";
+
+/** Bounds one transaction; the worker comes again at once while there is more. */
+const REQUESTS_PER_CALL_MAX = 200;
+
+/**
+ * Ends pending requests whose window has passed.
+ *
+ * Called by: the expiry worker.
+ *
+ * @returns how many it expired, and whether more may be due
+ * @see contract: States and transitions ("approval window passing")
+ */
+export async function expireRequests(
+  context: Context,
+): Promise<{ readonly expired: number; readonly more: boolean }> {
+  const overdue = await readOverdueIds(context.store, context.clock.now(), REQUESTS_PER_CALL_MAX);
+  if (overdue.length === 0) return { expired: 0, more: false };
+  const expired = await context.store.transact(async (tx) => {
+    const ended: string[] = [];
+    for (const id of overdue) {
+      const request = await lockRequest(tx, id);
+      if (request === undefined) continue;
+      const resolution = await resolveRequest(tx, context, request, { status: "expired" });
+      if (resolution.kind === "resolved") ended.push(id);
+    }
+    return ended;
+  });
+  for (const requestId of expired) context.wake.signal({ kind: "resolved", requestId });
+  return { expired: expired.length, more: overdue.length === REQUESTS_PER_CALL_MAX };
+}

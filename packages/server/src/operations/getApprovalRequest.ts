@@ -1,0 +1,63 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import { isOverdue, type StoredRequest } from "../core/request.ts";
+import type { InstanceCaller } from "../identity/caller.ts";
+import { readRequestOfInstance } from "../storage/sql/requests.ts";
+import { expireRequest } from "./expireRequest.ts";
+
+export interface Waiting {
+  /** How long to hold while the request is pending; 0 answers at once. */
+  readonly waitMs: number;
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
+}
+
+/**
+ * Answers a request of the calling instance, if asked to only once it is terminal or the wait
+ * is over. Waiting extends nothing.
+ *
+ * @throws Problem `not_found`, alike for unknown ids and those of other instances
+ * @see contract: Endpoints, GET /v1/requests/{id}
+ */
+export async function getApprovalRequest(
+  context: Context,
+  caller: InstanceCaller,
+  id: string,
+  waiting?: Waiting,
+): Promise<StoredRequest> {
+  const request = await readCurrent(context, caller, id);
+  if (request.decision !== null || waiting === undefined || waiting.waitMs === 0) return request;
+  await resolvedOrOver(context, caller, id, waiting);
+  return readCurrent(context, caller, id);
+}
+
+async function readCurrent(
+  context: Context,
+  caller: InstanceCaller,
+  id: string,
+): Promise<StoredRequest> {
+  const request = await readRequestOfInstance(context.store, id, caller.instanceId);
+  if (request === undefined) throw new Problem("not_found");
+  return isOverdue(request, context.clock.now()) ? expireRequest(context, request) : request;
+}
+
+/** Subscribes first and reads after that, so that no resolution falls between the two. */
+async function resolvedOrOver(
+  context: Context,
+  caller: InstanceCaller,
+  id: string,
+  { waitMs, gone }: Waiting,
+): Promise<void> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const unsubscribe = context.wake.onResolved(id, end);
+  const cancelTimer = context.clock.after(waitMs, end);
+  gone.addEventListener("abort", () => end(), { once: true });
+  try {
+    if (gone.aborted) return;
+    const request = await readRequestOfInstance(context.store, id, caller.instanceId);
+    if (request?.decision === null) await ended;
+  } finally {
+    cancelTimer();
+    unsubscribe();
+  }
+}

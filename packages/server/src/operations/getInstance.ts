@@ -1,0 +1,19 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import type { StoredInstance } from "../core/instance.ts";
+import type { ProvisionerCaller } from "../identity/caller.ts";
+import { readActiveInstance } from "../storage/sql/instances.ts";
+
+/**
+ * @throws Problem `not_found`: unknown, deleted and other projects' instances are alike
+ * @see contract: Endpoints, GET /v1/instances/{id}
+ */
+export async function getInstance(
+  context: Context,
+  caller: ProvisionerCaller,
+  id: string,
+): Promise<StoredInstance> {
+  const instance = await readActiveInstance(context.store, id, caller.projectId);
+  if (instance === undefined) throw new Problem("not_found");
+  return instance;
+}

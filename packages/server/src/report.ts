@@ -1,0 +1,182 @@
+/**
+ * What the process says about itself: one function for each event, each a log line and a
+ * metric. One wide line for every exchange. Never arguments, reasoning, context, tokens,
+ * secrets or full URLs; metric labels are few and fixed.
+ */
+
+import { type DestinationStream, destination, type Logger, pino } from "pino";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { LogLevel } from "./config/settings.ts";
+
+export interface ExchangeEnd {
+  readonly exchangeId: string;
+  /** Name of the operation, or `unknown`. */
+  readonly operation: string;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly errorCode: string | undefined;
+  readonly credentialId: string | undefined;
+  /** Id of the request or instance that the exchange was about. */
+  readonly subjectId: string | undefined;
+}
+
+export interface Gauges {
+  readonly pollsHeld: () => number;
+  readonly requestsPending: () => Promise<number>;
+}
+
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
+
+/** Lines are written in blocks; this is the longest that one waits. */
+const LOG_FLUSH_MS = 250;
+const LOG_BLOCK_BYTES = 8_192;
+
+export class Report {
+  readonly #registry = new Registry();
+  readonly #log: Logger;
+  readonly #flush: () => void;
+  readonly #exchanges: Histogram<"operation" | "status">;
+  readonly #failures: Counter<"dependency">;
+  readonly #resolved: Counter<"status">;
+  readonly #erased: Counter;
+
+  /** @param stream where lines go; standard output when undefined */
+  constructor(level: LogLevel, stream?: DestinationStream) {
+    const output =
+      stream ??
+      destination({
+        dest: 1,
+        sync: false,
+        minLength: LOG_BLOCK_BYTES,
+        periodicFlush: LOG_FLUSH_MS,
+      });
+    this.#flush = () => {
+      if ("flushSync" in output && typeof output.flushSync === "function") output.flushSync();
+    };
+    this.#log = pino({ level, base: null, messageKey: "message" }, output);
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.#exchanges = new Histogram({
+      name: "countersign_exchange_seconds",
+      help: "Duration of HTTP exchanges, held polls included.",
+      labelNames: ["operation", "status"],
+      buckets: DURATION_BUCKETS_S,
+      registers,
+    });
+    this.#failures = new Counter({
+      name: "countersign_failures_total",
+      help: "Failures of what the provider depends on.",
+      labelNames: ["dependency"],
+      registers,
+    });
+    this.#resolved = new Counter({
+      name: "countersign_requests_resolved_total",
+      help: "Approval requests that reached a decision, by its status.",
+      labelNames: ["status"],
+      registers,
+    });
+    this.#erased = new Counter({
+      name: "countersign_rows_erased_total",
+      help: "Rows erased after their retention.",
+      registers,
+    });
+  }
+
+  /** Adds what is read when metrics are asked for. */
+  observe(gauges: Gauges): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "countersign_polls_held",
+      help: "Long polls that are being held.",
+      registers,
+      collect() {
+        this.set(gauges.pollsHeld());
+      },
+    });
+    new Gauge({
+      name: "countersign_requests_pending",
+      help: "Approval requests without a decision.",
+      registers,
+      async collect() {
+        this.set(await gauges.requestsPending());
+      },
+    });
+  }
+
+  exchangeEnded(end: ExchangeEnd): void {
+    const { operation, status } = end;
+    this.#exchanges.observe({ operation, status }, end.durationMs / 1000);
+    this.#log.info({
+      event: "exchange.ended",
+      request_id: end.exchangeId,
+      operation,
+      http_status: status,
+      duration_ms: Math.round(end.durationMs * 1000) / 1000,
+      error_code: end.errorCode,
+      credential_id: end.credentialId,
+      subject_id: end.subjectId,
+    });
+  }
+
+  requestResolved(status: string): void {
+    this.#resolved.inc({ status });
+  }
+
+  dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
+    this.#failures.inc({ dependency });
+    this.#log.error({
+      event: "dependency.failed",
+      dependency,
+      request_id: exchangeId,
+      error: describe(error),
+    });
+  }
+
+  /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
+  bugFound(error: unknown, exchangeId?: string): void {
+    const stack = error instanceof Error ? error.stack : undefined;
+    this.#log.error({
+      event: "bug.found",
+      request_id: exchangeId,
+      error: describe(error),
+      stack,
+    });
+  }
+
+  requestsExpired(count: number): void {
+    this.#log.info({ event: "requests.expired", count });
+  }
+
+  rowsErased(count: number): void {
+    this.#erased.inc(count);
+    this.#log.info({ event: "rows.erased", count });
+  }
+
+  started(address: string, schemaVersion: number): void {
+    this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
+  }
+
+  stopping(signal: string): void {
+    this.#log.info({ event: "server.stopping", signal });
+  }
+
+  stopped(): void {
+    this.#log.info({ event: "server.stopped" });
+    this.#flush();
+  }
+
+  get metricsContentType(): string {
+    return this.#registry.contentType;
+  }
+
+  metrics(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
+
+/** Messages of errors with the chain of their causes. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? "" : `: ${describe(error.cause)}`;
+  return error.message + cause;
+}

@@ -1,0 +1,29 @@
+import { Fields, invalidField, type JsonValue, parseDuration } from "@countersign/protocol";
+import type { Verdict } from "../operations/castVerdict.ts";
+
+/**
+ * Reads the body of a verdict: `verdict` (approve or deny), `arguments_sha256` (hex, of the
+ * exact arguments text that was shown), optional `note`, and for approvals `valid_for`.
+ *
+ * @throws Problem `invalid_request` naming the first wrong field
+ */
+export function parseVerdict(body: JsonValue): Verdict {
+  const fields = new Fields(body, ["verdict", "arguments_sha256", "note", "valid_for"]);
+  const verdict = fields.required("verdict", fields.text("verdict", 1));
+  if (verdict !== "approve" && verdict !== "deny") {
+    throw invalidField("verdict", "must be approve or deny");
+  }
+  const digest = fields.required("arguments_sha256", fields.text("arguments_sha256", 1));
+  if (!/^[0-9a-f]{64}$/.test(digest)) {
+    throw invalidField("arguments_sha256", "must be 64 lowercase hexadecimal digits");
+  }
+  const validFor = fields.text("valid_for", 1);
+  if (validFor !== undefined && verdict === "deny") {
+    throw invalidField("valid_for", "belongs to approvals only");
+  }
+  const validityMs = validFor === undefined ? undefined : parseDuration(validFor);
+  if (validFor !== undefined && validityMs === undefined) {
+    throw invalidField("valid_for", "must be a whole number followed by s, m or h, like 5m");
+  }
+  return { verdict, argumentsSha256: digest, note: fields.text("note", 1), validityMs };
+}

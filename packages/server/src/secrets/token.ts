@@ -1,0 +1,62 @@
+/**
+ * Bearer credentials: `cs_inst_`, `cs_prov_` or `cs_rev_`, 43 random base62 characters (256
+ * bits) and 6 of checksum. The checksum lets us refuse a mistyped token without a look-up and
+ * lets secret scanners know ours; it protects nothing. The prefix is for people: what a token
+ * may do is read from its record.
+ *
+ * A token is stored as its SHA-256 only. With 256 bits of entropy a slow hash would add nothing.
+ */
+
+import { hash } from "node:crypto";
+import { crc32 } from "node:zlib";
+import type { CredentialKind } from "@countersign/protocol";
+import type { Random } from "../clock.ts";
+
+const PREFIXES: Readonly<Record<CredentialKind, string>> = {
+  instance: "cs_inst_",
+  provisioner: "cs_prov_",
+  reviewer: "cs_rev_",
+};
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SECRET_CHARS = 43;
+const CHECKSUM_CHARS = 6;
+
+const TOKEN = /^cs_(?:inst|prov|rev)_[0-9A-Za-z]{49}$/;
+
+export function createToken(kind: CredentialKind, random: Random): string {
+  const body = PREFIXES[kind] + randomBase62(SECRET_CHARS, random);
+  return body + checksum(body);
+}
+
+/** Whether a text has the form and checksum of a token of ours. */
+export function isWellFormedToken(text: string): boolean {
+  if (!TOKEN.test(text)) return false;
+  return checksum(text.slice(0, -CHECKSUM_CHARS)) === text.slice(-CHECKSUM_CHARS);
+}
+
+/** What is stored and looked up. */
+export function hashToken(token: string): string {
+  return hash("sha256", token, "base64url");
+}
+
+function randomBase62(length: number, random: Random): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of random.bytes(length)) {
+      // 248 is the largest multiple of 62 in a byte; what is above would bias the draw.
+      if (byte < 248 && text.length < length) text += BASE62[byte % 62];
+    }
+  }
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = "";
+  for (let i = 0; i < CHECKSUM_CHARS; i++) {
+    digits = BASE62[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

@@ -1,0 +1,110 @@
+/**
+ * Rows of the table `credential`, and of the tables of those who hold one.
+ */
+
+import type { CredentialKind } from "@countersign/protocol";
+import type { Reader, Row, Transaction } from "../store.ts";
+
+export interface StoredCredential {
+  readonly id: string;
+  readonly kind: CredentialKind;
+  readonly holderId: string;
+  readonly projectId: string;
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+const COLUMNS = "id, kind, holder_id, project_id, created_at, expires_at, revoked_at";
+
+export async function insertCredential(
+  tx: Transaction,
+  credential: StoredCredential,
+  tokenHash: string,
+): Promise<void> {
+  await tx.run(
+    `insert into credential (id, token_hash, kind, holder_id, project_id, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      credential.id,
+      tokenHash,
+      credential.kind,
+      credential.holderId,
+      credential.projectId,
+      credential.createdAt,
+      credential.expiresAt,
+    ],
+  );
+}
+
+export async function readCredentialByHash(
+  reader: Reader,
+  tokenHash: string,
+): Promise<StoredCredential | undefined> {
+  const sql = `select ${COLUMNS} from credential where token_hash = $1`;
+  const row = await reader.get(sql, [tokenHash]);
+  return row === undefined ? undefined : fromRow(row);
+}
+
+/** Everything an operator may want to see of the tokens that are not instances' own. */
+export async function listOperatorCredentials(
+  reader: Reader,
+): Promise<(StoredCredential & { name: string; project: string; role: string | null })[]> {
+  const rows = await reader.all(
+    `select credential.id, credential.kind, credential.holder_id, credential.project_id,
+       credential.created_at, credential.expires_at, credential.revoked_at,
+       coalesce(provisioner.name, reviewer.name) as name, reviewer.role as role,
+       project.name as project
+     from credential
+       join project on project.id = credential.project_id
+       left join provisioner on provisioner.id = credential.holder_id
+       left join reviewer on reviewer.id = credential.holder_id
+     where credential.kind <> 'instance'
+     order by credential.created_at, credential.id`,
+  );
+  return rows.map((row) => ({
+    ...fromRow(row),
+    name: row.name as string,
+    project: row.project as string,
+    role: row.role as string | null,
+  }));
+}
+
+/** @returns how many were live until now */
+export async function revokeCredentialsOf(
+  tx: Transaction,
+  holderId: string,
+  revokedAt: number,
+): Promise<number> {
+  const sql = "update credential set revoked_at = $2 where holder_id = $1 and revoked_at is null";
+  return tx.run(sql, [holderId, revokedAt]);
+}
+
+export async function lockCredential(
+  tx: Transaction,
+  id: string,
+): Promise<StoredCredential | undefined> {
+  const sql = `select ${COLUMNS} from credential where id = $1`;
+  const row = await tx.lock("update", sql, [id]);
+  return row === undefined ? undefined : fromRow(row);
+}
+
+export async function revokeCredential(
+  tx: Transaction,
+  id: string,
+  revokedAt: number,
+): Promise<void> {
+  await tx.run("update credential set revoked_at = $2 where id = $1", [id, revokedAt]);
+}
+
+function fromRow(row: Row): StoredCredential {
+  return {
+    id: row.id as string,
+    kind: row.kind as CredentialKind,
+    holderId: row.holder_id as string,
+    projectId: row.project_id as string,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+  };
+}

@@ -1,0 +1,84 @@
+/**
+ * Projects, and those in them who hold operator-made tokens: provisioners and reviewers.
+ */
+
+import type { Reader, Row, Transaction } from "../store.ts";
+
+export type ReviewerRole = "viewer" | "reviewer";
+
+export interface StoredReviewer {
+  readonly id: string;
+  readonly name: string;
+  readonly role: ReviewerRole;
+}
+
+/** @returns the id of the project of that name, made if there was none */
+export async function ensureProject(
+  tx: Transaction,
+  name: string,
+  newId: string,
+  now: number,
+): Promise<string> {
+  await tx.run(
+    `insert into project (id, name, created_at) values ($1, $2, $3)
+     on conflict (name) do nothing`,
+    [newId, name, now],
+  );
+  return onlyId(await tx.get("select id from project where name = $1", [name]));
+}
+
+/** @returns the id of the provisioner of that name in the project, made if there was none */
+export async function ensureProvisioner(
+  tx: Transaction,
+  projectId: string,
+  name: string,
+  newId: string,
+  now: number,
+): Promise<string> {
+  await tx.run(
+    `insert into provisioner (id, project_id, name, created_at) values ($1, $2, $3, $4)
+     on conflict (project_id, name) do nothing`,
+    [newId, projectId, name, now],
+  );
+  const sql = "select id from provisioner where project_id = $1 and name = $2";
+  return onlyId(await tx.get(sql, [projectId, name]));
+}
+
+/** @returns the reviewer of that name in the project, made with this role if there was none */
+export async function ensureReviewer(
+  tx: Transaction,
+  projectId: string,
+  reviewer: StoredReviewer,
+  now: number,
+): Promise<StoredReviewer> {
+  await tx.run(
+    `insert into reviewer (id, project_id, name, role, created_at) values ($1, $2, $3, $4, $5)
+     on conflict (project_id, name) do nothing`,
+    [reviewer.id, projectId, reviewer.name, reviewer.role, now],
+  );
+  const sql = "select id, name, role from reviewer where project_id = $1 and name = $2";
+  const stored = toReviewer(await tx.get(sql, [projectId, reviewer.name]));
+  if (stored === undefined) throw new Error("a reviewer was neither found nor made");
+  return stored;
+}
+
+export async function readReviewer(
+  reader: Reader,
+  id: string,
+): Promise<StoredReviewer | undefined> {
+  return toReviewer(await reader.get("select id, name, role from reviewer where id = $1", [id]));
+}
+
+function toReviewer(row: Row | undefined): StoredReviewer | undefined {
+  if (row === undefined) return undefined;
+  return {
+    id: row.id as string,
+    name: row.name as string,
+    role: row.role as ReviewerRole,
+  };
+}
+
+function onlyId(row: Row | undefined): string {
+  if (row === undefined) throw new Error("a row was neither found nor made");
+  return row.id as string;
+}

@@ -1,0 +1,75 @@
+/**
+ * Rows of the table `idempotency`: keys of provisioning and updates with what was answered.
+ */
+
+import type { Row, Transaction } from "../store.ts";
+
+export interface StoredResult {
+  readonly scope: string;
+  readonly keyHash: string;
+  readonly fingerprint: string;
+  readonly instanceId: string;
+  /** JSON text of the instance as it was answered. */
+  readonly result: string;
+  readonly sealedCredential: string | null;
+  readonly createdAt: number;
+}
+
+/** @returns whether the key was free; a used one is left as it is */
+export async function insertResult(tx: Transaction, stored: StoredResult): Promise<boolean> {
+  const inserted = await tx.run(
+    `insert into idempotency
+       (scope, key_hash, fingerprint, instance_id, result, sealed_credential, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (scope, key_hash) do nothing`,
+    [
+      stored.scope,
+      stored.keyHash,
+      stored.fingerprint,
+      stored.instanceId,
+      stored.result,
+      stored.sealedCredential,
+      stored.createdAt,
+    ],
+  );
+  return inserted === 1;
+}
+
+export async function readResult(
+  tx: Transaction,
+  scope: string,
+  keyHash: string,
+): Promise<StoredResult | undefined> {
+  const row = await tx.get(
+    `select scope, key_hash, fingerprint, instance_id, result, sealed_credential, created_at
+     from idempotency where scope = $1 and key_hash = $2`,
+    [scope, keyHash],
+  );
+  return row === undefined ? undefined : fromRow(row);
+}
+
+/** Erases keys, results and sealed credentials together. */
+export async function deleteResultsBefore(
+  tx: Transaction,
+  createdBefore: number,
+  limit: number,
+): Promise<number> {
+  return tx.run(
+    `delete from idempotency where (scope, key_hash) in
+       (select scope, key_hash from idempotency where created_at <= $1
+        order by created_at limit $2)`,
+    [createdBefore, limit],
+  );
+}
+
+function fromRow(row: Row): StoredResult {
+  return {
+    scope: row.scope as string,
+    keyHash: row.key_hash as string,
+    fingerprint: row.fingerprint as string,
+    instanceId: row.instance_id as string,
+    result: row.result as string,
+    sealedCredential: row.sealed_credential as string | null,
+    createdAt: Number(row.created_at),
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * Rows of the table `request`.
+ */
+
+import type { RequestStatus } from "@countersign/protocol";
+import type { Actor, StoredDecision, StoredRequest } from "../../core/request.ts";
+import type { Reader, Row, Transaction } from "../store.ts";
+
+const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
+  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments`;
+
+/**
+ * Inserts a pending request, unless its instance has used the key before.
+ *
+ * @returns whether it was inserted
+ */
+export async function insertRequest(
+  tx: Transaction,
+  request: StoredRequest,
+  keyHash: string,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
+       tool, timeout, agent_reasoning, context, arguments)
+     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11)
+     on conflict (instance_id, key_hash) do nothing`,
+    [
+      request.id,
+      request.instanceId,
+      request.projectId,
+      keyHash,
+      request.createdAt,
+      request.deadlineAt,
+      request.tool,
+      request.timeout,
+      request.agentReasoning,
+      request.context,
+      request.arguments,
+    ],
+  );
+  return inserted === 1;
+}
+
+export async function lockRequestByKey(
+  tx: Transaction,
+  instanceId: string,
+  keyHash: string,
+): Promise<StoredRequest | undefined> {
+  return toRequest(
+    await tx.lock(
+      "update",
+      `select ${COLUMNS} from request where instance_id = $1 and key_hash = $2`,
+      [instanceId, keyHash],
+    ),
+  );
+}
+
+export async function lockRequest(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
+  return toRequest(await tx.lock("update", `select ${COLUMNS} from request where id = $1`, [id]));
+}
+
+/** A request of this instance; another instance's is as absent as none. */
+export async function readRequestOfInstance(
+  reader: Reader,
+  id: string,
+  instanceId: string,
+): Promise<StoredRequest | undefined> {
+  const sql = `select ${COLUMNS} from request where id = $1 and instance_id = $2`;
+  return toRequest(await reader.get(sql, [id, instanceId]));
+}
+
+export async function readRequestOfProject(
+  reader: Reader,
+  id: string,
+  projectId: string,
+): Promise<StoredRequest | undefined> {
+  const sql = `select ${COLUMNS} from request where id = $1 and project_id = $2`;
+  return toRequest(await reader.get(sql, [id, projectId]));
+}
+
+/** Pending requests, those that end first at the front. */
+export async function readPendingOfProject(
+  reader: Reader,
+  projectId: string,
+  after: { deadlineAt: number; id: string },
+  limit: number,
+): Promise<StoredRequest[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from request
+     where status = 'pending' and project_id = $1
+       and (deadline_at > $2 or (deadline_at = $2 and id > $3))
+     order by deadline_at, id limit $4`,
+    [projectId, after.deadlineAt, after.id, limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Requests with any decision, newest decision first. */
+export async function readDecidedOfProject(
+  reader: Reader,
+  projectId: string,
+  before: { decidedAt: number; id: string },
+  limit: number,
+): Promise<StoredRequest[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from request
+     where decided_at is not null and project_id = $1
+       and (decided_at < $2 or (decided_at = $2 and id < $3))
+     order by decided_at desc, id desc limit $4`,
+    [projectId, before.decidedAt, before.id, limit],
+  );
+  return rows.map(fromRow);
+}
+
+export async function readPendingIdsOfInstance(
+  reader: Reader,
+  instanceId: string,
+): Promise<string[]> {
+  const sql = "select id from request where status = 'pending' and instance_id = $1";
+  return (await reader.all(sql, [instanceId])).map((row) => String(row.id));
+}
+
+export async function readOverdueIds(
+  reader: Reader,
+  now: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await reader.all(
+    `select id from request where status = 'pending' and deadline_at <= $1
+     order by deadline_at limit $2`,
+    [now, limit],
+  );
+  return rows.map((row) => String(row.id));
+}
+
+export async function readNextDeadline(reader: Reader): Promise<number | undefined> {
+  const row = await reader.get(
+    "select deadline_at from request where status = 'pending' order by deadline_at limit 1",
+  );
+  return row === undefined ? undefined : Number(row.deadline_at);
+}
+
+export async function countPending(reader: Reader): Promise<number> {
+  const row = await reader.get("select count(*) as pending from request where status = 'pending'");
+  return Number(row?.pending ?? 0);
+}
+
+/** Records a decision on a request that the caller has locked and found pending. */
+export async function updateDecision(
+  tx: Transaction,
+  id: string,
+  decision: StoredDecision,
+): Promise<void> {
+  const updated = await tx.run(
+    `update request
+     set status = $2, decided_at = $3, expires_at = $4, decided_by = $5, note = $6
+     where id = $1 and status = 'pending'`,
+    [
+      id,
+      decision.status,
+      decision.decidedAt,
+      decision.expiresAt,
+      decision.decidedBy,
+      decision.note,
+    ],
+  );
+  if (updated !== 1) throw new Error("a decision was recorded on a request that was not pending");
+}
+
+/** @returns how many were erased, at most `limit` */
+export async function deleteDecidedBefore(
+  tx: Transaction,
+  decidedBefore: number,
+  limit: number,
+): Promise<number> {
+  return tx.run(
+    `delete from request where id in
+       (select id from request where decided_at <= $1 order by decided_at limit $2)`,
+    [decidedBefore, limit],
+  );
+}
+
+function toRequest(row: Row | undefined): StoredRequest | undefined {
+  return row === undefined ? undefined : fromRow(row);
+}
+
+function fromRow(row: Row): StoredRequest {
+  const status = row.status as RequestStatus;
+  return {
+    id: row.id as string,
+    instanceId: row.instance_id as string,
+    projectId: row.project_id as string,
+    tool: row.tool as string,
+    arguments: row.arguments as string,
+    timeout: row.timeout as string,
+    agentReasoning: row.agent_reasoning as string | null,
+    context: row.context as string | null,
+    status,
+    createdAt: Number(row.created_at),
+    deadlineAt: Number(row.deadline_at),
+    decision:
+      status === "pending"
+        ? null
+        : {
+            status,
+            note: row.note as string | null,
+            decidedAt: Number(row.decided_at),
+            expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+            decidedBy: row.decided_by as Actor,
+          },
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * The embedded engine: one file, one writer, durable before it answers.
+ *
+ * Two connections. The writer runs transactions one after another; those that wait at the same
+ * time share one commit, each inside its own savepoint, because the sync to disk is what costs.
+ * The reader sees only what is committed and never waits for the writer (WAL).
+ */
+
+import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../clock.ts";
+import { Failure } from "../../failure.ts";
+import type { LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
+import { assertSound, openDatabase } from "./open-database.ts";
+import { Statements } from "./statements.ts";
+
+/** Bounds how long the event loop is held by one commit. */
+const TRANSACTIONS_PER_COMMIT_MAX = 256;
+
+interface Waiting {
+  readonly work: (tx: Transaction) => Promise<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class SqliteStore implements Store {
+  readonly #writer: DatabaseSync;
+  readonly #reader: DatabaseSync;
+  readonly #writing: Statements;
+  readonly #reading: Statements;
+  readonly #clock: Clock;
+  #waiting: Waiting[] = [];
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  /** @throws Failure when the file cannot be opened or is damaged */
+  constructor(file: string, clock: Clock) {
+    assertSound(file);
+    this.#writer = openDatabase(file);
+    this.#reader = openDatabase(file);
+    this.#reader.exec("pragma query_only = on");
+    this.#writing = new Statements(this.#writer);
+    this.#reading = new Statements(this.#reader);
+    this.#clock = clock;
+  }
+
+  async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    this.#assertOpen();
+    return this.#reading.get(sql, values);
+  }
+
+  async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    this.#assertOpen();
+    return this.#reading.all(sql, values);
+  }
+
+  transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Failure("store", "the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
+      // After the poll phase: everything that arrived in one turn of the loop commits together.
+      this.#draining ??= new Promise((drained) => {
+        setImmediate(() => this.#drain().then(drained));
+      });
+    });
+  }
+
+  async check(): Promise<void> {
+    await this.transact(async (tx) => tx.get("select version from schema_version"));
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#draining;
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Failure("store", "the store is closed");
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, TRANSACTIONS_PER_COMMIT_MAX);
+      await this.#commitTogether(batch);
+    }
+    this.#draining = undefined;
+  }
+
+  /** Settles every member of the batch, and only after the outcome of the commit is known. */
+  async #commitTogether(batch: readonly Waiting[]): Promise<void> {
+    const settle: (() => void)[] = [];
+    try {
+      this.#writing.run("begin immediate");
+      for (const { work, resolve, reject } of batch) {
+        const transaction = new SqliteTransaction(this.#writing, this.#clock);
+        try {
+          const value = await work(transaction);
+          transaction.release();
+          settle.push(() => resolve(value));
+        } catch (error) {
+          // A full disk undoes the whole commit; then nobody in it may be told of success.
+          if (!this.#writer.isTransaction) throw error;
+          transaction.rollback();
+          settle.push(() => reject(error));
+        }
+      }
+      this.#writing.run("commit");
+    } catch (error) {
+      if (this.#writer.isTransaction) this.#writing.run("rollback");
+      const failure =
+        error instanceof Failure ? error : new Failure("store", "the commit failed", error);
+      for (const { reject } of batch) reject(failure);
+      return;
+    }
+    for (const tell of settle) tell();
+  }
+}
+
+class SqliteTransaction implements Transaction {
+  readonly #statements: Statements;
+  readonly #clock: Clock;
+  #written = false;
+  #ended = false;
+
+  constructor(statements: Statements, clock: Clock) {
+    this.#statements = statements;
+    this.#clock = clock;
+  }
+
+  async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    this.#assertRunning();
+    return this.#statements.get(sql, values);
+  }
+
+  async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    this.#assertRunning();
+    return this.#statements.all(sql, values);
+  }
+
+  /** There is one writer, so every row is locked from `begin immediate` on. */
+  lock(_: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    return this.get(sql, values);
+  }
+
+  async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
+    this.#assertRunning();
+    if (!this.#written) {
+      this.#written = true;
+      this.#statements.run("savepoint one");
+    }
+    return this.#statements.run(sql, values);
+  }
+
+  async now(): Promise<number> {
+    return this.#clock.now();
+  }
+
+  release(): void {
+    this.#ended = true;
+    if (this.#written) this.#statements.run("release one");
+  }
+
+  rollback(): void {
+    this.#ended = true;
+    if (!this.#written) return;
+    this.#statements.run("rollback to one");
+    this.#statements.run("release one");
+  }
+
+  #assertRunning(): void {
+    if (this.#ended) throw new Error("a query was sent on a transaction that has ended");
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The one interface between the provider and its database. Operations hand a transaction to the
+ * functions in storage/sql; only a driver knows its engine.
+ *
+ * SQL here is one text for every engine: `$1` parameters, TEXT and BIGINT, `on conflict`,
+ * `returning`; no engine functions, no generated ids, no `now()`.
+ */
+
+export type SqlValue = string | number | null;
+
+export type Row = Readonly<Record<string, SqlValue>>;
+
+export interface Reader {
+  /** The first row, as last committed. */
+  get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
+
+  all(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
+}
+
+export type LockMode =
+  /** Nobody else may lock or change the row until this transaction ends. */
+  | "update"
+  /** Others may hold it too, but nobody may change it. */
+  | "share";
+
+export interface Transaction extends Reader {
+  /** As `get`, and holds the row. Read the clock after this, never before. */
+  lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
+
+  /** @returns how many rows were written */
+  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+
+  /**
+   * Epoch milliseconds by the clock that all replicas share. Call it after the row that the
+   * time is compared with was locked: a statement that waits on a lock keeps its old time, and
+   * an approval would slip past its deadline.
+   */
+  now(): Promise<number>;
+}
+
+export interface Store extends Reader {
+  /**
+   * Runs `work` in one transaction and answers only after a durable commit. What `work` throws
+   * undoes its own writes and nobody else's.
+   *
+   * `work` may wait for nothing but its transaction: others may be committing with it.
+   *
+   * @throws Failure when the engine cannot write; nothing of `work` is then promised or lost
+   */
+  transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+
+  /** @throws Failure when the engine cannot answer */
+  check(): Promise<void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,30 @@
+/**
+ * Who waits for what. A signal is a hint that a request may have changed: whoever is woken reads
+ * the store again, and only that read is the truth. Signals are sent after the commit, never
+ * before it.
+ *
+ * Called by: operations (signal), the long poll and the expiry worker (wait).
+ */
+
+export type Signal =
+  | { readonly kind: "opened"; readonly requestId: string; readonly deadlineAt: number }
+  | { readonly kind: "resolved"; readonly requestId: string };
+
+export interface Wake {
+  signal(signal: Signal): void;
+
+  /**
+   * Calls back when this request was resolved, or when everybody is told to stop waiting.
+   *
+   * @returns ends the subscription
+   */
+  onResolved(requestId: string, callback: () => void): () => void;
+
+  onSignal(callback: (signal: Signal) => void): () => void;
+
+  /** Calls back everybody who waits for a request: the process is shutting down. */
+  releaseAll(): void;
+
+  /** How many wait for a request. */
+  readonly waiting: number;
+}

@@ -1,0 +1,4 @@
+export interface Worker {
+  /** Resolves when nothing of the worker runs any more. */
+  stop(): Promise<void>;
+}
