@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { house, judge } from "./fixture.ts";
+import { importDirections } from "./import-rules.ts";
+import { PACKAGES, ROOMS } from "./import-table.ts";
+
+function imports(path: string, specifier: string): string[] {
+  return judge(importDirections, path, `import { it } from "${specifier}";`);
+}
+
+function importsType(path: string, specifier: string): string[] {
+  return judge(importDirections, path, `import type { It } from "${specifier}";`);
+}
+
+test("packages import each other in one direction", () => {
+  assert.deepEqual(imports(house("core/request.ts"), "@countersign/protocol"), []);
+  assert.deepEqual(imports("packages/cli/src/serve.ts", "@countersign/server"), []);
+  assert.deepEqual(imports("packages/adapters/src/gate.ts", "@countersign/sdk"), []);
+  assert.deepEqual(imports("packages/conformance/src/kit.ts", "@countersign/server"), [
+    "1: package conformance may not import server (it may import protocol)",
+  ]);
+  assert.deepEqual(importsType("packages/sdk/src/gate.ts", "@countersign/server/context"), [
+    "1: package sdk may not import server (it may import protocol)",
+  ]);
+  assert.deepEqual(imports("packages/console/src/inbox.tsx", "@countersign/protocol"), [
+    "1: package console may not import protocol (it may import no other package)",
+  ]);
+  assert.deepEqual(imports(house("core/request.ts"), "countersign"), [
+    "1: package server may not import cli (it may import protocol)",
+  ]);
+});
+
+test("protocol imports nothing but itself", () => {
+  const path = "packages/protocol/src/signature.ts";
+  assert.deepEqual(imports(path, "./problems.ts"), []);
+  assert.deepEqual(imports(path, "yaml"), [
+    '1: package protocol imports nothing but itself, not "yaml"',
+  ]);
+  assert.deepEqual(imports(path, "node:fs"), [
+    '1: package protocol imports nothing but itself, not "node:fs"',
+  ]);
+});
+
+test("another package is imported by name, also by a test", () => {
+  const message = ["1: imports package protocol by path; import it by name"];
+  const path = "../../../protocol/src/index.ts";
+  assert.deepEqual(imports(house("core/request.ts"), path), message);
+  assert.deepEqual(imports(house("core/request.test.ts"), path), message);
+  assert.deepEqual(imports("packages/server/test/poll.test.ts", "../../protocol/src/json.ts"), [
+    ...message,
+  ]);
+});
+
+test("nothing in packages imports the tools, but tests do", () => {
+  assert.deepEqual(imports(house("core/request.ts"), "../../../../tools/tidy/tidy.ts"), [
+    '1: leaves packages/ with "../../../../tools/tidy/tidy.ts"',
+  ]);
+  assert.deepEqual(imports("packages/cli/test/a.test.ts", "../../../tools/tidy/tidy.ts"), []);
+});
+
+test("core and policy import protocol alone", () => {
+  assert.deepEqual(imports(house("core/request.ts"), "./replay.ts"), []);
+  assert.deepEqual(imports(house("core/request.ts"), "../policy/rule.ts"), [
+    "1: core may not import policy",
+  ]);
+  assert.deepEqual(importsType(house("policy/rule.ts"), "../core/request.ts"), [
+    "1: policy may not import core",
+  ]);
+  assert.deepEqual(importsType(house("core/request.ts"), "../clock.ts"), [
+    "1: core may not import clock",
+  ]);
+});
+
+test("operations speak about any room, and call those below", () => {
+  const path = house("operations/createApprovalRequest.ts");
+  for (const room of ["core", "policy", "storage", "audit", "secrets", "wake", "context"]) {
+    assert.deepEqual(imports(path, `../${room}/it.ts`), []);
+  }
+  assert.deepEqual(importsType(path, "../report.ts"), []);
+  assert.deepEqual(imports(path, "../report.ts"), [
+    "1: operations may import report as types only",
+  ]);
+  for (const room of ["http", "review", "workers"]) {
+    assert.deepEqual(importsType(path, `../${room}/it.ts`), [
+      `1: operations may not import ${room}`,
+    ]);
+  }
+});
+
+test("http, review and workers call operations and never the store", () => {
+  for (const room of ["http", "review", "workers"]) {
+    const path = house(`${room}/it.ts`);
+    for (const other of ["operations", "core", "context", "report", "config", "identity"]) {
+      assert.deepEqual(imports(path, `../${other}/it.ts`), []);
+    }
+    assert.deepEqual(imports(path, "../storage/store.ts"), [`1: ${room} may not import storage`]);
+  }
+});
+
+test("storage knows the types of core, and audit knows storage", () => {
+  const path = house("storage/sql/requests.ts");
+  assert.deepEqual(importsType(path, "../../core/request.ts"), []);
+  assert.deepEqual(imports(path, "../../core/request.ts"), [
+    "1: storage may import core as types only",
+  ]);
+  assert.deepEqual(imports(path, "../../operations/expireRequests.ts"), [
+    "1: storage may not import operations",
+  ]);
+  assert.deepEqual(imports(house("audit/append.ts"), "../storage/store.ts"), []);
+});
+
+test("provider constructs everything and only index imports it", () => {
+  for (const room of ["http/listen.ts", "storage/sqlite/sqlite-store.ts", "wake/local.ts"]) {
+    assert.deepEqual(imports(house("provider.ts"), `./${room}`), []);
+  }
+  assert.deepEqual(imports(house("index.ts"), "./provider.ts"), []);
+  const message = ["1: only index.ts imports provider.ts"];
+  assert.deepEqual(imports(house("workers/expiry.ts"), "../provider.ts"), message);
+  assert.deepEqual(imports("packages/cli/src/serve.ts", "@countersign/server/provider"), message);
+});
+
+test("a room is a room by whatever name it is imported", () => {
+  assert.deepEqual(imports(house("core/request.ts"), "@countersign/server/storage/store"), [
+    "1: core may not import storage",
+  ]);
+});
+
+test("a package or room without an entry is asked for one", () => {
+  assert.deepEqual(imports(house("attic/it.ts"), "../core/request.ts"), [
+    "1: room attic has no entry in the import table",
+  ]);
+  assert.deepEqual(imports("packages/attic/src/it.ts", "@countersign/protocol"), [
+    "1: package attic has no entry in the import table",
+  ]);
+});
+
+test("every way to import is seen", () => {
+  const path = house("core/it.ts");
+  const message = "core may not import http";
+  const text = [
+    'import a from "../http/a.ts";',
+    'import * as b from "../http/b.ts";',
+    'import "../http/c.ts";',
+    'export { d } from "../http/d.ts";',
+    'export * from "../http/e.ts";',
+    'const f = await import("../http/f.ts");',
+    'let g: import("../http/g.ts").G;',
+    '// import h from "../http/h.ts";',
+  ];
+  const lines = [1, 2, 3, 4, 5, 6, 7].map((line) => `${line}: ${message}`);
+  assert.deepEqual(judge(importDirections, path, text.join("\n")), lines);
+});
+
+test("an import is of types only when every part of it is", () => {
+  const path = house("operations/it.ts");
+  const message = ["1: operations may import report as types only"];
+  const of = (text: string): string[] => judge(importDirections, path, `${text} "../report.ts";`);
+  assert.deepEqual(of("import type { A, B } from"), []);
+  assert.deepEqual(of("import { type A, type B } from"), []);
+  assert.deepEqual(of("import type * as a from"), []);
+  assert.deepEqual(of("export type { A } from"), []);
+  assert.deepEqual(of("import { type A, b } from"), message);
+  assert.deepEqual(of("import {} from"), message);
+  assert.deepEqual(of("import"), message);
+});
+
+test("some modules are known in one place alone", () => {
+  assert.deepEqual(imports(house("http/listen.ts"), "fastify"), []);
+  assert.deepEqual(imports(house("review/routes.ts"), "@fastify/static"), []);
+  assert.deepEqual(imports(house("provider.ts"), "fastify"), []);
+  assert.equal(importsType(house("operations/it.ts"), "fastify").length, 1);
+  assert.deepEqual(imports(house("storage/sqlite/open-database.ts"), "node:sqlite"), []);
+  assert.deepEqual(imports(house("storage/migrate.ts"), "node:sqlite"), [
+    '1: "node:sqlite" may be imported in packages/server/src/storage/sqlite/ only',
+  ]);
+  assert.deepEqual(imports(house("storage/postgres/driver.ts"), "pg"), []);
+  assert.deepEqual(imports("packages/cli/src/backup.ts", "pg"), [
+    '1: "pg" may be imported in packages/server/src/storage/postgres/ only',
+  ]);
+});
+
+test("a test may import any room and any module", () => {
+  assert.deepEqual(imports("packages/server/test/poll.test.ts", "../src/provider.ts"), []);
+  assert.deepEqual(imports("packages/server/test/rig.ts", "node:sqlite"), []);
+  assert.deepEqual(imports(house("core/request.test.ts"), "../storage/store.ts"), []);
+});
+
+test("the table names only rooms and packages that it has", () => {
+  const rooms = Object.keys(ROOMS);
+  for (const { values, types } of Object.values(ROOMS)) {
+    for (const room of [...values, ...types]) assert.ok(rooms.includes(room), room);
+  }
+  const packages = Object.keys(PACKAGES);
+  for (const entry of Object.values(PACKAGES)) {
+    for (const folder of entry.imports) assert.ok(packages.includes(folder), folder);
+  }
+});

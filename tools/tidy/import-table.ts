@@ -1,0 +1,103 @@
+/**
+ * Who may import whom: the one page to change when a room is added. Imports point one way,
+ *
+ *   http, review, workers -> operations -> core, policy -> protocol
+ *
+ * and `provider` alone constructs everything.
+ */
+
+export interface PackageEntry {
+  /** The name that other packages import it by. */
+  readonly name: string;
+  /** Folders of the packages it may import. */
+  readonly imports: readonly string[];
+  /** False: nothing from outside the repository either, not even Node's own modules. */
+  readonly outside: boolean;
+}
+
+/** By folder under packages/. */
+export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
+  protocol: { name: "@countersign/protocol", imports: [], outside: false },
+  server: { name: "@countersign/server", imports: ["protocol"], outside: true },
+  sdk: { name: "@countersign/sdk", imports: ["protocol"], outside: true },
+  adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
+  conformance: { name: "@countersign/conformance", imports: ["protocol"], outside: true },
+  console: { name: "@countersign/console", imports: [], outside: true },
+  cli: {
+    name: "countersign",
+    imports: ["server", "protocol", "adapters", "sdk"],
+    outside: true,
+  },
+};
+
+export interface RoomEntry {
+  /** Rooms it may import. */
+  readonly values: readonly string[];
+  /** Rooms it may import the types of, besides those. */
+  readonly types: readonly string[];
+}
+
+/** What has no opinion of its own: an error class and the injected time. */
+const BASICS = ["failure", "clock"];
+
+/** The rooms whose types any room in the middle of the house may speak about. */
+const MIDDLE = [
+  ...["core", "policy", "storage", "audit", "secrets", "wake"],
+  ...["identity", "delivery", "notify", "config", "context", "report", "operations"],
+];
+
+/** The doors of the house: they call operations and never touch the store. */
+const DOOR: RoomEntry = {
+  values: [...BASICS, "operations", "core", "context", "report", "config", "secrets", "identity"],
+  types: [],
+};
+
+const EVERYTHING = [...BASICS, ...MIDDLE, "http", "review", "workers", "provider"];
+
+/** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
+export const ROOMS: Readonly<Record<string, RoomEntry>> = {
+  failure: { values: [], types: [] },
+  clock: { values: [], types: [] },
+  core: { values: [], types: [] },
+  policy: { values: [], types: [] },
+  storage: { values: BASICS, types: ["core"] },
+  audit: { values: [...BASICS, "storage", "core"], types: [] },
+  secrets: { values: BASICS, types: [] },
+  wake: { values: BASICS, types: MIDDLE },
+  delivery: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  notify: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
+  config: { values: BASICS, types: ["secrets"] },
+  report: { values: BASICS, types: MIDDLE },
+  context: { values: BASICS, types: MIDDLE },
+  operations: {
+    values: [...BASICS, "core", "policy", "storage", "audit", "secrets", "wake", "context"],
+    types: MIDDLE,
+  },
+  http: DOOR,
+  // The second door stands in the same frame: exchange, authenticate and wire are shared.
+  review: { values: [...DOOR.values, "http"], types: [] },
+  workers: DOOR,
+  provider: { values: EVERYTHING, types: [] },
+  index: { values: EVERYTHING, types: [] },
+};
+
+export interface Fence {
+  readonly module: RegExp;
+  /** Files or folders (with a slash at the end) that may import it. */
+  readonly within: readonly string[];
+}
+
+/** Modules that one place alone may know. */
+export const FENCES: readonly Fence[] = [
+  {
+    module: /^(fastify|@fastify\/.+)$/,
+    within: [
+      "packages/server/src/http/",
+      "packages/server/src/review/",
+      "packages/server/src/provider.ts",
+    ],
+  },
+  { module: /^node:sqlite$/, within: ["packages/server/src/storage/sqlite/"] },
+  { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
+];

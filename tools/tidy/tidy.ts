@@ -1,0 +1,102 @@
+/**
+ * The house rules as a command: `node tools/tidy/tidy.ts` prints every broken rule as
+ * `file:line: message` and exits 1 when there is one.
+ */
+
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from "./doc-rules.ts";
+import { importDirections } from "./import-rules.ts";
+import { fileName, operationFile } from "./name-rules.ts";
+import { noPlaces } from "./place-rules.ts";
+import { environmentOnce, injectedClock, purity } from "./purity-rules.ts";
+import { readRepository, typeScriptIn } from "./repository.ts";
+import { fileLength, functionLength, lineLength } from "./size-rules.ts";
+import { parseSources, type Source, type Violation } from "./source.ts";
+import {
+  noAny,
+  noDefaultExport,
+  noMarkers,
+  noSilencedCompiler,
+  noSwitchedTests,
+} from "./syntax-rules.ts";
+
+type Rule = (source: Source) => readonly Violation[];
+
+const RULES: readonly Rule[] = [
+  (source) => source.faults,
+  importDirections,
+  purity,
+  injectedClock,
+  environmentOnce,
+  fileLength,
+  functionLength,
+  lineLength,
+  noAny,
+  noDefaultExport,
+  noMarkers,
+  noSilencedCompiler,
+  noSwitchedTests,
+  operationFile,
+];
+
+const PROBLEMS_FILE = "packages/protocol/src/problems.ts";
+const OPTIONS_FILE = "packages/server/src/config/options.ts";
+
+/** Every broken rule of the repository, by file and line. */
+export async function tidy(root: string): Promise<Violation[]> {
+  const texts = readRepository(root);
+  const violations: Violation[] = [];
+  for (const source of parseSources(typeScriptIn(texts))) {
+    for (const rule of RULES) violations.push(...rule(source));
+  }
+  for (const [path, text] of texts) violations.push(...fileName(path), ...noPlaces(path, text));
+  violations.push(...(await documentation(root, texts)));
+  return violations.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
+}
+
+export function print({ file, line, message }: Violation): string {
+  return `${file}:${line}: ${message}`;
+}
+
+/** A table that is not written yet has nothing to document. */
+async function documentation(
+  root: string,
+  texts: ReadonlyMap<string, string>,
+): Promise<Violation[]> {
+  const violations: Violation[] = [];
+  const problems = await exported(join(root, PROBLEMS_FILE), "PROBLEMS");
+  if (isRecord(problems)) {
+    violations.push(...errorsDocumented(Object.keys(problems), texts.get(ERRORS_PAGE)));
+  }
+  const options = await exported(join(root, OPTIONS_FILE), "OPTIONS");
+  if (Array.isArray(options)) {
+    violations.push(...optionsDocumented(options.map(nameOf), texts.get(CONFIG_PAGE)));
+  }
+  return violations;
+}
+
+/** @returns undefined when there is no such file */
+async function exported(file: string, name: string): Promise<unknown> {
+  if (!existsSync(file)) return undefined;
+  const module: unknown = await import(pathToFileURL(file).href);
+  if (!isRecord(module) || module[name] === undefined) throw new Error(`${file}: no ${name}`);
+  return module[name];
+}
+
+function nameOf(option: unknown): string {
+  const { name } = isRecord(option) ? option : {};
+  if (typeof name !== "string") throw new Error(`${OPTIONS_FILE}: an option without a name`);
+  return name;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+if (import.meta.main) {
+  const violations = await tidy(resolve(import.meta.dirname, "../.."));
+  for (const violation of violations) console.log(print(violation));
+  process.exitCode = violations.length === 0 ? 0 : 1;
+}
