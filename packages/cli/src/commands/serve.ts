@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import { type Provider, startProvider, toSettings } from "@countersign/server";
+import type { Command } from "../command.ts";
+import { CommandError, EXIT } from "../exit.ts";
+
+export const serve: Command = {
+  usage: "serve",
+  help: "Start the approval provider.",
+  options: {},
+  settings: ["server", "limits"],
+
+  async run(line, terminal) {
+    line.take();
+    const config = line.config();
+    const settings = toSettings(config);
+    const provider = await start(settings, config.secret_key);
+    if (!line.json) terminal.note(banner(provider));
+    const signal = await stopSignal();
+    if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);
+    await provider.close();
+    return EXIT.done;
+  },
+};
+
+async function start(...parameters: Parameters<typeof startProvider>): Promise<Provider> {
+  try {
+    return await startProvider(...parameters);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const [{ host, port }] = parameters;
+    if (code === "EADDRINUSE") {
+      const message = `${host} port ${port} is in use; choose another with --port`;
+      throw new CommandError(EXIT.refused, "address_in_use", message);
+    }
+    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      const message = `cannot listen on ${host} port ${port} (${code})`;
+      throw new CommandError(EXIT.refused, "cannot_listen", message);
+    }
+    throw error;
+  }
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a second one ends the process the usual way. */
+function stopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      process.once(signal, () => resolve(signal));
+    }
+  });
+}
+
+function banner({ url, context, isNew }: Provider): string {
+  const { dataDirectory, pathPrefix, publicUrl } = context.settings;
+  const base = (publicUrl ?? url) + pathPrefix;
+  const data = dataDirectory === "./data" ? "" : ` --data ${shellQuote(dataDirectory)}`;
+  const made = isNew ? "made a new database and secret key in" : "opened the database in";
+  return `
+Countersign ${version()}: ${made} ${dataDirectory}, serving ${url}
+  Contract   ${base}/v1   (description: ${url}/openapi.yaml)
+  Console    ${url}/   comes with a later release; until then, decide in the terminal
+  Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
+
+First steps, in another terminal of the same folder:
+
+  # 1. A reviewer: you
+  export COUNTERSIGN_URL=${url}
+  export COUNTERSIGN_TOKEN=$(npx --no -- countersign tokens create reviewer --name me${data})
+
+  # 2. A provisioner, and with it an instance for your agent
+  PROVISIONER=$(npx --no -- countersign tokens create provisioner --name setup${data})
+  INSTANCE=$(curl -s ${base}/v1/instances -H "Authorization: Bearer $PROVISIONER" \\
+    -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{}' \\
+    | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+
+  # 3. A first request, as your agent would make it
+  curl -s ${base}/v1/requests -H "Authorization: Bearer $INSTANCE" \\
+    -H "Idempotency-Key: call-1" -H "Content-Type: application/json" \\
+    -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"1h"}'
+
+  # 4. See it and decide
+  npx --no -- countersign requests watch
+`;
+}
+
+function shellQuote(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+export function version(): string {
+  const file = new URL("../../package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Command } from "../command.ts";
+import { CommandError, EXIT } from "../exit.ts";
+import { renderTable } from "../render.ts";
+import type { Listing, ReviewClient, ReviewedRequest } from "../review-client.ts";
+import type { Terminal } from "../terminal.ts";
+import { excerpt } from "../visible-text.ts";
+import { connect } from "./requests.ts";
+
+/** How often the server is asked. */
+const PERIOD_MS = 1_000;
+const LIMIT = 200;
+
+export const requestsWatch: Command = {
+  usage: "requests watch",
+  help: "Show pending requests as they come and go. In a pipe, one line for each change.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    line.take();
+    const client = connect(line);
+    const interrupted = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      process.once(signal, () => interrupted.abort());
+    }
+    const view =
+      line.json || !terminal.isInteractive
+        ? new Lines(client, terminal, line.json)
+        : new Screen(terminal);
+    // Whoever cannot connect at all is told at once; a later loss is waited out.
+    await view.update(await client.list("pending", LIMIT));
+    while (!interrupted.signal.aborted) {
+      await sleep(PERIOD_MS, undefined, { signal: interrupted.signal }).catch(() => {});
+      if (interrupted.signal.aborted) break;
+      await refresh(client, view);
+    }
+    return EXIT.done;
+  },
+};
+
+interface View {
+  update(listing: Listing): Promise<void>;
+  lost(reason: string): void;
+}
+
+async function refresh(client: ReviewClient, view: View): Promise<void> {
+  try {
+    await view.update(await client.list("pending", LIMIT));
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.exitCode !== EXIT.unreachable) throw error;
+    view.lost(error.message);
+  }
+}
+
+/** The whole list, drawn again at every look. */
+class Screen implements View {
+  readonly #terminal: Terminal;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  async update({ requests, now }: Listing): Promise<void> {
+    const { columns } = this.#terminal;
+    const list =
+      requests.length === 0 ? "No request is pending." : renderTable(requests, now, columns);
+    const help = "Decide: countersign requests approve|deny ID    Leave: Ctrl-C";
+    this.#draw(`${list}\n\n${help}`);
+  }
+
+  lost(reason: string): void {
+    this.#draw(`NOT LIVE: ${reason}\nTrying again every second.`);
+  }
+
+  #draw(text: string): void {
+    this.#terminal.out(`\u001b[H\u001b[2J${text}`);
+  }
+}
+
+/** One line for each change. */
+class Lines implements View {
+  readonly #client: ReviewClient;
+  readonly #terminal: Terminal;
+  readonly #json: boolean;
+  #pending = new Map<string, ReviewedRequest>();
+  #connected = true;
+
+  constructor(client: ReviewClient, terminal: Terminal, json: boolean) {
+    this.#client = client;
+    this.#terminal = terminal;
+    this.#json = json;
+  }
+
+  async update({ requests, next }: Listing): Promise<void> {
+    if (!this.#connected) this.#terminal.note("Connected again.");
+    this.#connected = true;
+    const current = new Map(requests.map((request) => [request.id, request]));
+    for (const request of requests) {
+      if (!this.#pending.has(request.id)) this.#tell("opened", request);
+    }
+    for (const { id } of this.#pending.values()) {
+      if (current.has(id)) continue;
+      const request = await this.#client.show(id);
+      // Pushed off the end of a full page, it is still pending.
+      if (request.decision === undefined && next !== undefined) current.set(id, request);
+      else this.#tell("resolved", request);
+    }
+    this.#pending = current;
+  }
+
+  lost(reason: string): void {
+    if (this.#connected) this.#terminal.note(`Not live: ${reason}; trying again every second.`);
+    this.#connected = false;
+  }
+
+  #tell(event: "opened" | "resolved", request: ReviewedRequest): void {
+    const { id, status, tool, argumentsText } = request;
+    const columns = Math.max(20, this.#terminal.columns - id.length - 50);
+    this.#terminal.out(
+      this.#json
+        ? `{"event":"${event}","request":${request.source}}`
+        : `${status.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(argumentsText, columns)}`,
+    );
+  }
+}

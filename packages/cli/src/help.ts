@@ -1,0 +1,32 @@
+/**
+ * What `--help` prints, from the same tables that parse.
+ */
+
+import { helpLines } from "@countersign/server/config/config-reference";
+import type { Command } from "./command.ts";
+
+export function overview(commands: readonly Command[]): string {
+  const width = Math.max(...commands.map(({ usage }) => usage.length));
+  const rows = commands.map(({ usage, help }) => `  ${usage.padEnd(width)}  ${help}`);
+  return `countersign: the approval provider for AI agents' tool calls
+
+Usage: countersign COMMAND [OPTIONS]
+
+${rows.join("\n")}
+
+countersign COMMAND --help shows the options of a command. Every setting can also be an
+environment variable (--port is COUNTERSIGN_PORT) or stand in a YAML file (--config FILE).
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached.`;
+}
+
+export function commandHelp({ usage, help, options, settings }: Command): string {
+  const own = Object.entries({
+    ...options,
+    json: { value: undefined, help: "Print JSON." },
+  }).map(([name, { value, help: text }]) => {
+    const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
+    return `  ${flag.padEnd(28)}  ${text}`;
+  });
+  const groups = settings.length === 0 ? [] : ["", "Settings:", ...helpLines(settings)];
+  return [`Usage: countersign ${usage} [OPTIONS]`, "", help, "", ...own, ...groups].join("\n");
+}

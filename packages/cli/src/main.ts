@@ -1,0 +1,89 @@
+/**
+ * The command `countersign`: finds the command, reads its options, runs it, and turns whatever
+ * goes wrong into one clear line and an exit code.
+ */
+
+import { Problem } from "@countersign/protocol";
+import { ConfigError } from "@countersign/server/config/read-config";
+import { Failure } from "@countersign/server/failure";
+import type { Command } from "./command.ts";
+import { CommandLine } from "./command-line.ts";
+import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
+import { commandHelp, overview } from "./help.ts";
+import { processTerminal, type Terminal } from "./terminal.ts";
+
+/** Loaded when asked for: whoever lists requests does not wait for the server's code. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./commands/serve.ts")).serve,
+  "tokens create": async () => (await import("./commands/tokens.ts")).tokensCreate,
+  "tokens list": async () => (await import("./commands/tokens.ts")).tokensList,
+  "tokens revoke": async () => (await import("./commands/tokens.ts")).tokensRevoke,
+  "requests list": async () => (await import("./commands/requests.ts")).requestsList,
+  "requests show": async () => (await import("./commands/requests.ts")).requestsShow,
+  "requests approve": async () => (await import("./commands/requests.ts")).requestsApprove,
+  "requests deny": async () => (await import("./commands/requests.ts")).requestsDeny,
+  "requests watch": async () => (await import("./commands/watch.ts")).requestsWatch,
+  backup: async () => (await import("./commands/backup.ts")).backup,
+};
+
+/** @returns the exit code */
+export async function main(args: readonly string[], terminal = processTerminal): Promise<ExitCode> {
+  try {
+    return await dispatch(args, terminal);
+  } catch (error) {
+    const failure = toCommandError(error);
+    const { code, message } = failure;
+    terminal.note(
+      args.includes("--json")
+        ? JSON.stringify({ error: { code, message } })
+        : message.replace(/^/gm, "countersign: "),
+    );
+    return failure.exitCode;
+  }
+}
+
+async function dispatch(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const [first = "--help", second = ""] = args;
+  if (first === "--help" || first === "-h" || first === "help") {
+    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+    terminal.out(overview(commands));
+    return EXIT.done;
+  }
+  if (first === "--version") {
+    const { version } = await import("./commands/serve.ts");
+    terminal.out(version());
+    return EXIT.done;
+  }
+  const name = COMMANDS[first] === undefined ? `${first} ${second}` : first;
+  const command = await COMMANDS[name]?.();
+  if (command === undefined) throw unknownCommand(first, second);
+  const rest = args.slice(name.split(" ").length);
+  if (rest.includes("--help") || rest.includes("-h")) {
+    terminal.out(commandHelp(command));
+    return EXIT.done;
+  }
+  return command.run(new CommandLine(rest, command.options, command.settings), terminal);
+}
+
+function unknownCommand(first: string, second: string): CommandError {
+  const family = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
+  if (family.length === 0) {
+    return usageError(`there is no command ${JSON.stringify(first)}; see countersign --help`);
+  }
+  const known = family.map((name) => name.split(" ")[1]).join(", ");
+  const given = second === "" || second.startsWith("-") ? "" : `, not ${JSON.stringify(second)}`;
+  return usageError(`${first} takes one of ${known}${given}`);
+}
+
+function toCommandError(error: unknown): CommandError {
+  if (error instanceof CommandError) return error;
+  if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
+  if (error instanceof Problem) return new CommandError(EXIT.refused, error.code, error.message);
+  if (error instanceof Failure) {
+    return new CommandError(EXIT.refused, error.dependency, error.message);
+  }
+  if (error instanceof Error && "code" in error) {
+    return new CommandError(EXIT.refused, String(error.code), error.message);
+  }
+  throw error;
+}
