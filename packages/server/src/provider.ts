@@ -134,6 +134,7 @@ async function serve(
 
   async function close(): Promise<void> {
     accepting = false;
+    report.stopping();
     context.wake.releaseAll();
     const cutOff = context.clock.after(settings.shutdownGraceMs, () =>
       app.server.closeAllConnections(),

@@ -53,7 +53,8 @@ export class Report {
     this.#flush = () => {
       if ("flushSync" in output && typeof output.flushSync === "function") output.flushSync();
     };
-    this.#log = pino({ level, base: null, messageKey: "message" }, output);
+    const formatters = { level: (label: string) => ({ level: label }) };
+    this.#log = pino({ level, base: null, formatters }, output);
     const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     this.#exchanges = new Histogram({
@@ -156,8 +157,8 @@ export class Report {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
   }
 
-  stopping(signal: string): void {
-    this.#log.info({ event: "server.stopping", signal });
+  stopping(): void {
+    this.#log.info({ event: "server.stopping" });
   }
 
   stopped(): void {

@@ -1,0 +1,51 @@
+/**
+ * Runs the command `countersign` as a process of its own.
+ */
+
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const COMMAND = join(import.meta.dirname, "../../packages/cli/bin/countersign.js");
+
+const execute = promisify(execFile);
+
+/** @returns what the command printed, without the last line break */
+export async function countersign(
+  args: readonly string[],
+  reviewer?: { readonly url: string; readonly token: string },
+): Promise<string> {
+  const env = {
+    ...process.env,
+    ...(reviewer && { COUNTERSIGN_URL: reviewer.url, COUNTERSIGN_TOKEN: reviewer.token }),
+  };
+  const { stdout } = await execute(process.execPath, [COMMAND, ...args], { env });
+  return stdout.trimEnd();
+}
+
+export interface RunningServer {
+  readonly url: string;
+  /** Resolves when the process has ended. */
+  stop(): Promise<void>;
+}
+
+/** Starts `countersign serve` on a free port and waits until it says where it listens. */
+export async function startServer(data: string): Promise<RunningServer> {
+  const args = [COMMAND, "serve", "--port", "0", "--data", data, "--json"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { event, address } = JSON.parse(line) as { event: string; address: string };
+    if (event !== "server.started") continue;
+    // Nobody reads the log of a demonstration; it must not fill the pipe either.
+    child.stdout.resume();
+    const stop = async () => {
+      child.kill("SIGTERM");
+      await ended;
+    };
+    return { url: address, stop };
+  }
+  throw new Error("the server did not start");
+}

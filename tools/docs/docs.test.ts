@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { glob } from "node:fs/promises";
+import { CONFIG_PAGE } from "./pages.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+test("the configuration page is what its table says: run `npm run docs` after a change", () => {
+  assert.equal(readFileSync(CONFIG_PAGE.file, "utf8"), CONFIG_PAGE.text());
+});
+
+test("every relative link in the documentation leads to a file that exists", async () => {
+  const broken: string[] = [];
+  for await (const name of glob(["*.md", "docs/**/*.md"], { cwd: ROOT })) {
+    const file = join(ROOT, name);
+    for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      if (!existsSync(join(dirname(file), target))) broken.push(`${name}: ${target}`);
+    }
+  }
+  assert.deepEqual(broken, []);
+});
+
+test("every npm script that the documentation names exists", async () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  const unknown: string[] = [];
+  for await (const name of glob(["*.md", "docs/**/*.md"], { cwd: ROOT })) {
+    for (const [, script = ""] of readFileSync(join(ROOT, name), "utf8").matchAll(
+      /\bnpm run (?:--silent |-s )?([a-z][\w:-]*)/g,
+    )) {
+      if (scripts[script] === undefined) unknown.push(`${name}: ${script}`);
+    }
+  }
+  assert.deepEqual(unknown, []);
+});
