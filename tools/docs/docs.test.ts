@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
+import { glob } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { glob } from "node:fs/promises";
 import { CONFIG_PAGE } from "./pages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

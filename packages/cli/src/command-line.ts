@@ -4,7 +4,12 @@
  */
 
 import { parseArgs } from "node:util";
-import { ALL_OPTIONS, flagName, type Option } from "@countersign/server/config/options";
+import {
+  ALL_OPTIONS,
+  environmentName,
+  flagName,
+  type Option,
+} from "@countersign/server/config/options";
 import { type Flags, readConfig } from "@countersign/server/config/read-config";
 import { usageError } from "./exit.ts";
 
@@ -24,6 +29,11 @@ const COMMON: OwnOptions = {
   help: { type: "flag", help: "Print this help." },
 };
 
+/** The settings of these groups; the config file is everybody's. */
+export function settingsIn(groups: readonly Option["group"][]): Option[] {
+  return ALL_OPTIONS.filter(({ name, group }) => groups.includes(group) || name === "config");
+}
+
 export class CommandLine {
   readonly positionals: readonly string[];
   readonly #values: Readonly<Record<string, string | boolean | undefined>>;
@@ -34,8 +44,8 @@ export class CommandLine {
     for (const [name, { type }] of Object.entries({ ...COMMON, ...own })) {
       options[name] = { type: type === "flag" ? "boolean" : "string" };
     }
-    for (const { name, type, group, secret } of ALL_OPTIONS) {
-      if (secret || !(groups.includes(group) || name === "config")) continue;
+    for (const { name, type, secret } of settingsIn(groups)) {
+      if (secret) continue;
       options[flagName(name).slice(2)] = { type: type === "flag" ? "boolean" : "string" };
     }
     try {
@@ -47,7 +57,7 @@ export class CommandLine {
       this.#values = values as Record<string, string | boolean | undefined>;
       this.positionals = positionals;
     } catch (error) {
-      throw usageError(error instanceof Error ? error.message : String(error));
+      throw usageError(explain(error));
     }
   }
 
@@ -83,4 +93,15 @@ export class CommandLine {
     if (extra !== undefined) throw usageError(`${JSON.stringify(extra)} is one argument too many`);
     return [...positionals];
   }
+}
+
+/** What Node's parser says, in the words of a person who mistyped an option. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const unknown = /^Unknown option '(-[^']*)'/.exec(error.message)?.[1];
+  if (unknown === undefined) return error.message;
+  const secret = ALL_OPTIONS.find(({ name, secret }) => secret && flagName(name) === unknown);
+  if (secret === undefined) return `there is no option ${unknown}; see --help`;
+  const variable = environmentName(secret.name);
+  return `${unknown} is not taken here, where other users can read it; set ${variable}`;
 }

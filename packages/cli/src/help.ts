@@ -2,9 +2,11 @@
  * What `--help` prints, from the same tables that parse.
  */
 
-import { helpLines } from "@countersign/server/config/config-reference";
+import { environmentName, flagName, type Option } from "@countersign/server/config/options";
 import type { Command } from "./command.ts";
+import { settingsIn } from "./command-line.ts";
 
+/** @param commands all of them, or one family */
 export function overview(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ usage }) => usage.length));
   const rows = commands.map(({ usage, help }) => `  ${usage.padEnd(width)}  ${help}`);
@@ -27,6 +29,17 @@ export function commandHelp({ usage, help, options, settings }: Command): string
     const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
     return `  ${flag.padEnd(28)}  ${text}`;
   });
-  const groups = settings.length === 0 ? [] : ["", "Settings:", ...helpLines(settings)];
-  return [`Usage: countersign ${usage} [OPTIONS]`, "", help, "", ...own, ...groups].join("\n");
+  const given = settingsIn(settings).flatMap(settingLines);
+  const head = ["", "Settings, on the command line or in the environment:"];
+  return [`Usage: countersign ${usage} [OPTIONS]`, "", help, "", ...own, ...head, ...given].join(
+    "\n",
+  );
+}
+
+/** How a setting is given, and below it what it means. */
+function settingLines({ name, value, secret, help, default: fallback }: Option): string[] {
+  const variable = environmentName(name);
+  const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
+  const given = secret ? `${variable}=${value}` : `${flag}, ${variable}`;
+  return [`  ${given}`, `      ${help}${fallback ? ` [${fallback}]` : ""}`];
 }

@@ -44,9 +44,8 @@ export async function main(args: readonly string[], terminal = processTerminal):
 
 async function dispatch(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   const [first = "--help", second = ""] = args;
-  if (first === "--help" || first === "-h" || first === "help") {
-    const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-    terminal.out(overview(commands));
+  if (isHelp(first) || first === "help") {
+    terminal.out(overview(await family("")));
     return EXIT.done;
   }
   if (first === "--version") {
@@ -54,23 +53,39 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<Ex
     terminal.out(version());
     return EXIT.done;
   }
-  const name = COMMANDS[first] === undefined ? `${first} ${second}` : first;
-  const command = await COMMANDS[name]?.();
-  if (command === undefined) throw unknownCommand(first, second);
+  const name = Object.hasOwn(COMMANDS, first) ? first : `${first} ${second}`;
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (load === undefined) {
+    const commands = isHelp(second) ? await family(`${first} `) : [];
+    if (commands.length === 0) throw unknownCommand(first, second);
+    terminal.out(overview(commands));
+    return EXIT.done;
+  }
+  const command = await load();
   const rest = args.slice(name.split(" ").length);
-  if (rest.includes("--help") || rest.includes("-h")) {
+  if (rest.some(isHelp)) {
     terminal.out(commandHelp(command));
     return EXIT.done;
   }
   return command.run(new CommandLine(rest, command.options, command.settings), terminal);
 }
 
+function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
+}
+
+/** The commands whose names begin so. */
+function family(beginning: string): Promise<Command[]> {
+  const entries = Object.entries(COMMANDS).filter(([name]) => name.startsWith(beginning));
+  return Promise.all(entries.map(([, load]) => load()));
+}
+
 function unknownCommand(first: string, second: string): CommandError {
-  const family = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
-  if (family.length === 0) {
+  const names = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
+  if (names.length === 0) {
     return usageError(`there is no command ${JSON.stringify(first)}; see countersign --help`);
   }
-  const known = family.map((name) => name.split(" ")[1]).join(", ");
+  const known = names.map((name) => name.split(" ")[1]).join(", ");
   const given = second === "" || second.startsWith("-") ? "" : `, not ${JSON.stringify(second)}`;
   return usageError(`${first} takes one of ${known}${given}`);
 }
@@ -80,10 +95,17 @@ function toCommandError(error: unknown): CommandError {
   if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
   if (error instanceof Problem) return new CommandError(EXIT.refused, error.code, error.message);
   if (error instanceof Failure) {
-    return new CommandError(EXIT.refused, error.dependency, error.message);
+    return new CommandError(EXIT.refused, error.dependency, explain(error));
   }
   if (error instanceof Error && "code" in error) {
     return new CommandError(EXIT.refused, String(error.code), error.message);
   }
   throw error;
+}
+
+/** The message with what caused it, as far as it does not say so itself. */
+function explain({ message, cause }: Error): string {
+  if (!(cause instanceof Error)) return message;
+  const reason = explain(cause);
+  return message.includes(reason) ? message : `${message}: ${reason}`;
 }

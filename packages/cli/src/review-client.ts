@@ -4,7 +4,13 @@
  */
 
 import { createHash } from "node:crypto";
-import { JsonNumber, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
+import {
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  type JsonValue,
+  parseJson,
+} from "@countersign/protocol";
 import { CommandError, EXIT } from "./exit.ts";
 
 /** A request as the reviewer surface answers it. */
@@ -60,17 +66,17 @@ export class ReviewClient {
     const query = new URLSearchParams({ state, limit: String(limit), ...(after && { after }) });
     const answer = await this.#exchange("GET", `?${query}`);
     const requests = answer.members.get("requests");
-    const items = requests !== undefined && requests !== null && typeof requests === "object";
-    const list = items && "items" in requests ? requests.items : [];
+    const now = text(answer, "now");
+    if (!(requests instanceof JsonArray) || now === undefined) throw this.#stranger();
     return {
-      requests: list.map(toRequest),
-      now: Date.parse(text(answer, "now") ?? ""),
+      requests: requests.items.map((item) => this.#request(item)),
+      now: Date.parse(now),
       next: text(answer, "next"),
     };
   }
 
   async show(id: string): Promise<ReviewedRequest> {
-    return toRequest(await this.#exchange("GET", `/${encodeURIComponent(id)}`));
+    return this.#request(await this.#exchange("GET", `/${encodeURIComponent(id)}`));
   }
 
   async decide(
@@ -78,7 +84,7 @@ export class ReviewClient {
     verdict: Readonly<Record<string, string | undefined>>,
   ): Promise<ReviewedRequest> {
     const path = `/${encodeURIComponent(id)}/verdict`;
-    return toRequest(await this.#exchange("POST", path, JSON.stringify(verdict)));
+    return this.#request(await this.#exchange("POST", path, JSON.stringify(verdict)));
   }
 
   async #exchange(method: string, path: string, body?: string): Promise<JsonObject> {
@@ -102,9 +108,21 @@ export class ReviewClient {
       throw unreachable(`${new URL(this.#base).origin} cannot be reached: ${reason}`);
     }
     const json = readAnswer(answer);
-    if (json === undefined) throw unreachable(`the answer (${response.status}) is not ours`);
-    if (!response.ok) throw refusal(response.status, json);
+    if (json === undefined) throw this.#stranger();
+    if (!response.ok) throw refusal(response.status, json) ?? this.#stranger();
     return json;
+  }
+
+  /** @throws CommandError when the answer is no request */
+  #request(value: JsonValue): ReviewedRequest {
+    const request = value instanceof JsonObject ? toRequest(value) : undefined;
+    if (request === undefined) throw this.#stranger();
+    return request;
+  }
+
+  /** Something listens there and does not speak as the reviewer surface does. */
+  #stranger(): CommandError {
+    return unreachable(`what answers at ${new URL(this.#base).origin} is not countersign`);
   }
 }
 
@@ -117,10 +135,12 @@ function readAnswer(answer: string): JsonObject | undefined {
   }
 }
 
-function refusal(status: number, json: JsonObject): CommandError {
+/** @returns undefined when it is not the envelope in which countersign refuses */
+function refusal(status: number, json: JsonObject): CommandError | undefined {
   const error = object(json, "error");
-  const code = (error && text(error, "code")) ?? `http_${status}`;
-  const message = (error && text(error, "message")) ?? `the server answered ${status}`;
+  const code = error && text(error, "code");
+  const message = error && text(error, "message");
+  if (code === undefined || message === undefined) return undefined;
   return new CommandError(status >= 500 ? EXIT.unreachable : EXIT.refused, code, message);
 }
 
@@ -128,25 +148,27 @@ function unreachable(message: string): CommandError {
   return new CommandError(EXIT.unreachable, "unreachable", message);
 }
 
-function toRequest(value: JsonValue): ReviewedRequest {
-  if (!(value instanceof JsonObject)) throw unreachable("the answer is not a request");
+const TEXTS = ["id", "tool", "status", "created_at", "deadline_at"] as const;
+
+/** @returns undefined when it is not a request as the reviewer surface shows one */
+function toRequest(value: JsonObject): ReviewedRequest | undefined {
+  const [id, tool, status, createdAt, deadlineAt] = TEXTS.map((name) => text(value, name) ?? "");
   const instance = object(value, "instance");
-  const argumentsText = object(value, "arguments")?.source ?? "";
+  const argumentsText = object(value, "arguments")?.source;
   const decision = object(value, "decision");
+  if (!id || !tool || !status || !createdAt || !deadlineAt) return undefined;
+  if (instance === undefined || argumentsText === undefined) return undefined;
   return {
-    id: text(value, "id") ?? "",
-    tool: text(value, "tool") ?? "",
-    instance: {
-      id: (instance && text(instance, "id")) ?? "",
-      name: (instance && text(instance, "name")) ?? "",
-    },
+    id,
+    tool,
+    instance: { id: text(instance, "id") ?? "", name: text(instance, "name") ?? "" },
     argumentsText,
     argumentsSha256: createHash("sha256").update(argumentsText).digest("hex"),
     reasoning: text(value, "agent_reasoning"),
     contextText: object(value, "context")?.source,
-    status: text(value, "status") ?? "",
-    createdAt: text(value, "created_at") ?? "",
-    deadlineAt: text(value, "deadline_at") ?? "",
+    status,
+    createdAt,
+    deadlineAt,
     decision: decision && {
       note: text(decision, "note"),
       decidedAt: text(decision, "decided_at") ?? "",

@@ -3,6 +3,8 @@
  * can use the one without the other.
  */
 
+import { EXIT } from "./exit.ts";
+
 export interface Terminal {
   out(text: string): void;
   note(text: string): void;
@@ -14,8 +16,8 @@ export interface Terminal {
 }
 
 export const processTerminal: Terminal = {
-  out: (text) => void process.stdout.write(`${text}\n`),
-  note: (text) => void process.stderr.write(`${text}\n`),
+  out: (text) => write(process.stdout, text, () => process.exit(EXIT.done)),
+  note: (text) => write(process.stderr, text, () => {}),
   get isInteractive() {
     return process.stdin.isTTY === true && process.stdout.isTTY === true;
   },
@@ -32,3 +34,14 @@ export const processTerminal: Terminal = {
     return process.stdout.columns ?? 100;
   },
 };
+
+/** @param unread whoever read the stream has gone, as `head` does when it has enough */
+function write(stream: NodeJS.WriteStream, text: string, unread: () => void): void {
+  if (stream.listenerCount("error") === 0) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      unread();
+    });
+  }
+  stream.write(`${text}\n`);
+}

@@ -17,8 +17,9 @@ export function visibleText(text: string): string {
 
 /** One line of at most `width` columns, and says when it is cut; for overviews only. */
 export function excerpt(text: string, width: number): string {
-  const visible = visibleText(text);
-  return visible.length <= width ? visible : `${visible.slice(0, Math.max(0, width - 3))}...`;
+  const visible = [...visibleText(text)];
+  if (visible.length <= width) return visible.join("");
+  return `${visible.slice(0, Math.max(0, width - 3)).join("")}...`;
 }
 
 /**

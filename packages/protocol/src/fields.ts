@@ -15,7 +15,8 @@ export class Fields {
     for (const name of body.members.keys()) {
       if (!names.includes(name)) {
         throw new Problem("invalid_request", "The body has an unknown field.", {
-          param: name === "" ? "body" : name.slice(0, 200),
+          // A cut may fall between two surrogates.
+          param: name === "" ? "body" : name.slice(0, 200).toWellFormed(),
         });
       }
     }

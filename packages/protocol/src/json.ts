@@ -353,7 +353,10 @@ class Parser {
     let path = "";
     for (const step of this.#path.slice(0, this.#depth)) {
       path += typeof step === "number" ? `[${step}]` : path === "" ? step : `.${step}`;
-      if (path.length > PATH_CHARS_MAX) return `${path.slice(0, PATH_CHARS_MAX)}...`;
+      // A cut may fall between two surrogates.
+      if (path.length > PATH_CHARS_MAX) {
+        return `${path.slice(0, PATH_CHARS_MAX).toWellFormed()}...`;
+      }
     }
     return path === "" ? "body" : path;
   }

@@ -112,6 +112,10 @@ export function connect(line: CommandLine): ReviewClient {
     const hint = "countersign tokens create reviewer --name NAME";
     throw usageError(`COUNTERSIGN_TOKEN is not set; make a token with: ${hint}`);
   }
+  // What no header can carry would be told in an error message, and the secret with it.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw usageError("COUNTERSIGN_TOKEN holds characters that no token has");
+  }
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usageError("the url of the server must begin with http:// or https://");
   }

@@ -75,7 +75,7 @@ First steps, in another terminal of the same folder:
   # 3. A first request, as your agent would make it
   curl -s ${base}/v1/requests -H "Authorization: Bearer $INSTANCE" \\
     -H "Idempotency-Key: call-1" -H "Content-Type: application/json" \\
-    -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"1h"}'
+    -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"1h"}'; echo
 
   # 4. See it and decide
   npx --no -- countersign requests watch

@@ -83,7 +83,8 @@ class Lines implements View {
   readonly #client: ReviewClient;
   readonly #terminal: Terminal;
   readonly #json: boolean;
-  #pending = new Map<string, ReviewedRequest>();
+  /** Ids of what was told as opened and not as resolved. */
+  readonly #pending = new Set<string>();
   #connected = true;
 
   constructor(client: ReviewClient, terminal: Terminal, json: boolean) {
@@ -95,18 +96,20 @@ class Lines implements View {
   async update({ requests, next }: Listing): Promise<void> {
     if (!this.#connected) this.#terminal.note("Connected again.");
     this.#connected = true;
-    const current = new Map(requests.map((request) => [request.id, request]));
+    const listed = new Set(requests.map(({ id }) => id));
     for (const request of requests) {
-      if (!this.#pending.has(request.id)) this.#tell("opened", request);
+      if (this.#pending.has(request.id)) continue;
+      this.#tell("opened", request);
+      this.#pending.add(request.id);
     }
-    for (const { id } of this.#pending.values()) {
-      if (current.has(id)) continue;
+    for (const id of this.#pending) {
+      if (listed.has(id)) continue;
       const request = await this.#client.show(id);
       // Pushed off the end of a full page, it is still pending.
-      if (request.decision === undefined && next !== undefined) current.set(id, request);
-      else this.#tell("resolved", request);
+      if (request.decision === undefined && next !== undefined) continue;
+      this.#tell("resolved", request);
+      this.#pending.delete(id);
     }
-    this.#pending = current;
   }
 
   lost(reason: string): void {

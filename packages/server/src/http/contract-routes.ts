@@ -90,7 +90,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "instance");
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
-    const waiting = waitMs === 0 ? undefined : { waitMs, gone: goneSignal(request) };
+    const waiting = waitMs === 0 ? undefined : { waitMs, gone: goneSignal(reply) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     return sendJson(reply, 200, writeApprovalRequest(approval));
   },
@@ -117,9 +117,12 @@ function waitParameter(request: FastifyRequest): number {
   return Math.min(waitMs, WAIT_MS_MAX);
 }
 
-/** Aborted when the client closes its connection before the answer. */
-function goneSignal(request: FastifyRequest): AbortSignal {
+/**
+ * Aborted when the client closes its connection before the answer. Listens to the response, not
+ * to the connection, which may carry many polls.
+ */
+function goneSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  request.socket.once("close", () => controller.abort());
+  reply.raw.once("close", () => controller.abort());
   return controller.signal;
 }

@@ -5,20 +5,14 @@
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { errorResponse, Problem } from "@countersign/protocol";
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Settings } from "../config/settings.ts";
 import type { Report } from "../report.ts";
 import { sendError } from "./exchange.ts";
-
-const EXCHANGE_ID = Symbol("exchange id");
-
-interface IdentifiedMessage extends IncomingMessage {
-  [EXCHANGE_ID]?: string;
-}
 
 /** Longer than common load balancers keep theirs, so that they and not we close first. */
 const KEEP_ALIVE_MS = 75_000;
@@ -28,8 +22,8 @@ const REQUEST_MS_MAX = 30_000;
 export function createHttpServer(settings: Settings, report: Report): FastifyInstance {
   const app = fastify({
     logger: false,
-    genReqId: (message) => (message as IdentifiedMessage)[EXCHANGE_ID] ?? randomUUID(),
-    serverFactory: (listener) => createIdentifyingServer(listener, settings),
+    genReqId: () => randomUUID(),
+    serverFactory: (listener) => createPlainServer(listener, settings),
     bodyLimit: settings.bodyBytesMax,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -39,6 +33,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       // A path that cannot be decoded names nothing.
       sendError(new Problem("not_found"), request, reply, report);
     },
+    clientErrorHandler: (error, socket) => answerRaw(socket, fromParserError(error)),
   });
   // The contract gives these no body; one that is sent is not read.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
@@ -48,9 +43,11 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   // Bodies stay bytes: our own parser reads them, also to see what another would repair.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
-  app.addHook("onRequest", (request, _, done) => {
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", request.id);
     const { host } = request.headers;
     if (host === undefined && request.raw.httpVersion === "1.1") done(NO_HOST);
+    else if (request.is404) done(unrouted(app, request, reply));
     else done();
   });
   app.addHook("onResponse", (request, reply, done) => {
@@ -66,12 +63,6 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     done();
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, report));
-  app.setNotFoundHandler((request, reply) => {
-    const allowed = allowedMethods(app, request.url);
-    if (allowed.length === 0) return sendError(new Problem("not_found"), request, reply, report);
-    reply.header("allow", allowed.join(", "));
-    return sendError(new Problem("method_not_allowed"), request, reply, report);
-  });
   return app;
 }
 
@@ -79,19 +70,17 @@ const NO_HOST = new Problem("invalid_request", "The header Host is required.", {
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
 
-function allowedMethods(app: FastifyInstance, url: string): string[] {
+/** Why no route takes this exchange; said before the body is read, whatever the body is. */
+function unrouted(app: FastifyInstance, { url }: FastifyRequest, reply: FastifyReply): Problem {
   const path = url.split("?", 1)[0] ?? url;
-  return METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  const allowed = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+  if (allowed.length === 0) return new Problem("not_found");
+  reply.header("allow", allowed.join(", "));
+  return new Problem("method_not_allowed");
 }
 
-/** A server that gives every exchange its id before anybody else sees it. */
-function createIdentifyingServer(listener: RequestListener, settings: Settings): Server {
-  const identify: RequestListener = (request: IdentifiedMessage, response) => {
-    const id = randomUUID();
-    request[EXCHANGE_ID] = id;
-    response.setHeader("x-request-id", id);
-    listener(request, response);
-  };
+/** The server under Fastify, with an answer of ours wherever Node would give its own. */
+function createPlainServer(listener: RequestListener, settings: Settings): Server {
   const options = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS_MAX,
@@ -101,7 +90,7 @@ function createIdentifyingServer(listener: RequestListener, settings: Settings):
   };
   const server =
     settings.tls === undefined
-      ? createServer(options, identify)
+      ? createServer(options, listener)
       : createTlsServer(
           {
             ...options,
@@ -109,14 +98,11 @@ function createIdentifyingServer(listener: RequestListener, settings: Settings):
             key: readFileSync(settings.tls.keyFile),
             minVersion: "TLSv1.2",
           },
-          identify,
+          listener,
         );
   server.maxConnections = settings.connectionsMax;
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    answerRaw(socket, fromParserError(error));
-  });
   server.on("connect", (_, socket) => answerRaw(socket, new Problem("method_not_allowed")));
-  server.on("checkExpectation", (request: IdentifiedMessage, response) => {
+  server.on("checkExpectation", (request, response) => {
     const problem = new Problem("invalid_request", "The expectation cannot be met.", {
       param: "Expect",
     });
@@ -124,6 +110,7 @@ function createIdentifyingServer(listener: RequestListener, settings: Settings):
     const body = JSON.stringify(errorResponse(problem, id));
     response.writeHead(problem.status, {
       "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
       "x-request-id": id,
       connection: "close",
     });
@@ -152,12 +139,15 @@ function answerRaw(socket: Duplex, problem: Problem): void {
   }
   const id = randomUUID();
   const body = JSON.stringify(errorResponse(problem, id));
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${problem.status === 405 ? "Method Not Allowed" : "Bad Request"}\r\n` +
-      "Content-Type: application/json\r\n" +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-ID: ${id}\r\n` +
-      "Connection: close\r\n\r\n" +
-      body,
-  );
+  const isMethodRefused = problem.status === 405;
+  const answer =
+    `HTTP/1.1 ${problem.status} ${isMethodRefused ? "Method Not Allowed" : "Bad Request"}\r\n` +
+    (isMethodRefused ? `Allow: ${METHODS.join(", ")}\r\n` : "") +
+    "Content-Type: application/json\r\n" +
+    `Content-Length: ${Buffer.byteLength(body)}\r\n` +
+    `X-Request-ID: ${id}\r\n` +
+    "Connection: close\r\n\r\n" +
+    body;
+  // Nothing reads this socket any more, so nothing would notice that the client keeps it open.
+  socket.end(answer, () => socket.destroy());
 }

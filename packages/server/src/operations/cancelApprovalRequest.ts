@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
-import { lockRequest } from "../storage/sql/requests.ts";
+import { lockRequestOfInstance } from "../storage/sql/requests.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /**
@@ -18,8 +18,8 @@ export async function cancelApprovalRequest(
   id: string,
 ): Promise<StoredRequest> {
   const cancelled = await context.store.transact(async (tx) => {
-    const request = await lockRequest(tx, id);
-    if (request?.instanceId !== caller.instanceId) throw new Problem("not_found");
+    const request = await lockRequestOfInstance(tx, id, caller.instanceId);
+    if (request === undefined) throw new Problem("not_found");
     const by = `instance:${caller.instanceId}` as const;
     const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
     if (resolution.kind === "not_due") throw new Error("a cancellation cannot be early");

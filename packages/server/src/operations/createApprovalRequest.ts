@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { isSameRequest } from "../core/replay.ts";
 import { deadline, isOverdue, type StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
-import { hashIdempotencyKey, sha256Hex } from "../secrets/keyring.ts";
+import { hashRequestKey, sha256Hex } from "../secrets/keyring.ts";
 import { lockInstance } from "../storage/sql/instances.ts";
 import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -29,7 +29,7 @@ export async function createApprovalRequest(
   input: CreateApprovalRequestInput,
   idempotencyKey: string,
 ): Promise<Submission> {
-  const keyHash = hashIdempotencyKey(idempotencyKey);
+  const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
   const submission = await context.store.transact((tx) =>
     submit(tx, context, caller, input, keyHash),
   );
@@ -67,7 +67,7 @@ async function submit(
     });
     return { outcome: "created", request };
   }
-  const existing = await lockRequestByKey(tx, caller.instanceId, keyHash);
+  const existing = await lockRequestByKey(tx, keyHash);
   if (existing === undefined) throw new Error("a used key has no request");
   if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");
   return { outcome: "replayed", request: existing };

@@ -78,6 +78,13 @@ export function hashIdempotencyKey(key: string): string {
   return hash("sha256", key, "base64url");
 }
 
+const REQUEST_KEY_CHARS = 32;
+
+/** The Idempotency-Key of a request together with its scope, in 192 bits. */
+export function hashRequestKey(instanceId: string, key: string): string {
+  return hash("sha256", `${instanceId} ${key}`, "base64url").slice(0, REQUEST_KEY_CHARS);
+}
+
 /** Of the exact stored text, so that a reviewer's client can compute it from what it showed. */
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");

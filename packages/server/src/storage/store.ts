@@ -43,13 +43,15 @@ export interface Store extends Reader {
    * Runs `work` in one transaction and answers only after a durable commit. What `work` throws
    * undoes its own writes and nobody else's.
    *
-   * `work` may wait for nothing but its transaction: others may be committing with it.
+   * `work` may wait for nothing but its transaction, because others may be committing with it,
+   * and it may be run again after its writes were undone: only its last run counts, so it must
+   * change nothing but through its transaction.
    *
    * @throws Failure when the engine cannot write; nothing of `work` is then promised or lost
    */
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 
-  /** @throws Failure when the engine cannot answer */
+  /** @throws Failure when the engine cannot write durably */
   check(): Promise<void>;
 
   close(): Promise<void>;

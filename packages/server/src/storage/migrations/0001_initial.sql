@@ -74,7 +74,9 @@ create table request (
   id text not null primary key,
   instance_id text not null references instance (id),
   project_id text not null,
-  key_hash text not null, -- SHA-256 of the Idempotency-Key, base64url
+  -- 192 bits of SHA-256 over instance and Idempotency-Key, base64url. Alone and short, because
+  -- a random key touches another page of its index at every insert.
+  key_hash text not null unique,
   status text not null, -- pending | approved | denied | expired | cancelled
   created_at bigint not null,
   deadline_at bigint not null,
@@ -86,8 +88,7 @@ create table request (
   timeout text not null,
   agent_reasoning text, -- JSON text
   context text, -- JSON text
-  arguments text not null, -- JSON text
-  unique (instance_id, key_hash)
+  arguments text not null -- JSON text
 );
 
 create index request_pending on request (deadline_at) where status = 'pending';

@@ -10,7 +10,7 @@ const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, d
   expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments`;
 
 /**
- * Inserts a pending request, unless its instance has used the key before.
+ * Inserts a pending request, unless its instance has used the key before: the hash covers both.
  *
  * @returns whether it was inserted
  */
@@ -23,7 +23,7 @@ export async function insertRequest(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        tool, timeout, agent_reasoning, context, arguments)
      values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11)
-     on conflict (instance_id, key_hash) do nothing`,
+     on conflict (key_hash) do nothing`,
     [
       request.id,
       request.instanceId,
@@ -43,20 +43,34 @@ export async function insertRequest(
 
 export async function lockRequestByKey(
   tx: Transaction,
-  instanceId: string,
   keyHash: string,
 ): Promise<StoredRequest | undefined> {
-  return toRequest(
-    await tx.lock(
-      "update",
-      `select ${COLUMNS} from request where instance_id = $1 and key_hash = $2`,
-      [instanceId, keyHash],
-    ),
-  );
+  const sql = `select ${COLUMNS} from request where key_hash = $1`;
+  return toRequest(await tx.lock("update", sql, [keyHash]));
 }
 
 export async function lockRequest(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
   return toRequest(await tx.lock("update", `select ${COLUMNS} from request where id = $1`, [id]));
+}
+
+/** As {@link lockRequest}; another instance's request is as absent as none. */
+export async function lockRequestOfInstance(
+  tx: Transaction,
+  id: string,
+  instanceId: string,
+): Promise<StoredRequest | undefined> {
+  const sql = `select ${COLUMNS} from request where id = $1 and instance_id = $2`;
+  return toRequest(await tx.lock("update", sql, [id, instanceId]));
+}
+
+/** As {@link lockRequest}; another project's request is as absent as none. */
+export async function lockRequestOfProject(
+  tx: Transaction,
+  id: string,
+  projectId: string,
+): Promise<StoredRequest | undefined> {
+  const sql = `select ${COLUMNS} from request where id = $1 and project_id = $2`;
+  return toRequest(await tx.lock("update", sql, [id, projectId]));
 }
 
 /** A request of this instance; another instance's is as absent as none. */

@@ -11,15 +11,17 @@ import { Failure } from "../../failure.ts";
 
 /**
  * @returns releases the lock
- * @throws Failure when another server holds it
+ * @throws Failure when another server holds it, or it cannot be taken
  */
 export function lockDataDirectory(directory: string): () => void {
   const holderFile = join(directory, "server.pid");
-  const lock = new DatabaseSync(join(directory, "server.lock"));
+  const lockFile = join(directory, "server.lock");
+  const lock = new DatabaseSync(lockFile);
   try {
     lock.exec("pragma journal_mode = memory; begin exclusive");
   } catch (error) {
     lock.close();
+    if (!isBusy(error)) throw new Failure("store", `${lockFile} cannot be locked`, error);
     const holder = readHolder(holderFile);
     throw new Failure("store", `another server is running on ${directory}${holder}`, error);
   }
@@ -28,6 +30,11 @@ export function lockDataDirectory(directory: string): () => void {
     rmSync(holderFile, { force: true });
     lock.close();
   };
+}
+
+/** SQLITE_BUSY: somebody else holds it. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
 }
 
 function readHolder(file: string): string {

@@ -2,7 +2,7 @@
  * Opens a database file with the settings that the promises rest on.
  */
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync, linkSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 
@@ -25,19 +25,43 @@ const SETTINGS = `
 /** Up to this size a whole check costs a start no noticeable time. */
 const CHECKED_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * Makes the database if there is none. It is made under another name and linked when it is one:
+ * a file of this name is never empty, unless it has lost what it held.
+ */
+export function ensureDatabase(file: string): void {
+  if (existsSync(file)) return;
+  const draft = `${file}.${process.pid}`;
+  try {
+    openDatabase(draft).close();
+    linkSync(draft, file);
+  } catch (error) {
+    // Another process was faster.
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
 /** @throws Failure when the file is damaged; larger files are checked by `countersign backup` */
 export function assertSound(file: string): void {
-  if (!existsSync(file) || statSync(file).size > CHECKED_BYTES_MAX) return;
+  const { size } = statSync(file);
+  if (size === 0) throw damaged(file, "it is empty");
+  if (size > CHECKED_BYTES_MAX) return;
   const database = openDatabase(file);
   try {
     const verdict = database.prepare("pragma quick_check(1)").get()?.quick_check;
-    if (verdict !== "ok") throw new Error(String(verdict));
+    if (verdict !== "ok") throw new Error(String(verdict).split("\n").at(-1));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure("store", `the database ${file} is damaged: ${reason}`, error);
+    throw damaged(file, reason, error);
   } finally {
     database.close();
   }
+}
+
+function damaged(file: string, reason: string, cause?: unknown): Failure {
+  return new Failure("store", `the database ${file} is damaged: ${reason}`, cause);
 }
 
 /** @throws Failure when the file is no database, damaged or out of reach */

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { stringify } from "yaml";
+import { ALL_OPTIONS, environmentName, type Option, type OptionType } from "./options.ts";
+import { ConfigError, type Flags, readConfig } from "./read-config.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Three values of each type, as they are written and as they are read. */
+const SAMPLES: Readonly<Record<OptionType, readonly (readonly [string, unknown])[]>> = {
+  text: [
+    ["one", "one"],
+    ["two", "two"],
+    ["three", "three"],
+  ],
+  integer: [
+    ["1", 1],
+    ["2", 2],
+    ["3", 3],
+  ],
+  duration: [
+    ["5s", 5_000],
+    ["5m", 300_000],
+    ["5h", 18_000_000],
+  ],
+  flag: [
+    ["true", true],
+    ["false", false],
+    ["true", true],
+  ],
+};
+
+/** The one that names the file cannot stand in the file. */
+const SETTINGS = ALL_OPTIONS.filter(({ name }) => name !== "config");
+
+function configFile(t: TestContext, content: unknown): string {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-test-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "countersign.yaml");
+  writeFileSync(file, typeof content === "string" ? content : stringify(content));
+  return file;
+}
+
+function settingOf({ name }: Option, flags: Flags, environment: Environment): unknown {
+  return Object.entries(readConfig(flags, environment)).find(([key]) => key === name)?.[1];
+}
+
+function faultsOf(flags: Flags, environment: Environment = {}): string[] {
+  try {
+    readConfig(flags, environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.message.split("\n");
+  }
+  assert.fail("the configuration was accepted");
+}
+
+for (const option of SETTINGS) {
+  test(`[ours.config.sources] ${option.name} is taken from the flag, then the environment, then the file`, (t) => {
+    const [flag, variable, entry] = SAMPLES[option.type];
+    assert.ok(flag && variable && entry);
+    const config = configFile(t, { [option.name]: entry[0] });
+    const environment = { [environmentName(option.name)]: variable[0] };
+
+    assert.equal(settingOf(option, { config }, {}), entry[1]);
+    assert.equal(settingOf(option, { config }, environment), variable[1]);
+    assert.equal(settingOf(option, { config, [option.name]: flag[0] }, environment), flag[1]);
+  });
+}
+
+test("[ours.config.sources] without a flag, a variable or a file the defaults of the table hold", () => {
+  const { port, host, data, window_max, tls_terminated_by_proxy, token } = readConfig({}, {});
+  assert.deepEqual(
+    { port, host, data, window_max, tls_terminated_by_proxy, token },
+    {
+      port: 8787,
+      host: "127.0.0.1",
+      data: "./data",
+      window_max: 604_800_000,
+      tls_terminated_by_proxy: false,
+      token: undefined,
+    },
+  );
+});
+
+test("[ours.config.sources] the file may be named by flag or by environment, the flag being stronger", (t) => {
+  const one = configFile(t, { port: 1 });
+  const two = configFile(t, { port: 2 });
+  assert.equal(readConfig({ config: one }, {}).port, 1);
+  assert.equal(readConfig({}, { COUNTERSIGN_CONFIG: two }).port, 2);
+  assert.equal(readConfig({ config: one }, { COUNTERSIGN_CONFIG: two }).port, 1);
+});
+
+test("[ours.config.sources] a file takes YAML's own numbers and booleans, and may be empty", (t) => {
+  const config = configFile(
+    t,
+    "# mine\nport: 80\ntls_terminated_by_proxy: true\nwindow_max: 24h\n",
+  );
+  const { port, tls_terminated_by_proxy, window_max } = readConfig({ config }, {});
+  assert.deepEqual([port, tls_terminated_by_proxy, window_max], [80, true, 86_400_000]);
+  assert.equal(readConfig({ config: configFile(t, "# nothing yet\n") }, {}).port, 8787);
+});
+
+test("[ours.config.faults] every fault of every source is named at once, each with its place", (t) => {
+  const config = configFile(t, { window_max: "1d", prot: 80, retention: ["168h"] });
+  const faults = faultsOf(
+    { config, port: "eighty" },
+    { COUNTERSIGN_TLS_TERMINATED_BY_PROXY: "yes", COUNTERSIGN_CONNECTIONS_MAX: "-1" },
+  );
+  assert.deepEqual(faults.toSorted(), [
+    '--port: "eighty" is not a whole number',
+    'COUNTERSIGN_CONNECTIONS_MAX: "-1" is not a whole number',
+    'COUNTERSIGN_TLS_TERMINATED_BY_PROXY: "yes" is not true or false',
+    `config file ${config}: retention must be a single value`,
+    `config file ${config}: there is no setting "prot"`,
+    'window_max in the config file: "1d" is not a duration like 90s, 5m or 24h',
+  ]);
+});
+
+for (const { name, type } of SETTINGS.filter((option) => option.type !== "text")) {
+  test(`[ours.config.faults] ${name} that is no ${type} is named`, () => {
+    for (const wrong of ["", " 1", "1.5", "0x10", "1e3", "yes", "9".repeat(400)]) {
+      const faults = faultsOf({}, { [environmentName(name)]: wrong });
+      assert.equal(faults.length, 1);
+      assert.ok(faults[0]?.startsWith(`${environmentName(name)}: ${JSON.stringify(wrong)} is not`));
+    }
+  });
+}
+
+test("[ours.config.faults] a file that is missing, no YAML or no list of settings is named", (t) => {
+  assert.match(
+    faultsOf({ config: "./nowhere.yaml" })[0] ?? "",
+    /^config file .*nowhere.yaml: ENOENT/,
+  );
+  const broken = configFile(t, "port: [80\n");
+  assert.equal(faultsOf({ config: broken }).length, 1);
+  assert.ok(faultsOf({ config: broken })[0]?.startsWith(`config file ${broken}: `));
+  const list = configFile(t, ["port"]);
+  assert.deepEqual(faultsOf({ config: list }), [`config file ${list}: must hold settings by name`]);
+});
+
+test("[ours.config.faults] a null in the file is a fault and not the word null", (t) => {
+  const config = configFile(t, "host:\n");
+  assert.deepEqual(faultsOf({ config }), [`config file ${config}: host must be a single value`]);
+});
+
+test("[ours.config.faults] a message about a file that is no YAML repeats nothing of its secrets", (t) => {
+  const config = configFile(t, 'secret_key: "SECRETSECRET\nport: 80\n');
+  const faults = faultsOf({ config }).join("\n");
+  assert.match(faults, /line/);
+  assert.doesNotMatch(faults, /SECRET/);
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { deadline, type Ending, isOverdue, resolve, type StoredRequest } from "./request.ts";
+
+const CREATED = 1_000_000;
+const DEADLINE = CREATED + 60_000;
+
+const pending: StoredRequest = {
+  id: "019c0000-0000-7000-8000-000000000001",
+  instanceId: "019c0000-0000-7000-8000-000000000002",
+  projectId: "019c0000-0000-7000-8000-000000000003",
+  tool: '"deploy"',
+  arguments: "{}",
+  timeout: "60s",
+  agentReasoning: null,
+  context: null,
+  status: "pending",
+  createdAt: CREATED,
+  deadlineAt: DEADLINE,
+  decision: null,
+};
+
+const approve: Ending = { status: "approved", by: "reviewer:r", note: '"go"', validityMs: 5_000 };
+const deny: Ending = { status: "denied", by: "reviewer:r", note: null };
+const cancel: Ending = { status: "cancelled", by: "instance:i" };
+const expire: Ending = { status: "expired" };
+
+/** The request after an ending, as an operation would record it. */
+function after(request: StoredRequest, ending: Ending, now: number): StoredRequest {
+  const resolution = resolve(request, ending, now);
+  if (resolution.kind === "not_due") return request;
+  return { ...request, status: resolution.decision.status, decision: resolution.decision };
+}
+
+test("[request.deadline.window] the window is the one asked for, shortened to the maximum, never lengthened", () => {
+  assert.equal(deadline(CREATED, 5_000, 60_000), CREATED + 5_000);
+  assert.equal(deadline(CREATED, 60_000, 60_000), CREATED + 60_000);
+  assert.equal(deadline(CREATED, 60_001, 60_000), CREATED + 60_000);
+  assert.equal(deadline(CREATED, Number.POSITIVE_INFINITY, 60_000), CREATED + 60_000);
+});
+
+test("[ours.expire.read-after-deadline] a pending request is overdue from the deadline on, a decided one never", () => {
+  assert.equal(isOverdue(pending, DEADLINE - 1), false);
+  assert.equal(isOverdue(pending, DEADLINE), true);
+  assert.equal(isOverdue(pending, DEADLINE + 1), true);
+  assert.equal(isOverdue(after(pending, deny, CREATED), DEADLINE), false);
+});
+
+test("[request.approve] an approval before the deadline is recorded with its validity and note", () => {
+  assert.deepEqual(resolve(pending, approve, DEADLINE - 1), {
+    kind: "resolved",
+    decision: {
+      status: "approved",
+      note: '"go"',
+      decidedAt: DEADLINE - 1,
+      expiresAt: DEADLINE - 1 + 5_000,
+      decidedBy: "reviewer:r",
+    },
+  });
+});
+
+test("[request.deny] [decision.expiry.absent-otherwise] denials and cancellations have no expiry", () => {
+  for (const ending of [deny, cancel]) {
+    const resolution = resolve(pending, ending, CREATED + 1);
+    assert.ok(resolution.kind === "resolved");
+    assert.equal(resolution.decision.status, ending.status);
+    assert.equal(resolution.decision.expiresAt, null);
+    assert.equal(resolution.decision.decidedAt, CREATED + 1);
+  }
+});
+
+test("[request.expire.no-late-approval] at and after the deadline every wish becomes expired", () => {
+  for (const ending of [approve, deny, cancel, expire]) {
+    for (const now of [DEADLINE, DEADLINE + 1, DEADLINE * 2]) {
+      assert.deepEqual(resolve(pending, ending, now), {
+        kind: "resolved",
+        decision: {
+          status: "expired",
+          note: null,
+          decidedAt: now,
+          expiresAt: null,
+          decidedBy: "system:deadline",
+        },
+      });
+    }
+  }
+});
+
+test("[request.expire] expiry before the deadline is not due", () => {
+  assert.deepEqual(resolve(pending, expire, DEADLINE - 1), { kind: "not_due" });
+});
+
+test("a clock that stepped back does not date a decision before its request", () => {
+  const early = CREATED - 3_600_000;
+  for (const ending of [approve, deny, cancel]) {
+    const resolution = resolve(pending, ending, early);
+    assert.ok(resolution.kind === "resolved");
+    assert.equal(resolution.decision.decidedAt, CREATED);
+    assert.equal(resolution.decision.expiresAt, ending === approve ? CREATED + 5_000 : null);
+  }
+  assert.deepEqual(resolve(pending, expire, early), { kind: "not_due" });
+});
+
+const ending: fc.Arbitrary<Ending> = fc.oneof(
+  fc.record({
+    status: fc.constant("approved" as const),
+    by: fc.constant("reviewer:r" as const),
+    note: fc.constantFrom(null, '"a"'),
+    validityMs: fc.integer({ min: 1_000, max: 86_400_000 }),
+  }),
+  fc.constantFrom(deny, cancel, expire),
+);
+
+test("[request.terminal.unchanged] whatever comes in whatever order, the first decision stands", () => {
+  const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
+  const property = fc.property(fc.array(fc.tuple(ending, now), { minLength: 1 }), (wishes) => {
+    let request = pending;
+    for (const [wish, at] of wishes) {
+      const before = request;
+      request = after(before, wish, at);
+      if (before.decision !== null) {
+        assert.equal(request.decision, before.decision);
+        assert.equal(resolve(before, wish, at).kind, "already_terminal");
+      }
+    }
+  });
+  fc.assert(property);
+});
+
+test("[request.expire.no-late-approval] [decision.expiry.approved] [request.decision.matches-status] every decision is possible at its time", () => {
+  const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
+  const property = fc.property(ending, now, (wish, at) => {
+    const { status, decision } = after(pending, wish, at);
+    assert.equal(decision?.status ?? "pending", status);
+    if (decision === null) return;
+    assert.equal(decision.status, at >= DEADLINE ? "expired" : wish.status);
+    assert.ok(decision.decidedAt >= CREATED);
+    if (status === "approved") {
+      assert.ok(decision.decidedAt < DEADLINE);
+      assert.ok((decision.expiresAt ?? 0) > decision.decidedAt);
+    } else {
+      assert.equal(decision.expiresAt, null);
+    }
+  });
+  fc.assert(property);
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Failure } from "../failure.ts";
+import { createMasterKey, hashIdempotencyKey, Keyring, sha256Hex } from "./keyring.ts";
+
+const keyring = new Keyring(new Uint8Array(32).fill(7));
+const SECRET = "cs_inst_é😀\0 secret";
+
+function assertSealed(open: () => string): void {
+  assert.throws(open, (error) => error instanceof Failure && error.dependency === "secret-key");
+}
+
+test("what is sealed opens again in its place", () => {
+  for (const secret of ["", SECRET, "x".repeat(10_000)]) {
+    assert.equal(keyring.open(keyring.seal(secret, "row 1"), "row 1"), secret);
+  }
+  const again = new Keyring(new Uint8Array(32).fill(7));
+  assert.equal(again.open(keyring.seal(SECRET, "row 1"), "row 1"), SECRET);
+});
+
+test("a sealed text reveals nothing and is never the same twice", () => {
+  const sealed = [1, 2, 3].map(() => keyring.seal(SECRET, "row 1"));
+  assert.equal(new Set(sealed).size, 3);
+  for (const text of sealed) {
+    assert.match(text, new RegExp(`^${keyring.keyId}\\.[A-Za-z0-9_-]+$`));
+    const [, encoded = ""] = text.split(".");
+    assert.equal(Buffer.from(encoded, "base64url").includes("secret"), false);
+  }
+});
+
+test("a sealed text that was moved to another place does not open", () => {
+  const sealed = keyring.seal(SECRET, "row 1");
+  for (const place of ["row 2", "row 1 ", ""]) assertSealed(() => keyring.open(sealed, place));
+});
+
+test("a sealed text with any one byte altered does not open", () => {
+  const [keyId = "", encoded = ""] = keyring.seal(SECRET, "row 1").split(".");
+  const bytes = Buffer.from(encoded, "base64url");
+  for (let i = 0; i < bytes.length; i++) {
+    const altered = Buffer.from(bytes);
+    altered[i] = (altered[i] ?? 0) ^ 1;
+    assertSealed(() => keyring.open(`${keyId}.${altered.toString("base64url")}`, "row 1"));
+  }
+  const rests = ["", "AAAA", bytes.subarray(0, -1).toString("base64url")];
+  for (const rest of rests) assertSealed(() => keyring.open(`${keyId}.${rest}`, "row 1"));
+});
+
+test("another key does not open it, also when the text claims to be sealed with it", () => {
+  const other = new Keyring(createMasterKey());
+  const sealed = keyring.seal(SECRET, "row 1");
+  assert.notEqual(other.keyId, keyring.keyId);
+  assertSealed(() => other.open(sealed, "row 1"));
+  assertSealed(() => other.open(sealed.replace(keyring.keyId, other.keyId), "row 1"));
+  assertSealed(() => keyring.open("no sealed text", "row 1"));
+});
+
+test("a master key is 32 random bytes and no other length is taken", () => {
+  assert.equal(createMasterKey().length, 32);
+  assert.notDeepEqual(createMasterKey(), createMasterKey());
+  for (const length of [0, 16, 31, 33])
+    assertSealed(() => new Keyring(new Uint8Array(length)).keyId);
+});
+
+test("fingerprints recognise equal inputs under one key only", () => {
+  const other = new Keyring(createMasterKey());
+  assert.equal(keyring.fingerprint("a"), keyring.fingerprint("a"));
+  assert.notEqual(keyring.fingerprint("a"), keyring.fingerprint("b"));
+  assert.notEqual(keyring.fingerprint("a"), other.fingerprint("a"));
+});
+
+test("the digest is SHA-256 of the UTF-8 text in lower-case hexadecimal", () => {
+  const digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+  assert.equal(sha256Hex("abc"), digest);
+  assert.equal(sha256Hex("é"), "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c");
+});
+
+test("an idempotency key is stored in 43 characters, however long it is", () => {
+  assert.equal(hashIdempotencyKey("k".repeat(1_024)).length, 43);
+  assert.notEqual(hashIdempotencyKey("a"), hashIdempotencyKey("A"));
+});

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LocalWake } from "./local-wake.ts";
+import type { Signal } from "./wake.ts";
+
+const resolved = (requestId: string): Signal => ({ kind: "resolved", requestId });
+
+test("[ours.poll.woken] everybody who waits for a request is called when it is resolved, nobody else", () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  wake.onResolved("a", () => calls.push("first"));
+  wake.onResolved("a", () => calls.push("second"));
+  wake.onResolved("b", () => calls.push("other"));
+  assert.equal(wake.waiting, 3);
+  wake.signal(resolved("a"));
+  assert.deepEqual(calls, ["first", "second"]);
+  wake.signal(resolved("nobody waits for this"));
+  assert.deepEqual(calls, ["first", "second"]);
+});
+
+test("[ours.poll.woken] a request that is opened wakes nobody who waits for one", () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  wake.onResolved("a", () => calls.push("woken"));
+  wake.signal({ kind: "opened", requestId: "a", deadlineAt: 1 });
+  assert.deepEqual(calls, []);
+});
+
+test("[ours.poll.gone-client] a subscription that has ended is not called and not counted, once", () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  const end = wake.onResolved("a", () => calls.push("gone"));
+  wake.onResolved("a", () => calls.push("there"));
+  end();
+  end();
+  assert.equal(wake.waiting, 1);
+  wake.signal(resolved("a"));
+  assert.deepEqual(calls, ["there"]);
+});
+
+test("[ours.poll.woken] who unsubscribes while being called does not keep others from it", () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  const ends: (() => void)[] = [];
+  for (const name of ["first", "second", "third"]) {
+    const end = wake.onResolved("a", () => {
+      calls.push(name);
+      end();
+    });
+    ends.push(end);
+  }
+  wake.signal(resolved("a"));
+  assert.deepEqual(calls, ["first", "second", "third"]);
+  assert.equal(wake.waiting, 0);
+  wake.onResolved("a", () => calls.push("again"));
+  wake.signal(resolved("a"));
+  assert.deepEqual(calls, ["first", "second", "third", "again"]);
+});
+
+test("listeners hear every signal until they leave", () => {
+  const wake = new LocalWake();
+  const heard: Signal[] = [];
+  const leave = wake.onSignal((signal) => heard.push(signal));
+  const opened: Signal = { kind: "opened", requestId: "a", deadlineAt: 5 };
+  wake.signal(opened);
+  wake.signal(resolved("a"));
+  leave();
+  wake.signal(resolved("b"));
+  assert.deepEqual(heard, [opened, resolved("a")]);
+});
+
+test("[ours.poll.shutdown] a release calls everybody, and at once those who come later", async () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  for (const id of ["a", "b"]) {
+    const end = wake.onResolved(id, () => {
+      calls.push(id);
+      end();
+    });
+  }
+  wake.releaseAll();
+  assert.deepEqual(calls, ["a", "b"]);
+  const late = Promise.withResolvers<void>();
+  wake.onResolved("c", late.resolve);
+  await late.promise;
+  assert.equal(wake.waiting, 0);
+});
