@@ -18,6 +18,8 @@ import { sendError } from "./exchange.ts";
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
+/** How often Node looks for connections that are over these times. */
+const CHECK_MS = 2_000;
 
 export function createHttpServer(settings: Settings, report: Report): FastifyInstance {
   const app = fastify({
@@ -85,6 +87,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS_MAX,
     requestTimeout: REQUEST_MS_MAX,
+    connectionsCheckingInterval: CHECK_MS,
     // Checked by a hook instead, because Node would answer without an id.
     requireHostHeader: false,
   };

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Failure } from "../failure.ts";
-import { createMasterKey, hashIdempotencyKey, Keyring, sha256Hex } from "./keyring.ts";
+import {
+  createMasterKey,
+  hashIdempotencyKey,
+  hashRequestKey,
+  Keyring,
+  sha256Hex,
+} from "./keyring.ts";
 
 const keyring = new Keyring(new Uint8Array(32).fill(7));
 const SECRET = "cs_inst_é😀\0 secret";
@@ -77,4 +83,12 @@ test("the digest is SHA-256 of the UTF-8 text in lower-case hexadecimal", () => 
 test("an idempotency key is stored in 43 characters, however long it is", () => {
   assert.equal(hashIdempotencyKey("k".repeat(1_024)).length, 43);
   assert.notEqual(hashIdempotencyKey("a"), hashIdempotencyKey("A"));
+});
+
+test("the key of a request is stored together with whose it is", () => {
+  const stored = hashRequestKey("instance 1", "k".repeat(1_024));
+  assert.match(stored, /^[A-Za-z0-9_-]{32}$/);
+  assert.equal(hashRequestKey("instance 1", "k".repeat(1_024)), stored);
+  assert.notEqual(hashRequestKey("instance 2", "k".repeat(1_024)), stored);
+  assert.notEqual(hashRequestKey("instance 1", "k".repeat(1_023)), stored);
 });

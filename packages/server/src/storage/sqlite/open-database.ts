@@ -39,7 +39,7 @@ export function ensureDatabase(file: string): void {
     // Another process was faster.
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   } finally {
-    rmSync(draft, { force: true });
+    for (const part of ["", "-wal", "-shm"]) rmSync(draft + part, { force: true });
   }
 }
 

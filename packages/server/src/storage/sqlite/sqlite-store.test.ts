@@ -127,6 +127,44 @@ test("a work that fails undoes its own writes and nobody else's", async (t) => {
   assert.deepEqual(await store.all("select id from item where n = 99"), []);
 });
 
+test("a work may be run again, and only its last run counts", async (t) => {
+  const { store } = await openStore(t);
+  const runs: string[] = [];
+  const neighbour = store.transact(async (tx) => {
+    runs.push("neighbour");
+    await insert(tx, "neighbour", runs.length);
+    return runs.length;
+  });
+  const failing = store.transact(async (tx) => {
+    runs.push("failing");
+    await insert(tx, "failing");
+    throw new Error("refused");
+  });
+  await assert.rejects(failing, /refused/);
+  const answered = await neighbour;
+  const row = await store.get("select n from item where id = 'neighbour'");
+  assert.equal(row?.n, answered);
+  assert.deepEqual(await ids(store), ["neighbour"]);
+});
+
+test("a work that fails before it has written disturbs nobody", async (t) => {
+  const { store } = await openStore(t);
+  let runs = 0;
+  const outcomes = await Promise.allSettled([
+    store.transact(async (tx) => {
+      runs++;
+      await insert(tx, "neighbour");
+    }),
+    store.transact(async (tx) => {
+      await tx.run("update item set n = 1 where id = 'nobody'");
+      throw new Error("refused");
+    }),
+  ]);
+  const fates = outcomes.map(({ status }) => status);
+  assert.deepEqual(fates, ["fulfilled", "rejected"]);
+  assert.equal(runs, 1);
+});
+
 test("a wrong statement is a bug and no failure of the engine", async (t) => {
   const { store } = await openStore(t);
   await assert.rejects(store.get("select nothing from nowhere"), (error) => {
