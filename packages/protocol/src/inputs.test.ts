@@ -22,7 +22,7 @@ function refusal(
   throw new assert.AssertionError({ message: `was accepted: ${body}` });
 }
 
-/** The fields of a good submission as source text, with some replaced or, if undefined, left out. */
+/** A good submission as text, with some fields replaced or, if undefined, left out. */
 function submission(changes: Readonly<Record<string, string | undefined>> = {}): string {
   const fields = { tool: '"deploy"', arguments: '{"n":1.0}', timeout: '"90s"', ...changes };
   const members = Object.entries(fields).filter(([, value]) => value !== undefined);

@@ -176,7 +176,7 @@ export const OPTIONS = [
     default: "500",
     value: "PER_SECOND",
     group: "limits",
-    help: "Exchanges a second for one instance credential, with bursts of twice that; 0 is no limit.",
+    help: "Exchanges a second for one instance credential, in bursts twice that; 0 is no limit.",
   },
   {
     name: "provisioner_rate",

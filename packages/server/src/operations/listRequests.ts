@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { isOverdue, type StoredRequest } from "../core/request.ts";
+import type { StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readInstanceNames } from "../storage/sql/instances.ts";
 import { readDecidedOfProject, readPendingOfProject } from "../storage/sql/requests.ts";
@@ -29,24 +29,29 @@ export async function listRequests(
   const { store, clock } = context;
   const requests =
     state === "pending"
-      ? await readPendingOfProject(
-          store,
-          caller.projectId,
-          { deadlineAt: after?.at ?? 0, id: after?.id ?? "" },
-          limit,
-        )
+      ? await readPendingOfProject(store, caller.projectId, undecided(clock.now(), after), limit)
       : await readDecidedOfProject(
           store,
           caller.projectId,
-          { decidedAt: after?.at ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? "~" },
+          { decidedAt: after?.at ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? LAST_ID },
           limit,
         );
-  // The expiry worker is about to end these; nobody can decide them any more.
-  const current = requests.filter((request) => !isOverdue(request, clock.now()));
-  const ids = [...new Set(current.map((request) => request.instanceId))];
+  const ids = [...new Set(requests.map((request) => request.instanceId))];
   const names = await readInstanceNames(store, ids);
-  return current.map((request) => ({
+  return requests.map((request) => ({
     request,
     instanceName: names.get(request.instanceId) ?? '""',
   }));
+}
+
+/** Sorts behind every other identifier, in any collation. */
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/**
+ * Where a page of pending requests begins. Those whose window has passed are left out: the
+ * expiry worker is about to end them, and nobody can decide them any more.
+ */
+function undecided(now: number, after: Listing["after"]): { deadlineAt: number; id: string } {
+  if (after === undefined || after.at <= now) return { deadlineAt: now, id: LAST_ID };
+  return { deadlineAt: after.at, id: after.id };
 }

@@ -34,7 +34,7 @@ test("a key from the settings comes before the file and makes none", (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test("a key that is not 32 bytes in base64 is refused, and a damaged file is never replaced", (t) => {
+test("a key that is not 32 bytes in base64 is refused, and its file never replaced", (t) => {
   const directory = folder(t);
   const file = join(directory, "secret.key");
   const wrong = ["", "secret", Buffer.alloc(31).toString("base64"), `${"A".repeat(43)}`];

@@ -23,7 +23,7 @@ export function lockDataDirectory(directory: string): () => void {
     lock.close();
     if (!isBusy(error)) throw new Failure("store", `${lockFile} cannot be locked`, error);
     const holder = readHolder(holderFile);
-    throw new Failure("store", `another server is running on ${directory}${holder}`, error);
+    throw new Failure("store", `another server is running on ${directory}${holder}`);
   }
   writeFileSync(holderFile, `${process.pid}\n`);
   return () => {

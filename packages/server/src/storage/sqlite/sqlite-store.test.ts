@@ -27,7 +27,7 @@ async function openStore(t: TestContext): Promise<Opened> {
   await store.transact(async (tx) => {
     await tx.run("create table parent (id text not null primary key)");
     await tx.run(
-      "create table item (id text not null primary key, n bigint, parent text references parent (id))",
+      "create table item (id text primary key not null, n bigint, parent text references parent)",
     );
   });
   return { store, file, clock };
@@ -228,7 +228,7 @@ test("a transaction tells the time of the clock it was given", async (t) => {
   assert.equal(await store.transact((tx) => tx.now()), clock.now());
 });
 
-test("closing lets the waiting finish, refuses what comes later, and may be repeated", async (t) => {
+test("closing lets the waiting finish, refuses the late, and may be repeated", async (t) => {
   const { store, file, clock } = await openStore(t);
   const last = store.transact((tx) => insert(tx, "last"));
   const closed = store.close();

@@ -1,0 +1,226 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { join } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import { fileOwner, type Outcome, temporaryFolder } from "./support/child.ts";
+import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
+import { type Agent, makeToken, newAgent } from "./support/people.ts";
+
+const UNKNOWN = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
+
+const file = fileOwner();
+let server: Server;
+let agent: Agent;
+let reviewer: string;
+
+before(async () => {
+  server = await startServer(file);
+  agent = await newAgent(server);
+  reviewer = await makeToken(server.data, { kind: "reviewer" });
+});
+
+/** Runs a command of a reviewer against the server of this file. */
+function review(t: TestContext, args: readonly string[], token = reviewer): Promise<Outcome> {
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+  return countersign(t, args, { env });
+}
+
+/** Nothing on stdout, and every line of stderr says who speaks. */
+function assertClear({ stdout, stderr }: Outcome): void {
+  assert.equal(stdout, "");
+  assert.match(stderr, /^(countersign: .+\n)+$/);
+}
+
+const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]>> = {
+  "an unknown command": ["decide", /no command "decide"/],
+  "a word that every object knows": ["constructor", /no command "constructor"/],
+  "a family without a command": ["requests", /list, show, approve, deny, watch/],
+  "an unknown command of a family": ["tokens make", /create, list, revoke, not "make"/],
+  "an unknown option": ["requests list --stat decided", /no option --stat/],
+  "a secret on the command line": ["requests list --token abc", /COUNTERSIGN_TOKEN/],
+  "an option without its value": ["requests list --state", /--state/],
+  "a missing argument": ["requests show", /the id of the request is missing/],
+  "an argument too many": ["requests show a b", /"b" is one argument too many/],
+  "an unknown state": ["requests list --state all", /pending or decided/],
+  "a limit out of bounds": ["requests list --limit 201", /from 1 to 200/],
+  "an approval of what nobody saw": [`requests approve ${UNKNOWN}`, /--digest SHA256/],
+  "a validity that is no duration": ["requests approve x --yes --valid-for 5", /like 5m/],
+  "an address that is no URL": ["requests list --url localhost:8787", /http:\/\/ or https:\/\//],
+  "a setting that is no number": ["serve --port http", /--port: "http" is not a whole number/],
+  "settings that contradict each other": ["serve --tls-cert a.pem", /both or neither/],
+  "a config file that is not there": ["serve --config ./nowhere.yaml", /nowhere.yaml/],
+  "a token for nobody": ["tokens create", /provisioner or reviewer is missing/],
+  "a token of an unknown kind": ["tokens create agent --name me", /provisioner or a reviewer/],
+  "a token without a name": ["tokens create reviewer", /--name is missing/],
+  "an unknown role": ["tokens create reviewer --name me --role admin", /reviewer or viewer/],
+  "a role for a provisioner": ["tokens create provisioner --name me --role viewer", /reviewers/],
+  "a life that is no duration": ["tokens create reviewer --name me --expires-in 1d", /720h/],
+  "an id that no token has": ["tokens revoke me", /tokens list/],
+  "a backup to nowhere": ["backup", /the file to write is missing/],
+};
+
+for (const [what, [command, message]] of Object.entries(USAGE)) {
+  test(`[ours.cli.exit-codes] ${what} is wrong usage, exit code 2`, async (t) => {
+    const outcome = await review(t, command.split(" "));
+    assert.equal(outcome.code, 2, outcome.stderr);
+    assertClear(outcome);
+    assert.match(outcome.stderr, message);
+  });
+}
+
+test("[ours.cli.exit-codes] a command that needs a token and has none is wrong usage and says how to get one", async (t) => {
+  const outcome = await countersign(t, ["requests", "list", "--url", server.url]);
+  assert.equal(outcome.code, 2);
+  assertClear(outcome);
+  assert.match(outcome.stderr, /countersign tokens create reviewer --name NAME/);
+});
+
+test("[ours.cli.exit-codes] a token that no header can carry is wrong usage and is not repeated", async (t) => {
+  const outcome = await review(t, ["requests", "list"], "cs_rev_HALF\nHALF");
+  assert.equal(outcome.code, 2);
+  assertClear(outcome);
+  assert.doesNotMatch(outcome.stderr, /HALF/);
+});
+
+test("[ours.cli.exit-codes] a command that did its work exits 0", async (t) => {
+  const { id } = await agent.submit();
+  for (const args of [["list"], ["show", id], ["deny", id]]) {
+    const { code, stderr } = await review(t, ["requests", ...args]);
+    assert.deepEqual([code, stderr], [0, ""]);
+  }
+});
+
+test("[ours.cli.exit-codes] a wrong token is refused with exit code 1", async (t) => {
+  for (const token of [`${reviewer.slice(0, -1)}!`, agent.token]) {
+    const outcome = await review(t, ["requests", "list"], token);
+    assert.equal(outcome.code, 1, outcome.stderr);
+    assertClear(outcome);
+  }
+});
+
+test("[ours.cli.exit-codes] a request that is not there is refused with exit code 1", async (t) => {
+  for (const command of ["show", "deny", "approve"]) {
+    const yes = command === "approve" ? ["--yes"] : [];
+    for (const id of [UNKNOWN, "../../healthz", "\u001b"]) {
+      const outcome = await review(t, ["requests", command, id, ...yes]);
+      assert.equal(outcome.code, 1, `${command} ${id}: ${outcome.stderr}`);
+      assertClear(outcome);
+    }
+  }
+});
+
+test("[ours.cli.exit-codes] a second decision on a request is refused with exit code 1", async (t) => {
+  const { id } = await agent.submit();
+  assert.equal((await review(t, ["requests", "deny", id])).code, 0);
+  const outcome = await review(t, ["requests", "approve", id, "--yes"]);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+  assert.match(outcome.stderr, /already denied/);
+});
+
+test("[ours.cli.exit-codes] arguments other than those seen are refused with exit code 1", async (t) => {
+  const { id } = await agent.submit();
+  const outcome = await review(t, ["requests", "approve", id, "--digest", "0".repeat(64)]);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+  assert.equal((await agent.read(id)).status, "pending");
+});
+
+test("[ours.cli.exit-codes] a viewer's verdict is refused with exit code 1, and its look is not", async (t) => {
+  const viewer = await makeToken(server.data, { kind: "reviewer", name: "guest", role: "viewer" });
+  const { id } = await agent.submit();
+  assert.equal((await review(t, ["requests", "show", id], viewer)).code, 0);
+  const outcome = await review(t, ["requests", "approve", id, "--yes"], viewer);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+  assert.equal((await agent.read(id)).status, "pending");
+});
+
+test("[ours.cli.exit-codes] a token that does not exist cannot be revoked, exit code 1", async (t) => {
+  const outcome = await countersign(t, ["tokens", "revoke", UNKNOWN, "--data", server.data]);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+});
+
+test("[ours.cli.exit-codes] another role for a known reviewer is refused with exit code 1", async (t) => {
+  const args = ["--name", "reviewer", "--role", "viewer", "--data", server.data];
+  const outcome = await countersign(t, ["tokens", "create", "reviewer", ...args]);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+});
+
+test("[ours.cli.exit-codes] a data folder that cannot be made is refused with exit code 1", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "file"), "");
+  const data = join(folder, "file", "data");
+  for (const args of [
+    ["serve", "--port", "0"],
+    ["tokens", "list"],
+  ]) {
+    const outcome = await countersign(t, [...args, "--data", data]);
+    assert.equal(outcome.code, 1, outcome.stderr);
+    assertClear(outcome);
+  }
+});
+
+test("[ours.cli.exit-codes] a port that is taken is refused with exit code 1 and the way out", async (t) => {
+  const data = join(temporaryFolder(t), "data");
+  const outcome = await countersign(t, ["serve", "--port", server.port, "--data", data]);
+  assert.equal(outcome.code, 1);
+  assertClear(outcome);
+  assert.match(outcome.stderr, new RegExp(`port ${server.port} is in use; .*--port`));
+});
+
+test("[ours.cli.exit-codes] a server that does not listen is unreachable, exit code 3", async (t) => {
+  const listener = createTcpServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, "close");
+  for (const args of [["list"], ["watch"], ["show", UNKNOWN], ["approve", UNKNOWN, "--yes"]]) {
+    const url = `http://127.0.0.1:${port}`;
+    const outcome = await review(t, ["requests", ...args, "--url", url]);
+    assert.equal(outcome.code, 3, outcome.stderr);
+    assertClear(outcome);
+    assert.ok(outcome.stderr.includes(url));
+  }
+});
+
+const STRANGERS: Readonly<Record<string, readonly [status: number, body: string]>> = {
+  "a page": [200, "<!doctype html><title>Router</title>"],
+  "an empty JSON object": [200, "{}"],
+  "another service's list": [200, '{"requests":[{"id":"7"}],"next":null,"now":"soon"}'],
+  "another service's 404": [404, '{"message":"Not Found"}'],
+  "a proxy's 502": [502, "Bad Gateway"],
+  "a redirection": [302, ""],
+};
+
+for (const [what, [status, body]] of Object.entries(STRANGERS)) {
+  test(`[ours.cli.exit-codes] ${what} in place of countersign's answer is unreachable, exit code 3`, async (t) => {
+    const stranger = createServer((_, response) => {
+      response.writeHead(status, { location: "/login" }).end(body);
+    }).listen(0, "127.0.0.1");
+    t.after(() => stranger.close());
+    await once(stranger, "listening");
+    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    for (const args of [["list"], ["show", UNKNOWN]]) {
+      const outcome = await review(t, ["requests", ...args, "--url", url]);
+      assert.equal(outcome.code, 3, outcome.stdout + outcome.stderr);
+      assertClear(outcome);
+    }
+  });
+}
+
+test("[ours.cli.exit-codes] a reader that stops reading, like head, gets no stack trace", async (t) => {
+  await agent.submit();
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
+  for (const command of ["list", "watch"]) {
+    const child = spawnCountersign(t, ["requests", command], { env });
+    child.stopReading();
+    const { code, stderr } = await child.ended;
+    assert.deepEqual([code, stderr], [0, ""]);
+  }
+});

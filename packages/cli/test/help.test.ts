@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { delimiter, join, sep } from "node:path";
+import { test } from "node:test";
+import { ALL_OPTIONS, environmentName, flagName } from "@countersign/server/config/options";
+import { Child, temporaryFolder } from "./support/child.ts";
+import { BIN, countersign, ownEnvironment } from "./support/countersign.ts";
+
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  serve: [],
+  "tokens create": ["--name NAME", "--project PROJECT", "--role ROLE", "--expires-in DURATION"],
+  "tokens list": [],
+  "tokens revoke": [],
+  "requests list": ["--state STATE", "--limit COUNT"],
+  "requests show": [],
+  "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
+  "requests deny": ["--note TEXT"],
+  "requests watch": [],
+  backup: [],
+};
+
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  serve: ["server", "limits"],
+  tokens: ["server"],
+  requests: ["client"],
+  backup: ["server"],
+};
+
+test("[ours.cli.help] the overview names every command, the exit codes and the way to a setting", async (t) => {
+  const outcomes = [
+    await countersign(t, ["--help"]),
+    await countersign(t, ["help"]),
+    await countersign(t, ["-h"]),
+    await countersign(t, []),
+  ];
+  for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0]);
+  const { code, stdout, stderr } = outcomes[0] ?? { code: null, stdout: "", stderr: "" };
+  assert.deepEqual([code, stderr], [0, ""]);
+  for (const name of Object.keys(COMMANDS)) assert.match(stdout, new RegExp(`^  ${name}\\b`, "m"));
+  assert.match(stdout, /--port is COUNTERSIGN_PORT/);
+  assert.match(stdout, /0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached/);
+});
+
+for (const [name, own] of Object.entries(COMMANDS)) {
+  test(`[ours.cli.help] ${name} --help names every option with its environment variable and default`, async (t) => {
+    const words = name.split(" ");
+    const { code, stdout, stderr } = await countersign(t, [...words, "--help"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, new RegExp(`^Usage: countersign ${name}`));
+    for (const option of [...own, "--json"]) assert.match(stdout, new RegExp(`^  ${option} `, "m"));
+
+    const groups = GROUPS[words[0] ?? ""] ?? [];
+    const settings = ALL_OPTIONS.filter(
+      ({ group, name }) => groups.includes(group) || name === "config",
+    );
+    assert.ok(settings.length > 1);
+    for (const { name, value, secret, help, default: fallback } of settings) {
+      const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
+      const variable = environmentName(name);
+      const given = secret ? `${variable}=${value}` : `${flag}, ${variable}`;
+      const shown = fallback ? `${help} [${fallback}]` : help;
+      assert.ok(stdout.includes(`\n  ${given}\n      ${shown}\n`), `${name} is not in:\n${stdout}`);
+    }
+    assert.equal(stdout.split("COUNTERSIGN_").length - 1, settings.length);
+  });
+}
+
+test("[ours.cli.help] help is given for a family of commands", async (t) => {
+  const { code, stdout } = await countersign(t, ["requests", "--help"]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^ {2}requests watch /m);
+  assert.doesNotMatch(stdout, /^ {2}tokens/m);
+});
+
+test("[ours.cli.help] what --help says is also the case: no option is accepted that it does not name", async (t) => {
+  const { stdout } = await countersign(t, ["requests", "list", "--help"]);
+  for (const { name, group } of ALL_OPTIONS) {
+    if (group === "client" || name === "config") continue;
+    assert.doesNotMatch(stdout, new RegExp(`${flagName(name)}\\b`));
+  }
+  const { code } = await countersign(t, ["requests", "list", "--port", "80"]);
+  assert.equal(code, 2);
+});
+
+test("[ours.cli.help] --version prints the version alone", async (t) => {
+  const { code, stdout } = await countersign(t, ["--version"]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+});
+
+/** An older Node of this machine, if it has one. */
+function olderNode(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const candidates = folders
+    .filter((folder) => !folder.includes(`node_modules${sep}.bin`))
+    .map((folder) => join(folder, "node"))
+    .filter(existsSync);
+  return candidates.find((node) => {
+    const version = execFileSync(node, ["--version"], { encoding: "utf8" });
+    return Number(/^v(\d+)/.exec(version)?.[1]) < 24;
+  });
+}
+
+const PRETENCE = `
+  const versions = { ...process.versions, node: "23.11.1" };
+  Object.defineProperty(process, "versions", { value: versions });
+`;
+
+/** This Node under the name of an older one. */
+const PRETENDER = [
+  process.execPath,
+  "--import",
+  `data:text/javascript,${encodeURIComponent(PRETENCE)}`,
+];
+
+test("[ours.cli.old-node] an older Node is refused with one clear line and touches nothing", async (t) => {
+  const older = olderNode();
+  const commands = [PRETENDER, ...(older === undefined ? [] : [[older]])];
+  for (const command of commands) {
+    const cwd = temporaryFolder(t);
+    const child = new Child(t, [...command, BIN, "serve"], { env: ownEnvironment(), cwd });
+    const { code, stdout, stderr } = await child.ended;
+    assert.equal(code, 2, stderr);
+    assert.equal(stdout, "");
+    assert.match(
+      stderr,
+      /^countersign needs Node 24 or newer; this is Node \d+\.\d+\.\d+ \(.+\)\.\n$/,
+    );
+    assert.equal(existsSync(join(cwd, "data")), false);
+  }
+});
+
+test("[ours.cli.old-node] the same command runs on this Node", async (t) => {
+  const child = new Child(t, [process.execPath, BIN, "--version"], { env: ownEnvironment() });
+  assert.equal((await child.ended).code, 0);
+});

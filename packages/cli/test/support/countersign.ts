@@ -1,0 +1,93 @@
+/**
+ * The command `countersign` as a process of its own, and the server that it starts.
+ */
+
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { Child, type Outcome, type Owner, temporaryFolder } from "./child.ts";
+
+export const BIN = join(import.meta.dirname, "../../bin/countersign.js");
+
+export interface Invocation {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Words in front of the command: a shell that sets limits, another runtime. */
+  readonly under?: readonly string[];
+}
+
+/** Starts a command and goes on. */
+export function spawnCountersign(
+  owner: Owner,
+  args: readonly string[],
+  { env = {}, cwd, under = [] }: Invocation = {},
+): Child {
+  const command = [...under, process.execPath, BIN, ...args];
+  return new Child(owner, command, {
+    env: { ...ownEnvironment(), ...env },
+    ...(cwd !== undefined && { cwd }),
+  });
+}
+
+/** Runs a command to its end. */
+export async function countersign(
+  owner: Owner,
+  args: readonly string[],
+  invocation: Invocation = {},
+): Promise<Outcome> {
+  return spawnCountersign(owner, args, invocation).ended;
+}
+
+/** The environment without what the developer's machine says about countersign. */
+export function ownEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(entries.filter(([name]) => !name.startsWith("COUNTERSIGN_")));
+}
+
+export interface ServerOptions extends Invocation {
+  /** A folder to start on again; without it, one is made that goes with the owner. */
+  readonly data?: string;
+  /** More of the command line. */
+  readonly args?: readonly string[];
+}
+
+export class Server {
+  readonly url: string;
+  readonly data: string;
+  readonly process: Child;
+
+  constructor(url: string, data: string, process: Child) {
+    this.url = url;
+    this.data = data;
+    this.process = process;
+  }
+
+  get database(): string {
+    return join(this.data, "countersign.db");
+  }
+
+  get port(): string {
+    return new URL(this.url).port;
+  }
+
+  /** As an operator stops it. */
+  async stop(): Promise<Outcome> {
+    const outcome = await this.process.end("SIGTERM");
+    assert.equal(outcome.code, 0, outcome.stderr);
+    return outcome;
+  }
+
+  /** As a power cut stops it. */
+  async kill(): Promise<void> {
+    await this.process.end("SIGKILL");
+  }
+}
+
+/** Starts `countersign serve` on a free port and waits until it says where it listens. */
+export async function startServer(owner: Owner, options: ServerOptions = {}): Promise<Server> {
+  const { data = join(temporaryFolder(owner), "data"), args = [], ...invocation } = options;
+  const words = ["serve", "--port", "0", "--data", data, "--json", ...args];
+  const child = spawnCountersign(owner, words, invocation);
+  const pattern = /"event":"server\.started","address":"([^"]+)"/;
+  const [, url = ""] = await child.prints("stdout", pattern);
+  return new Server(url, data, child);
+}

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { ApprovalRequest } from "@countersign/protocol";
+import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
+import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
+import {
+  Agent,
+  exchange,
+  makeToken,
+  newAgent,
+  provision,
+} from "countersign/test/support/people.ts";
+
+async function backup(t: TestContext, server: Server): Promise<string> {
+  const target = join(temporaryFolder(t), "copy.db");
+  const outcome = await countersign(t, ["backup", target, "--data", server.data]);
+  assert.equal(outcome.code, 0, outcome.stderr);
+  assert.equal(outcome.stdout, `Copied ${server.database} to ${target}.\n`);
+  assert.match(outcome.stderr, /^Keep .*secret\.key as well, at another place/);
+  return target;
+}
+
+/** A new data folder with the copy and the secret key, as an operator restores it. */
+async function serveFrom(owner: Owner, copy: string, secretKey: string): Promise<Server> {
+  const data = join(temporaryFolder(owner), "data");
+  mkdirSync(data);
+  cpSync(copy, join(data, "countersign.db"));
+  cpSync(secretKey, join(data, "secret.key"));
+  return startServer(owner, { data });
+}
+
+test("[ours.operations.backup] a server on the copy knows every request, decision, key and credential of the moment", async (t) => {
+  const server = await startServer(t);
+  const provisioner = await makeToken(server.data, { kind: "provisioner" });
+  const issued = await provision(server, provisioner, "the-key");
+  const agent = new Agent(server.url, issued.credential.token);
+  const env = { COUNTERSIGN_TOKEN: await makeToken(server.data, { kind: "reviewer" }) };
+  const pending = (await agent.post("one", { arguments: { n: 1 } })).json;
+  const { id } = (await agent.post("two", { arguments: { n: 2 } })).json;
+  const approve = ["requests", "approve", id, "--yes", "--url", server.url];
+  assert.equal((await countersign(t, approve, { env })).code, 0);
+  const decided = await agent.read(id);
+
+  const copy = await backup(t, server);
+  const after = await agent.submit();
+  const restored = await serveFrom(t, copy, join(server.data, "secret.key"));
+
+  const again = agent.at(restored);
+  assert.deepEqual(await again.read(pending.id), pending);
+  assert.deepEqual(await again.read(decided.id), decided);
+  const replay = await again.post("one", { arguments: { n: 1 } });
+  assert.deepEqual([replay.status, replay.json], [200, pending]);
+  assert.equal((await again.post("one", { arguments: { n: 3 } })).status, 409);
+  assert.deepEqual(await provision(restored, provisioner, "the-key"), issued);
+  // What came after the copy is not in it, and the original goes on.
+  assert.equal((await again.get(after.id)).status, 404);
+  assert.deepEqual(await agent.read(after.id), after);
+});
+
+test("[ours.operations.backup] a copy made under load is of one moment: everything acknowledged before it, nothing half", async (t) => {
+  const server = await startServer(t, { args: ["--instance-rate", "0"] });
+  const agent = await newAgent(server);
+  const before: ApprovalRequest[] = [];
+  const later: ApprovalRequest[] = [];
+  let target = before;
+  let copying = true;
+  async function submit(): Promise<void> {
+    while (copying) {
+      const request = await agent.submit({ arguments: { filler: "x".repeat(3_000) } });
+      target.push(request);
+    }
+  }
+  const submitters = Array.from({ length: 8 }, submit);
+  await agent.submit();
+  target = later;
+  const copy = await backup(t, server);
+  copying = false;
+  await Promise.all(submitters);
+
+  const restored = agent.at(await serveFrom(t, copy, join(server.data, "secret.key")));
+  for (const request of before) assert.deepEqual(await restored.read(request.id), request);
+  for (const request of later) {
+    const answer = await restored.get(request.id);
+    assert.ok(answer.status === 404 || answer.status === 200, answer.text);
+    if (answer.status === 200) assert.deepEqual(answer.json, request);
+    assert.deepEqual(await agent.read(request.id), request);
+  }
+  assert.notEqual(later.length, 0, "nothing was submitted beside the copying");
+});
+
+test("[ours.operations.backup] without a running server, and with a log left by a crash, the copy is whole", async (t) => {
+  const server = await startServer(t);
+  const agent = await newAgent(server);
+  const request = await agent.submit();
+  await server.kill();
+  assert.ok(existsSync(`${server.database}-wal`), "the crash has left no log");
+
+  const copy = await backup(t, server);
+
+  const restored = await serveFrom(t, copy, join(server.data, "secret.key"));
+  assert.deepEqual(await agent.at(restored).read(request.id), request);
+});
+
+test("[ours.operations.backup] a file that is there is not overwritten", async (t) => {
+  const server = await startServer(t);
+  const target = join(temporaryFolder(t), "copy.db");
+  writeFileSync(target, "mine");
+  const outcome = await countersign(t, ["backup", target, "--data", server.data]);
+  assert.deepEqual([outcome.code, outcome.stdout], [1, ""]);
+  assert.equal(outcome.stderr, `countersign: ${target} exists already\n`);
+  assert.equal(readFileSync(target, "utf8"), "mine");
+});
+
+test("[ours.operations.backup] a folder without a database, or a place that is none, is refused with one line", async (t) => {
+  const data = temporaryFolder(t);
+  const nothing = await countersign(t, ["backup", join(data, "copy.db"), "--data", data]);
+  assert.equal(nothing.code, 1);
+  assert.equal(nothing.stderr, `countersign: there is no database in ${data}\n`);
+  const server = await startServer(t);
+  const nowhere = join(data, "nowhere", "copy.db");
+  const outcome = await countersign(t, ["backup", nowhere, "--data", server.data]);
+  assert.equal(outcome.code, 1);
+  assert.match(outcome.stderr, /^countersign: the backup failed: [^\n]+\n$/);
+});
+
+test("[ours.operations.backup] the copy does not serve with another secret key, and holds no key of its own", async (t) => {
+  const server = await startServer(t);
+  const provisioner = await makeToken(server.data, { kind: "provisioner" });
+  const { credential } = await provision(server, provisioner);
+  const copy = await backup(t, server);
+  const secretKey = readFileSync(join(server.data, "secret.key"), "utf8").trim();
+  const bytes = readFileSync(copy);
+  for (const secret of [secretKey, credential.token, provisioner]) {
+    assert.equal(bytes.includes(secret), false);
+    assert.equal(bytes.includes(Buffer.from(secret, "base64")), false);
+  }
+  const other = await startServer(t);
+  await assert.rejects(serveFrom(t, copy, join(other.data, "secret.key")), /is not the one/);
+  assert.equal((await exchange("GET", `${other.url}/readyz`)).status, 200);
+});

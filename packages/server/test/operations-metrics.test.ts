@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { before, test } from "node:test";
+import { fileOwner } from "countersign/test/support/child.ts";
+import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import { type Agent, exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** @see https://prometheus.io/docs/instrumenting/exposition_formats (text format, one line) */
+const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{((?:\w+="(?:[^"\\\n]|\\.)*",?)*)\})? (?:[-+.\w]+)$/;
+
+const file = fileOwner();
+let server: Server;
+let agent: Agent;
+
+before(async () => {
+  server = await startServer(file);
+  agent = await newAgent(server);
+});
+
+async function metrics(): Promise<string> {
+  const answer = await exchange("GET", `${server.url}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+  return answer.text;
+}
+
+function sampleOf(text: string, sample: string): number {
+  const line = text.split("\n").find((each) => each.startsWith(`${sample} `));
+  return line === undefined ? 0 : Number(line.slice(sample.length));
+}
+
+/** Every name with its labels, without the values. */
+function seriesOf(text: string): Set<string> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" "))));
+}
+
+/** What strangers and clients send, with other ids, tokens, keys and paths at every call. */
+async function visit(): Promise<void> {
+  const { id } = await agent.submit({ tool: `tool-${randomUUID()}` });
+  await agent.read(id);
+  await agent.cancel(id);
+  for (const path of [
+    `/v1/requests/${randomUUID()}`,
+    `/${randomUUID()}`,
+    `/v1/${randomUUID()}?a=b`,
+  ]) {
+    await exchange("GET", server.url + path, agent.token);
+    await exchange("POST", server.url + path, `cs_inst_${randomUUID()}`, {});
+  }
+}
+
+test("[ours.operations.metrics] every line is Prometheus text, and every metric has its help and type", async () => {
+  await visit();
+  const lines = (await metrics())
+    .trimEnd()
+    .split("\n")
+    .filter((line) => line !== "");
+  const described = new Set<string>();
+  for (const line of lines) {
+    const [, kind, name] = /^# (HELP|TYPE) (\S+) \S/.exec(line) ?? [];
+    if (kind !== undefined) described.add(`${kind} ${name}`);
+    else assert.match(line, SAMPLE);
+  }
+  for (const name of ["countersign_exchange_seconds", "countersign_requests_pending"]) {
+    assert.ok(described.has(`HELP ${name}`) && described.has(`TYPE ${name}`), name);
+  }
+});
+
+test("[ours.operations.metrics] no label holds an id, a token, a tool or a path, and series do not grow with them", async () => {
+  await visit();
+  const series = seriesOf(await metrics());
+  for (let round = 0; round < 5; round++) await visit();
+  const text = await metrics();
+  assert.deepEqual(seriesOf(text), series);
+  assert.doesNotMatch(text, UUID);
+  assert.doesNotMatch(text, /cs_(inst|prov|rev)_|tool-|\/v1/);
+  assert.match(text, /operation="unknown",status="404"/);
+});
+
+test("[ours.operations.metrics] exchanges are counted by operation and status", async () => {
+  const created =
+    'countersign_exchange_seconds_count{operation="createApprovalRequest",status="201"}';
+  const before = sampleOf(await metrics(), created);
+  await agent.submit();
+  await agent.submit();
+  assert.equal(sampleOf(await metrics(), created), before + 2);
+});
+
+test("[ours.operations.metrics] pending requests and held polls are what they are at the moment", async () => {
+  const pending = sampleOf(await metrics(), "countersign_requests_pending");
+  const { id } = await agent.submit();
+  assert.equal(sampleOf(await metrics(), "countersign_requests_pending"), pending + 1);
+  const poll = agent.read(id, "?wait=30s");
+  await eventually("the held poll", async () => {
+    return sampleOf(await metrics(), "countersign_polls_held") === 1 ? true : undefined;
+  });
+  await agent.cancel(id);
+  await poll;
+  const text = await metrics();
+  assert.equal(sampleOf(text, "countersign_requests_pending"), pending);
+  assert.equal(sampleOf(text, "countersign_polls_held"), 0);
+});
+
+test("[ours.operations.metrics] they tell of the process as well", async () => {
+  const text = await metrics();
+  assert.ok(sampleOf(text, "process_resident_memory_bytes") > 0);
+  assert.ok(sampleOf(text, "process_cpu_seconds_total") > 0);
+});
+
+test("[ours.operations.metrics] reviewers' exchanges are counted too", async (t) => {
+  const env = { COUNTERSIGN_TOKEN: await makeToken(server.data, { kind: "reviewer" }) };
+  const { id } = await agent.submit();
+  const deny = ["requests", "deny", id, "--url", server.url];
+  assert.equal((await countersign(t, deny, { env })).code, 0);
+  const sample = 'countersign_exchange_seconds_count{operation="castVerdict",status="200"}';
+  assert.equal(sampleOf(await metrics(), sample), 1);
+});

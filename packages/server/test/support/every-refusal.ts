@@ -1,0 +1,133 @@
+/**
+ * One real answer for every code that this provider sends.
+ */
+
+import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
+import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
+import { callOperation, type Stage, setStage } from "./operation-calls.ts";
+import {
+  type Answer,
+  type Lifetime,
+  SUBMISSION,
+  startTestProvider,
+  type TestProvider,
+} from "./test-provider.ts";
+
+export interface Refusal {
+  readonly answer: Answer;
+  /** The input that is wrong; undefined when nothing of the input is. */
+  readonly param: string | undefined;
+  /** What the caller sent and the store holds: nothing of it may be told. */
+  readonly secrets: readonly string[];
+}
+
+/** Codes of webhook delivery, which does not exist yet. */
+export const UNSENT: readonly ProblemCode[] = [
+  "invalid_webhook_url",
+  "webhook_verification_failed",
+];
+
+/** A place that is deeper than this is cut off. */
+const PARAM_CHARS_MAX = 200;
+
+type Provoke = (
+  server: TestProvider,
+  stage: Stage,
+) => Promise<readonly [answer: Answer, param?: string]>;
+
+const submit = (server: TestProvider, stage: Stage, body: unknown): Promise<Answer> =>
+  callOperation(server, "createApprovalRequest", stage, { body });
+
+const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
+  invalid_request: async (server, stage) => [
+    await submit(server, stage, { ...SUBMISSION, timeout: "soon" }),
+    "timeout",
+  ],
+  invalid_json: async (server, stage) => [
+    await submit(server, stage, '{"tool":"deploy","arguments":{"a":tru}}'),
+    "arguments.a",
+  ],
+  duplicate_key: async (server, stage) => [
+    await submit(server, stage, '{"tool":"deploy","arguments":{"a":1,"a":2},"timeout":"1h"}'),
+    "arguments.a",
+  ],
+  too_deep: async (server, stage) => [
+    await submit(server, stage, "[".repeat(JSON_DEPTH_MAX + 1)),
+    `${"[0]".repeat(JSON_DEPTH_MAX).slice(0, PARAM_CHARS_MAX)}...`,
+  ],
+  number_too_long: async (server, stage) => [
+    await submit(server, stage, `{"tool":${"9".repeat(JSON_NUMBER_CHARS_MAX + 1)}}`),
+    "tool",
+  ],
+  body_too_large: async (server, stage) => [
+    await submit(server, stage, " ".repeat(server.provider.context.settings.bodyBytesMax + 1)),
+    "body",
+  ],
+  unsupported_delivery_type: async (server, stage) => [
+    await callOperation(server, "provisionInstance", stage, {
+      body: { delivery: { type: "webhook" } },
+    }),
+    "delivery",
+  ],
+  method_not_allowed: async (server) => [await server.call("PUT", "/v1/requests")],
+  invalid_credential: async (server, stage) => [
+    await callOperation(server, "getInstance", stage, { token: `${stage.provisioner}x` }),
+  ],
+  wrong_credential_kind: async (server, stage) => [
+    await callOperation(server, "getInstance", stage, { token: stage.credential }),
+  ],
+  async forbidden(server, stage) {
+    const viewer = await server.token({ kind: "reviewer", name: "viewer", role: "viewer" });
+    return [await server.decide(viewer, stage.requestId, "approve")];
+  },
+  not_found: async (server, stage) => [
+    await callOperation(server, "getInstance", stage, { id: stage.requestId }),
+  ],
+  async idempotency_conflict(server, stage) {
+    await callOperation(server, "provisionInstance", stage, { key: "a key" });
+    const change = { key: "a key", body: { instance_name: "other" } };
+    return [await callOperation(server, "provisionInstance", stage, change)];
+  },
+  async already_terminal(server, stage) {
+    const reviewer = await server.token({ kind: "reviewer" });
+    await server.decide(reviewer, stage.requestId, "deny", { note: "a note of the reviewer" });
+    return [await callOperation(server, "cancelApprovalRequest", stage)];
+  },
+  async instance_deleted(server, stage) {
+    const provision = () => callOperation(server, "provisionInstance", stage, { key: "its key" });
+    const { json } = (await provision()) as unknown as Answer<{ instance: { id: string } }>;
+    await callOperation(server, "deleteInstance", stage, { id: json.instance.id });
+    return [await provision()];
+  },
+  async arguments_mismatch(server, stage) {
+    const reviewer = await server.token({ kind: "reviewer" });
+    const fields = { arguments_sha256: "0".repeat(64) };
+    return [await server.decide(reviewer, stage.requestId, "approve", fields), "arguments_sha256"];
+  },
+};
+
+/** Brings about every refusal that there is, each once. */
+export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<string, Refusal>> {
+  const refusals = new Map<string, Refusal>();
+  const server = await startTestProvider(t, { settings: { body_bytes_max: "10000" } });
+  for (const [code, provoke] of Object.entries(PROVOCATIONS)) {
+    const stage = await setStage(server);
+    const [answer, param] = await provoke(server, stage);
+    refusals.set(code, { answer, param, secrets: secretsOf(server, stage) });
+  }
+  const ailing = {
+    rate_limited: startExhausted,
+    internal: startBroken,
+    unavailable: startUnavailable,
+  };
+  for (const [code, start] of Object.entries(ailing)) {
+    const { server: sick, stage } = await start(t);
+    const answer = await callOperation(sick, "createApprovalRequest", stage);
+    refusals.set(code, { answer, param: undefined, secrets: secretsOf(sick, stage) });
+  }
+  return refusals;
+}
+
+function secretsOf({ data }: TestProvider, { provisioner, credential }: Stage): readonly string[] {
+  return [provisioner, credential, data, "a note of the reviewer", "a key", "its key"];
+}

@@ -1,0 +1,48 @@
+import { request } from "node:http";
+import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";
+import type { Answer, TestProvider } from "./test-provider.ts";
+import { PATIENCE_MS, until } from "./until.ts";
+
+export interface HeldPoll {
+  readonly answer: Promise<Answer<ApprovalRequest & ErrorResponse>>;
+}
+
+/** Polls a request and comes back when the server is holding the poll. */
+export async function hold(
+  server: TestProvider,
+  token: string,
+  id: string,
+  wait = "30s",
+): Promise<HeldPoll> {
+  const { wake } = server.provider.context;
+  const held = wake.waiting + 1;
+  const answer = server.call<ApprovalRequest & ErrorResponse>(
+    "GET",
+    `/v1/requests/${id}?wait=${wait}`,
+    { token, signal: AbortSignal.timeout(PATIENCE_MS) },
+  );
+  // Whoever awaits the answer hears of a failure; until then it is nobody's.
+  answer.catch(() => {});
+  await until(() => wake.waiting === held, "the poll is held");
+  return { answer };
+}
+
+/**
+ * As {@link hold}, on a connection of its own.
+ *
+ * @returns breaks the connection off
+ */
+export async function holdAlone(
+  server: TestProvider,
+  token: string,
+  id: string,
+): Promise<() => void> {
+  const { wake } = server.provider.context;
+  const held = wake.waiting + 1;
+  const headers = { authorization: `Bearer ${token}` };
+  const call = request(`${server.url}/v1/requests/${id}?wait=30s`, { agent: false, headers });
+  call.on("error", () => {});
+  call.end();
+  await until(() => wake.waiting === held, "the poll is held");
+  return () => call.destroy();
+}

@@ -1,0 +1,40 @@
+import type { Clock } from "../../src/clock.ts";
+
+/** A clock that stands still until a test moves it. */
+export class ManualClock implements Clock {
+  #now: number;
+  readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
+
+  constructor(now = Date.UTC(2026, 0, 1)) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { at: this.#now + delayMs, callback };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** Moves time and calls back, in order, everything that falls due on the way. */
+  advance(ms: number): void {
+    const target = this.#now + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= target);
+      const next = due.sort((a, b) => a.at - b.at)[0];
+      if (next === undefined) break;
+      this.#timers.delete(next);
+      this.#now = Math.max(this.#now, next.at);
+      next.callback();
+    }
+    this.#now = target;
+  }
+
+  /** Sets the time without calling anybody back, as an operator's `date` would. */
+  set(now: number): void {
+    this.#now = now;
+  }
+}

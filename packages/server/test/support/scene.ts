@@ -1,0 +1,147 @@
+/**
+ * A provider with an instance that asks, a reviewer who decides and a clock that stands still:
+ * what most tests about requests begin with.
+ */
+
+import assert from "node:assert/strict";
+import type { ApprovalRequest, RequestStatus, TerminalStatus } from "@countersign/protocol";
+import { ManualClock } from "./manual-clock.ts";
+import {
+  type Answer,
+  type Lifetime,
+  startTestProvider,
+  type TestProvider,
+  type TestProviderOptions,
+} from "./test-provider.ts";
+import { until } from "./until.ts";
+
+export interface Scene {
+  readonly server: TestProvider;
+  readonly clock: ManualClock;
+  readonly instance: { readonly id: string; readonly token: string; readonly provisioner: string };
+  readonly reviewer: string;
+}
+
+/** The clock stands still, so a rate would never refill. */
+const NO_RATES = {
+  instance_rate: "0",
+  provisioner_rate: "0",
+  reviewer_rate: "0",
+  unauthenticated_rate: "0",
+};
+
+export async function startScene(
+  t: Lifetime,
+  options: TestProviderOptions & { readonly clock?: ManualClock } = {},
+): Promise<Scene> {
+  const { clock = new ManualClock(), settings, ...rest } = options;
+  const server = await startTestProvider(t, {
+    ...rest,
+    clock,
+    settings: { ...NO_RATES, ...settings },
+  });
+  const instance = await server.instance();
+  const reviewer = await server.token({ kind: "reviewer" });
+  return { server, clock, instance, reviewer };
+}
+
+/** The same scene after a restart of its server, perhaps with other settings. */
+export async function restart(
+  t: Lifetime,
+  { server: before, clock, ...rest }: Scene,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Scene> {
+  await before.stop();
+  const server = await startTestProvider(t, {
+    clock,
+    data: before.data,
+    settings: { ...NO_RATES, ...settings },
+  });
+  return { ...rest, clock, server };
+}
+
+export const TERMINAL = ["approved", "denied", "expired", "cancelled"] as const;
+
+/** Ends a pending request in one of the four ways and answers how its instance reads it then. */
+export async function end(
+  { server, clock, instance, reviewer }: Scene,
+  { id, deadline_at }: ApprovalRequest,
+  status: TerminalStatus,
+): Promise<ApprovalRequest> {
+  if (status === "expired") clock.advance(Date.parse(deadline_at) - clock.now());
+  if (status === "cancelled") await cancel(server, instance.token, id);
+  if (status === "approved") await server.decide(reviewer, id, "approve");
+  if (status === "denied") await server.decide(reviewer, id, "deny");
+  const ended = await server.read(instance.token, id);
+  assert.equal(ended.status, status);
+  return ended;
+}
+
+export function cancel<T = ApprovalRequest>(
+  server: TestProvider,
+  token: string,
+  id: string,
+): Promise<Answer<T>> {
+  return server.call<T>("DELETE", `/v1/requests/${id}`, { token });
+}
+
+/** Submits a body, whatever it is. */
+export function submitBody(
+  server: TestProvider,
+  token: string,
+  body: unknown,
+  key = server.freshKey(),
+): Promise<Answer<ApprovalRequest>> {
+  return server.call("POST", "/v1/requests", { token, key, body });
+}
+
+/** The status as it is recorded; looking at it this way makes nothing happen. */
+export async function storedStatus(
+  { server }: Pick<Scene, "server">,
+  id: string,
+): Promise<RequestStatus | undefined> {
+  const row = await server.provider.context.store.get("select status from request where id = $1", [
+    id,
+  ]);
+  return row?.status as RequestStatus | undefined;
+}
+
+/** Lets the workers do what is due now, until the request is recorded with this status. */
+export async function untilStored(
+  scene: Pick<Scene, "server" | "clock">,
+  id: string,
+  status: RequestStatus | undefined,
+): Promise<void> {
+  await until(async () => {
+    scene.clock.advance(0);
+    return (await storedStatus(scene, id)) === status;
+  }, `the request is stored as ${status}`);
+}
+
+/** How many requests there are, in any state. */
+export async function countRequests({ server }: Pick<Scene, "server">): Promise<number> {
+  const row = await server.provider.context.store.get("select count(*) as n from request");
+  return Number(row?.n);
+}
+
+export interface AuditRow {
+  readonly at: number;
+  readonly kind: string;
+  readonly actor: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+/** What the audit log says of one `kind:id`, in the order in which it happened. */
+export async function auditOf(
+  { server }: Pick<Scene, "server">,
+  subject: string,
+): Promise<AuditRow[]> {
+  const sql = "select at, kind, actor, detail from audit_entry where subject = $1 order by rowid";
+  const rows = await server.provider.context.store.all(sql, [subject]);
+  return rows.map(({ at, kind, actor, detail }) => ({
+    at: Number(at),
+    kind: String(kind),
+    actor: String(actor),
+    detail: JSON.parse(String(detail)) as Record<string, unknown>,
+  }));
+}

@@ -1,0 +1,209 @@
+/**
+ * A real provider on a free port and a folder of its own, for tests that speak HTTP. Every
+ * answer to an operation of the contract is checked against contract/openapi.yaml, whatever the
+ * test itself looks at.
+ */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type ApprovalRequest,
+  type ErrorResponse,
+  OPERATIONS,
+  type ProvisionInstanceResponse,
+} from "@countersign/protocol";
+import { responseValidator } from "../../../../tools/openapi/load-openapi.ts";
+import {
+  createToken,
+  type Parts,
+  type Provider,
+  Report,
+  readConfig,
+  startProvider,
+  type TokenOrder,
+  toSettings,
+} from "../../src/index.ts";
+
+export interface Call {
+  readonly token?: string | undefined;
+  readonly key?: string;
+  /** Sent as it is when a string or bytes; else as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer<T = unknown> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: T;
+}
+
+export interface TestProviderOptions extends Parts {
+  /** Settings by option name, like `{ window_max: "1h" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** A folder to start on again; the caller removes it. */
+  readonly data?: string;
+}
+
+export type ReviewedRequest = ApprovalRequest & {
+  readonly instance: { readonly id: string; readonly name: string };
+  readonly arguments_sha256: string;
+  readonly decided_by?: string;
+};
+
+const validate = responseValidator();
+
+export const SUBMISSION = { tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };
+
+export class TestProvider {
+  readonly provider: Provider;
+  readonly data: string;
+  readonly #prefix: string;
+  #keys = 0;
+  #stopped: Promise<void> | undefined;
+
+  constructor(provider: Provider, data: string) {
+    this.provider = provider;
+    this.data = data;
+    this.#prefix = provider.context.settings.pathPrefix;
+  }
+
+  get url(): string {
+    return this.provider.url;
+  }
+
+  /** Stops the provider, once; for tests that start another one on its folder. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.provider.close();
+    return this.#stopped;
+  }
+
+  /** A key that no other call of this test has used. */
+  freshKey(): string {
+    return `key-${++this.#keys}`;
+  }
+
+  async token(order: Partial<TokenOrder> & Pick<TokenOrder, "kind">): Promise<string> {
+    const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };
+    const issued = await createToken(this.provider.context, {
+      ...defaults,
+      ...order,
+    } as TokenOrder);
+    return issued.token;
+  }
+
+  /** Sends one exchange and holds the answer against the contract. */
+  async call<T = unknown>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+    const { token, key, body, headers, signal } = call;
+    const raw = typeof body === "string" || body instanceof Uint8Array;
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(key === undefined ? {} : { "idempotency-key": key }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: raw ? (body as string) : JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const text = await response.text();
+    const json = text.startsWith("{") ? (JSON.parse(text) as T) : (undefined as T);
+    this.#assertConforms(method, path, response, json);
+    return { status: response.status, headers: response.headers, text, json };
+  }
+
+  async provision(token: string, name?: string): Promise<ProvisionInstanceResponse> {
+    const body = name === undefined ? {} : { instance_name: name };
+    const call = { token, key: this.freshKey(), body };
+    const answer = await this.call<ProvisionInstanceResponse>("POST", "/v1/instances", call);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json;
+  }
+
+  /** A new instance of a new provisioner in `project`. */
+  async instance(project = "default"): Promise<{ id: string; token: string; provisioner: string }> {
+    const provisioner = await this.token({ kind: "provisioner", project });
+    const { instance, credential } = await this.provision(provisioner);
+    return { id: instance.id, token: credential.token, provisioner };
+  }
+
+  async submit(token: string, fields: object = {}): Promise<ApprovalRequest> {
+    const call = { token, key: this.freshKey(), body: { ...SUBMISSION, ...fields } };
+    const answer = await this.call<ApprovalRequest>("POST", "/v1/requests", call);
+    assert.equal(answer.status, 201, answer.text);
+    return answer.json;
+  }
+
+  async read(token: string, id: string, query = ""): Promise<ApprovalRequest> {
+    const answer = await this.call<ApprovalRequest>("GET", `/v1/requests/${id}${query}`, { token });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  }
+
+  /** Decides with the digest of what is stored. */
+  async decide(
+    reviewer: string,
+    id: string,
+    verdict: "approve" | "deny",
+    fields: object = {},
+  ): Promise<Answer<ReviewedRequest & ErrorResponse>> {
+    const path = `/review/v1/requests/${id}`;
+    const shown = await this.call<ReviewedRequest>("GET", path, { token: reviewer });
+    const body = { verdict, arguments_sha256: shown.json.arguments_sha256, ...fields };
+    return this.call("POST", `${path}/verdict`, { token: reviewer, body });
+  }
+
+  #assertConforms(method: string, path: string, response: Response, body: unknown): void {
+    const id = response.headers.get("x-request-id");
+    assert.match(id ?? "", /^[0-9a-f-]{36}$/, `${method} ${path} answers without X-Request-ID`);
+    const error = (body as Partial<ErrorResponse> | undefined)?.error;
+    if (response.status >= 400) {
+      assert.equal(error?.request_id, id, `${method} ${path}: error.request_id differs`);
+    }
+    const isContract = path.startsWith(this.#prefix);
+    const operation = isContract && operationAt(method, path.slice(this.#prefix.length));
+    if (!operation) return;
+    const violations = validate(operation, response.status, response.headers, body);
+    assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
+  }
+}
+
+/** A test, or `{ after }` of node:test for what all tests of a file share. */
+export interface Lifetime {
+  after(end: () => Promise<void> | void): void;
+}
+
+/** Starts a provider that stops, and whose folder goes, with the test. */
+export async function startTestProvider(
+  t: Lifetime,
+  options: TestProviderOptions = {},
+): Promise<TestProvider> {
+  const { settings = {}, data, ...parts } = options;
+  const directory = data ?? mkdtempSync(join(tmpdir(), "countersign-test-"));
+  const flags = { data: directory, port: "0", log_level: "silent", ...settings };
+  const report = parts.report ?? new Report("silent", { write: () => {} });
+  const provider = await startProvider(toSettings(readConfig(flags, {})), undefined, {
+    ...parts,
+    report,
+  });
+  const server = new TestProvider(provider, directory);
+  t.after(async () => {
+    await server.stop();
+    if (data === undefined) rmSync(directory, { recursive: true });
+  });
+  return server;
+}
+
+function operationAt(method: string, path: string): string | undefined {
+  const bare = path.split("?", 1)[0] ?? "";
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const pattern = new RegExp(`^${operation.path.replace(":id", "[^/]+")}$`);
+    if (operation.method === method && pattern.test(bare)) return name;
+  }
+  return undefined;
+}

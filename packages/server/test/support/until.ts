@@ -1,0 +1,21 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
+export const PATIENCE_MS = 10_000;
+
+/** Lets the event loop turn until `condition` holds. */
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`did not happen: ${what}`);
+    await nextTurn();
+  }
+}
+
+/** Lets everything finish that needs no more than a few turns of the event loop. */
+export async function turns(count = 20): Promise<void> {
+  for (let i = 0; i < count; i++) await nextTurn();
+}
