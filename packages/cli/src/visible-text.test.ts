@@ -17,6 +17,7 @@ const HOSTILE: Readonly<Record<string, readonly [text: string, shown: string]>> 
   "a zero-width space": ["pay\u200bpal", "pay\\u{200B}pal"],
   "a byte order mark": ["\ufeffa", "\\u{FEFF}a"],
   "a soft hyphen": ["pay\u00adpal", "pay\\u{00AD}pal"],
+  "a formatting mark": ["\u06001", "\\u{0600}1"],
   "a tag character": ["a\u{e0041}", "a\\u{E0041}"],
   "a variation selector": ["a\ufe0f", "a\\u{FE0F}"],
   "a blank Hangul filler": ["a\u3164", "a\\u{3164}"],

@@ -220,7 +220,7 @@ test("[ours.cli.exit-codes] a reader that stops reading, like head, gets no stac
   for (const command of ["list", "watch"]) {
     const child = spawnCountersign(t, ["requests", command], { env });
     child.stopReading();
-    const { code, stderr } = await child.ended;
+    const { code, stderr } = await child.ends();
     assert.deepEqual([code, stderr], [0, ""]);
   }
 });

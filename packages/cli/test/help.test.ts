@@ -120,7 +120,7 @@ test("[ours.cli.old-node] an older Node is refused with one clear line and touch
   for (const command of commands) {
     const cwd = temporaryFolder(t);
     const child = new Child(t, [...command, BIN, "serve"], { env: ownEnvironment(), cwd });
-    const { code, stdout, stderr } = await child.ended;
+    const { code, stdout, stderr } = await child.ends();
     assert.equal(code, 2, stderr);
     assert.equal(stdout, "");
     assert.match(
@@ -133,5 +133,5 @@ test("[ours.cli.old-node] an older Node is refused with one clear line and touch
 
 test("[ours.cli.old-node] the same command runs on this Node", async (t) => {
   const child = new Child(t, [process.execPath, BIN, "--version"], { env: ownEnvironment() });
-  assert.equal((await child.ended).code, 0);
+  assert.equal((await child.ends()).code, 0);
 });

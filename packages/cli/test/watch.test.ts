@@ -86,7 +86,7 @@ test("[ours.cli.requests.watch] a token that was revoked meanwhile ends it as re
   const tokens = JSON.parse(stdout) as { id: string; kind: string }[];
   const token = tokens.find(({ kind }) => kind === "reviewer")?.id ?? "";
   await countersign(t, ["tokens", "revoke", token, ...data]);
-  const { code, stderr } = await watch.ended;
+  const { code, stderr } = await watch.ends();
   assert.equal(code, 1);
   assert.match(stderr, /^countersign: The credential .*\n$/);
 });

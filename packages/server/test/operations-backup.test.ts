@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
@@ -123,6 +123,11 @@ test("[ours.operations.backup] a folder without a database, or a place that is n
   const outcome = await countersign(t, ["backup", nowhere, "--data", server.data]);
   assert.equal(outcome.code, 1);
   assert.match(outcome.stderr, /^countersign: the backup failed: [^\n]+\n$/);
+});
+
+test("[ours.operations.backup] the copy is readable by its owner only", async (t) => {
+  const copy = await backup(t, await startServer(t));
+  assert.equal(statSync(copy).mode & 0o777, 0o600);
 });
 
 test("[ours.operations.backup] the copy does not serve with another secret key, and holds no key of its own", async (t) => {

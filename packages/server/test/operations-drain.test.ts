@@ -142,3 +142,13 @@ test("[ours.operations.health] once the process has ended nothing answers", asyn
   await server.stop();
   assert.equal(await accepts(server.url), false);
 });
+
+test("[ours.operations.drain] a connection that never sent a request does not hold up the stop", async (t) => {
+  const server = await startServer(t, { args: ["--shutdown-grace", "1h"] });
+  const unused = await RawConnection.open(t, server.url);
+
+  const { code } = await server.stop();
+
+  assert.equal(code, 0);
+  await unused.closed();
+});

@@ -213,7 +213,7 @@ test("[ours.idempotency.concurrent] [request.create.conflict] of parallel unequa
   }
 });
 
-test("[ours.expire.race] submissions beside the deletion of their instance leave nothing pending", async () => {
+test("[instance.delete.serialised] submissions beside the deletion of their instance leave nothing pending", async () => {
   const { store } = server.provider.context;
   const statuses = new Set<number>();
   for (let round = 0; round < 15; round++) {

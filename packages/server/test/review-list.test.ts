@@ -165,3 +165,18 @@ test("[ours.review.scope] requests of every instance of the project are there, a
   assert.equal((await listedIds(scene)).length, 2);
   assert.equal((await listedIds(scene, "?state=decided")).length, 1);
 });
+
+test("[ours.review.list] a page of very large requests ends early, and the next one goes on", async (t) => {
+  const scene = await startScene(t);
+  const filler = "x".repeat(1_000_000);
+  const ids: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    const fields = { arguments: { filler }, timeout: `${i + 1}h` };
+    ids.push((await scene.server.submit(scene.instance.token, fields)).id);
+  }
+
+  const first = await list(scene);
+
+  assert.ok(first.json.requests.length < ids.length);
+  assert.deepEqual(await allPages(scene, "?state=pending"), ids);
+});

@@ -37,11 +37,18 @@ const WAIT_MS_MAX = 30_000;
 
 const children = new WeakMap<Owner, Set<Child>>();
 
+const alive = new Set<Child>();
+
+// Also when the run of the tests itself is cut short.
+process.on("exit", () => {
+  for (const child of alive) child.signal("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 export class Child {
   stdout = "";
   stderr = "";
-  /** When it has ended and all that it printed has arrived. */
-  readonly ended: Promise<Outcome>;
+  readonly #ended: Promise<Outcome>;
   readonly #process: ChildProcessByStdio<null, Readable, Readable>;
   #hasEnded = false;
   #changed = Promise.withResolvers<void>();
@@ -59,10 +66,11 @@ export class Child {
         this.#change();
       });
     }
-    this.ended = new Promise((resolve, reject) => {
+    this.#ended = new Promise((resolve, reject) => {
       this.#process.once("error", reject);
       this.#process.once("close", (code) => {
         this.#hasEnded = true;
+        alive.delete(this);
         this.#change();
         resolve({ code, stdout: this.stdout, stderr: this.stderr });
       });
@@ -90,10 +98,22 @@ export class Child {
     }
   }
 
+  /** Waits until it has ended by itself and all that it printed has arrived. */
+  async ends(): Promise<Outcome> {
+    let isStuck = false;
+    const bound = setTimeout(() => {
+      isStuck = true;
+      this.#process.kill("SIGKILL");
+    }, WAIT_MS_MAX);
+    const outcome = await this.#ended.finally(() => clearTimeout(bound));
+    assert.ok(!isStuck, `the process does not end:\n${outcome.stdout}\n${outcome.stderr}`);
+    return outcome;
+  }
+
   /** Sends a signal, and waits for the end. */
   async end(signal: NodeJS.Signals): Promise<Outcome> {
     if (!this.#hasEnded) this.#process.kill(signal);
-    return this.ended;
+    return this.ends();
   }
 
   /** Closes the reader's end of stdout, as `head` does. */
@@ -125,6 +145,7 @@ export function temporaryFolder(owner: Owner, name = "countersign-test-"): strin
 function own(owner: Owner, child: Child): void {
   const owned = children.get(owner) ?? new Set();
   children.set(owner, owned.add(child));
+  alive.add(child);
   if (owned.size === 1) owner.after(() => endAll(owner));
 }
 

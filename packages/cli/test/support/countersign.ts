@@ -34,7 +34,7 @@ export async function countersign(
   args: readonly string[],
   invocation: Invocation = {},
 ): Promise<Outcome> {
-  return spawnCountersign(owner, args, invocation).ended;
+  return spawnCountersign(owner, args, invocation).ends();
 }
 
 /** The environment without what the developer's machine says about countersign. */

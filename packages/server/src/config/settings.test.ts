@@ -34,6 +34,8 @@ const FAULTS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> =
   log_level: [["verbose", /^log_level: .*debug, info, warn, error, silent/]],
   retention: [["167h", /^retention: .*168h/]],
   validity_default: [["25h", /^validity_default: .*validity_max/]],
+  window_max: [["87601h", /^window_max: .*87600h/]],
+  validity_max: [["87601h", /^validity_max: .*87600h/]],
   tls_cert: [["cert.pem", /^tls_cert and tls_key: /]],
   tls_key: [["key.pem", /^tls_cert and tls_key: /]],
 };
@@ -64,6 +66,7 @@ test("[ours.config.faults] values at the very bounds have no fault", () => {
   const bounds = {
     port: "65535",
     retention: "168h",
+    window_max: "87600h",
     validity_default: "24h",
     path_prefix: "/a/b-c",
   };

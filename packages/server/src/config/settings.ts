@@ -39,6 +39,11 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const VALIDITY_MS_MIN = 1_000;
 
+/** Ten years: far beyond any use, and every date that comes of it has four digits in its year. */
+const DURATION_MS_MAX = 87_600 * 3_600_000;
+
+const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
+
 /** The secret key is not part of it: what holds settings may be logged. */
 export function toSettings(values: OptionValues): Settings {
   const faults = [...findFaults(values)];
@@ -91,6 +96,11 @@ function* findFaults(values: OptionValues): Generator<string> {
   }
   if (values.retention < RETENTION_MS_MIN) {
     yield `retention: the contract asks for at least ${formatDuration(RETENTION_MS_MIN)}`;
+  }
+  for (const name of BOUNDED_DURATIONS) {
+    if (values[name] > DURATION_MS_MAX) {
+      yield `${name}: must be at most ${formatDuration(DURATION_MS_MAX)}`;
+    }
   }
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";

@@ -5,8 +5,9 @@
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { errorResponse, Problem } from "@countersign/protocol";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
@@ -62,6 +63,11 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       credentialId: request.caller?.credentialId,
       subjectId: request.subjectId,
     });
+    done();
+  });
+  const closeUnused = trackUnusedConnections(app.server);
+  app.addHook("preClose", (done) => {
+    closeUnused();
     done();
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, report));
@@ -121,6 +127,26 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
     request.resume();
   });
   return server;
+}
+
+/**
+ * Connections that never sent a request: Node does not count them as idle, and closing would wait
+ * for them until the grace is over. Browsers and load balancers open such connections ahead.
+ *
+ * @returns closes those that are open
+ */
+function trackUnusedConnections(server: Server): () => void {
+  const unused = new Set<Socket>();
+  // Of TLS, the socket that a request names is the encrypted one.
+  const opened = server instanceof TlsServer ? "secureConnection" : "connection";
+  server.on(opened, (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", ({ socket }: IncomingMessage) => unused.delete(socket));
+  return () => {
+    for (const socket of unused) socket.destroy();
+  };
 }
 
 function fromParserError({ code }: NodeJS.ErrnoException): Problem {

@@ -2,13 +2,19 @@ import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readInstanceNames } from "../storage/sql/instances.ts";
-import { readDecidedOfProject, readPendingOfProject } from "../storage/sql/requests.ts";
+import {
+  listDecided,
+  listPending,
+  type Outline,
+  type Place,
+  readRequests,
+} from "../storage/sql/requests.ts";
 
 export interface Listing {
   readonly state: "pending" | "decided";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: { readonly at: number; readonly id: string } | undefined;
+  readonly after: Place | undefined;
 }
 
 /** A request with what a reviewer needs to know beside it. */
@@ -18,40 +24,65 @@ export interface ReviewedRequest {
   readonly instanceName: string;
 }
 
+export interface Page {
+  readonly requests: readonly ReviewedRequest[];
+  /** Where it ended; undefined when nothing comes after it. */
+  readonly next: Place | undefined;
+}
+
 /**
  * Requests of the reviewer's project: pending ones by their deadline, decided ones newest first.
+ * A page ends early when its requests are very large: an answer has bounded memory too.
  */
 export async function listRequests(
   context: Context,
   caller: ReviewerCaller,
   { state, limit, after }: Listing,
-): Promise<readonly ReviewedRequest[]> {
+): Promise<Page> {
   const { store, clock } = context;
-  const requests =
+  // One more than asked for tells whether there is a next page.
+  const outlines =
     state === "pending"
-      ? await readPendingOfProject(store, caller.projectId, undecided(clock.now(), after), limit)
-      : await readDecidedOfProject(
-          store,
-          caller.projectId,
-          { decidedAt: after?.at ?? Number.MAX_SAFE_INTEGER, id: after?.id ?? LAST_ID },
-          limit,
-        );
-  const ids = [...new Set(requests.map((request) => request.instanceId))];
-  const names = await readInstanceNames(store, ids);
-  return requests.map((request) => ({
-    request,
-    instanceName: names.get(request.instanceId) ?? '""',
-  }));
+      ? await listPending(store, caller.projectId, undecided(clock.now(), after), limit + 1)
+      : await listDecided(store, caller.projectId, after ?? NEWEST, limit + 1);
+  const shown = outlines.slice(0, Math.min(limit, fitting(outlines)));
+  const requests = await readRequests(
+    store,
+    shown.map(({ id }) => id),
+  );
+  const names = await readInstanceNames(store, [
+    ...new Set(requests.map((request) => request.instanceId)),
+  ]);
+  return {
+    requests: requests.map((request) => ({
+      request,
+      instanceName: names.get(request.instanceId) ?? '""',
+    })),
+    next: shown.length < outlines.length ? shown.at(-1) : undefined,
+  };
 }
 
 /** Sorts behind every other identifier, in any collation. */
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
+const NEWEST: Place = { at: Number.MAX_SAFE_INTEGER, id: LAST_ID };
+
 /**
  * Where a page of pending requests begins. Those whose window has passed are left out: the
  * expiry worker is about to end them, and nobody can decide them any more.
  */
-function undecided(now: number, after: Listing["after"]): { deadlineAt: number; id: string } {
-  if (after === undefined || after.at <= now) return { deadlineAt: now, id: LAST_ID };
-  return { deadlineAt: after.at, id: after.id };
+function undecided(now: number, after: Place | undefined): Place {
+  return after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
+}
+
+const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+
+/** How many fit on a page; always at least one. */
+function fitting(outlines: readonly Outline[]): number {
+  let chars = 0;
+  const tooMany = outlines.findIndex((outline) => {
+    chars += outline.chars;
+    return chars > PAGE_CHARS_MAX;
+  });
+  return tooMany === -1 ? outlines.length : Math.max(1, tooMany);
 }

@@ -12,7 +12,7 @@ import { castVerdict } from "../operations/castVerdict.ts";
 import { type Listing, listRequests } from "../operations/listRequests.ts";
 import { showRequest } from "../operations/showRequest.ts";
 import { parseVerdict } from "./parse-verdict.ts";
-import { writeListing, writeReviewedRequest } from "./review-wire.ts";
+import { writePage, writeReviewedRequest } from "./review-wire.ts";
 
 const REQUESTS = "/review/v1/requests";
 
@@ -24,10 +24,9 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
     { config: { operation: "listRequests" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
-      const listing = listingParameters(request);
-      const requests = await listRequests(context, caller, listing);
+      const page = await listRequests(context, caller, listingParameters(request));
       const now = formatTimestamp(context.clock.now());
-      return sendJson(reply, 200, writeListing(requests, listing, now));
+      return sendJson(reply, 200, writePage(page, now));
     },
   );
 
@@ -63,8 +62,9 @@ function listingParameters(request: FastifyRequest): Listing {
   if (state !== "pending" && state !== "decided") {
     throw wrong("state", "must be pending or decided");
   }
-  const count = limit === undefined ? LIMIT_DEFAULT : Number(limit);
-  if (!Number.isInteger(count) || count < 1 || count > LIMIT_MAX) {
+  const isNumber = typeof limit === "string" && /^[1-9]\d{0,2}$/.test(limit);
+  const count = limit === undefined ? LIMIT_DEFAULT : isNumber ? Number(limit) : 0;
+  if (count < 1 || count > LIMIT_MAX) {
     throw wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
   }
   return { state, limit: count, after: after === undefined ? undefined : parseCursor(after) };

@@ -4,7 +4,7 @@
  */
 
 import { approvalRequestMembers, writeInstance } from "../http/wire.ts";
-import type { Listing, ReviewedRequest } from "../operations/listRequests.ts";
+import type { Page, ReviewedRequest } from "../operations/listRequests.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 
 export function writeReviewedRequest({ request, instanceName }: ReviewedRequest): string {
@@ -22,14 +22,8 @@ export function writeReviewedRequest({ request, instanceName }: ReviewedRequest)
 /**
  * @param now the server's time: a countdown must not depend on the reader's clock
  */
-export function writeListing(
-  requests: readonly ReviewedRequest[],
-  { limit }: Listing,
-  now: string,
-): string {
-  const last = requests.at(-1)?.request;
-  const full = requests.length === limit && last !== undefined;
-  const next = full ? `"${last.decision?.decidedAt ?? last.deadlineAt}_${last.id}"` : "null";
+export function writePage({ requests, next }: Page, now: string): string {
   const items = requests.map(writeReviewedRequest).join(",");
-  return `{"requests":[${items}],"next":${next},"now":"${now}"}`;
+  const cursor = next === undefined ? "null" : `"${next.at}_${next.id}"`;
+  return `{"requests":[${items}],"next":${cursor},"now":"${now}"}`;
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
 /** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
-export const PATIENCE_MS = 10_000;
+export const PATIENCE_MS = 5_000;
 
 /** Lets the event loop turn until `condition` holds. */
 export async function until(

@@ -92,38 +92,65 @@ export async function readRequestOfProject(
   return toRequest(await reader.get(sql, [id, projectId]));
 }
 
-/** Pending requests, those that end first at the front. */
-export async function readPendingOfProject(
+/** A place in the order of a listing: the time it is sorted by, and the id. */
+export interface Place {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** A listed request without its contents. */
+export interface Outline extends Place {
+  /** Length of what it holds. */
+  readonly chars: number;
+}
+
+const CHARS = `length(arguments) + coalesce(length(context), 0)
+  + coalesce(length(agent_reasoning), 0) + length(tool) + length(timeout)`;
+
+/** Pending requests behind a place, those that end first at the front. */
+export async function listPending(
   reader: Reader,
   projectId: string,
-  after: { deadlineAt: number; id: string },
+  after: Place,
   limit: number,
-): Promise<StoredRequest[]> {
+): Promise<Outline[]> {
   const rows = await reader.all(
-    `select ${COLUMNS} from request
+    `select id, deadline_at as at, ${CHARS} as chars from request
      where status = 'pending' and project_id = $1
        and (deadline_at > $2 or (deadline_at = $2 and id > $3))
      order by deadline_at, id limit $4`,
-    [projectId, after.deadlineAt, after.id, limit],
+    [projectId, after.at, after.id, limit],
   );
-  return rows.map(fromRow);
+  return rows.map(toOutline);
 }
 
-/** Requests with any decision, newest decision first. */
-export async function readDecidedOfProject(
+/** Decided requests behind a place, the newest decision first. */
+export async function listDecided(
   reader: Reader,
   projectId: string,
-  before: { decidedAt: number; id: string },
+  before: Place,
   limit: number,
-): Promise<StoredRequest[]> {
+): Promise<Outline[]> {
   const rows = await reader.all(
-    `select ${COLUMNS} from request
+    `select id, decided_at as at, ${CHARS} as chars from request
      where decided_at is not null and project_id = $1
        and (decided_at < $2 or (decided_at = $2 and id < $3))
      order by decided_at desc, id desc limit $4`,
-    [projectId, before.decidedAt, before.id, limit],
+    [projectId, before.at, before.id, limit],
   );
-  return rows.map(fromRow);
+  return rows.map(toOutline);
+}
+
+/** @returns the requests of these ids, in their order */
+export async function readRequests(
+  reader: Reader,
+  ids: readonly string[],
+): Promise<StoredRequest[]> {
+  if (ids.length === 0) return [];
+  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
+  const rows = await reader.all(`select ${COLUMNS} from request where id in (${places})`, ids);
+  const byId = new Map(rows.map((row) => [row.id, fromRow(row)]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 export async function readPendingIdsOfInstance(
@@ -192,6 +219,10 @@ export async function deleteDecidedBefore(
        (select id from request where decided_at <= $1 order by decided_at limit $2)`,
     [decidedBefore, limit],
   );
+}
+
+function toOutline(row: Row): Outline {
+  return { id: row.id as string, at: Number(row.at), chars: Number(row.chars) };
 }
 
 function toRequest(row: Row | undefined): StoredRequest | undefined {

@@ -2,7 +2,7 @@
  * Copies a database, also while a server writes to it.
  */
 
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 
@@ -16,6 +16,8 @@ export function backupDatabase(source: string, target: string): void {
   const draft = `${target}.part`;
   rmSync(draft, { force: true });
   try {
+    // What it holds is nobody else's business, wherever it is put.
+    writeFileSync(draft, "", { mode: 0o600 });
     const database = new DatabaseSync(source);
     try {
       database.exec("pragma busy_timeout = 5000; pragma synchronous = full");

@@ -130,8 +130,13 @@ export class SqliteStore implements Store {
     else for (const member of batch) await this.#commitTogether([member]);
   }
 
+  /** Leaves a transaction that cannot even be undone to the next `begin`, which then fails. */
   #rollback(): void {
-    if (this.#writer.isTransaction) this.#writing.run("rollback");
+    try {
+      if (this.#writer.isTransaction) this.#writing.run("rollback");
+    } catch {
+      // The failure that led here is the one to tell.
+    }
   }
 }
 
