@@ -11,6 +11,7 @@ import { CommandLine } from "./command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
 import { commandHelp, overview } from "./help.ts";
 import { processTerminal, type Terminal } from "./terminal.ts";
+import { visibleText } from "./visible-text.ts";
 
 /** Loaded when asked for: whoever lists requests does not wait for the server's code. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -36,7 +37,10 @@ export async function main(args: readonly string[], terminal = processTerminal):
     terminal.note(
       args.includes("--json")
         ? JSON.stringify({ error: { code, message } })
-        : message.replace(/^/gm, "countersign: "),
+        : message
+            .split("\n")
+            .map((line) => `countersign: ${visibleText(line)}`)
+            .join("\n"),
     );
     return failure.exitCode;
   }

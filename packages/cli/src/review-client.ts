@@ -47,6 +47,9 @@ export interface Listing {
   readonly next: string | undefined;
 }
 
+/** The most that the server puts on a page. */
+const PAGE_LIMIT = 200;
+
 /** Bounds an exchange: the reviewer surface holds none open. */
 const EXCHANGE_MS_MAX = 15_000;
 
@@ -62,7 +65,19 @@ export class ReviewClient {
     this.#token = token;
   }
 
-  async list(state: string, limit: number, after?: string): Promise<Listing> {
+  /** Follows the pages up to `limit` requests; `next` is set when there are more. */
+  async list(state: string, limit: number): Promise<Listing> {
+    let page = await this.#page(state, limit);
+    const requests = [...page.requests];
+    while (page.next !== undefined && requests.length < limit) {
+      page = await this.#page(state, limit - requests.length, page.next);
+      requests.push(...page.requests);
+    }
+    return { ...page, requests };
+  }
+
+  async #page(state: string, count: number, after?: string): Promise<Listing> {
+    const limit = Math.min(count, PAGE_LIMIT);
     const query = new URLSearchParams({ state, limit: String(limit), ...(after && { after }) });
     const answer = await this.#exchange("GET", `?${query}`);
     const requests = answer.members.get("requests");

@@ -13,6 +13,7 @@ export interface Terminal {
   /** Asks a person a question. */
   ask(question: string): Promise<string>;
   readonly columns: number;
+  readonly rows: number;
 }
 
 export const processTerminal: Terminal = {
@@ -29,6 +30,9 @@ export const processTerminal: Terminal = {
     } finally {
       line.close();
     }
+  },
+  get rows() {
+    return process.stdout.rows ?? 24;
   },
   get columns() {
     return process.stdout.columns ?? 100;

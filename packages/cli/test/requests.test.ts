@@ -49,6 +49,27 @@ test("[ours.cli.requests.decide] list says when there is nothing, and when there
   for (const id of ids) await requests(t, "deny", id);
 });
 
+test("[ours.cli.requests.decide] list follows the pages of the server up to its limit", async (t) => {
+  const project = "crowd";
+  const crowd = await newAgent(server, project);
+  for (let number = 0; number < 230; number++) await crowd.submit();
+  const token = await makeToken(server.data, { kind: "reviewer", project });
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+  for (const [limit, shown, note] of [
+    ["220", 220, "There are more than 220; see --limit.\n"],
+    ["1000", 230, ""],
+  ] as const) {
+    const list = ["requests", "list", "--limit", limit];
+    const { stdout, stderr } = await countersign(t, list, { env });
+    const ids = stdout
+      .trimEnd()
+      .split("\n")
+      .slice(1)
+      .map((row) => row.slice(0, 36));
+    assert.deepEqual([new Set(ids).size, ids.length, stderr], [shown, shown, note]);
+  }
+});
+
 test("[ours.cli.requests.decide] a request is shown, approved with the digest that was shown, and the agent learns it", async (t) => {
   const { id } = await agent.submit({
     arguments: { env: "prod", count: 2 },

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner, temporaryFolder } from "./support/child.ts";
@@ -101,10 +102,20 @@ test("[ours.cli.tokens.list] the credentials of instances are not an operator's 
   assert.equal(await tokens(t, "list"), before);
 });
 
-test("[ours.cli.tokens.list] a folder without tokens says so", async (t) => {
-  const data = join(temporaryFolder(t), "new");
+test("[ours.cli.tokens.list] a database without tokens says so", async (t) => {
+  const { data } = await startServer(t);
   const { code, stdout } = await countersign(t, ["tokens", "list", "--data", data]);
   assert.deepEqual([code, stdout], [0, "There are no tokens.\n"]);
+});
+
+test("[ours.cli.tokens.list] a folder without a database is refused and not made into one", async (t) => {
+  const data = join(temporaryFolder(t), "mistyped");
+  const commands = [["list"], ["revoke", "01a1fb6b-6ba3-7554-8ce5-a39d503b8141"]];
+  for (const args of commands) {
+    const { code, stderr } = await countersign(t, ["tokens", ...args, "--data", data]);
+    assert.deepEqual([code, stderr], [1, `countersign: there is no database in ${data}\n`]);
+    assert.equal(existsSync(data), false);
+  }
 });
 
 test("[ours.cli.tokens.revoke] a revoked token is invalid at once on the running server, and listed as revoked", async (t) => {

@@ -23,10 +23,13 @@ export interface Random {
   uuid(): string;
 }
 
+/** What a timer can hold; beyond it Node would call back at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs).unref();
+    const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);
   },
 };

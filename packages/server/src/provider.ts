@@ -18,7 +18,7 @@ import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadMasterKey } from "./secrets/master-key.ts";
-import { migrate } from "./storage/migrate.ts";
+import { assertMigrated, migrate } from "./storage/migrate.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
@@ -54,27 +54,39 @@ export function databaseFile(dataDirectory: string): string {
   return join(dataDirectory, "countersign.db");
 }
 
+/** How long a server lets a command beside it write, with its own event loop held. */
+const SERVER_BUSY_MS = 250;
+
 /**
- * Opens the data folder without serving it.
+ * Opens the data folder without serving it; also beside a running server.
  *
  * @param secretKey the setting; undefined uses the file in the folder
- * @throws Failure when the data cannot be used
+ * @throws Failure when the data cannot be used, or has another schema than this program
  */
-export async function openContext(
+export function openContext(
   settings: Settings,
   secretKey: string | undefined,
   parts: Parts = {},
+): Promise<OpenedContext> {
+  return open(settings, secretKey, parts, false);
+}
+
+async function open(
+  settings: Settings,
+  secretKey: string | undefined,
+  parts: Parts,
+  isServer: boolean,
 ): Promise<OpenedContext> {
   const { dataDirectory } = settings;
   const { clock = systemClock, random = systemRandom() } = parts;
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const file = databaseFile(dataDirectory);
   const isNew = !existsSync(file);
-  const keyring = new Keyring(loadMasterKey(secretKey, dataDirectory));
-  const store = new SqliteStore(file, clock);
+  const keyring = new Keyring(loadMasterKey(secretKey, dataDirectory, isNew));
+  const store = new SqliteStore(file, clock, isServer ? SERVER_BUSY_MS : undefined);
   const context = { store, clock, random, wake: new LocalWake(), keyring, settings };
   try {
-    const schemaVersion = await migrate(store);
+    const schemaVersion = await (isServer || isNew ? migrate(store) : assertMigrated(store));
     await adoptSecretKey(context);
     return { context, isNew, schemaVersion, close: () => store.close() };
   } catch (error) {
@@ -97,7 +109,7 @@ export async function startProvider(
   mkdirSync(settings.dataDirectory, { recursive: true, mode: 0o700 });
   const unlock = lockDataDirectory(settings.dataDirectory);
   try {
-    const opened = await openContext(settings, secretKey, parts);
+    const opened = await open(settings, secretKey, parts, true);
     try {
       return await serve(opened, parts.report ?? new Report(settings.logLevel), unlock);
     } catch (error) {
@@ -123,6 +135,9 @@ async function serve(
   app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
   addReviewRoutes(app, context, gate);
   addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  context.wake.onSignal((signal) => {
+    if (signal.kind === "resolved") report.requestResolved(signal.status);
+  });
   report.observe({
     pollsHeld: () => context.wake.waiting,
     requestsPending: () => countPendingRequests(context),

@@ -30,6 +30,8 @@ const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 /** Lines are written in blocks; this is the longest that one waits. */
 const LOG_FLUSH_MS = 250;
 const LOG_BLOCK_BYTES = 8_192;
+/** What may pile up before lines are dropped: a log that cannot be written must stop nobody. */
+const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
 export class Report {
   readonly #registry = new Registry();
@@ -42,17 +44,9 @@ export class Report {
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
-    const output =
-      stream ??
-      destination({
-        dest: 1,
-        sync: false,
-        minLength: LOG_BLOCK_BYTES,
-        periodicFlush: LOG_FLUSH_MS,
-      });
-    this.#flush = () => {
-      if ("flushSync" in output && typeof output.flushSync === "function") output.flushSync();
-    };
+    const log = stream === undefined ? standardOutput() : undefined;
+    const output = stream ?? log?.stream ?? { write: () => {} };
+    this.#flush = () => log?.flush();
     const formatters = { level: (label: string) => ({ level: label }) };
     this.#log = pino({ level, base: null, formatters }, output);
     const registers = [this.#registry];
@@ -173,6 +167,30 @@ export class Report {
   metrics(): Promise<string> {
     return this.#registry.metrics();
   }
+}
+
+/**
+ * Standard output, written in blocks. Once it fails (a full disk, a closed pipe) it is never
+ * flushed synchronously again: that would try for ever and hold the whole process.
+ */
+function standardOutput(): { stream: DestinationStream; flush: () => void } {
+  const stream = destination({
+    dest: 1,
+    sync: false,
+    minLength: LOG_BLOCK_BYTES,
+    maxLength: LOG_BACKLOG_BYTES_MAX,
+    periodicFlush: LOG_FLUSH_MS,
+  });
+  const flushSync = stream.flushSync.bind(stream);
+  let broken = false;
+  stream.on("error", () => {
+    broken = true;
+  });
+  // Also called by pino itself when the process ends.
+  stream.flushSync = () => {
+    if (!broken) flushSync();
+  };
+  return { stream, flush: () => stream.flushSync() };
 }
 
 /** Messages of errors with the chain of their causes. */

@@ -108,7 +108,7 @@ test("[ours.operations.crash] a decision that was acknowledged stands after a cr
 });
 
 test("[ours.operations.crash] a first start that is killed half way is made good by the next", async (t) => {
-  for (const milestone of ["secret.key", "countersign.db", "countersign.db-wal"]) {
+  for (const milestone of ["secret.key", "countersign.db"]) {
     const data = join(temporaryFolder(t), "data");
     await killWhenThereIs(t, data, milestone);
     const server = await startServer(t, { data });

@@ -120,6 +120,10 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
     damage: (_, data) => truncateSync(join(data, "secret.key"), 0),
     says: /secret\.key must be 32 bytes in base64/,
   },
+  "without its secret key": {
+    damage: (_, data) => rmSync(join(data, "secret.key")),
+    says: /secret\.key is missing: put back the file that belongs to this database/,
+  },
   "beside a lock that is no lock": {
     damage: (_, data) => writeFileSync(join(data, "server.lock"), NOISE),
     says: /server\.lock cannot be locked: file is not a database/,
@@ -151,6 +155,13 @@ for (const [what, { damage, says }] of Object.entries(DAMAGES)) {
     await assertRefused(t, data, says);
   });
 }
+
+test("[ours.operations.damaged-file] no new secret key is made beside a database that has lost its own", async (t) => {
+  const { data } = copyOfSound(t);
+  rmSync(join(data, "secret.key"));
+  await assertRefused(t, data, /is missing/);
+  assert.throws(() => statSync(join(data, "secret.key")), { code: "ENOENT" });
+});
 
 test("[ours.operations.damaged-file] the commands beside the server refuse a damaged database as clearly", async (t) => {
   const { data, database } = copyOfSound(t);

@@ -144,7 +144,7 @@ test("[ours.operations.disk-full] no decision is invented: a verdict is refused,
 test("[ours.operations.disk-full] a start without room is refused with one line, and succeeds when there is room", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const serve = ["serve", "--port", "0", "--data", data, "--json"];
-  for (const blocks of [0, 4, 16, 100]) {
+  for (const blocks of [0, 16, 100]) {
     const { code, stdout, stderr } = await countersign(t, serve, { under: underFileLimit(blocks) });
     assert.equal(code, 1, stdout + stderr);
     assert.equal(stdout, "");
@@ -165,4 +165,22 @@ test("[ours.operations.disk-full] a backup without room is refused and leaves no
   assert.match(stderr, /^countersign: the backup failed: .+\n$/);
   assert.equal(existsSync(target), false);
   assert.equal(existsSync(`${target}.part`), false);
+});
+
+test("[ours.operations.disk-full] [ours.operations.health] a server that cannot write is alive and not ready", async (t) => {
+  const server = await startServer(t);
+  takeAllRoom(server);
+  const notReady = await eventually("not ready", async () => {
+    const answer = await exchange("GET", `${server.url}/readyz`);
+    return answer.status === 503 ? answer : undefined;
+  });
+  assertUnavailable(notReady);
+  assert.equal((await exchange("GET", `${server.url}/healthz`)).status, 200);
+
+  makeRoom(server);
+
+  await eventually("ready again", async () => {
+    const { status } = await exchange("GET", `${server.url}/readyz`);
+    return status === 200 ? true : undefined;
+  });
 });

@@ -32,9 +32,9 @@ function sampleOf(text: string, sample: string): number {
   return line === undefined ? 0 : Number(line.slice(sample.length));
 }
 
-/** Every name with its labels, without the values. */
+/** Every name of ours with its labels, without the values. */
 function seriesOf(text: string): Set<string> {
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const lines = text.split("\n").filter((line) => line.startsWith("countersign_"));
   return new Set(lines.map((line) => line.slice(0, line.lastIndexOf(" "))));
 }
 
@@ -105,6 +105,14 @@ test("[ours.operations.metrics] pending requests and held polls are what they ar
   assert.equal(sampleOf(text, "countersign_polls_held"), 0);
 });
 
+test("[ours.operations.metrics] decisions are counted by their status", async () => {
+  const cancelled = 'countersign_requests_resolved_total{status="cancelled"}';
+  const before = sampleOf(await metrics(), cancelled);
+  await agent.cancel((await agent.submit()).id);
+  await agent.cancel((await agent.submit()).id);
+  assert.equal(sampleOf(await metrics(), cancelled), before + 2);
+});
+
 test("[ours.operations.metrics] they tell of the process as well", async () => {
   const text = await metrics();
   assert.ok(sampleOf(text, "process_resident_memory_bytes") > 0);
@@ -118,4 +126,13 @@ test("[ours.operations.metrics] reviewers' exchanges are counted too", async (t)
   assert.equal((await countersign(t, deny, { env })).code, 0);
   const sample = 'countersign_exchange_seconds_count{operation="castVerdict",status="200"}';
   assert.equal(sampleOf(await metrics(), sample), 1);
+});
+
+test("[ours.operations.metrics] every decision is counted once, by its status", async () => {
+  const counted = 'countersign_requests_resolved_total{status="cancelled"}';
+  const before = sampleOf(await metrics(), counted);
+  const { id } = await agent.submit();
+  await agent.cancel(id);
+  await agent.cancel(id);
+  assert.equal(sampleOf(await metrics(), counted), before + 1);
 });

@@ -6,7 +6,7 @@ import { renderCard, renderTable } from "../render.ts";
 import { ReviewClient, type ReviewedRequest } from "../review-client.ts";
 import type { Terminal } from "../terminal.ts";
 
-const LIMIT_MAX = 200;
+const LIMIT_MAX = 1_000;
 
 export const requestsList: Command = {
   usage: "requests list",
@@ -119,7 +119,16 @@ export function connect(line: CommandLine): ReviewClient {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usageError("the url of the server must begin with http:// or https://");
   }
+  if (!isPrivate(new URL(url))) {
+    throw usageError("the token would cross the network in the clear: use https:// for this host");
+  }
   return new ReviewClient(url, token);
+}
+
+/** Whether nobody on the way can read along. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  if (protocol === "https:" || hostname === "localhost" || hostname === "[::1]") return true;
+  return /^127(\.\d+){3}$/.test(hostname);
 }
 
 /** @returns the digest of what the person saw and agreed to, undefined when they did not */

@@ -43,9 +43,11 @@ async function start(...parameters: Parameters<typeof startProvider>): Promise<P
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process the usual way. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, () => resolve(signal));
+    function stop(signal: NodeJS.Signals): void {
+      process.off("SIGTERM", stop).off("SIGINT", stop);
+      resolve(signal);
     }
+    process.on("SIGTERM", stop).on("SIGINT", stop);
   });
 }
 

@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { formatTimestamp, parseDuration, parseIdentifier } from "@countersign/protocol";
 import {
   createToken,
+  databaseFile,
   type ListedToken,
   listTokens,
   type OpenedContext,
@@ -11,7 +13,7 @@ import {
 } from "@countersign/server";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
+import { CommandError, EXIT, usageError } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -52,6 +54,7 @@ export const tokensList: Command = {
 
   async run(line, terminal) {
     line.take();
+    assertDatabase(line);
     return withData(line, terminal, async ({ context }) => {
       const tokens = await listTokens(context);
       if (line.json) terminal.out(JSON.stringify(tokens.map(toJson)));
@@ -70,12 +73,20 @@ export const tokensRevoke: Command = {
     const [text = ""] = line.take("the id of the token");
     const id = parseIdentifier(text);
     if (id === undefined) throw usageError("the id is not one that tokens list shows");
+    assertDatabase(line);
     return withData(line, terminal, async ({ context }) => {
       await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     });
   },
 };
+
+/** A mistyped folder must not become a new, empty one. */
+function assertDatabase(line: CommandLine): void {
+  const { data } = line.config();
+  if (existsSync(databaseFile(data))) return;
+  throw new CommandError(EXIT.refused, "no_database", `there is no database in ${data}`);
+}
 
 /** Works on the data folder itself, beside a running server or without one. */
 async function withData(

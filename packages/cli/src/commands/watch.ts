@@ -9,7 +9,9 @@ import { connect } from "./requests.ts";
 
 /** How often the server is asked. */
 const PERIOD_MS = 1_000;
-const LIMIT = 200;
+
+/** More than this nobody reads; the screen says how many it leaves out. */
+const LIMIT = 1_000;
 
 export const requestsWatch: Command = {
   usage: "requests watch",
@@ -48,12 +50,20 @@ async function refresh(client: ReviewClient, view: View): Promise<void> {
   try {
     await view.update(await client.list("pending", LIMIT));
   } catch (error) {
-    if (!(error instanceof CommandError) || error.exitCode !== EXIT.unreachable) throw error;
+    const isPassing =
+      error instanceof CommandError &&
+      (error.exitCode === EXIT.unreachable || error.code === "rate_limited");
+    if (!isPassing) throw error;
     view.lost(error.message);
   }
 }
 
-/** The whole list, drawn again at every look. */
+const HELP = "Decide: countersign requests approve|deny ID    Leave: Ctrl-C";
+
+/** Lines around the requests: the head, how many more, a blank one, the help, the cursor's. */
+const FRAME_ROWS = 5;
+
+/** The requests that end first, as many as there are rows, drawn again at every look. */
 class Screen implements View {
   readonly #terminal: Terminal;
 
@@ -61,12 +71,13 @@ class Screen implements View {
     this.#terminal = terminal;
   }
 
-  async update({ requests, now }: Listing): Promise<void> {
-    const { columns } = this.#terminal;
-    const list =
-      requests.length === 0 ? "No request is pending." : renderTable(requests, now, columns);
-    const help = "Decide: countersign requests approve|deny ID    Leave: Ctrl-C";
-    this.#draw(`${list}\n\n${help}`);
+  async update({ requests, now, next }: Listing): Promise<void> {
+    const { columns, rows } = this.#terminal;
+    const shown = requests.slice(0, Math.max(1, rows - FRAME_ROWS));
+    const list = shown.length === 0 ? "No request is pending." : renderTable(shown, now, columns);
+    const left = requests.length - shown.length;
+    const more = left > 0 ? `\n${left}${next === undefined ? "" : "+"} more end later.` : "";
+    this.#draw(`${list}${more}\n\n${HELP}`);
   }
 
   lost(reason: string): void {
@@ -102,10 +113,13 @@ class Lines implements View {
       this.#tell("opened", request);
       this.#pending.add(request.id);
     }
-    for (const id of this.#pending) {
-      if (listed.has(id)) continue;
-      const request = await this.#client.show(id);
-      // Pushed off the end of a full page, it is still pending.
+    const gone = [...this.#pending].filter((id) => !listed.has(id));
+    if (gone.length === 0) return;
+    const { requests: decided } = await this.#client.list("decided", gone.length);
+    const known = new Map(decided.map((request) => [request.id, request]));
+    for (const id of gone) {
+      const request = known.get(id) ?? (await this.#client.show(id));
+      // Pushed off the end of a full list, it is still pending.
       if (request.decision === undefined && next !== undefined) continue;
       this.#tell("resolved", request);
       this.#pending.delete(id);

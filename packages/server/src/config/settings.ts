@@ -42,6 +42,9 @@ const VALIDITY_MS_MIN = 1_000;
 /** Ten years: far beyond any use, and every date that comes of it has four digits in its year. */
 const DURATION_MS_MAX = 87_600 * 3_600_000;
 
+/** Room for any request without contents of its own. */
+const BODY_BYTES_MIN = 1_024;
+
 const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
 
 /** The secret key is not part of it: what holds settings may be logged. */
@@ -77,6 +80,10 @@ export function toSettings(values: OptionValues): Settings {
 
 function* findFaults(values: OptionValues): Generator<string> {
   if (values.port > 65_535) yield "port: must be at most 65535";
+  if (values.connections_max === 0) yield "connections_max: must be at least 1";
+  if (values.body_bytes_max < BODY_BYTES_MIN) {
+    yield `body_bytes_max: must be at least ${BODY_BYTES_MIN}`;
+  }
   if ((values.tls_cert === undefined) !== (values.tls_key === undefined)) {
     yield "tls_cert and tls_key: give both or neither";
   }

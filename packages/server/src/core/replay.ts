@@ -10,6 +10,7 @@
 import {
   type CreateApprovalRequestInput,
   equalJson,
+  JsonObject,
   type JsonValue,
   parseJson,
 } from "@countersign/protocol";
@@ -28,6 +29,8 @@ export function isSameRequest(stored: StoredRequest, input: CreateApprovalReques
 
 function same(stored: JsonText | null, submitted: JsonValue | undefined): boolean {
   if (stored === null || submitted === undefined) return stored === null && submitted === undefined;
+  // A retry sends the same bytes again: then there is nothing to parse.
+  if (submitted instanceof JsonObject && submitted.source === stored) return true;
   return equalJson(parseJson(stored, UNLIMITED), submitted);
 }
 

@@ -12,7 +12,16 @@ import type { Caller } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 
-export type Gate = (kind: CredentialKind) => (request: FastifyRequest) => Promise<void>;
+export interface Gate {
+  /** Lets through callers of this kind; runs before the body is read. */
+  admit(kind: CredentialKind): (request: FastifyRequest) => Promise<void>;
+
+  /** Charges the caller for a large body; runs when it was read. */
+  charge(request: FastifyRequest): Promise<void>;
+}
+
+/** Every further so many bytes of a body count as one more exchange. */
+const BYTES_PER_EXCHANGE = 4_096;
 
 export function createGate(context: Context): Gate {
   const { rates } = context.settings;
@@ -34,11 +43,18 @@ export function createGate(context: Context): Gate {
     }
   }
 
-  return (kind) => async (request) => {
-    const caller = await identify(request);
-    request.caller = caller;
-    take(limiters[caller.kind], caller.credentialId);
-    if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+  return {
+    admit: (kind) => async (request) => {
+      const caller = await identify(request);
+      request.caller = caller;
+      take(limiters[caller.kind], caller.credentialId);
+      if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+    },
+    async charge({ caller, body }) {
+      if (caller === null || !(body instanceof Uint8Array)) return;
+      const exchanges = Math.floor(body.length / BYTES_PER_EXCHANGE);
+      if (exchanges > 0) limiters[caller.kind].charge(caller.credentialId, exchanges);
+    },
   };
 }
 

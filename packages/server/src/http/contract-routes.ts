@@ -40,7 +40,8 @@ export function addContractRoutes(app: FastifyInstance, context: Context, gate: 
       method,
       url: path,
       config: { operation },
-      onRequest: gate(credential),
+      onRequest: gate.admit(credential),
+      preHandler: gate.charge,
       handler: (request, reply) => handler(context, request, reply),
     });
   }

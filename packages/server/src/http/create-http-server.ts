@@ -9,9 +9,11 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { createSecureContext } from "node:tls";
 import { errorResponse, Problem } from "@countersign/protocol";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Settings } from "../config/settings.ts";
+import { Failure } from "../failure.ts";
 import type { Report } from "../report.ts";
 import { sendError } from "./exchange.ts";
 
@@ -19,6 +21,8 @@ import { sendError } from "./exchange.ts";
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
+/** Without a byte in either direction a connection is cut: longer than any poll is held. */
+const SILENCE_MS_MAX = 60_000;
 /** How often Node looks for connections that are over these times. */
 const CHECK_MS = 2_000;
 
@@ -40,6 +44,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   });
   // The contract gives these no body; one that is sent is not read.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
+  app.decorate("unread", { chars: 0 });
   app.decorateRequest("caller", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
@@ -103,13 +108,13 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
       : createTlsServer(
           {
             ...options,
-            cert: readFileSync(settings.tls.certFile),
-            key: readFileSync(settings.tls.keyFile),
+            ...readCertificate(settings.tls),
             minVersion: "TLSv1.2",
           },
           listener,
         );
   server.maxConnections = settings.connectionsMax;
+  server.timeout = SILENCE_MS_MAX;
   server.on("connect", (_, socket) => answerRaw(socket, new Problem("method_not_allowed")));
   server.on("checkExpectation", (request, response) => {
     const problem = new Problem("invalid_request", "The expectation cannot be met.", {
@@ -127,6 +132,31 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
     request.resume();
   });
   return server;
+}
+
+/** @throws Failure naming the setting whose file cannot be used */
+function readCertificate({ certFile, keyFile }: NonNullable<Settings["tls"]>): {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+} {
+  const cert = readPem("tls_cert", certFile);
+  const key = readPem("tls_key", keyFile);
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure("tls", `tls_cert and tls_key cannot be used: ${reason}`, error);
+  }
+  return { cert, key };
+}
+
+function readPem(setting: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure("tls", `${setting} cannot be read: ${reason}`, error);
+  }
 }
 
 /**

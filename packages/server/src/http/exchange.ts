@@ -28,6 +28,11 @@ declare module "fastify" {
     errorCode: string | undefined;
   }
 
+  interface FastifyInstance {
+    /** What was sent in large answers and has not been read, over all connections. */
+    readonly unread: { chars: number };
+  }
+
   interface FastifyContextConfig {
     /** Name of the operation in logs and metrics. */
     operation?: string;
@@ -36,9 +41,31 @@ declare module "fastify" {
 
 export const JSON_TYPE = "application/json";
 
-/** Sends JSON that is already written, under the type as the contract spells it. */
+/** Answers below this size are not worth counting. */
+const COUNTED_CHARS_MIN = 16_384;
+
+/** What may wait in memory for clients that read slowly or not at all, over all connections. */
+const UNREAD_CHARS_MAX = 128 * 1024 * 1024;
+
+/**
+ * Sends JSON that is already written, under the type as the contract spells it.
+ *
+ * @throws Problem `unavailable` while too much that was sent has not been read
+ */
 export function sendJson(reply: FastifyReply, status: number, json: string): FastifyReply {
+  if (json.length >= COUNTED_CHARS_MIN) countUntilRead(reply, json.length);
   return reply.code(status).header("content-type", JSON_TYPE).serializer(asWritten).send(json);
+}
+
+function countUntilRead(reply: FastifyReply, chars: number): void {
+  const { unread } = reply.server;
+  if (unread.chars + chars > UNREAD_CHARS_MAX) {
+    throw new Problem("unavailable", undefined, { retryAfterS: UNAVAILABLE_RETRY_S });
+  }
+  unread.chars += chars;
+  reply.raw.once("close", () => {
+    unread.chars -= chars;
+  });
 }
 
 /** With a serializer of its own, Fastify adds no charset to the type. */

@@ -18,12 +18,31 @@ export interface OperationalState {
   readonly accepting: () => boolean;
 }
 
+/** Anybody may ask, and a check costs a write to disk. */
+const CHECK_MS = 1_000;
+
+/** Answers the same for a while, the failure too. */
+function cachedCheck({ store, clock }: Context): () => Promise<void> {
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let result = Promise.resolve();
+  return () => {
+    const now = clock.now();
+    if (Math.abs(now - checkedAt) >= CHECK_MS) {
+      checkedAt = now;
+      result = store.check();
+    }
+    return result;
+  };
+}
+
 export function addOperationalRoutes(
   app: FastifyInstance,
   context: Context,
   report: Report,
   state: OperationalState,
 ): void {
+  const check = cachedCheck(context);
+
   app.get("/healthz", { config: { operation: "healthz" } }, async (_, reply) =>
     sendJson(reply, 200, '{"status":"ok"}'),
   );
@@ -32,7 +51,7 @@ export function addOperationalRoutes(
     if (!state.accepting()) {
       throw new Problem("unavailable", "The server is stopping.", { retryAfterS: 5 });
     }
-    await context.store.check();
+    await check();
     return sendJson(reply, 200, '{"status":"ready"}');
   });
 

@@ -10,7 +10,7 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Bounds memory; what is dropped has been idle longest, or starts again with a full bucket. */
+/** Bounds memory: beyond it the bucket that was made first goes, and starts again full. */
 const KEYS_MAX = 100_000;
 
 export class RateLimiter {
@@ -31,6 +31,11 @@ export class RateLimiter {
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#perSecond);
     bucket.tokens--;
     return 0;
+  }
+
+  /** Charges for work that turned out to be large; the next exchanges wait for it. */
+  charge(key: string, tokens: number): void {
+    if (this.#perSecond > 0) this.#filled(key).tokens -= tokens;
   }
 
   #filled(key: string): Bucket {

@@ -17,16 +17,18 @@ export async function cancelApprovalRequest(
   caller: InstanceCaller,
   id: string,
 ): Promise<StoredRequest> {
-  const cancelled = await context.store.transact(async (tx) => {
-    const request = await lockRequestOfInstance(tx, id, caller.instanceId);
-    if (request === undefined) throw new Problem("not_found");
-    const by = `instance:${caller.instanceId}` as const;
-    const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
-    if (resolution.kind === "not_due") throw new Error("a cancellation cannot be early");
-    const { decision } = resolution;
-    return { ...request, status: decision.status, decision };
+  const { request, resolution } = await context.store.transact(async (tx) => {
+    const locked = await lockRequestOfInstance(tx, id, caller.instanceId);
+    if (locked === undefined) throw new Problem("not_found");
+    const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;
+    return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };
   });
-  context.wake.signal({ kind: "resolved", requestId: id });
-  if (cancelled.status !== "cancelled") throw new Problem("already_terminal");
-  return cancelled;
+  if (resolution.kind === "not_due") throw new Error("a cancellation cannot be early");
+  const { decision } = resolution;
+  const { status } = decision;
+  if (resolution.kind === "resolved") {
+    context.wake.signal({ kind: "resolved", requestId: id, status });
+  }
+  if (status !== "cancelled") throw new Problem("already_terminal");
+  return { ...request, status, decision };
 }

@@ -1,16 +1,23 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import type { StoredInstance } from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { revokeCredentialsOf } from "../storage/sql/credentials.ts";
 import { lockInstance, markInstanceDeleted } from "../storage/sql/instances.ts";
 import { lockRequest, readPendingIdsOfInstance } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
+import type { Signal } from "../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
+
+/** Bounds one transaction; an instance has rarely more pending. */
+const REQUESTS_PER_COMMIT_MAX = 500;
 
 /**
  * Deletes an instance for good: its credentials are revoked and its pending requests cancelled
- * in the same transaction. Repeating it changes nothing.
+ * in the same transaction. Of very many pending requests the rest is cancelled in further
+ * transactions, all before the answer; from the first one on nothing new can be opened. Repeating
+ * it changes nothing.
  *
  * @throws Problem `not_found` for unknown and other projects' instances
  * @see contract: Endpoints, DELETE /v1/instances/{id}
@@ -23,22 +30,43 @@ export async function deleteInstance(
   const ended = await context.store.transact(async (tx) => {
     const instance = await lockInstance(tx, "update", id);
     if (instance?.projectId !== caller.projectId) throw new Problem("not_found");
-    if (instance.deletedAt !== null) return [];
-    const now = await tx.now();
-    await markInstanceDeleted(tx, id, now);
-    const revoked = await revokeCredentialsOf(tx, id, now);
-    const cancelled = await cancelPending(tx, context, id);
-    await appendAudit(tx, context.random, {
-      at: now,
-      projectId: instance.projectId,
-      kind: "instance.deleted",
-      actor: `provisioner:${caller.provisionerId}`,
-      subject: `instance:${id}`,
-      detail: { credentials_revoked: revoked, requests_ended: cancelled.length },
-    });
-    return cancelled;
+    if (instance.deletedAt === null) await markDeleted(tx, context, caller, instance);
+    return cancelPending(tx, context, id);
   });
-  for (const requestId of ended) context.wake.signal({ kind: "resolved", requestId });
+  signal(context, ended);
+  if (ended.length === REQUESTS_PER_COMMIT_MAX) await finishDeletion(context, id);
+}
+
+/**
+ * Cancels what is still pending under a deleted instance.
+ *
+ * Called by: the deletion itself, and the retention worker for one that was interrupted.
+ */
+export async function finishDeletion(context: Context, id: string): Promise<void> {
+  for (;;) {
+    const ended = await context.store.transact((tx) => cancelPending(tx, context, id));
+    signal(context, ended);
+    if (ended.length < REQUESTS_PER_COMMIT_MAX) return;
+  }
+}
+
+async function markDeleted(
+  tx: Transaction,
+  { random }: Context,
+  caller: ProvisionerCaller,
+  { id, projectId }: StoredInstance,
+): Promise<void> {
+  const now = await tx.now();
+  await markInstanceDeleted(tx, id, now);
+  const revoked = await revokeCredentialsOf(tx, id, now);
+  await appendAudit(tx, random, {
+    at: now,
+    projectId,
+    kind: "instance.deleted",
+    actor: `provisioner:${caller.provisionerId}`,
+    subject: `instance:${id}`,
+    detail: { credentials_revoked: revoked },
+  });
 }
 
 /** Requests whose deadline has passed unnoticed end as expired, all others as cancelled. */
@@ -46,13 +74,19 @@ async function cancelPending(
   tx: Transaction,
   context: Context,
   instanceId: string,
-): Promise<string[]> {
-  const pending = await readPendingIdsOfInstance(tx, instanceId);
-  for (const id of pending) {
+): Promise<Signal[]> {
+  const ended: Signal[] = [];
+  for (const id of await readPendingIdsOfInstance(tx, instanceId, REQUESTS_PER_COMMIT_MAX)) {
     const request = await lockRequest(tx, id);
     if (request === undefined) continue;
     const by = "system:instance-deletion";
-    await resolveRequest(tx, context, request, { status: "cancelled", by });
+    const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
+    if (resolution.kind !== "resolved") continue;
+    ended.push({ kind: "resolved", requestId: id, status: resolution.decision.status });
   }
-  return pending;
+  return ended;
+}
+
+function signal({ wake }: Context, signals: readonly Signal[]): void {
+  for (const one of signals) wake.signal(one);
 }

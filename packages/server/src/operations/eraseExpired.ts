@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
@@ -19,10 +20,15 @@ const ROWS_PER_CALL_MAX = 500;
 export async function eraseExpired(
   context: Context,
 ): Promise<{ readonly erased: number; readonly more: boolean }> {
+  const projects = await readProjectIds(context.store);
   const counts = await context.store.transact(async (tx) => {
     const before = (await tx.now()) - context.settings.retentionMs;
+    const requests: number[] = [];
+    for (const project of projects) {
+      requests.push(await deleteDecidedBefore(tx, project, before, ROWS_PER_CALL_MAX));
+    }
     return [
-      await deleteDecidedBefore(tx, before, ROWS_PER_CALL_MAX),
+      ...requests,
       await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
       await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
     ];

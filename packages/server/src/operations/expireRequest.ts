@@ -1,3 +1,4 @@
+import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
@@ -8,19 +9,23 @@ import { resolveRequest } from "./resolveRequest.ts";
  * nobody is ever shown `pending` at or after the deadline.
  *
  * @returns the request as it now stands, whoever ended it
+ * @throws Problem `not_found` when it was erased meanwhile
  */
 export async function expireRequest(
   context: Context,
   request: StoredRequest,
 ): Promise<StoredRequest> {
-  const expired = await context.store.transact(async (tx) => {
+  const { locked, resolution } = await context.store.transact(async (tx) => {
     const locked = await lockRequest(tx, request.id);
-    if (locked === undefined) return request;
+    if (locked === undefined) throw new Problem("not_found");
     const resolution = await resolveRequest(tx, context, locked, { status: "expired" });
-    if (resolution.kind === "not_due") return locked;
-    const { decision } = resolution;
-    return { ...locked, status: decision.status, decision };
+    return { locked, resolution };
   });
-  context.wake.signal({ kind: "resolved", requestId: request.id });
-  return expired;
+  if (resolution.kind === "not_due") return locked;
+  const { decision } = resolution;
+  const { status } = decision;
+  if (resolution.kind === "resolved") {
+    context.wake.signal({ kind: "resolved", requestId: request.id, status });
+  }
+  return { ...locked, status, decision };
 }

@@ -1,5 +1,6 @@
 import type { Context } from "../context.ts";
 import { lockRequest, readOverdueIds } from "../storage/sql/requests.ts";
+import type { Signal } from "../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
@@ -19,15 +20,16 @@ export async function expireRequests(
   const overdue = await readOverdueIds(context.store, context.clock.now(), REQUESTS_PER_CALL_MAX);
   if (overdue.length === 0) return { expired: 0, more: false };
   const expired = await context.store.transact(async (tx) => {
-    const ended: string[] = [];
+    const ended: Signal[] = [];
     for (const id of overdue) {
       const request = await lockRequest(tx, id);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
-      if (resolution.kind === "resolved") ended.push(id);
+      if (resolution.kind !== "resolved") continue;
+      ended.push({ kind: "resolved", requestId: id, status: resolution.decision.status });
     }
     return ended;
   });
-  for (const requestId of expired) context.wake.signal({ kind: "resolved", requestId });
+  for (const signal of expired) context.wake.signal(signal);
   return { expired: expired.length, more: overdue.length === REQUESTS_PER_CALL_MAX };
 }

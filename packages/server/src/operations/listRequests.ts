@@ -75,14 +75,14 @@ function undecided(now: number, after: Place | undefined): Place {
   return after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
 }
 
-const PAGE_CHARS_MAX = 4 * 1024 * 1024;
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** How many fit on a page; always at least one. */
 function fitting(outlines: readonly Outline[]): number {
-  let chars = 0;
+  let bytes = 0;
   const tooMany = outlines.findIndex((outline) => {
-    chars += outline.chars;
-    return chars > PAGE_CHARS_MAX;
+    bytes += outline.bytes;
+    return bytes > PAGE_BYTES_MAX;
   });
   return tooMany === -1 ? outlines.length : Math.max(1, tooMany);
 }

@@ -17,7 +17,7 @@ import { writePage, writeReviewedRequest } from "./review-wire.ts";
 const REQUESTS = "/review/v1/requests";
 
 export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
-  const onRequest = gate("reviewer");
+  const onRequest = gate.admit("reviewer");
 
   app.get(
     REQUESTS,
@@ -42,7 +42,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
 
   app.post(
     `${REQUESTS}/:id/verdict`,
-    { config: { operation: "castVerdict" }, onRequest },
+    { config: { operation: "castVerdict" }, onRequest, preHandler: gate.charge },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);

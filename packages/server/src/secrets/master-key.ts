@@ -10,14 +10,29 @@ import { createMasterKey } from "./keyring.ts";
 
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/;
 
-/** @throws Failure when the key is malformed or the file cannot be read or made */
-export function loadMasterKey(setting: string | undefined, dataDirectory: string): Uint8Array {
+/**
+ * @param mayCreate whether a missing file may be made: only for a database that is new, because
+ *   a new key opens nothing that was sealed with the lost one
+ * @throws Failure when the key is malformed or missing, or the file cannot be read or made
+ */
+export function loadMasterKey(
+  setting: string | undefined,
+  dataDirectory: string,
+  mayCreate: boolean,
+): Uint8Array {
   if (setting !== undefined) return decode(setting, "secret_key");
   const file = join(dataDirectory, "secret.key");
   try {
     return decode(readFileSync(file, "utf8").trim(), file);
   } catch (error) {
     if (!isMissing(error)) throw error;
+  }
+  if (!mayCreate) {
+    throw new Failure(
+      "secret-key",
+      `${file} is missing: put back the file that belongs to this database, or set its content ` +
+        "as COUNTERSIGN_SECRET_KEY",
+    );
   }
   createFile(file);
   return decode(readFileSync(file, "utf8").trim(), file);

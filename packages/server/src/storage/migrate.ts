@@ -18,6 +18,22 @@ interface Migration {
 }
 
 /**
+ * For programs that run beside a server: the schema changes only when a server starts.
+ *
+ * @throws Failure when the database has another schema than this program
+ */
+export async function assertMigrated(store: Store): Promise<number> {
+  const newest = readMigrations().at(-1)?.version ?? 0;
+  const current = Number((await store.get("select version from schema_version"))?.version ?? 0);
+  if (current === newest) return current;
+  throw new Failure(
+    "store",
+    `the database has schema ${current}, this program has ${newest}: ` +
+      "use the program that the server runs, or start the server with this one first",
+  );
+}
+
+/**
  * @returns the version that the database had before, 0 for a new one
  * @throws Failure when the database is newer than this program
  */

@@ -3,7 +3,11 @@ import { test } from "node:test";
 import { LocalWake } from "./local-wake.ts";
 import type { Signal } from "./wake.ts";
 
-const resolved = (requestId: string): Signal => ({ kind: "resolved", requestId });
+const resolved = (requestId: string): Signal => ({
+  kind: "resolved",
+  status: "approved",
+  requestId,
+});
 
 test("[ours.poll.woken] everybody who waits for a request is called when it is resolved, nobody else", () => {
   const wake = new LocalWake();

@@ -6,9 +6,15 @@
  * Called by: operations (signal), the long poll and the expiry worker (wait).
  */
 
+import type { TerminalStatus } from "@countersign/protocol";
+
 export type Signal =
   | { readonly kind: "opened"; readonly requestId: string; readonly deadlineAt: number }
-  | { readonly kind: "resolved"; readonly requestId: string };
+  | {
+      readonly kind: "resolved";
+      readonly requestId: string;
+      readonly status: TerminalStatus;
+    };
 
 export interface Wake {
   signal(signal: Signal): void;

@@ -1,10 +1,11 @@
 /**
- * Erases what has been kept long enough: once at start, then every few minutes, at once again
- * while there is more.
+ * Erases what has been kept long enough, and finishes deletions that were interrupted: once at
+ * start, then every few minutes, at once again while there is more.
  */
 
 import type { Context } from "../context.ts";
 import { eraseExpired } from "../operations/eraseExpired.ts";
+import { finishDeletions } from "../operations/finishDeletions.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 
@@ -28,6 +29,7 @@ export function startRetention(context: Context, report: Report): Worker {
   async function work(): Promise<void> {
     let pause = SLEEP_MS;
     try {
+      await finishDeletions(context);
       const { erased, more } = await eraseExpired(context);
       if (erased > 0) report.rowsErased(erased);
       if (more) pause = BREATH_MS;

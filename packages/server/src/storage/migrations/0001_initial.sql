@@ -2,6 +2,13 @@
 -- identifiers are UUID text. Columns marked "JSON text" hold the source of one JSON value, so
 -- that exact numbers, escapes and \u0000 survive any engine.
 
+-- One row, written to find out whether the disk takes a write.
+create table health (
+  checked_at bigint not null
+);
+
+insert into health (checked_at) values (0);
+
 -- Which secret key the sealed columns were sealed with.
 create table secret_key (
   key_id text not null primary key
@@ -91,9 +98,10 @@ create table request (
   arguments text not null -- JSON text
 );
 
-create index request_pending on request (deadline_at) where status = 'pending';
-create index request_pending_instance on request (instance_id) where status = 'pending';
-create index request_decided on request (decided_at) where decided_at is not null;
+create index request_instance on request (instance_id);
+create index request_deadline on request (deadline_at) where status = 'pending';
+create index request_pending on request (project_id, deadline_at) where status = 'pending';
+create index request_decided on request (project_id, decided_at) where decided_at is not null;
 
 -- What happened, written in the transaction in which it happened; never updated or deleted.
 create table audit_entry (

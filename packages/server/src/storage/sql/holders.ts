@@ -27,6 +27,10 @@ export async function ensureProject(
   return onlyId(await tx.get("select id from project where name = $1", [name]));
 }
 
+export async function readProjectIds(reader: Reader): Promise<string[]> {
+  return (await reader.all("select id from project order by id")).map((row) => String(row.id));
+}
+
 /** @returns the id of the provisioner of that name in the project, made if there was none */
 export async function ensureProvisioner(
   tx: Transaction,

@@ -101,11 +101,11 @@ export interface Place {
 /** A listed request without its contents. */
 export interface Outline extends Place {
   /** Length of what it holds. */
-  readonly chars: number;
+  readonly bytes: number;
 }
 
-const CHARS = `length(arguments) + coalesce(length(context), 0)
-  + coalesce(length(agent_reasoning), 0) + length(tool) + length(timeout)`;
+const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
+  + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)`;
 
 /** Pending requests behind a place, those that end first at the front. */
 export async function listPending(
@@ -115,9 +115,9 @@ export async function listPending(
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
-    `select id, deadline_at as at, ${CHARS} as chars from request
+    `select id, deadline_at as at, ${BYTES} as bytes from request
      where status = 'pending' and project_id = $1
-       and (deadline_at > $2 or (deadline_at = $2 and id > $3))
+       and (deadline_at, id) > ($2, $3)
      order by deadline_at, id limit $4`,
     [projectId, after.at, after.id, limit],
   );
@@ -132,9 +132,9 @@ export async function listDecided(
   limit: number,
 ): Promise<Outline[]> {
   const rows = await reader.all(
-    `select id, decided_at as at, ${CHARS} as chars from request
+    `select id, decided_at as at, ${BYTES} as bytes from request
      where decided_at is not null and project_id = $1
-       and (decided_at < $2 or (decided_at = $2 and id < $3))
+       and (decided_at, id) < ($2, $3)
      order by decided_at desc, id desc limit $4`,
     [projectId, before.at, before.id, limit],
   );
@@ -153,12 +153,29 @@ export async function readRequests(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
+/** In the order of their ids, in which everybody locks several requests. */
 export async function readPendingIdsOfInstance(
   reader: Reader,
   instanceId: string,
+  limit: number,
 ): Promise<string[]> {
-  const sql = "select id from request where status = 'pending' and instance_id = $1";
-  return (await reader.all(sql, [instanceId])).map((row) => String(row.id));
+  const rows = await reader.all(
+    `select id from request where status = 'pending' and instance_id = $1
+     order by id limit $2`,
+    [instanceId, limit],
+  );
+  return rows.map((row) => String(row.id));
+}
+
+/** Instances whose deletion was interrupted before all their requests had ended. */
+export async function readHalfDeletedInstances(reader: Reader, limit: number): Promise<string[]> {
+  const rows = await reader.all(
+    `select distinct request.instance_id as id
+     from request join instance on instance.id = request.instance_id
+     where request.status = 'pending' and instance.deleted_at is not null limit $1`,
+    [limit],
+  );
+  return rows.map((row) => String(row.id));
 }
 
 export async function readOverdueIds(
@@ -171,7 +188,8 @@ export async function readOverdueIds(
      order by deadline_at limit $2`,
     [now, limit],
   );
-  return rows.map((row) => String(row.id));
+  // In the order of their ids, in which everybody locks several requests.
+  return rows.map((row) => String(row.id)).sort();
 }
 
 export async function readNextDeadline(reader: Reader): Promise<number | undefined> {
@@ -208,21 +226,23 @@ export async function updateDecision(
   if (updated !== 1) throw new Error("a decision was recorded on a request that was not pending");
 }
 
-/** @returns how many were erased, at most `limit` */
+/** @returns how many of this project were erased, at most `limit` */
 export async function deleteDecidedBefore(
   tx: Transaction,
+  projectId: string,
   decidedBefore: number,
   limit: number,
 ): Promise<number> {
   return tx.run(
     `delete from request where id in
-       (select id from request where decided_at <= $1 order by decided_at limit $2)`,
-    [decidedBefore, limit],
+       (select id from request where project_id = $1 and decided_at <= $2
+        order by decided_at limit $3)`,
+    [projectId, decidedBefore, limit],
   );
 }
 
 function toOutline(row: Row): Outline {
-  return { id: row.id as string, at: Number(row.at), chars: Number(row.chars) };
+  return { id: row.id as string, at: Number(row.at), bytes: Number(row.bytes) };
 }
 
 function toRequest(row: Row | undefined): StoredRequest | undefined {

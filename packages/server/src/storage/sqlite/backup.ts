@@ -13,11 +13,10 @@ import { Failure } from "../../failure.ts";
  */
 export function backupDatabase(source: string, target: string): void {
   if (existsSync(target)) throw new Failure("backup", `${target} exists already`);
-  const draft = `${target}.part`;
-  rmSync(draft, { force: true });
+  const draft = `${target}.${process.pid}.part`;
   try {
     // What it holds is nobody else's business, wherever it is put.
-    writeFileSync(draft, "", { mode: 0o600 });
+    writeFileSync(draft, "", { mode: 0o600, flag: "wx" });
     const database = new DatabaseSync(source);
     try {
       database.exec("pragma busy_timeout = 5000; pragma synchronous = full");

@@ -2,7 +2,7 @@
  * Opens a database file with the settings that the promises rest on.
  */
 
-import { existsSync, linkSync, rmSync, statSync } from "node:fs";
+import { existsSync, linkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 
@@ -11,11 +11,11 @@ import { Failure } from "../../failure.ts";
  * a power cut); without it WAL is only safe against a crash of the process.
  */
 const SETTINGS = `
-  pragma busy_timeout = 5000;
   pragma journal_mode = wal;
   pragma synchronous = full;
   pragma foreign_keys = on;
   pragma trusted_schema = off;
+  pragma secure_delete = on;
   pragma temp_store = memory;
   pragma cache_size = -32768;
   pragma wal_autocheckpoint = 4000;
@@ -33,6 +33,8 @@ export function ensureDatabase(file: string): void {
   if (existsSync(file)) return;
   const draft = `${file}.${process.pid}`;
   try {
+    // For its owner only, as are the files that SQLite puts beside it.
+    writeFileSync(draft, "", { mode: 0o600, flag: "wx" });
     openDatabase(draft).close();
     linkSync(draft, file);
   } catch (error) {
@@ -64,12 +66,19 @@ function damaged(file: string, reason: string, cause?: unknown): Failure {
   return new Failure("store", `the database ${file} is damaged: ${reason}`, cause);
 }
 
-/** @throws Failure when the file is no database, damaged or out of reach */
-export function openDatabase(file: string): DatabaseSync {
+/** How long a command waits for the process that is writing. */
+const PATIENCE_MS = 5_000;
+
+/**
+ * @param busyMs how long a statement may wait, and hold this thread, for another process
+ * @throws Failure when the file is no database, damaged or out of reach
+ */
+export function openDatabase(file: string, busyMs = PATIENCE_MS): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(file);
+    database = new DatabaseSync(file, { timeout: PATIENCE_MS });
     database.exec(SETTINGS);
+    database.exec(`pragma busy_timeout = ${busyMs}`);
     // Reads the schema, which opening alone does not.
     database.prepare("select count(*) from sqlite_schema").get();
     return database;

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Scene, startScene } from "./support/scene.ts";
+import { until } from "./support/until.ts";
+
+async function statuses({ server }: Scene): Promise<Map<unknown, number>> {
+  const { store } = server.provider.context;
+  const rows = await store.all("select status, count(*) as count from request group by status");
+  return new Map(rows.map(({ status, count }) => [status, Number(count)]));
+}
+
+async function submitMany({ server, instance }: Scene, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, () => server.submit(instance.token)));
+}
+
+test("[instance.delete.pending-cancelled] more pending requests than fit one transaction are all cancelled before the 204", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  await submitMany(scene, 1_100);
+
+  const call = { token: instance.provisioner };
+  const answer = await server.call("DELETE", `/v1/instances/${instance.id}`, call);
+
+  assert.equal(answer.status, 204);
+  assert.deepEqual([...(await statuses(scene))], [["cancelled", 1_100]]);
+});
+
+test("[instance.delete.pending-cancelled] a deletion that was interrupted is finished without anybody asking", async (t) => {
+  const scene = await startScene(t);
+  await submitMany(scene, 3);
+  // What a process that died between two transactions of the deletion leaves behind.
+  const { store } = scene.server.provider.context;
+  await store.transact((tx) => tx.run("update instance set deleted_at = $1", [scene.clock.now()]));
+
+  scene.clock.advance(10 * 60_000);
+
+  await until(async () => (await statuses(scene)).get("cancelled") === 3, "three cancellations");
+});

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "countersign/test/support/child.ts";
+import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
+import { exchange } from "countersign/test/support/people.ts";
+
+/** A server whose standard output is on a device that is always full. */
+async function startOnFullLog(t: TestContext): Promise<{ child: ChildProcess; url: string }> {
+  const full = openSync("/dev/full", "w");
+  const args = [BIN, "serve", "--port", "0", "--data", join(temporaryFolder(t), "data")];
+  const child = spawn(process.execPath, args, {
+    env: ownEnvironment(),
+    stdio: ["ignore", full, "pipe"],
+  });
+  closeSync(full);
+  t.after(() => child.kill("SIGKILL"));
+  assert.ok(child.stderr);
+  for await (const line of createInterface({ input: child.stderr })) {
+    const url = /serving (http:\S+)/.exec(line)?.[1];
+    if (url !== undefined) return { child, url };
+  }
+  throw new Error("the server did not start");
+}
+
+test("[ours.operations.logs] a log that cannot be written stops neither the exchanges nor the stop", async (t) => {
+  const { child, url } = await startOnFullLog(t);
+  for (let i = 0; i < 200; i++) {
+    assert.equal((await exchange("GET", `${url}/healthz`)).status, 200);
+  }
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
