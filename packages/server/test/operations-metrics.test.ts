@@ -105,14 +105,6 @@ test("[ours.operations.metrics] pending requests and held polls are what they ar
   assert.equal(sampleOf(text, "countersign_polls_held"), 0);
 });
 
-test("[ours.operations.metrics] decisions are counted by their status", async () => {
-  const cancelled = 'countersign_requests_resolved_total{status="cancelled"}';
-  const before = sampleOf(await metrics(), cancelled);
-  await agent.cancel((await agent.submit()).id);
-  await agent.cancel((await agent.submit()).id);
-  assert.equal(sampleOf(await metrics(), cancelled), before + 2);
-});
-
 test("[ours.operations.metrics] they tell of the process as well", async () => {
   const text = await metrics();
   assert.ok(sampleOf(text, "process_resident_memory_bytes") > 0);

@@ -31,6 +31,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     logger: false,
     genReqId: () => randomUUID(),
     serverFactory: (listener) => createPlainServer(listener, settings),
+    schemaController: { compilersFactory: NO_SCHEMAS },
     bodyLimit: settings.bodyBytesMax,
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -77,6 +78,16 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, report));
   return app;
+}
+
+/**
+ * Bodies are read by our own parser and answers are written from stored text: without this,
+ * Fastify would load a schema compiler that nothing here uses.
+ */
+const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
+
+function refuseSchema(): never {
+  throw new Error("routes have no schemas here");
 }
 
 const NO_HOST = new Problem("invalid_request", "The header Host is required.", { param: "Host" });

@@ -6,7 +6,7 @@ import { readRequestOfInstance } from "../storage/sql/requests.ts";
 import { expireRequest } from "./expireRequest.ts";
 
 export interface Waiting {
-  /** How long to hold while the request is pending; 0 answers at once. */
+  /** How long to hold while the request is pending. */
   readonly waitMs: number;
   /** Aborted when the client has gone. */
   readonly gone: AbortSignal;
@@ -25,9 +25,8 @@ export async function getApprovalRequest(
   id: string,
   waiting?: Waiting,
 ): Promise<StoredRequest> {
-  const request = await readCurrent(context, caller, id);
-  if (request.decision !== null || waiting === undefined || waiting.waitMs === 0) return request;
-  await resolvedOrOver(context, caller, id, waiting);
+  // A held poll keeps no request in memory: it reads before and after.
+  if (waiting !== undefined) await resolvedOrOver(context, caller, id, waiting);
   return readCurrent(context, caller, id);
 }
 
@@ -39,6 +38,10 @@ async function readCurrent(
   const request = await readRequestOfInstance(context.store, id, caller.instanceId);
   if (request === undefined) throw new Problem("not_found");
   return isOverdue(request, context.clock.now()) ? expireRequest(context, request) : request;
+}
+
+async function isPending(context: Context, caller: InstanceCaller, id: string): Promise<boolean> {
+  return (await readCurrent(context, caller, id)).decision === null;
 }
 
 /** Subscribes first and reads after that, so that no resolution falls between the two. */
@@ -54,8 +57,7 @@ async function resolvedOrOver(
   gone.addEventListener("abort", () => end(), { once: true });
   try {
     if (gone.aborted) return;
-    const request = await readRequestOfInstance(context.store, id, caller.instanceId);
-    if (request?.decision === null) await ended;
+    if (await isPending(context, caller, id)) await ended;
   } finally {
     cancelTimer();
     unsubscribe();

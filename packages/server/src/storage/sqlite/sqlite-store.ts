@@ -13,6 +13,7 @@ import type { Clock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertSound, ensureDatabase, openDatabase } from "./open-database.ts";
+import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
 
 /** Bounds how long the event loop is held by one commit. */
@@ -26,9 +27,8 @@ interface Waiting {
 
 export class SqliteStore implements Store {
   readonly #writer: DatabaseSync;
-  readonly #reader: DatabaseSync;
   readonly #writing: Statements;
-  readonly #reading: Statements;
+  readonly #reader: SnapshotReader;
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
@@ -42,21 +42,19 @@ export class SqliteStore implements Store {
     ensureDatabase(file);
     assertSound(file);
     this.#writer = openDatabase(file, busyMs);
-    this.#reader = openDatabase(file, busyMs);
-    this.#reader.exec("pragma query_only = on");
     this.#writing = new Statements(this.#writer);
-    this.#reading = new Statements(this.#reader);
+    this.#reader = new SnapshotReader(openDatabase(file, busyMs));
     this.#clock = clock;
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     this.#assertOpen();
-    return this.#reading.get(sql, values);
+    return this.#reader.get(sql, values);
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     this.#assertOpen();
-    return this.#reading.all(sql, values);
+    return this.#reader.all(sql, values);
   }
 
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -115,6 +113,7 @@ export class SqliteStore implements Store {
         }
       }
       this.#writing.run("commit");
+      this.#reader.refresh();
     } catch (error) {
       this.#rollback();
       const failure =
