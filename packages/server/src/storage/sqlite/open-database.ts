@@ -18,7 +18,7 @@ const SETTINGS = `
   pragma secure_delete = on;
   pragma temp_store = memory;
   pragma cache_size = -32768;
-  pragma wal_autocheckpoint = 4000;
+  pragma wal_autocheckpoint = 16000;
   pragma journal_size_limit = 67108864;
 `;
 

@@ -32,8 +32,9 @@ export class SnapshotReader {
   refresh(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // A failed statement may have ended the transaction already.
-    if (this.#database.isTransaction) this.#statements.run("commit");
+    // A failed statement may have ended the transaction already. Nothing was written, and after
+    // a read of a damaged page only a rollback succeeds.
+    if (this.#database.isTransaction) this.#statements.run("rollback");
   }
 
   close(): void {
