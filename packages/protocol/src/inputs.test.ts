@@ -102,9 +102,10 @@ test("[scalar.tool.length] [scalar.arguments.object] [scalar.reasoning.string] [
 });
 
 test("an instance is provisioned with a name or without", () => {
-  assert.deepEqual(parseProvisionInstance(parseJson("{}")), { instanceName: undefined });
+  const unnamed = parseProvisionInstance(parseJson(" { } "));
+  assert.deepEqual(unnamed, { canonical: "{}", instanceName: undefined });
   const named = parseProvisionInstance(parseJson('{"instance_name":"\\u00e9"}'));
-  assert.deepEqual(named, { instanceName: "é" });
+  assert.deepEqual(named, { canonical: '{"instance_name":"é"}', instanceName: "é" });
 });
 
 test("a provisioning with a wrong field names it", () => {
@@ -131,7 +132,10 @@ test("a delivery is refused by its type, in a provisioning and in an update", ()
 });
 
 test("an update changes the name, the delivery or both, and is never empty", () => {
-  const update = (body: string) => parseUpdateInstance(parseJson(body));
+  const update = (body: string) => {
+    const { instanceName, delivery } = parseUpdateInstance(parseJson(body));
+    return { instanceName, delivery };
+  };
   assert.deepEqual(update('{"instance_name":"b"}'), { instanceName: "b", delivery: undefined });
   assert.deepEqual(update('{"delivery":null}'), { instanceName: undefined, delivery: null });
   const both = update('{"instance_name":"b","delivery":null}');

@@ -9,6 +9,7 @@
 import { parseDuration } from "./duration.ts";
 import { Fields, invalidField } from "./fields.ts";
 import { JsonObject, type JsonValue } from "./json.ts";
+import { canonicalJson } from "./json-equal.ts";
 import { Problem } from "./problems.ts";
 
 export interface CreateApprovalRequestInput {
@@ -22,10 +23,14 @@ export interface CreateApprovalRequestInput {
 }
 
 export interface ProvisionInstanceInput {
+  /** The whole input in one spelling: equal exactly when the input is. For its fingerprint. */
+  readonly canonical: string;
   readonly instanceName: string | undefined;
 }
 
 export interface UpdateInstanceInput {
+  /** As in {@link ProvisionInstanceInput}. */
+  readonly canonical: string;
   readonly instanceName: string | undefined;
   /** Null removes the receiver; undefined keeps the current configuration. */
   readonly delivery: null | undefined;
@@ -58,7 +63,7 @@ export function parseProvisionInstance(body: JsonValue): ProvisionInstanceInput 
   const fields = new Fields(body, ["instance_name", "delivery"]);
   const instanceName = fields.text("instance_name", 1);
   if (fields.value("delivery") !== undefined) refuseDelivery(fields.value("delivery"));
-  return { instanceName };
+  return { canonical: canonicalJson(body), instanceName };
 }
 
 /** @throws as {@link parseProvisionInstance} */
@@ -71,7 +76,11 @@ export function parseUpdateInstance(body: JsonValue): UpdateInstanceInput {
     throw new Problem("invalid_request", message, { param: "body" });
   }
   if (delivery !== undefined && delivery !== null) refuseDelivery(delivery);
-  return { instanceName, delivery: delivery === null ? null : undefined };
+  return {
+    canonical: canonicalJson(body),
+    instanceName,
+    delivery: delivery === null ? null : undefined,
+  };
 }
 
 /**

@@ -33,7 +33,7 @@ export async function provisionInstance(
   const { keyring, random } = context;
   const scope = `provision:${caller.provisionerId}`;
   const keyHash = hashIdempotencyKey(idempotencyKey);
-  const fingerprint = keyring.fingerprint(JSON.stringify(["provision", input.instanceName]));
+  const fingerprint = keyring.fingerprint(input.canonical);
   return context.store.transact(async (tx) => {
     const now = await tx.now();
     const instance: StoredInstance = {

@@ -25,9 +25,7 @@ export async function updateInstance(
   const { keyring, random } = context;
   const scope = `update:${caller.provisionerId}:${id}`;
   const keyHash = hashIdempotencyKey(idempotencyKey);
-  const fingerprint = keyring.fingerprint(
-    JSON.stringify(["update", input.instanceName, input.delivery === null ? "remove" : "keep"]),
-  );
+  const fingerprint = keyring.fingerprint(input.canonical);
   return context.store.transact(async (tx) => {
     const instance = await lockInstance(tx, "update", id);
     if (instance?.projectId !== caller.projectId || instance.deletedAt !== null) {
