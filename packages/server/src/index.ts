@@ -1,7 +1,7 @@
 /** The provider as a library: configure, open, serve. */
 
 export { systemClock } from "./clock.ts";
-export { configPage, helpLines } from "./config/config-reference.ts";
+export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type Settings, toSettings } from "./config/settings.ts";

@@ -150,6 +150,8 @@ async function serve(
   async function close(): Promise<void> {
     accepting = false;
     report.stopping();
+    // Connections whose exchange ends from now on are not kept for a next one.
+    app.server.keepAliveTimeout = 1;
     context.wake.releaseAll();
     const cutOff = context.clock.after(settings.shutdownGraceMs, () =>
       app.server.closeAllConnections(),

@@ -223,6 +223,24 @@ async function assertNothingInvented(server: Server, reviewer: string): Promise<
   assert.equal((await exchange("GET", `${server.url}/healthz`)).status, 200);
 }
 
+test("[ours.operations.damaged-file] a bit that flips where SQLite does not look is a 503, and the others go on", async (t) => {
+  const { data, database } = copyOfSound(t);
+  const bytes = readFileSync(database);
+  const place = bytes.indexOf('"key":"key-7","filler":"xxx');
+  assert.ok(place > 0);
+  bytes[place + 25] = "y".charCodeAt(0);
+  writeFileSync(database, bytes);
+  const server = await startServer(t, { data });
+  const agent = new Agent(server.url, token);
+
+  const damaged = await agent.get(told.get("key-7")?.json.id ?? "");
+  assert.deepEqual([damaged.status, codeOf(damaged)], [503, "unavailable"]);
+  const sound = told.get("key-8");
+  assert.equal((await agent.get(sound?.json.id ?? "")).status, 200);
+  const { stdout } = await server.stop();
+  assert.match(stdout, /the stored request [0-9a-f-]{36} is damaged/);
+});
+
 function codeOf({ json }: Answer): string | undefined {
   return (json as { error?: { code: string } }).error?.code;
 }

@@ -1,21 +1,8 @@
 /**
- * Writes the table of settings for people: `--help` and docs/reference/config.md.
+ * Writes the table of settings for people: docs/reference/config.md.
  */
 
 import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.ts";
-
-/** Lines for `--help`, one for each setting of these groups. */
-export function helpLines(groups: readonly Option["group"][]): string[] {
-  const rows = ALL_OPTIONS.filter(({ group }) => groups.includes(group)).map((option) => {
-    const { name, value, help, secret } = option;
-    const flag = secret ? environmentName(name) : flagName(name);
-    const shown = value === undefined ? flag : `${flag}${secret ? "=" : " "}${value}`;
-    const fallback = option.default ? ` [${option.default}]` : "";
-    return [shown, `${help}${fallback}`] as const;
-  });
-  const width = Math.max(...rows.map(([shown]) => shown.length));
-  return rows.map(([shown, help]) => `  ${shown.padEnd(width)}  ${help}`);
-}
 
 const GROUPS: Readonly<Record<Option["group"], string>> = {
   server: "Server",
@@ -43,8 +30,9 @@ message names every fault. Secrets are taken from the environment or the file on
 Durations are a whole number and \`s\`, \`m\` or \`h\`.`;
 
 function tableRow(option: Option): string {
-  const { name, help, secret } = option;
-  const flag = secret ? "" : `\`${flagName(name)}\``;
+  const { name, help, secret, value } = option;
+  const given = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
+  const flag = secret ? "" : `\`${given}\``;
   const fallback = option.default ? `\`${option.default}\`` : "";
   return `| \`${name}\` | ${flag} | \`${environmentName(name)}\` | ${fallback} | ${help} |`;
 }

@@ -79,6 +79,7 @@ export function toSettings(values: OptionValues): Settings {
 }
 
 function* findFaults(values: OptionValues): Generator<string> {
+  if (values.data === "") yield "data: must name a folder";
   if (values.port > 65_535) yield "port: must be at most 65535";
   if (values.connections_max === 0) yield "connections_max: must be at least 1";
   if (values.body_bytes_max < BODY_BYTES_MIN) {

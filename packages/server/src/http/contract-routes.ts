@@ -91,7 +91,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "instance");
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
-    const waiting = waitMs === 0 ? undefined : { waitMs, gone: goneSignal(reply) };
+    const waiting = waitMs === 0 ? undefined : { waitMs, onGone: onGone(reply) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     return sendJson(reply, 200, writeApprovalRequest(approval));
   },
@@ -118,12 +118,10 @@ function waitParameter(request: FastifyRequest): number {
   return Math.min(waitMs, WAIT_MS_MAX);
 }
 
-/**
- * Aborted when the client closes its connection before the answer. Listens to the response, not
- * to the connection, which may carry many polls.
- */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => controller.abort());
-  return controller.signal;
+/** Listens to the response, not to the connection, which may carry many polls. */
+function onGone(reply: FastifyReply): (callback: () => void) => void {
+  return (callback) => {
+    if (reply.raw.destroyed) callback();
+    else reply.raw.once("close", callback);
+  };
 }

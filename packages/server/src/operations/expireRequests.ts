@@ -1,5 +1,8 @@
 import type { Context } from "../context.ts";
+import type { StoredRequest } from "../core/request.ts";
+import { Failure } from "../failure.ts";
 import { lockRequest, readOverdueIds } from "../storage/sql/requests.ts";
+import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
@@ -22,7 +25,7 @@ export async function expireRequests(
   const expired = await context.store.transact(async (tx) => {
     const ended: Signal[] = [];
     for (const id of overdue) {
-      const request = await lockRequest(tx, id);
+      const request = await lockReadable(tx, id);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
       if (resolution.kind !== "resolved") continue;
@@ -31,5 +34,16 @@ export async function expireRequests(
     return ended;
   });
   for (const signal of expired) context.wake.signal(signal);
-  return { expired: expired.length, more: overdue.length === REQUESTS_PER_CALL_MAX };
+  const more = overdue.length === REQUESTS_PER_CALL_MAX && expired.length > 0;
+  return { expired: expired.length, more };
+}
+
+/** One damaged row must not keep all others from expiring; whoever reads it is told. */
+async function lockReadable(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
+  try {
+    return await lockRequest(tx, id);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
 }

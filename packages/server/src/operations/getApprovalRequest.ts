@@ -8,8 +8,8 @@ import { expireRequest } from "./expireRequest.ts";
 export interface Waiting {
   /** How long to hold while the request is pending. */
   readonly waitMs: number;
-  /** Aborted when the client has gone. */
-  readonly gone: AbortSignal;
+  /** Calls back when the client has gone, or has its answer. */
+  readonly onGone: (callback: () => void) => void;
 }
 
 /**
@@ -49,14 +49,13 @@ async function resolvedOrOver(
   context: Context,
   caller: InstanceCaller,
   id: string,
-  { waitMs, gone }: Waiting,
+  { waitMs, onGone }: Waiting,
 ): Promise<void> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const unsubscribe = context.wake.onResolved(id, end);
   const cancelTimer = context.clock.after(waitMs, end);
-  gone.addEventListener("abort", () => end(), { once: true });
+  onGone(end);
   try {
-    if (gone.aborted) return;
     if (await isPending(context, caller, id)) await ended;
   } finally {
     cancelTimer();

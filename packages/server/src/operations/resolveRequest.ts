@@ -25,7 +25,7 @@ export async function resolveRequest(
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
   const { decision } = resolution;
-  await updateDecision(tx, request.id, decision);
+  await updateDecision(tx, request, decision);
   await appendAudit(tx, random, {
     at: decision.decidedAt,
     projectId: request.projectId,

@@ -12,6 +12,9 @@ import type { Worker } from "./worker.ts";
 
 const SLEEP_MS_MAX = 1_000;
 
+/** Before looking again at what was due and could not be expired. */
+const PAUSE_MS = 50;
+
 export function startExpiry(context: Context, report: Report): Worker {
   const { clock, wake } = context;
   let stopped = false;
@@ -34,12 +37,14 @@ export function startExpiry(context: Context, report: Report): Worker {
     working = true;
     // Far ahead while at work, so that a request opened meanwhile re-arms for itself.
     wakeAt = Number.POSITIVE_INFINITY;
-    let next = clock.now() + SLEEP_MS_MAX;
+    const lookedAt = clock.now();
+    let next = lookedAt + SLEEP_MS_MAX;
     try {
       const { expired, more } = await expireRequests(context);
       if (expired > 0) report.requestsExpired(expired);
       const due = more ? clock.now() : await nextDeadline(context);
-      next = Math.min(next, due ?? next, wakeAt);
+      const isStuck = expired === 0 && due !== undefined && due <= lookedAt;
+      next = Math.min(next, isStuck ? clock.now() + PAUSE_MS : (due ?? next), wakeAt);
     } catch (error) {
       report.dependencyFailed("expiry", error);
     }

@@ -95,7 +95,10 @@ create table request (
   timeout text not null,
   agent_reasoning text, -- JSON text
   context text, -- JSON text
-  arguments text not null -- JSON text
+  arguments text not null, -- JSON text
+  -- CRC-32 over what the other columns say: a database file has no checksums of its own, and a
+  -- flipped bit must not become another decision.
+  checksum bigint not null
 );
 
 create index request_instance on request (instance_id);

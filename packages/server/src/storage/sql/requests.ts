@@ -2,12 +2,14 @@
  * Rows of the table `request`.
  */
 
+import { crc32 } from "node:zlib";
 import type { RequestStatus } from "@countersign/protocol";
 import type { Actor, StoredDecision, StoredRequest } from "../../core/request.ts";
+import { Failure } from "../../failure.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 
 const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
-  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments`;
+  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, checksum`;
 
 /**
  * Inserts a pending request, unless its instance has used the key before: the hash covers both.
@@ -21,8 +23,8 @@ export async function insertRequest(
 ): Promise<boolean> {
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
-       tool, timeout, agent_reasoning, context, arguments)
-     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11)
+       tool, timeout, agent_reasoning, context, arguments, checksum)
+     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12)
      on conflict (key_hash) do nothing`,
     [
       request.id,
@@ -36,6 +38,7 @@ export async function insertRequest(
       request.agentReasoning,
       request.context,
       request.arguments,
+      checksum(request),
     ],
   );
   return inserted === 1;
@@ -207,20 +210,21 @@ export async function countPending(reader: Reader): Promise<number> {
 /** Records a decision on a request that the caller has locked and found pending. */
 export async function updateDecision(
   tx: Transaction,
-  id: string,
+  request: StoredRequest,
   decision: StoredDecision,
 ): Promise<void> {
   const updated = await tx.run(
     `update request
-     set status = $2, decided_at = $3, expires_at = $4, decided_by = $5, note = $6
+     set status = $2, decided_at = $3, expires_at = $4, decided_by = $5, note = $6, checksum = $7
      where id = $1 and status = 'pending'`,
     [
-      id,
+      request.id,
       decision.status,
       decision.decidedAt,
       decision.expiresAt,
       decision.decidedBy,
       decision.note,
+      checksum({ ...request, status: decision.status, decision }),
     ],
   );
   if (updated !== 1) throw new Error("a decision was recorded on a request that was not pending");
@@ -249,7 +253,25 @@ function toRequest(row: Row | undefined): StoredRequest | undefined {
   return row === undefined ? undefined : fromRow(row);
 }
 
+/** @throws Failure when the row is not what was written */
 function fromRow(row: Row): StoredRequest {
+  const request = readColumns(row);
+  if (Number(row.checksum) === checksum(request)) return request;
+  throw new Failure("store", `the stored request ${row.id} is damaged`);
+}
+
+function checksum(request: StoredRequest): number {
+  const { decision } = request;
+  const small = [
+    ...[request.id, request.instanceId, request.projectId, request.status, request.timeout],
+    ...[request.createdAt, request.deadlineAt, request.tool],
+    ...[request.agentReasoning, request.context],
+    ...[decision?.decidedAt, decision?.expiresAt, decision?.decidedBy, decision?.note],
+  ];
+  return crc32(request.arguments, crc32(small.join("\n")));
+}
+
+function readColumns(row: Row): StoredRequest {
   const status = row.status as RequestStatus;
   return {
     id: row.id as string,
