@@ -1,0 +1,66 @@
+/**
+ * Measures the provider against floors that run beside it, on loopback, and prints ratios.
+ * Not part of the tests: a busy machine must not fail a change.
+ */
+
+import { join } from "node:path";
+import { measureGrowth } from "./growth.ts";
+import { holdPolls } from "./held-polls.ts";
+import { describeMachine } from "./machine.ts";
+import { type Options, readOptions, type Section, USAGE } from "./options.ts";
+import { readProfiles } from "./profile.ts";
+import { compareScenarios } from "./ratios.ts";
+import { printResults, type Results, type ScenarioProfile } from "./results.ts";
+import { cancel } from "./scenarios/cancel.ts";
+import { create } from "./scenarios/create.ts";
+import { read } from "./scenarios/read.ts";
+import { replay } from "./scenarios/replay.ts";
+import { roundTrip } from "./scenarios/round-trip.ts";
+import { timeStarts } from "./start-up.ts";
+
+const SCENARIOS = [create, replay, read, cancel, roundTrip];
+
+const FUNCTIONS_SHOWN = 25;
+
+async function measure(options: Options): Promise<Results> {
+  const wants = (section: Section) => options.only.includes(section);
+  const machine = describeMachine();
+  const scenarios = SCENARIOS.filter(({ name }) => wants(name));
+  const comparisons = await compareScenarios(scenarios, options);
+  const profiles = profilesOf(
+    options.profile,
+    scenarios.map(({ name }) => name),
+  );
+  return {
+    comparisons,
+    ...(wants("held-polls") && { heldPolls: await holdPolls(options) }),
+    ...(wants("start-up") && { startUp: await timeStarts() }),
+    ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
+    profiles,
+    machine,
+  };
+}
+
+function profilesOf(folder: string | undefined, scenarios: readonly string[]): ScenarioProfile[] {
+  if (folder === undefined) return [];
+  return scenarios.map((scenario) => ({
+    scenario,
+    selfTimes: readProfiles(join(folder, scenario), FUNCTIONS_SHOWN),
+  }));
+}
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) {
+    console.log(USAGE);
+  } else {
+    const results = await measure(options);
+    if (options.json) console.log(JSON.stringify(results, undefined, 2));
+    else printResults(results);
+  }
+} catch (error) {
+  console.error(`bench: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}
+// Children that a failure left behind are killed on the way out.
+process.exit();

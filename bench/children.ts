@@ -1,0 +1,109 @@
+/**
+ * Child processes that cannot outlive the benchmark: each ends when its channel closes, and
+ * whatever still runs when the benchmark exits is killed by its process id.
+ */
+
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { closeSync, openSync, readFileSync } from "node:fs";
+
+const running = new Set<ChildProcess>();
+
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const) {
+  process.once(signal, () => process.exit(code));
+}
+
+const READY_MS_MAX = 30_000;
+const END_MS_MAX = 30_000;
+
+export interface Child<T> {
+  readonly pid: number;
+  readonly process: ChildProcess;
+  /** What it sent when it was ready. */
+  readonly ready: T;
+  stop(): Promise<void>;
+}
+
+export interface Program {
+  readonly file: string;
+  readonly args?: readonly string[];
+  readonly nodeArgs?: readonly string[];
+  /** Where its standard output goes; nowhere when undefined. */
+  readonly outputFile?: string;
+}
+
+/** Starts a script of this folder and waits for its first message. */
+export async function startChild<T>(program: Program): Promise<Child<T>> {
+  const { file, args = [], nodeArgs = [], outputFile } = program;
+  const output = outputFile === undefined ? undefined : openSync(outputFile, "a");
+  const stdio: StdioOptions = ["ignore", output ?? "ignore", "inherit", "ipc"];
+  const script = `${import.meta.dirname}/${file}`;
+  const child = spawnTracked([...nodeArgs, script, ...args], stdio);
+  if (output !== undefined) closeSync(output);
+  const ready = await firstMessage<T>(child, file);
+  const endedByItself = () => console.error(`${file} ended by itself`);
+  child.once("exit", endedByItself);
+  const stop = () => {
+    child.off("exit", endedByItself);
+    return stopChild(child, () => child.disconnect());
+  };
+  return { pid: child.pid ?? 0, process: child, ready, stop };
+}
+
+/** Starts Node with these arguments; it is killed when the benchmark exits. */
+export function spawnTracked(
+  args: readonly string[],
+  stdio: StdioOptions,
+  environment = process.env,
+): ChildProcess {
+  const child = spawn(process.execPath, [...args], { stdio, env: environment });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
+  return child;
+}
+
+/** Asks a child to end and waits until it has; kills it when that takes too long. */
+export async function stopChild(child: ChildProcess, ask: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const impatience = setTimeout(() => child.kill("SIGKILL"), END_MS_MAX);
+  ask();
+  await ended;
+  clearTimeout(impatience);
+}
+
+function firstMessage<T>(child: ChildProcess, name: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`${name} does not start`)), READY_MS_MAX);
+    const exited = () => reject(new Error(`${name} ended before it was ready`));
+    child.once("exit", exited);
+    child.once("message", (message) => {
+      clearTimeout(timer);
+      child.off("exit", exited);
+      resolve(message as T);
+    });
+  });
+}
+
+/** Resident memory of a process, in MB of a million bytes. */
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  const kib = Number(/^VmRSS:\s*(\d+) kB/m.exec(status)?.[1]);
+  return (kib * 1024) / 1e6;
+}
+
+/** The kernel counts in hundredths of a second on every common architecture. */
+const TICKS_PER_S = 100;
+
+/** Processor seconds that a process has used on all its threads, in the kernel too. */
+export function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // The second field, the name in parentheses, may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+}

@@ -1,0 +1,110 @@
+/**
+ * What the command line of the benchmark says.
+ */
+
+import { parseArgs } from "node:util";
+
+export const SECTIONS = [
+  "create",
+  "replay",
+  "read",
+  "cancel",
+  "round-trip",
+  "held-polls",
+  "start-up",
+  "growth",
+] as const;
+
+export type Section = (typeof SECTIONS)[number];
+
+export interface Options {
+  /** Alternations of floor and subject; the median of them is printed. */
+  readonly rounds: number;
+  /** Length of one timed run. */
+  readonly seconds: number;
+  /** Connections, each with one exchange in flight. */
+  readonly connections: number;
+  readonly only: readonly Section[];
+  /** Long polls to hold; the file limit may allow fewer. */
+  readonly polls: number;
+  /** How many of the held polls are woken by a verdict. */
+  readonly verdicts: number;
+  /** Decided requests to fill the grown store with; 0 leaves that section out. */
+  readonly stored: number;
+  /** Folder for CPU profiles of the server, or undefined for none. */
+  readonly profile: string | undefined;
+  /** Print the results as one JSON object instead of tables. */
+  readonly json: boolean;
+}
+
+export const USAGE = `npm run bench -- [options]
+
+  --rounds N        alternations of floor and subject (5)
+  --seconds S       length of one timed run (3)
+  --connections N   keep-alive connections, one exchange in flight on each (32)
+  --only A,B        some of: ${SECTIONS.join(", ")}
+  --polls N         long polls to hold (10000, or what the file limit allows)
+  --verdicts N      held polls to wake (1000)
+  --stored N        also compare an empty store with one of N decided requests (0)
+  --profile DIR     write CPU profiles of the server to DIR and print where its time goes
+  --json            print one JSON object
+`;
+
+const COUNT_MAX = 10_000_000;
+
+/**
+ * @returns undefined when help was asked for
+ * @throws Error naming the first wrong option
+ */
+export function readOptions(args: readonly string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string", default: "5" },
+      seconds: { type: "string", default: "3" },
+      connections: { type: "string", default: "32" },
+      only: { type: "string", multiple: true, default: [] },
+      polls: { type: "string", default: "10000" },
+      verdicts: { type: "string", default: "1000" },
+      stored: { type: "string", default: "0" },
+      profile: { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const only = sections(values.only);
+  const stored = count("stored", values.stored, 0);
+  if (only !== SECTIONS && only.includes("growth") && stored === 0) {
+    throw new Error("growth needs --stored, the number of requests to compare with none");
+  }
+  return {
+    rounds: count("rounds", values.rounds, 1),
+    seconds: count("seconds", values.seconds, 0.1),
+    connections: count("connections", values.connections, 1),
+    only,
+    polls: count("polls", values.polls, 1),
+    verdicts: count("verdicts", values.verdicts, 1),
+    stored,
+    profile: values.profile,
+    json: values.json,
+  };
+}
+
+function count(name: string, text: string, min: number): number {
+  const value = Number(text);
+  if (!(value >= min && value <= COUNT_MAX)) {
+    throw new Error(`--${name} must be a number from ${min} to ${COUNT_MAX}`);
+  }
+  return value;
+}
+
+function sections(lists: readonly string[]): readonly Section[] {
+  const names = lists.flatMap((list) => list.split(","));
+  for (const name of names) {
+    if (!SECTIONS.some((section) => section === name)) {
+      throw new Error(`--only: ${name} is not one of ${SECTIONS.join(", ")}`);
+    }
+  }
+  return names.length === 0 ? SECTIONS : (names as Section[]);
+}

@@ -1,0 +1,107 @@
+/**
+ * All results of one run, and how they are printed.
+ */
+
+import type { Growth, Slowdown } from "./growth.ts";
+import type { HeldPolls, Spread } from "./held-polls.ts";
+import type { Machine } from "./machine.ts";
+import type { SelfTime } from "./profile.ts";
+import type { Comparison, Rate } from "./ratios.ts";
+import type { StartUp } from "./start-up.ts";
+import { mb, ms, percent, perSecond, table, times } from "./table.ts";
+
+export interface Results {
+  readonly comparisons: readonly Comparison[];
+  readonly heldPolls?: HeldPolls;
+  readonly startUp?: StartUp;
+  readonly growth?: Growth;
+  readonly profiles: readonly ScenarioProfile[];
+  readonly machine: Machine;
+}
+
+export interface ScenarioProfile {
+  readonly scenario: string;
+  readonly selfTimes: readonly SelfTime[];
+}
+
+export function printResults(results: Results): void {
+  const { comparisons, heldPolls, startUp, growth, profiles, machine } = results;
+  const parts = [
+    ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
+    ...(heldPolls === undefined ? [] : [heldPollsTable(heldPolls)]),
+    ...(startUp === undefined ? [] : [startUpTable(startUp)]),
+    ...(growth === undefined ? [] : [growthTable(growth)]),
+    ...profiles.map(profileTable),
+    machineLine(machine),
+  ];
+  console.log(parts.join("\n\n"));
+}
+
+function comparisonTable(comparisons: readonly Comparison[]): string {
+  const columns = ["p50 ms", "p99 ms", "CPU us"];
+  const rate = ({ perSecond: rps, p50Ms, p99Ms, cpuUs }: Rate) => [
+    perSecond(rps),
+    ms(p50Ms),
+    ms(p99Ms),
+    cpuUs.toFixed(0),
+  ];
+  return table([
+    ["", "of the floor", "per second", ...columns, "floor per second", ...columns],
+    ...comparisons.map(({ scenario, floor, subject, ratio }) => [
+      scenario,
+      percent(ratio),
+      ...rate(subject),
+      ...rate(floor),
+    ]),
+  ]);
+}
+
+function heldPollsTable(held: HeldPolls): string {
+  const latency = ({ p50, p99, max }: Spread) => [ms(p50), ms(p99), ms(max)];
+  const wakes = table([
+    [`${perSecond(held.polls)} polls held, ms to the poll's answer`, "p50", "p99", "max"],
+    ["from the answer to the verdict", ...latency(held.fromCommitMs)],
+    ["from the sending of the verdict", ...latency(held.fromSendingMs)],
+  ]);
+  const before = `Server memory ${mb(held.memoryBeforeMb)} MB before the polls`;
+  const during = `${mb(held.memoryWithMb)} MB with them`;
+  const pace = `${perSecond(held.verdicts)} verdicts at ${perSecond(held.verdictsPerSecond)}/s`;
+  return `${wakes}\n\n${before}, ${during}; ${pace}.`;
+}
+
+function startUpTable(startUp: StartUp): string {
+  const { coldMs, coldIdleMb, firstStartMs, restartMs, idleMb } = startUp;
+  return table([
+    ["countersign serve", ""],
+    ["spawn to ready, empty folder", `${firstStartMs.toFixed(0)} ms`],
+    ["spawn to ready, existing folder", `${restartMs.toFixed(0)} ms`],
+    ["idle memory", `${mb(idleMb)} MB`],
+    ["spawn to ready, nothing compiled yet", `${coldMs.toFixed(0)} ms`],
+    ["idle memory of that first run", `${mb(coldIdleMb)} MB`],
+  ]);
+}
+
+function growthTable({ stored, create, read }: Growth): string {
+  const cells = ({ emptyP50Ms, grownP50Ms, ratio }: Slowdown) => [
+    times(ratio),
+    ms(grownP50Ms),
+    ms(emptyP50Ms),
+  ];
+  return table([
+    [`${perSecond(stored)} stored requests`, "of empty", "p50 ms", "empty p50 ms"],
+    ["create", ...cells(create)],
+    ["read", ...cells(read)],
+  ]);
+}
+
+function profileTable({ scenario, selfTimes }: ScenarioProfile): string {
+  return table([
+    [`${scenario}: self time of the busy server`, ""],
+    ...selfTimes.map(({ name, percent: share }) => [name, `${share.toFixed(1)} %`]),
+  ]);
+}
+
+function machineLine({ cores, cpu, memoryGb, node, durableWriteMs }: Machine): string {
+  const disk = `8 KiB appended durably in ${ms(durableWriteMs)} ms`;
+  return `Machine: ${cores} cores (${cpu}), ${memoryGb} GB, Node ${node}, ${disk}.`;
+}

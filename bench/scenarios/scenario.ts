@@ -1,0 +1,16 @@
+import type { Outcome } from "../load-generator.ts";
+import type { Subject } from "../subject.ts";
+
+/** Runs for this long and says how fast it was. */
+export type TimedRun = (seconds: number) => Promise<Outcome>;
+
+/** One thing that callers do again and again. */
+export interface Scenario {
+  readonly name: "create" | "replay" | "read" | "cancel" | "round-trip";
+  /**
+   * Makes what the timed run uses, untimed.
+   *
+   * @param seconds how long the timed run will last
+   */
+  prepare(subject: Subject, seconds: number): Promise<TimedRun>;
+}
