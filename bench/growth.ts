@@ -7,6 +7,8 @@ import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { uuidV7 } from "@countersign/protocol";
+import { checksumOfRow } from "@countersign/server/storage/sql/requests";
+import type { Row } from "@countersign/server/storage/store";
 import { cancelMessage, createMessage, readMessage } from "./messages.ts";
 import type { Options } from "./options.ts";
 import { median } from "./statistics.ts";
@@ -128,7 +130,8 @@ function copyRequests(file: string, count: number): string[] {
     const id = uuidV7(at, randomBytes(10));
     const keyHash = hash("sha256", `stored-${i}`, "base64url");
     const times = { created_at: at, deadline_at: at + 1, decided_at: at };
-    insertRequest({ ...request, ...times, id, key_hash: keyHash });
+    const row = { ...request, ...times, id, key_hash: keyHash };
+    insertRequest({ ...row, checksum: checksumOfRow(row as Row) });
     for (const entry of entries) {
       insertEntry({ ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` });
     }

@@ -260,6 +260,11 @@ function fromRow(row: Row): StoredRequest {
   throw new Failure("store", `the stored request ${row.id} is damaged`);
 }
 
+/** What the column `checksum` must hold, for tools that write rows themselves. */
+export function checksumOfRow(row: Row): number {
+  return checksum(readColumns(row));
+}
+
 function checksum(request: StoredRequest): number {
   const { decision } = request;
   const small = [
