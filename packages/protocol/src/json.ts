@@ -121,11 +121,14 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
 
 const FOUR_HEX = /^[0-9a-fA-F]{4}$/;
 
+/** Shared by all empty objects; never written to. */
+const NO_MEMBERS = new Map<string, JsonValue>();
+
 class Parser {
   readonly #text: string;
   readonly #limits: JsonLimits;
   /** The key or index being read at each depth: the path of an error, kept without allocation. */
-  readonly #path: (string | number)[] = [];
+  readonly #path: (string | number | null)[] = [];
   #at = 0;
   #depth = 0;
 
@@ -166,10 +169,11 @@ class Parser {
 
   #object(): JsonObject {
     const start = this.#open();
-    const members = new Map<string, JsonValue>();
+    let members = NO_MEMBERS;
     if (this.#peek() === CODE.closeBrace) {
       this.#at++;
     } else {
+      members = new Map();
       do {
         if (this.#peek() !== CODE.quote) throw this.#malformed("a key in quotes is expected");
         const key = this.#string();
@@ -212,13 +216,12 @@ class Parser {
     }
     this.#depth++;
     // Until the first key or index is read, an error belongs to the container itself.
-    this.#path.length = this.#depth - 1;
+    this.#path[this.#depth - 1] = null;
     return this.#at++;
   }
 
   /** After an element: true at a comma, false past the closing bracket. */
   #another(close: number): boolean {
-    this.#path.length = this.#depth;
     const code = this.#peek();
     if (code !== CODE.comma && code !== close) {
       throw this.#malformed("a comma or a closing bracket is expected");
@@ -352,6 +355,7 @@ class Parser {
   #param(): string {
     let path = "";
     for (const step of this.#path.slice(0, this.#depth)) {
+      if (step === null) continue;
       path += typeof step === "number" ? `[${step}]` : path === "" ? step : `.${step}`;
       // A cut may fall between two surrogates.
       if (path.length > PATH_CHARS_MAX) {
