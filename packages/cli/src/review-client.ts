@@ -59,6 +59,8 @@ const ANSWER_LIMITS = { depthMax: 1_000, numberCharsMax: 1_000_000 };
 export class ReviewClient {
   readonly #base: string;
   readonly #token: string;
+  /** The server's time at its last answer, epoch ms: what is left of a window is counted from it. */
+  now = Number.NaN;
 
   constructor(url: string, token: string) {
     this.#base = `${url.replace(/\/+$/, "")}/review/v1/requests`;
@@ -117,6 +119,7 @@ export class ReviewClient {
         ...(body !== undefined && { body }),
       });
       answer = await response.text();
+      this.now = Date.parse(response.headers.get("date") ?? "");
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       const reason = cause instanceof Error ? cause.message || cause.name : String(cause);

@@ -137,3 +137,18 @@ test("[ours.cli.untrusted-text] nothing an agent sends can control the terminal 
     if (args[0] !== "deny") assert.match(printed, /deploy\\u\{001B\}\]0;owned/);
   }
 });
+
+test("[ours.cli.requests.decide] requests behind very large ones are listed too", async (t) => {
+  const filler = "x".repeat(1_000_000);
+  const ids: string[] = [];
+  for (let hours = 1; hours <= 6; hours++) {
+    const large = hours < 6 ? { arguments: { filler } } : {};
+    ids.push((await agent.submit({ ...large, timeout: `${hours}h` })).id);
+  }
+  const listed = JSON.parse(await requests(t, "list", "--json")) as { id: string }[];
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    ids,
+  );
+  for (const id of ids) await requests(t, "deny", id);
+});

@@ -48,8 +48,9 @@ export const requestsShow: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the request");
-    const request = await connect(line).show(id);
-    terminal.out(line.json ? request.source : renderCard(request, Date.now()));
+    const client = connect(line);
+    const request = await client.show(id);
+    terminal.out(line.json ? request.source : renderCard(request, client.now));
     return EXIT.done;
   },
 };
@@ -147,7 +148,7 @@ async function seenDigest(
     const message = `The request is already ${request.status}.`;
     throw new CommandError(EXIT.refused, "already_terminal", message);
   }
-  terminal.note(renderCard(request, Date.now()));
+  terminal.note(renderCard(request, client.now));
   const answer = await terminal.ask("Approve this call? [y/N] ");
   return /^y(es)?$/i.test(answer.trim()) ? request.argumentsSha256 : undefined;
 }
