@@ -59,7 +59,7 @@ const ANSWER_LIMITS = { depthMax: 1_000, numberCharsMax: 1_000_000 };
 export class ReviewClient {
   readonly #base: string;
   readonly #token: string;
-  /** The server's time at its last answer, epoch ms: what is left of a window is counted from it. */
+  /** The server's time at its last answer, epoch ms: windows are counted down from it. */
   now = Number.NaN;
 
   constructor(url: string, token: string) {
@@ -119,7 +119,8 @@ export class ReviewClient {
         ...(body !== undefined && { body }),
       });
       answer = await response.text();
-      this.now = Date.parse(response.headers.get("date") ?? "");
+      // In whole seconds, so the last millisecond: a countdown must not promise too much.
+      this.now = Date.parse(response.headers.get("date") ?? "") + 999;
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
