@@ -11,7 +11,8 @@ let agent: Agent;
 let reviewer: string;
 
 before(async () => {
-  server = await startServer(file);
+  // One test submits megabytes at once, which a rate would spread over seconds.
+  server = await startServer(file, { args: ["--instance-rate", "0"] });
   agent = await newAgent(server);
   reviewer = await makeToken(server.data, { kind: "reviewer" });
 });
