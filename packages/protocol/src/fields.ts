@@ -6,21 +6,27 @@
 import { JsonObject, type JsonValue } from "./json.ts";
 import { Problem } from "./problems.ts";
 
-/** The members of a body, with the checks that every body needs. */
+/** The members of a body, or of an object in it, with the checks that every body needs. */
 export class Fields {
   readonly #members: ReadonlyMap<string, JsonValue>;
+  /** Where the object stands in the body; undefined for the body itself. */
+  readonly #path: string | undefined;
 
-  constructor(body: JsonValue, names: readonly string[]) {
-    if (!(body instanceof JsonObject)) throw invalidField("body", "must be a JSON object");
-    for (const name of body.members.keys()) {
+  /** @param path the field of the body that holds the object, for the names in problems */
+  constructor(object: JsonValue, names: readonly string[], path?: string) {
+    this.#path = path;
+    if (!(object instanceof JsonObject)) {
+      throw invalidField(path ?? "body", "must be a JSON object");
+    }
+    for (const name of object.members.keys()) {
       if (!names.includes(name)) {
         throw new Problem("invalid_request", "The body has an unknown field.", {
           // A cut may fall between two surrogates.
-          param: name === "" ? "body" : name.slice(0, 200).toWellFormed(),
+          param: name === "" ? (path ?? "body") : this.#param(name.slice(0, 200).toWellFormed()),
         });
       }
     }
-    this.#members = body.members;
+    this.#members = object.members;
   }
 
   value(name: string): JsonValue | undefined {
@@ -28,23 +34,32 @@ export class Fields {
   }
 
   required<T>(name: string, value: T | undefined): T {
-    if (value === undefined) throw invalidField(name, "is required");
+    if (value === undefined) throw this.invalid(name, "is required");
     return value;
   }
 
   text(name: string, lengthMin: number): string | undefined {
     const value = this.#members.get(name);
     if (value === undefined) return undefined;
-    if (typeof value !== "string") throw invalidField(name, "must be a string");
-    if (value.length < lengthMin) throw invalidField(name, "must not be empty");
+    if (typeof value !== "string") throw this.invalid(name, "must be a string");
+    if (value.length < lengthMin) throw this.invalid(name, "must not be empty");
     return value;
   }
 
   object(name: string): JsonObject | undefined {
     const value = this.#members.get(name);
     if (value === undefined) return undefined;
-    if (!(value instanceof JsonObject)) throw invalidField(name, "must be a JSON object");
+    if (!(value instanceof JsonObject)) throw this.invalid(name, "must be a JSON object");
     return value;
+  }
+
+  /** The problem of one wrong field, as {@link invalidField} words it. */
+  invalid(name: string, rule: string): Problem {
+    return invalidField(this.#param(name), rule);
+  }
+
+  #param(name: string): string {
+    return this.#path === undefined ? name : `${this.#path}.${name}`;
   }
 }
 

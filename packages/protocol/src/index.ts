@@ -10,4 +10,6 @@ export * from "./limits.ts";
 export * from "./operations.ts";
 export * from "./problems.ts";
 export * from "./resources.ts";
+export * from "./signature.ts";
 export * from "./timestamp.ts";
+export * from "./webhook-url.ts";

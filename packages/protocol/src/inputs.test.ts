@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  type DeliveryRules,
   parseCreateApprovalRequest,
   parseProvisionInstance,
   parseUpdateInstance,
@@ -103,9 +104,10 @@ test("[scalar.tool.length] [scalar.arguments.object] [scalar.reasoning.string] [
 
 test("an instance is provisioned with a name or without", () => {
   const unnamed = parseProvisionInstance(parseJson(" { } "));
-  assert.deepEqual(unnamed, { canonical: "{}", instanceName: undefined });
+  assert.deepEqual(unnamed, { canonical: "{}", instanceName: undefined, delivery: undefined });
   const named = parseProvisionInstance(parseJson('{"instance_name":"\\u00e9"}'));
-  assert.deepEqual(named, { canonical: '{"instance_name":"é"}', instanceName: "é" });
+  const canonical = '{"instance_name":"é"}';
+  assert.deepEqual(named, { canonical, instanceName: "é", delivery: undefined });
 });
 
 test("a provisioning with a wrong field names it", () => {
@@ -143,4 +145,186 @@ test("an update changes the name, the delivery or both, and is never empty", () 
   assert.deepEqual(refusal(parseUpdateInstance, "{}"), { code: "invalid_request", param: "body" });
   assert.equal(refusal(parseUpdateInstance, '{"instance_name":null}').param, "instance_name");
   assert.equal(refusal(parseUpdateInstance, '{"other":1}').param, "other");
+});
+
+const WEBHOOKS: DeliveryRules = { webhooks: true, internalNames: false };
+const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const REGISTRATION_ID = "019cad9c-8813-729c-9c30-e0604515ced9";
+
+/** A good delivery as text, with some fields replaced or, if undefined, left out. */
+function delivery(changes: Readonly<Record<string, string | undefined>> = {}): string {
+  const fields = {
+    type: '"webhook"',
+    url: '"https://receiver.example.com/h?x=1"',
+    registration_id: `"${REGISTRATION_ID}"`,
+    signing_secret: `"${SECRET}"`,
+    ...changes,
+  };
+  const members = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return `{${members.map(([name, value]) => `"${name}":${value}`).join()}}`;
+}
+
+/** The refusal of a delivery by a provider that delivers: the same for both operations. */
+function deliveryRefusal(text: string): { code: string; param: string | undefined } {
+  const body = `{"instance_name":"a","delivery":${text}}`;
+  const refused = refusal((parsed) => parseProvisionInstance(parsed, WEBHOOKS), body);
+  assert.deepEqual(
+    refusal((parsed) => parseUpdateInstance(parsed, WEBHOOKS), body),
+    refused,
+  );
+  return refused;
+}
+
+test("[delivery.input.shape] a whole delivery is read, in a provisioning and in an update", () => {
+  const body = parseJson(`{"delivery":${delivery()}}`);
+  for (const parse of [parseProvisionInstance, parseUpdateInstance]) {
+    const { instanceName, delivery: read } = parse(body, WEBHOOKS);
+    assert.equal(instanceName, undefined);
+    assert.deepEqual(read, {
+      url: {
+        text: "https://receiver.example.com/h?x=1",
+        host: "receiver.example.com",
+        isAddress: false,
+        port: 443,
+        path: "/h?x=1",
+        authority: "receiver.example.com",
+      },
+      registrationId: REGISTRATION_ID,
+      signingSecret: SECRET,
+    });
+  }
+});
+
+test("[delivery.input.shape] a delivery that is no object is refused, with webhooks or without", () => {
+  const expected = { code: "invalid_request", param: "delivery" };
+  for (const value of ["false", "true", "0", "1", '""', '"webhook"', "[]", `[${delivery()}]`]) {
+    assert.deepEqual(deliveryRefusal(value), expected, value);
+    for (const parse of [parseProvisionInstance, parseUpdateInstance]) {
+      assert.deepEqual(refusal(parse, `{"delivery":${value}}`), expected, value);
+    }
+  }
+});
+
+test("null removes a receiver in an update, and is no delivery in a provisioning", () => {
+  const body = parseJson('{"delivery":null}');
+  assert.equal(parseUpdateInstance(body, WEBHOOKS).delivery, null);
+  assert.throws(() => parseProvisionInstance(body, WEBHOOKS), { param: "delivery" });
+  const renaming = parseUpdateInstance(parseJson('{"instance_name":"b"}'), WEBHOOKS);
+  assert.equal(renaming.delivery, undefined);
+});
+
+test("[delivery.input.shape] a missing, null or mistyped field of a delivery is named", () => {
+  for (const name of ["type", "url", "registration_id", "signing_secret"]) {
+    for (const value of [undefined, "null", "1", "true", "{}", "[]", '["webhook"]']) {
+      const expected = { code: "invalid_request", param: `delivery.${name}` };
+      assert.deepEqual(deliveryRefusal(delivery({ [name]: value })), expected, `${name}: ${value}`);
+    }
+  }
+});
+
+test("[delivery.input.shape] an unknown field of a delivery is named, with a bound", () => {
+  const param = (name: string) => {
+    const refused = deliveryRefusal(delivery({ [name]: "1" }));
+    assert.equal(refused.code, "invalid_request");
+    return refused.param ?? "";
+  };
+  assert.equal(param("headers"), "delivery.headers");
+  assert.equal(param("Url"), "delivery.Url");
+  assert.equal(param("\\u005f_proto__"), "delivery.__proto__");
+  assert.equal(param(""), "delivery");
+  const long = param(`${"x".repeat(199)}😀${"y".repeat(10_000)}`);
+  assert.ok(long.length <= 212 && long.isWellFormed(), `${long.length} characters`);
+});
+
+test("[delivery.input.type] a type other than webhook is refused as unsupported", () => {
+  const expected = { code: "unsupported_delivery_type", param: "delivery.type" };
+  for (const type of ["", "Webhook", "webhook ", "webhooks", "email", "sqs", "carrier-pigeon"]) {
+    assert.deepEqual(deliveryRefusal(delivery({ type: JSON.stringify(type) })), expected, type);
+  }
+});
+
+test("[delivery.input.type] the type is judged before what only another transport would have", () => {
+  const other = '{"loft":"north","url":7,"type":"carrier-pigeon"}';
+  const unsupported = { code: "unsupported_delivery_type", param: "delivery.type" };
+  assert.deepEqual(deliveryRefusal(other), unsupported);
+  const untyped = { code: "invalid_request", param: "delivery.type" };
+  assert.deepEqual(deliveryRefusal('{"loft":"north"}'), untyped);
+  assert.deepEqual(deliveryRefusal("{}"), untyped);
+});
+
+test("[delivery.url.syntax] a malformed or unsafe URL has a code of its own", () => {
+  const urls = ["", "http://example.com/", "https://a@b.com/", "https://a.com/#", "https://db/"];
+  for (const url of [...urls, "https://127.1/", "https://a.local/", "https://a.com:22/"]) {
+    const expected = { code: "invalid_webhook_url", param: "delivery.url" };
+    assert.deepEqual(deliveryRefusal(delivery({ url: JSON.stringify(url) })), expected, url);
+  }
+});
+
+test("an internal name is a receiver where the operator allowed it", () => {
+  const rules = { webhooks: true, internalNames: true };
+  const body = parseJson(`{"delivery":${delivery({ url: '"https://db.local:8443"' })}}`);
+  assert.equal(parseProvisionInstance(body, rules).delivery?.url.host, "db.local");
+  assert.equal(parseUpdateInstance(body, rules).delivery?.url.authority, "db.local:8443");
+});
+
+test("[delivery.input.registration-id] a UUID of any version is kept as it was spelled", () => {
+  const ids = [
+    REGISTRATION_ID,
+    REGISTRATION_ID.toUpperCase(),
+    "019CAD9c-8813-129c-0c30-E0604515ced9",
+  ];
+  ids.push("00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff");
+  for (const id of ids) {
+    const body = parseJson(`{"delivery":${delivery({ registration_id: `"${id}"` })}}`);
+    assert.equal(parseProvisionInstance(body, WEBHOOKS).delivery?.registrationId, id);
+  }
+});
+
+test("[delivery.input.registration-id] anything but a UUID is refused", () => {
+  const id = REGISTRATION_ID;
+  const wrong = ["", "x", id.slice(1), `${id}0`, ` ${id}`, `${id}\n`, id.replaceAll("-", "")];
+  for (const text of [...wrong, `{${id}}`, `urn:uuid:${id}`, id.replace("0", "g")]) {
+    const refused = deliveryRefusal(delivery({ registration_id: JSON.stringify(text) }));
+    const expected = { code: "invalid_request", param: "delivery.registration_id" };
+    assert.deepEqual(refused, expected, text);
+  }
+});
+
+test("[delivery.input.secret] a wrong secret is refused, and no message repeats it", () => {
+  const encoded = SECRET.slice(6);
+  const wrong = ["", "whsec_", encoded, SECRET.slice(0, -1), `${SECRET}\n`, `${SECRET}=`];
+  for (const secret of [...wrong, `whsec_${encoded.slice(0, -2)}9=`, "whsec_c2hvcnQ="]) {
+    const text = delivery({ signing_secret: JSON.stringify(secret) });
+    const expected = { code: "invalid_request", param: "delivery.signing_secret" };
+    assert.deepEqual(deliveryRefusal(text), expected, secret);
+    assert.throws(
+      () => parseProvisionInstance(parseJson(`{"delivery":${text}}`), WEBHOOKS),
+      (error) => error instanceof Problem && !error.message.includes(encoded.slice(0, 20)),
+    );
+  }
+});
+
+test("no refusal of another field repeats the secret", () => {
+  const others = { type: '"email"', url: '"x"', registration_id: '"x"', more: "1" };
+  for (const [name, value] of Object.entries(others)) {
+    const body = parseJson(`{"delivery":${delivery({ [name]: value })}}`);
+    assert.throws(
+      () => parseUpdateInstance(body, WEBHOOKS),
+      (error) => {
+        assert.ok(error instanceof Problem);
+        return !`${error.message} ${error.param}`.includes(SECRET.slice(6, 26));
+      },
+    );
+  }
+});
+
+test("the fingerprint of an input tells deliveries apart", () => {
+  const canonical = (text: string) => {
+    return parseProvisionInstance(parseJson(`{"delivery":${text}}`), WEBHOOKS).canonical;
+  };
+  const secret = SECRET.replace("AAEC", "AAED");
+  assert.equal(canonical(delivery()), canonical(delivery({ type: '"\\u0077ebhook"' })));
+  assert.notEqual(canonical(delivery()), canonical(delivery({ signing_secret: `"${secret}"` })));
+  const spelled = delivery({ registration_id: `"${REGISTRATION_ID.toUpperCase()}"` });
+  assert.notEqual(canonical(delivery()), canonical(spelled));
 });

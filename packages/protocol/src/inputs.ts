@@ -3,14 +3,17 @@
  * every text and object kept exactly as it was spelled.
  *
  * @see contract: Resources, CreateApprovalRequest, ProvisionInstanceRequest,
- *   UpdateInstanceRequest
+ *   UpdateInstanceRequest, WebhookDeliveryInput
  */
 
 import { parseDuration } from "./duration.ts";
 import { Fields, invalidField } from "./fields.ts";
+import { parseIdentifier } from "./identifier.ts";
 import { JsonObject, type JsonValue } from "./json.ts";
 import { canonicalJson } from "./json-equal.ts";
 import { Problem } from "./problems.ts";
+import { parseSigningSecret } from "./signature.ts";
+import { parseWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
 
 export interface CreateApprovalRequestInput {
   readonly tool: string;
@@ -26,6 +29,7 @@ export interface ProvisionInstanceInput {
   /** The whole input in one spelling: equal exactly when the input is. For its fingerprint. */
   readonly canonical: string;
   readonly instanceName: string | undefined;
+  readonly delivery: WebhookDeliveryInput | undefined;
 }
 
 export interface UpdateInstanceInput {
@@ -33,8 +37,26 @@ export interface UpdateInstanceInput {
   readonly canonical: string;
   readonly instanceName: string | undefined;
   /** Null removes the receiver; undefined keeps the current configuration. */
-  readonly delivery: null | undefined;
+  readonly delivery: WebhookDeliveryInput | null | undefined;
 }
+
+/** A proposed receiver, well-formed. Whether its address is public is not known yet. */
+export interface WebhookDeliveryInput {
+  readonly url: WebhookUrl;
+  /** A UUID, as the provisioner spelled it. */
+  readonly registrationId: string;
+  /** Well-formed, `whsec_` included; a secret. */
+  readonly signingSecret: string;
+}
+
+export interface DeliveryRules {
+  /** False: this provider is synchronous-only and refuses every delivery. */
+  readonly webhooks: boolean;
+  /** As in {@link WebhookUrlRules}: names of internal networks are accepted. */
+  readonly internalNames: boolean;
+}
+
+const SYNCHRONOUS_ONLY: DeliveryRules = { webhooks: false, internalNames: false };
 
 /** @throws Problem `invalid_request` naming the first wrong field */
 export function parseCreateApprovalRequest(body: JsonValue): CreateApprovalRequestInput {
@@ -57,17 +79,28 @@ export function parseCreateApprovalRequest(body: JsonValue): CreateApprovalReque
 }
 
 /**
- * @throws Problem `invalid_request`, or `unsupported_delivery_type` when a delivery is asked for
+ * @throws Problem `invalid_request` naming the first wrong field, `unsupported_delivery_type`,
+ *   `invalid_webhook_url`
  */
-export function parseProvisionInstance(body: JsonValue): ProvisionInstanceInput {
+export function parseProvisionInstance(
+  body: JsonValue,
+  rules: DeliveryRules = SYNCHRONOUS_ONLY,
+): ProvisionInstanceInput {
   const fields = new Fields(body, ["instance_name", "delivery"]);
   const instanceName = fields.text("instance_name", 1);
-  if (fields.value("delivery") !== undefined) refuseDelivery(fields.value("delivery"));
-  return { canonical: canonicalJson(body), instanceName };
+  const delivery = fields.value("delivery");
+  return {
+    canonical: canonicalJson(body),
+    instanceName,
+    delivery: delivery === undefined ? undefined : parseDelivery(delivery, rules),
+  };
 }
 
 /** @throws as {@link parseProvisionInstance} */
-export function parseUpdateInstance(body: JsonValue): UpdateInstanceInput {
+export function parseUpdateInstance(
+  body: JsonValue,
+  rules: DeliveryRules = SYNCHRONOUS_ONLY,
+): UpdateInstanceInput {
   const fields = new Fields(body, ["instance_name", "delivery"]);
   const instanceName = fields.text("instance_name", 1);
   const delivery = fields.value("delivery");
@@ -75,20 +108,51 @@ export function parseUpdateInstance(body: JsonValue): UpdateInstanceInput {
     const message = "At least one of instance_name and delivery must be given.";
     throw new Problem("invalid_request", message, { param: "body" });
   }
-  if (delivery !== undefined && delivery !== null) refuseDelivery(delivery);
+  const replaces = delivery !== undefined && delivery !== null;
   return {
     canonical: canonicalJson(body),
     instanceName,
-    delivery: delivery === null ? null : undefined,
+    delivery: replaces ? parseDelivery(delivery, rules) : delivery,
   };
 }
 
 /**
- * This provider is synchronous-only for now, so every delivery that is an object is refused.
- * @see contract: What the service does, 6
+ * The type is judged before anything else: another transport has other fields.
+ * @see contract: Resources, WebhookDeliveryInput; What the service does, 6
  */
-function refuseDelivery(delivery: JsonValue | undefined): never {
+function parseDelivery(delivery: JsonValue, rules: DeliveryRules): WebhookDeliveryInput {
   if (!(delivery instanceof JsonObject)) throw invalidField("delivery", "must be an object");
-  const message = "This provider does not deliver notifications; poll with wait instead.";
-  throw new Problem("unsupported_delivery_type", message, { param: "delivery" });
+  if (!rules.webhooks) {
+    const message = "This provider does not deliver notifications; poll with wait instead.";
+    throw new Problem("unsupported_delivery_type", message, { param: "delivery" });
+  }
+  const type = delivery.members.get("type");
+  if (type === undefined) throw invalidField("delivery.type", "is required");
+  if (typeof type !== "string") throw invalidField("delivery.type", "must be a string");
+  if (type !== "webhook") {
+    const message = "Only deliveries of type webhook are supported.";
+    throw new Problem("unsupported_delivery_type", message, { param: "delivery.type" });
+  }
+  const names = ["type", "url", "registration_id", "signing_secret"];
+  const fields = new Fields(delivery, names, "delivery");
+  const url = parseUrl(fields.required("url", fields.text("url", 0)), rules);
+  const registrationId = fields.required("registration_id", fields.text("registration_id", 0));
+  if (parseIdentifier(registrationId) === undefined) {
+    throw fields.invalid("registration_id", "must be a UUID");
+  }
+  const signingSecret = fields.required("signing_secret", fields.text("signing_secret", 0));
+  if (parseSigningSecret(signingSecret) === undefined) {
+    const rule = "must be whsec_ followed by the canonical padded base64 of exactly 32 bytes";
+    throw fields.invalid("signing_secret", rule);
+  }
+  return { url, registrationId, signingSecret };
+}
+
+function parseUrl(text: string, rules: DeliveryRules): WebhookUrl {
+  const url = parseWebhookUrl(text, rules);
+  if (url !== undefined) return url;
+  const message =
+    "delivery.url must have the form https://<host>[:port][/path][?query], name a public host " +
+    "and use port 443 or an ordinary port from 1024 on.";
+  throw new Problem("invalid_webhook_url", message, { param: "delivery.url" });
 }

@@ -11,6 +11,9 @@ export const JSON_NUMBER_CHARS_MAX = 1000;
 
 export const IDEMPOTENCY_KEY_CHARS_MAX = 1024;
 
+/** A receiver's URL: what the software between two services can be expected to carry. */
+export const WEBHOOK_URL_CHARS_MAX = 2048;
+
 /** @see contract: Endpoints, GET /v1/requests/{id} */
 export const WAIT_MS_MAX = 30_000;
 

@@ -12,6 +12,15 @@ export type RequestStatus = "pending" | TerminalStatus;
 export interface Instance {
   readonly id: string;
   readonly name: string;
+  /** Absent when no receiver is configured. */
+  readonly delivery?: WebhookDelivery;
+}
+
+/** The active, verified receiver. Its signing secret is never shown. */
+export interface WebhookDelivery {
+  readonly type: "webhook";
+  readonly url: string;
+  readonly registration_id: string;
 }
 
 export interface IssuedCredential {
@@ -43,4 +52,26 @@ export interface ApprovalRequest {
   readonly created_at: string;
   readonly deadline_at: string;
   readonly decision?: Decision;
+}
+
+/** The challenge to a proposed receiver. @see contract: Events, webhook.verification */
+export interface WebhookVerification {
+  readonly id: string;
+  readonly type: "webhook.verification";
+  readonly registration_id: string;
+  /** May be reserved for an instance that does not exist yet. */
+  readonly instance_id: string;
+  readonly created_at: string;
+  readonly challenge: string;
+}
+
+/** What a receiver is told of an end; the request itself is read. @see contract: Events */
+export interface RequestResolvedEvent {
+  /** Equals the `webhook-id` header. */
+  readonly id: string;
+  readonly type: "request.resolved";
+  readonly instance_id: string;
+  readonly request_id: string;
+  /** Equals `decision.decided_at`. */
+  readonly created_at: string;
 }

@@ -1,0 +1,95 @@
+/**
+ * Tells a label of an internationalised name from letters that only begin like one. Called by
+ * the reader of receiver URLs, because URL parsers differ here: some pass on any ASCII label.
+ *
+ * @see RFC 5890 section 2.3.2.1 (A-label); RFC 3492 (Punycode)
+ */
+
+/**
+ * Characters that the mapping of UTS 46 replaces or drops, capitals and soft hyphens among them.
+ * The four exceptions are its deviations: mapped by IDNA 2003, characters of their own today.
+ */
+const MAPPED = /(?![\u00df\u03c2\u200c\u200d])\p{Changes_When_NFKC_Casefolded}/u;
+
+/** Spaces, controls, unassigned and private characters, and the ideographic full stop. */
+const NEVER = /[\p{Z}\p{Cc}\p{Co}\p{Cn}\u3002]/u;
+
+/** @see RFC 5891 section 4.2.3 */
+const WRONG_EDGE = /^[-\p{M}]|-$/u;
+
+/**
+ * The decoded label must be one that mapping leaves as it is, so that two spellings never name
+ * one host. Rules of context (joiners, direction) are the registries' business.
+ *
+ * @param label in lower case, from `xn--` on
+ */
+export function isIdnLabel(label: string): boolean {
+  const text = decodePunycode(label.slice("xn--".length));
+  // Without a character beyond ASCII the label would be another spelling of a plain one.
+  if (text === undefined || isAscii(text)) return false;
+  if (text.normalize("NFC") !== text || WRONG_EDGE.test(text)) return false;
+  return !MAPPED.test(text) && !NEVER.test(text);
+}
+
+const BASE = 36;
+const CODE_POINT_MAX = 0x10ffff;
+
+/**
+ * @param encoded at most the characters of one label, without `xn--`
+ * @returns undefined when the text is no Punycode
+ * @see RFC 3492 section 6.2
+ */
+export function decodePunycode(encoded: string): string | undefined {
+  const delimiter = encoded.lastIndexOf("-");
+  const decoded = Array.from(encoded.slice(0, Math.max(delimiter, 0)));
+  // A delimiter with nothing before it is no delimiter, and so a wrong digit.
+  let at = delimiter > 0 ? delimiter + 1 : 0;
+  let codePoint = 0x80;
+  let index = 0;
+  let bias = 72;
+  while (at < encoded.length) {
+    const before = index;
+    let weight = 1;
+    for (let k = BASE; ; k += BASE) {
+      const digit = digitOf(encoded.charCodeAt(at++));
+      if (digit === undefined) return undefined;
+      index += digit * weight;
+      // Far beyond the greatest index of any label, and still exact.
+      if (index > 2 ** 40) return undefined;
+      const threshold = Math.min(Math.max(k - bias, 1), 26);
+      if (digit < threshold) break;
+      weight *= BASE - threshold;
+    }
+    const length = decoded.length + 1;
+    bias = adapt(index - before, length, before === 0);
+    codePoint += Math.floor(index / length);
+    if (codePoint > CODE_POINT_MAX || isSurrogate(codePoint)) return undefined;
+    index %= length;
+    decoded.splice(index++, 0, String.fromCodePoint(codePoint));
+  }
+  return decoded.join("");
+}
+
+/** @see RFC 3492 section 6.1 */
+function adapt(delta: number, length: number, first: boolean): number {
+  let rest = Math.floor(delta / (first ? 700 : 2));
+  rest += Math.floor(rest / length);
+  let k = 0;
+  for (; rest > 455; k += BASE) rest = Math.floor(rest / 35);
+  return k + Math.floor((36 * rest) / (rest + 38));
+}
+
+/** `a` to `z` are 0 to 25, `0` to `9` are 26 to 35; NaN, at the end, is none. */
+function digitOf(code: number): number | undefined {
+  if (code >= 0x61 && code <= 0x7a) return code - 0x61;
+  if (code >= 0x30 && code <= 0x39) return code - 0x30 + 26;
+  return undefined;
+}
+
+function isSurrogate(codePoint: number): boolean {
+  return codePoint >= 0xd800 && codePoint <= 0xdfff;
+}
+
+function isAscii(text: string): boolean {
+  return Array.from(text).every((character) => character < "\u0080");
+}
