@@ -12,13 +12,19 @@ const COMMAND = join(import.meta.dirname, "../../packages/cli/bin/countersign.js
 
 const execute = promisify(execFile);
 
+/** What the machine says of its own countersign does not belong into the story. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const entries = Object.entries(process.env);
+  return Object.fromEntries(entries.filter(([name]) => !name.startsWith("COUNTERSIGN_")));
+}
+
 /** @returns what the command printed, without the last line break */
 export async function countersign(
   args: readonly string[],
   reviewer?: { readonly url: string; readonly token: string },
 ): Promise<string> {
   const env = {
-    ...process.env,
+    ...ownEnvironment(),
     ...(reviewer && { COUNTERSIGN_URL: reviewer.url, COUNTERSIGN_TOKEN: reviewer.token }),
   };
   const { stdout } = await execute(process.execPath, [COMMAND, ...args], { env });
@@ -31,10 +37,21 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Starts `countersign serve` on a free port and waits until it says where it listens. */
-export async function startServer(data: string): Promise<RunningServer> {
+/**
+ * Starts `countersign serve` on a free port and waits until it says where it listens. It may send
+ * webhooks to this machine, as one does in development.
+ *
+ * @param certificate file of a root that it trusts besides the usual ones
+ */
+export async function startServer(data: string, certificate: string): Promise<RunningServer> {
   const args = [COMMAND, "serve", "--port", "0", "--data", data, "--json"];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const env = {
+    ...ownEnvironment(),
+    NODE_ENV: "development",
+    NODE_EXTRA_CA_CERTS: certificate,
+    COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
+  };
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env });
   const ended = once(child, "exit");
   for await (const line of createInterface({ input: child.stdout })) {
     const { event, address } = JSON.parse(line) as { event: string; address: string };

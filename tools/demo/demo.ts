@@ -1,19 +1,18 @@
 /**
- * The whole story without a person: an agent asks before three tool calls, a reviewer decides
- * two of them from the terminal, nobody answers the third, and the agent learns every outcome by
- * long poll. Uses only what users use: the command and HTTP.
+ * The whole story without a person. One agent polls: it asks before three tool calls, a reviewer
+ * decides two of them from the terminal, nobody answers the third. Another one is notified: its
+ * receiver is told over TLS that there is a decision, and the adapter reads it. Uses only what
+ * users use: the command, HTTP and the receiver in examples/.
  */
 
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type {
-  ApprovalRequest,
-  ErrorResponse,
-  ProvisionInstanceResponse,
-} from "@countersign/protocol";
+import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
+import { exchange, learn, mayRun } from "./adapter.ts";
 import { countersign, startServer } from "./countersign.ts";
+import { type Prepared, prepareReceiver, startReceiver } from "./receiver.ts";
 
 const CALLS = [
   {
@@ -35,113 +34,136 @@ const CALLS = [
   },
 ] as const;
 
+const LONG_CALL = {
+  tool: "warehouse.reindex",
+  arguments: { index: "products", shards: 12 },
+  timeout: "24h",
+};
+
+/** Who takes part, and where. */
+interface Stage {
+  readonly url: string;
+  readonly provisioner: string;
+  readonly reviewer: string;
+}
+
 function say(text = ""): void {
   console.log(text);
 }
 
-/** What an adapter does: one exchange with the instance's credential. */
-async function exchange<T>(
-  url: string,
-  path: string,
-  token: string,
-  submission?: { readonly key: string; readonly body: unknown },
-): Promise<T> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const response = await fetch(
-    url + path,
-    submission === undefined
-      ? { headers }
-      : {
-          method: "POST",
-          headers: { ...headers, "idempotency-key": submission.key },
-          body: JSON.stringify(submission.body),
-        },
-  );
-  const answer = (await response.json()) as T & Partial<ErrorResponse>;
-  if (!response.ok) throw new Error(`${path}: ${answer.error?.message}`);
-  return answer;
-}
-
-/** Polls until the request is terminal, as the contract asks of adapters. */
-async function learn(url: string, token: string, id: string): Promise<ApprovalRequest> {
-  for (;;) {
-    const request = await exchange<ApprovalRequest>(url, `/v1/requests/${id}?wait=25s`, token);
-    if (request.status !== "pending") return request;
-  }
-}
-
-function mayRun({ decision }: ApprovalRequest): boolean {
-  if (decision?.status !== "approved" || decision.expires_at === undefined) return false;
-  return Date.now() < Date.parse(decision.expires_at);
-}
-
-async function tell(data: string, url: string): Promise<void> {
+async function setStage(data: string, url: string): Promise<Stage> {
   const [provisioner, reviewer] = await Promise.all([
     countersign(["tokens", "create", "provisioner", "--name", "setup", "--data", data]),
     countersign(["tokens", "create", "reviewer", "--name", "ana", "--data", data]),
   ]);
+  return { url, provisioner, reviewer };
+}
+
+/** @returns the credential of the new instance */
+async function provision({ url, provisioner }: Stage, key: string, body: object): Promise<string> {
   const { instance, credential } = await exchange<ProvisionInstanceResponse>(
     url,
     "/v1/instances",
     provisioner,
-    { key: "demo", body: {} },
+    { key, body },
   );
-  say(`Provisioned the instance ${instance.name} for the agent.`);
+  const { name, delivery } = instance;
+  const receiver = delivery === undefined ? "" : `, notified at ${delivery.url}`;
+  say(`Provisioned the instance ${name}${receiver}.`);
   say();
+  return credential.token;
+}
 
+async function ask(
+  stage: Stage,
+  token: string,
+  key: string,
+  body: object,
+): Promise<ApprovalRequest> {
+  const submission = { key, body };
+  const request = await exchange<ApprovalRequest>(stage.url, "/v1/requests", token, submission);
+  say(`The agent asks: ${request.tool} ${JSON.stringify(request.arguments)}`);
+  return request;
+}
+
+async function review({ url, reviewer }: Stage, ...command: readonly string[]): Promise<void> {
+  say();
+  say(`$ countersign ${command.map(quote).join(" ")}`);
+  say(await countersign(command, { url, token: reviewer }));
+}
+
+function tellOutcome(request: ApprovalRequest): void {
+  const { tool, status, decision } = request;
+  const note = decision?.note === undefined ? "" : `  "${decision.note}"`;
+  say(`  ${tool.padEnd(26)} ${status.padEnd(9)}${note}`);
+  say(`  ${" ".repeat(26)} ${mayRun(request) ? "the call runs" : "the call does not run"}`);
+}
+
+async function tellOfPolling(stage: Stage): Promise<void> {
+  const token = await provision(stage, "polls", {});
   const requests: ApprovalRequest[] = [];
   for (const [i, body] of CALLS.entries()) {
-    const submission = { key: `call-${i + 1}`, body };
-    const request = await exchange<ApprovalRequest>(
-      url,
-      "/v1/requests",
-      credential.token,
-      submission,
-    );
-    requests.push(request);
-    say(`The agent asks: ${request.tool} ${JSON.stringify(request.arguments)}`);
+    requests.push(await ask(stage, token, `call-${i + 1}`, body));
   }
   const [merge, erase] = requests;
-  const polls = requests.map(({ id }) => learn(url, credential.token, id));
-  say();
-  say("$ countersign requests list");
-  say(await countersign(["requests", "list"], { url, token: reviewer }));
-
-  const decisions = [
-    ["requests", "approve", merge?.id ?? "", "--yes", "--valid-for", "2m"],
-    ["requests", "deny", erase?.id ?? "", "--note", "Never without WHERE. Archive instead."],
-  ];
-  for (const command of decisions) {
-    say();
-    say(`$ countersign ${command.map(quote).join(" ")}`);
-    say(await countersign(command, { url, token: reviewer }));
-  }
+  const polls = requests.map(({ id }) => learn(stage.url, token, id));
+  await review(stage, "requests", "list");
+  await review(stage, "requests", "approve", merge?.id ?? "", "--yes", "--valid-for", "2m");
+  const note = "Never without WHERE. Archive instead.";
+  await review(stage, "requests", "deny", erase?.id ?? "", "--note", note);
   say();
   say("Nobody answers the third within its two seconds. What the adapter saw:");
   say();
-  for (const poll of polls) {
-    const request = await poll;
-    const { decision } = request;
-    const note = decision?.note === undefined ? "" : `  "${decision.note}"`;
-    say(`  ${request.tool.padEnd(26)} ${request.status.padEnd(9)}${note}`);
-    say(`  ${" ".repeat(26)} ${mayRun(request) ? "the call runs" : "the call does not run"}`);
-  }
+  for (const poll of polls) tellOutcome(await poll);
   const outcomes = (await Promise.all(polls)).map(({ status }) => status).join(" ");
   if (outcomes !== "approved denied expired") throw new Error(`unexpected outcomes: ${outcomes}`);
+}
+
+async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> {
+  const { id: registration_id, secret: signing_secret } = prepared.registration;
+  const receiver = await startReceiver(prepared);
+  try {
+    const { url } = receiver;
+    const delivery = { type: "webhook", url, registration_id, signing_secret };
+    const token = await provision(stage, "is notified", { delivery });
+    const { id } = await ask(stage, token, "call-1", LONG_CALL);
+    const notified = receiver.next();
+    await review(stage, "requests", "approve", id, "--yes");
+    const event = await notified;
+    say();
+    say(`The receiver got, verified and kept ${JSON.stringify(event)}`);
+    say("It says nothing about the decision; the adapter reads the request:");
+    say();
+    const path = `/v1/requests/${event.request_id}`;
+    const request = await exchange<ApprovalRequest>(stage.url, path, token);
+    tellOutcome(request);
+    if (request.id !== id || !mayRun(request)) throw new Error("unexpected outcome");
+  } finally {
+    await receiver.stop();
+  }
 }
 
 function quote(word: string): string {
   return /^[\w.:/-]+$/.test(word) ? word : `'${word}'`;
 }
 
-const data = await mkdtemp(join(tmpdir(), "countersign-demo-"));
-const server = await startServer(data);
+const folder = await mkdtemp(join(tmpdir(), "countersign-demo-"));
 try {
-  say(`Started Countersign on ${server.url} with its data in ${data}.`);
-  await tell(data, server.url);
+  const prepared = prepareReceiver(join(folder, "receiver"));
+  const data = join(folder, "data");
+  const server = await startServer(data, prepared.certificate);
+  try {
+    say(`Started Countersign on ${server.url} with its data in ${data}.`);
+    const stage = await setStage(data, server.url);
+    await tellOfPolling(stage);
+    say();
+    say("A call that may wait for hours, without a poll: the second agent has a receiver.");
+    await tellOfNotifying(stage, prepared);
+  } finally {
+    await server.stop();
+  }
 } finally {
-  await server.stop();
-  rmSync(data, { recursive: true });
+  rmSync(folder, { recursive: true });
 }
 say();
 say("Stopped the server and removed its data.");

@@ -7,13 +7,22 @@ import { CONFIG_PAGE } from "./pages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
+const PAGES = ["*.md", "docs/**/*.md", "examples/**/*.md"];
+
 test("the configuration page is what its table says: run `npm run docs` after a change", () => {
   assert.equal(readFileSync(CONFIG_PAGE.file, "utf8"), CONFIG_PAGE.text());
 });
 
+test("the guide for receivers shows the receiver in thirty lines word for word", () => {
+  const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+  const guide = read("docs/guides/receive-webhooks.md");
+  const [, shown] = /^```js\n(.*?)^```$/ms.exec(guide) ?? [];
+  assert.equal(shown, read("examples/webhook-receiver/thirty-lines.mjs"));
+});
+
 test("every relative link in the documentation leads to a file that exists", async () => {
   const broken: string[] = [];
-  for await (const name of glob(["*.md", "docs/**/*.md"], { cwd: ROOT })) {
+  for await (const name of glob(PAGES, { cwd: ROOT })) {
     const file = join(ROOT, name);
     for (const [, target = ""] of readFileSync(file, "utf8").matchAll(/\]\(([^)#\s]+)[^)]*\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
@@ -28,7 +37,7 @@ test("every npm script that the documentation names exists", async () => {
     scripts: Record<string, string>;
   };
   const unknown: string[] = [];
-  for await (const name of glob(["*.md", "docs/**/*.md"], { cwd: ROOT })) {
+  for await (const name of glob(PAGES, { cwd: ROOT })) {
     for (const [, script = ""] of readFileSync(join(ROOT, name), "utf8").matchAll(
       /\bnpm run (?:--silent |-s )?([a-z][\w:-]*)/g,
     )) {

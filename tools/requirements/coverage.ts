@@ -24,7 +24,7 @@ export interface Requirement {
   readonly id: string;
   /** The section of the contract, or the subject of the promise. */
   readonly source: string;
-  /** Asynchronous ones wait until webhook delivery exists. */
+  /** Asynchronous ones concern webhook delivery alone. */
   readonly mode: "synchronous" | "asynchronous";
   /** The version of the contract, or of this provider, that brought it. */
   readonly since: string;
@@ -78,13 +78,13 @@ export function readCitations(sources: readonly Source[]): Citation[] {
   );
 }
 
-/** What must hold today and no test cites. */
+/** What no test cites. */
 export function uncovered(
   requirements: readonly Requirement[],
   citations: readonly Citation[],
 ): Requirement[] {
   const cited = new Set(citations.map(({ id }) => id));
-  return requirements.filter(({ id, mode }) => mode === "synchronous" && !cited.has(id));
+  return requirements.filter(({ id }) => !cited.has(id));
 }
 
 /** Citations of what is not in the table. */

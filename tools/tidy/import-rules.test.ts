@@ -174,6 +174,11 @@ test("some modules are known in one place alone", () => {
     '1: "node:sqlite" may be imported in packages/server/src/storage/sqlite/ only',
   ]);
   assert.deepEqual(imports(house("storage/postgres/driver.ts"), "pg"), []);
+  assert.deepEqual(imports(house("delivery/pinned-connection.ts"), "node:tls"), []);
+  for (const module of ["node:https", "https", "node:tls", "node:dns/promises", "undici"]) {
+    assert.equal(imports(house("operations/it.ts"), module).length, 1, module);
+    assert.equal(imports(house("review/routes.ts"), module).length, 1, module);
+  }
   assert.deepEqual(imports("packages/cli/src/backup.ts", "pg"), [
     '1: "pg" may be imported in packages/server/src/storage/postgres/ only',
   ]);

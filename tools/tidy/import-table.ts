@@ -48,7 +48,10 @@ const MIDDLE = [
 
 /** The doors of the house: they call operations and never touch the store. */
 const DOOR: RoomEntry = {
-  values: [...BASICS, "operations", "core", "context", "report", "config", "secrets", "identity"],
+  values: [
+    ...[...BASICS, "rate-limiter", "operations", "core"],
+    ...["context", "report", "config", "secrets", "identity"],
+  ],
   types: [],
 };
 
@@ -58,16 +61,17 @@ const EVERYTHING = [...BASICS, ...MIDDLE, "http", "review", "workers", "provider
 export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   failure: { values: [], types: [] },
   clock: { values: [], types: [] },
+  "rate-limiter": { values: BASICS, types: [] },
   core: { values: [], types: [] },
   policy: { values: [], types: [] },
   storage: { values: BASICS, types: ["core"] },
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },
   wake: { values: BASICS, types: MIDDLE },
-  delivery: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  delivery: { values: [...BASICS, "rate-limiter", "core", "secrets"], types: MIDDLE },
   notify: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
-  config: { values: BASICS, types: ["secrets"] },
+  config: { values: [...BASICS, "core"], types: ["secrets"] },
   report: { values: BASICS, types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {
@@ -77,7 +81,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   http: DOOR,
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
   review: { values: [...DOOR.values, "http"], types: [] },
-  workers: DOOR,
+  // The delivery worker keeps its own count of failing destinations.
+  workers: { values: [...DOOR.values, "delivery"], types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
 };
@@ -95,6 +100,20 @@ export const FENCES: readonly Fence[] = [
     within: [
       "packages/server/src/http/",
       "packages/server/src/review/",
+      "packages/server/src/provider.ts",
+    ],
+  },
+  // One door leads out of the process: delivery/guarded-fetch.ts.
+  {
+    module: /^(undici|(node:)?(https|http2|tls|dns|dns\/promises|dgram))$/,
+    within: ["packages/server/src/delivery/", "packages/server/src/http/create-http-server.ts"],
+  },
+  {
+    module: /^(node:)?(http|net)$/,
+    within: [
+      "packages/server/src/delivery/",
+      "packages/server/src/http/",
+      "packages/server/src/config/settings.ts",
       "packages/server/src/provider.ts",
     ],
   },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { house, judge } from "./fixture.ts";
-import { environmentOnce, injectedClock, purity } from "./purity-rules.ts";
+import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
 
 const CORE = house("core/request.ts");
 const POLICY = house("policy/evaluate.ts");
@@ -94,4 +94,18 @@ test("the environment is read by the config reader and the command line", () => 
   }
   assert.deepEqual(judge(environmentOnce, house("config/options.ts"), "process.env;"), [message]);
   assert.deepEqual(judge(environmentOnce, OPERATION, "process.pid; context.env;"), []);
+});
+
+test("a server reaches others through the guarded door alone", () => {
+  const message = "1: fetch: the guarded door is the only way out";
+  assert.deepEqual(judge(oneDoorOut, OPERATION, 'fetch("https://example.com");'), [message]);
+  assert.deepEqual(judge(oneDoorOut, house("notify/mail.ts"), "new WebSocket(url);"), [
+    "1: WebSocket: the guarded door is the only way out",
+  ]);
+  const builtin = 'process.getBuiltinModule("node:https");';
+  assert.deepEqual(judge(oneDoorOut, OPERATION, builtin), [
+    "1: process.getBuiltinModule passes the fences",
+  ]);
+  assert.deepEqual(judge(oneDoorOut, house("delivery/pinned-connection.ts"), builtin), []);
+  assert.deepEqual(judge(oneDoorOut, house("delivery/deadline.test.ts"), "fetch(url);"), []);
 });

@@ -33,6 +33,14 @@ const IMPURE_GLOBALS = [
   ...["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "console"],
 ];
 
+/** Global names that reach other machines, or modules past the fences for imports. */
+const OUTBOUND_GLOBALS = ["fetch", "WebSocket", "EventSource"];
+const BUILTIN_FILES = [
+  "packages/server/src/delivery/http-exchange.ts",
+  "packages/server/src/delivery/pinned-connection.ts",
+  "packages/server/src/http/create-http-server.ts",
+];
+
 const CLOCK_FILES = ["packages/server/src/clock.ts", "packages/cli/"];
 const ENVIRONMENT_FILES = ["packages/server/src/config/read-config.ts", "packages/cli/src/"];
 
@@ -69,6 +77,22 @@ export function injectedClock(source: Source): Violation[] {
     }
     if (isRandomCall(node)) {
       violations.push(violation(source, node, "Math.random: use the injected Random"));
+    }
+  }
+  return violations;
+}
+
+/** A server reaches others through delivery/guarded-fetch.ts alone. */
+export function oneDoorOut(source: Source): Violation[] {
+  if (!source.path.startsWith("packages/server/src/") || isTest(source.path)) return [];
+  const violations: Violation[] = [];
+  for (const node of source.nodes) {
+    const name = OUTBOUND_GLOBALS.find((each) => isReference(node, each));
+    if (name !== undefined) {
+      violations.push(violation(source, node, `${name}: the guarded door is the only way out`));
+    }
+    if (isMember(node, "process", "getBuiltinModule") && !BUILTIN_FILES.includes(source.path)) {
+      violations.push(violation(source, node, "process.getBuiltinModule passes the fences"));
     }
   }
   return violations;

@@ -10,7 +10,7 @@ import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from ".
 import { importDirections } from "./import-rules.ts";
 import { fileName, operationFile } from "./name-rules.ts";
 import { noPlaces } from "./place-rules.ts";
-import { environmentOnce, injectedClock, purity } from "./purity-rules.ts";
+import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
 import { readRepository, typeScriptIn } from "./repository.ts";
 import { fileLength, functionLength, lineLength } from "./size-rules.ts";
 import { parseSources, type Source, type Violation } from "./source.ts";
@@ -30,6 +30,7 @@ const RULES: readonly Rule[] = [
   purity,
   injectedClock,
   environmentOnce,
+  oneDoorOut,
   fileLength,
   functionLength,
   lineLength,

@@ -24,6 +24,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "requests approve": async () => (await import("./commands/requests.ts")).requestsApprove,
   "requests deny": async () => (await import("./commands/requests.ts")).requestsDeny,
   "requests watch": async () => (await import("./commands/watch.ts")).requestsWatch,
+  "deliveries list": async () => (await import("./commands/deliveries.ts")).deliveriesList,
+  "deliveries show": async () => (await import("./commands/deliveries.ts")).deliveriesShow,
+  "deliveries retry-now": async () => (await import("./commands/deliveries.ts")).deliveriesRetryNow,
+  "secret-key show": async () => (await import("./commands/secret-key.ts")).secretKeyShow,
+  "secret-key rotate": async () => (await import("./commands/secret-key.ts")).secretKeyRotate,
   backup: async () => (await import("./commands/backup.ts")).backup,
 };
 

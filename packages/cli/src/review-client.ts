@@ -56,6 +56,8 @@ const EXCHANGE_MS_MAX = 15_000;
 /** Deeper than the server accepts, because the answer wraps what it accepted. */
 const ANSWER_LIMITS = { depthMax: 1_000, numberCharsMax: 1_000_000 };
 
+const REQUESTS = "/requests";
+
 export class ReviewClient {
   readonly #base: string;
   readonly #token: string;
@@ -63,7 +65,7 @@ export class ReviewClient {
   now = Number.NaN;
 
   constructor(url: string, token: string) {
-    this.#base = `${url.replace(/\/+$/, "")}/review/v1/requests`;
+    this.#base = `${url.replace(/\/+$/, "")}/review/v1`;
     this.#token = token;
   }
 
@@ -81,10 +83,10 @@ export class ReviewClient {
   async #page(state: string, count: number, after?: string): Promise<Listing> {
     const limit = Math.min(count, PAGE_LIMIT);
     const query = new URLSearchParams({ state, limit: String(limit), ...(after && { after }) });
-    const answer = await this.#exchange("GET", `?${query}`);
+    const answer = await this.exchange("GET", `${REQUESTS}?${query}`);
     const requests = answer.members.get("requests");
     const now = text(answer, "now");
-    if (!(requests instanceof JsonArray) || now === undefined) throw this.#stranger();
+    if (!(requests instanceof JsonArray) || now === undefined) throw this.stranger();
     return {
       requests: requests.items.map((item) => this.#request(item)),
       now: Date.parse(now),
@@ -93,18 +95,24 @@ export class ReviewClient {
   }
 
   async show(id: string): Promise<ReviewedRequest> {
-    return this.#request(await this.#exchange("GET", `/${encodeURIComponent(id)}`));
+    return this.#request(await this.exchange("GET", `${REQUESTS}/${encodeURIComponent(id)}`));
   }
 
   async decide(
     id: string,
     verdict: Readonly<Record<string, string | undefined>>,
   ): Promise<ReviewedRequest> {
-    const path = `/${encodeURIComponent(id)}/verdict`;
-    return this.#request(await this.#exchange("POST", path, JSON.stringify(verdict)));
+    const path = `${REQUESTS}/${encodeURIComponent(id)}/verdict`;
+    return this.#request(await this.exchange("POST", path, JSON.stringify(verdict)));
   }
 
-  async #exchange(method: string, path: string, body?: string): Promise<JsonObject> {
+  /**
+   * One exchange with the reviewer surface, for all that is on it.
+   *
+   * @param path behind `/review/v1`
+   * @throws CommandError when it is refused or nobody answers
+   */
+  async exchange(method: string, path: string, body?: string): Promise<JsonObject> {
     let response: Response;
     let answer: string;
     try {
@@ -127,20 +135,20 @@ export class ReviewClient {
       throw unreachable(`${new URL(this.#base).origin} cannot be reached: ${reason}`);
     }
     const json = readAnswer(answer);
-    if (json === undefined) throw this.#stranger();
-    if (!response.ok) throw refusal(response.status, json) ?? this.#stranger();
+    if (json === undefined) throw this.stranger();
+    if (!response.ok) throw refusal(response.status, json) ?? this.stranger();
     return json;
   }
 
   /** @throws CommandError when the answer is no request */
   #request(value: JsonValue): ReviewedRequest {
     const request = value instanceof JsonObject ? toRequest(value) : undefined;
-    if (request === undefined) throw this.#stranger();
+    if (request === undefined) throw this.stranger();
     return request;
   }
 
   /** Something listens there and does not speak as the reviewer surface does. */
-  #stranger(): CommandError {
+  stranger(): CommandError {
     return unreachable(`what answers at ${new URL(this.#base).origin} is not countersign`);
   }
 }
@@ -198,12 +206,14 @@ function toRequest(value: JsonObject): ReviewedRequest | undefined {
   };
 }
 
-function object(parent: JsonObject, name: string): JsonObject | undefined {
+/** A member of an answer; undefined when it is none. */
+export function object(parent: JsonObject, name: string): JsonObject | undefined {
   const value = parent.members.get(name);
   return value instanceof JsonObject ? value : undefined;
 }
 
-function text(parent: JsonObject, name: string): string | undefined {
+/** A string, or a number as it was written. */
+export function text(parent: JsonObject, name: string): string | undefined {
   const value = parent.members.get(name);
   if (value instanceof JsonNumber) return value.source;
   return typeof value === "string" ? value : undefined;

@@ -17,13 +17,20 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
   "requests deny": ["--note TEXT"],
   "requests watch": [],
+  "deliveries list": ["--ended", "--limit COUNT"],
+  "deliveries show": [],
+  "deliveries retry-now": ["--instance ID"],
+  "secret-key show": [],
+  "secret-key rotate": [],
   backup: [],
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits"],
+  serve: ["server", "limits", "webhooks"],
   tokens: ["server"],
   requests: ["client"],
+  deliveries: ["client"],
+  "secret-key": ["server"],
   backup: ["server"],
 };
 

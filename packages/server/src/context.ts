@@ -4,6 +4,7 @@
 
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
+import type { Delivery } from "./delivery/delivery.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
@@ -15,4 +16,5 @@ export interface Context {
   readonly wake: Wake;
   readonly keyring: Keyring;
   readonly settings: Settings;
+  readonly delivery: Delivery;
 }

@@ -4,7 +4,7 @@ export { systemClock } from "./clock.ts";
 export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
-export { type Settings, toSettings } from "./config/settings.ts";
+export { type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { Failure } from "./failure.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
@@ -15,7 +15,10 @@ export {
   openContext,
   type Parts,
   type Provider,
+  type Rotation,
+  rotateSecretKey,
   startProvider,
 } from "./provider.ts";
 export { Report } from "./report.ts";
+export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";

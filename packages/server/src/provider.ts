@@ -8,20 +8,28 @@ import { join } from "node:path";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
+import { createDelivery } from "./delivery/create-delivery.ts";
+import { NoDelivery } from "./delivery/no-delivery.ts";
+import type { Resolver } from "./delivery/resolve-host.ts";
+import { Failure } from "./failure.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
 import { countPendingRequests } from "./operations/countPendingRequests.ts";
+import { countWaitingNotifications } from "./operations/countWaitingNotifications.ts";
+import { releaseLeases } from "./operations/releaseLeases.ts";
+import type { Resealing } from "./operations/resealSecrets.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { Keyring } from "./secrets/keyring.ts";
-import { loadMasterKey } from "./secrets/master-key.ts";
+import { loadKeys, replaceKeyFile, type Secrets } from "./secrets/master-key.ts";
 import { assertMigrated, migrate } from "./storage/migrate.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
+import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startRetention } from "./workers/retention.ts";
 
@@ -30,6 +38,10 @@ export interface Parts {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly report?: Report;
+  /** In place of DNS. */
+  readonly resolver?: Resolver;
+  /** Certificates to trust besides the usual ones, in PEM. */
+  readonly ca?: readonly string[];
 }
 
 export interface OpenedContext {
@@ -37,7 +49,14 @@ export interface OpenedContext {
   /** True when there was no database before. */
   readonly isNew: boolean;
   readonly schemaVersion: number;
+  /** What was done about a rotation of the secret key. */
+  readonly resealing: Resealing;
   close(): Promise<void>;
+}
+
+export interface Rotation extends Resealing {
+  readonly keyId: string;
+  readonly previousKeyIds: readonly string[];
 }
 
 export interface Provider {
@@ -57,38 +76,90 @@ export function databaseFile(dataDirectory: string): string {
 /** How long a server lets a command beside it write, with its own event loop held. */
 const SERVER_BUSY_MS = 250;
 
+/** What a process is to the data folder that it opens. */
+type Role =
+  /** Holds the lock; migrates, and finishes a rotation of the secret key. */
+  | "server"
+  /** Holds the lock; finishes a rotation, and leaves the schema to servers. */
+  | "rotation"
+  /** A server may be running. */
+  | "beside";
+
 /**
  * Opens the data folder without serving it; also beside a running server.
  *
- * @param secretKey the setting; undefined uses the file in the folder
- * @throws Failure when the data cannot be used, or has another schema than this program
+ * @throws Failure when the data cannot be used, or has another schema or secret key than this
+ *   program
  */
 export function openContext(
   settings: Settings,
-  secretKey: string | undefined,
+  secrets: Secrets,
   parts: Parts = {},
 ): Promise<OpenedContext> {
-  return open(settings, secretKey, parts, false);
+  return open(settings, secrets, parts, "beside");
+}
+
+/**
+ * Replaces the secret key in the data folder and seals everything with the new one. Ended
+ * anywhere, the next start or the next rotation finishes it; until then both keys are needed
+ * and there.
+ *
+ * @throws Failure when the key comes from the settings, a server is running, or the data cannot
+ *   be used; then the key is the old one, or both are there
+ */
+export async function rotateSecretKey(
+  settings: Settings,
+  secrets: Secrets,
+  parts: Parts = {},
+): Promise<Rotation> {
+  if (secrets.secretKey !== undefined) {
+    throw new Failure(
+      "secret-key",
+      "the secret key is set as secret_key and not read from a file; to rotate it, give a new " +
+        "one as COUNTERSIGN_SECRET_KEY and the old one as COUNTERSIGN_SECRET_KEY_PREVIOUS, " +
+        "restart the server, and then drop the old one",
+    );
+  }
+  const unlock = lockDataDirectory(settings.dataDirectory);
+  try {
+    // The key is only replaced where the old one opens what there is.
+    await (await open(settings, secrets, parts, "rotation")).close();
+    replaceKeyFile(settings.dataDirectory);
+    const opened = await open(settings, secrets, parts, "rotation");
+    const { keyId, previousKeyIds } = opened.context.keyring;
+    await opened.close();
+    return { keyId, previousKeyIds, ...opened.resealing };
+  } finally {
+    unlock();
+  }
 }
 
 async function open(
   settings: Settings,
-  secretKey: string | undefined,
+  secrets: Secrets,
   parts: Parts,
-  isServer: boolean,
+  role: Role,
 ): Promise<OpenedContext> {
+  const isServer = role === "server";
   const { dataDirectory } = settings;
   const { clock = systemClock, random = systemRandom() } = parts;
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const file = databaseFile(dataDirectory);
   const isNew = !existsSync(file);
-  const keyring = new Keyring(loadMasterKey(secretKey, dataDirectory, isNew));
-  const store = new SqliteStore(file, clock, isServer ? SERVER_BUSY_MS : undefined);
-  const context = { store, clock, random, wake: new LocalWake(), keyring, settings };
+  const { current, previous } = loadKeys(secrets, dataDirectory, isNew);
+  const keyring = new Keyring(
+    current.key,
+    previous.map(({ key }) => key),
+  );
+  const busyMs = isServer ? SERVER_BUSY_MS : undefined;
+  const store = new SqliteStore(file, clock, { busyMs, isExclusive: isServer });
+  const delivery = new NoDelivery(settings, clock);
+  const context = { store, clock, random, wake: new LocalWake(), keyring, settings, delivery };
   try {
     const schemaVersion = await (isServer || isNew ? migrate(store) : assertMigrated(store));
-    await adoptSecretKey(context);
-    return { context, isNew, schemaVersion, close: () => store.close() };
+    const resealing = await adoptSecretKey(context, role !== "beside");
+    await releaseLeases(context);
+    return { context, isNew, schemaVersion, resealing, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
@@ -103,15 +174,16 @@ async function open(
  */
 export async function startProvider(
   settings: Settings,
-  secretKey: string | undefined,
+  secrets: Secrets,
   parts: Parts = {},
 ): Promise<Provider> {
   mkdirSync(settings.dataDirectory, { recursive: true, mode: 0o700 });
   const unlock = lockDataDirectory(settings.dataDirectory);
   try {
-    const opened = await open(settings, secretKey, parts, true);
+    const opened = await open(settings, secrets, parts, "server");
     try {
-      return await serve(opened, parts.report ?? new Report(settings.logLevel), unlock);
+      const report = parts.report ?? new Report(settings.logLevel);
+      return await serve(opened, withDelivery(opened.context, parts, report), report, unlock);
     } catch (error) {
       await opened.close();
       throw error;
@@ -122,8 +194,18 @@ export async function startProvider(
   }
 }
 
+/** The context of a server, which alone sends anything anywhere. */
+function withDelivery(context: Context, parts: Parts, report: Report): Context {
+  const { settings, clock, random } = context;
+  if (!settings.webhooks.enabled) return context;
+  const { resolver, ca } = parts;
+  const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
+  return { ...context, delivery };
+}
+
 async function serve(
-  { context, isNew, schemaVersion, close: closeStore }: OpenedContext,
+  { isNew, schemaVersion, resealing, close: closeStore }: OpenedContext,
+  context: Context,
   report: Report,
   unlock: () => void,
 ): Promise<Provider> {
@@ -141,11 +223,14 @@ async function serve(
   report.observe({
     pollsHeld: () => context.wake.waiting,
     requestsPending: () => countPendingRequests(context),
+    deliveriesWaiting: () => countWaitingNotifications(context),
   });
   await app.listen({ host: settings.host, port: settings.port });
   const workers = [startExpiry(context, report), startRetention(context, report)];
+  if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
   report.started(url, schemaVersion);
+  report.secretsResealed(context.keyring.keyId, resealing);
 
   async function close(): Promise<void> {
     accepting = false;
@@ -153,12 +238,13 @@ async function serve(
     // Connections whose exchange ends from now on are not kept for a next one.
     app.server.keepAliveTimeout = 1;
     context.wake.releaseAll();
-    const cutOff = context.clock.after(settings.shutdownGraceMs, () =>
-      app.server.closeAllConnections(),
-    );
-    await app.close();
+    const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
+      app.server.closeAllConnections();
+      context.delivery.close();
+    });
+    await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     cutOff();
-    await Promise.all(workers.map((worker) => worker.stop()));
+    context.delivery.close();
     await closeStore();
     unlock();
     report.stopped();

@@ -1,36 +1,66 @@
 /**
  * A token bucket for each key: a steady rate with bursts of twice that. Kept in memory by every
  * replica for itself; it protects the process, it is no quota.
+ *
+ * Called by: http for exchanges, delivery for destinations.
  */
 
-import type { Clock } from "../clock.ts";
+import type { Clock } from "./clock.ts";
 
 interface Bucket {
   tokens: number;
   filledAt: number;
 }
 
-/** Bounds memory: beyond it the bucket that was made first goes, and starts again full. */
+/** Bounds memory: beyond it an old bucket goes, and starts again full. */
 const KEYS_MAX = 100_000;
+
+/** What the tokens of a fraction of a second may lose in binary. */
+const ROUNDING = 1e-9;
 
 export class RateLimiter {
   readonly #perSecond: number;
   readonly #clock: Pick<Clock, "now">;
+  readonly #burst: number;
   readonly #buckets = new Map<string, Bucket>();
+  #round = this.#buckets.entries();
 
-  /** @param perSecond 0 is no limit */
-  constructor(perSecond: number, clock: Pick<Clock, "now">) {
+  /**
+   * @param perSecond 0 is no limit
+   * @param burst how many may come at once, at least 1
+   */
+  constructor(perSecond: number, clock: Pick<Clock, "now">, burst = perSecond * 2) {
     this.#perSecond = perSecond;
     this.#clock = clock;
+    // A bucket that cannot hold one token would never let anybody through.
+    this.#burst = Math.max(1, burst);
+  }
+
+  /** How many keys are remembered; a key whose bucket is full again is forgotten in time. */
+  get size(): number {
+    return this.#buckets.size;
   }
 
   /** @returns 0 when the exchange may go on, else the whole seconds after which it may */
   take(key: string): number {
     if (this.#perSecond === 0) return 0;
-    const bucket = this.#filled(key);
-    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#perSecond);
-    bucket.tokens--;
+    const waitMs = this.waitMs(key);
+    if (waitMs > 0) return Math.ceil(waitMs / 1000);
+    this.#filled(key).tokens--;
     return 0;
+  }
+
+  /** @returns whole ms after which `take` goes through, 0 for now; takes nothing */
+  waitMs(key: string): number {
+    if (this.#perSecond === 0) return 0;
+    const missing = 1 - this.#tokens(key);
+    return Math.max(0, Math.ceil(((missing - ROUNDING) / this.#perSecond) * 1000));
+  }
+
+  /** @returns how many times `take` goes through right now; takes nothing */
+  room(key: string): number {
+    if (this.#perSecond === 0) return Number.POSITIVE_INFINITY;
+    return Math.max(0, Math.floor(this.#tokens(key) + ROUNDING));
   }
 
   /** Charges for work that turned out to be large; the next exchanges wait for it. */
@@ -38,20 +68,46 @@ export class RateLimiter {
     if (this.#perSecond > 0) this.#filled(key).tokens -= tokens;
   }
 
-  #filled(key: string): Bucket {
-    const now = this.#clock.now();
-    const burst = this.#perSecond * 2;
+  #tokens(key: string): number {
     const bucket = this.#buckets.get(key);
-    if (bucket === undefined) {
-      const [oldest] = this.#buckets.size < KEYS_MAX ? [] : this.#buckets.keys();
-      if (oldest !== undefined) this.#buckets.delete(oldest);
-      const fresh = { tokens: burst, filledAt: now };
-      this.#buckets.set(key, fresh);
-      return fresh;
+    return bucket === undefined ? this.#burst : this.#fill(bucket);
+  }
+
+  #filled(key: string): Bucket {
+    const known = this.#buckets.get(key);
+    if (known !== undefined) {
+      this.#fill(known);
+      return known;
     }
-    const elapsedS = Math.max(0, now - bucket.filledAt) / 1000;
-    bucket.tokens = Math.min(burst, bucket.tokens + elapsedS * this.#perSecond);
-    bucket.filledAt = now;
+    this.#forget();
+    const bucket = { tokens: this.#burst, filledAt: this.#clock.now() };
+    this.#buckets.set(key, bucket);
     return bucket;
+  }
+
+  /** @returns the tokens in it now */
+  #fill(bucket: Bucket): number {
+    const now = this.#clock.now();
+    const elapsedS = Math.max(0, now - bucket.filledAt) / 1000;
+    bucket.tokens = Math.min(this.#burst, bucket.tokens + elapsedS * this.#perSecond);
+    bucket.filledAt = now;
+    return bucket.tokens;
+  }
+
+  /**
+   * Makes place for a key. Goes round the buckets, two steps for each that is made: a full one
+   * says no more than none, so what is idle goes; above the bound any goes.
+   */
+  #forget(): void {
+    for (let step = 0; step < 2; step++) {
+      const next = this.#round.next();
+      if (next.done === true) {
+        this.#round = this.#buckets.entries();
+        continue;
+      }
+      const [key, bucket] = next.value;
+      const isIdle = this.#fill(bucket) >= this.#burst;
+      if (isIdle || this.#buckets.size >= KEYS_MAX) this.#buckets.delete(key);
+    }
   }
 }

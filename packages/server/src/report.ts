@@ -20,7 +20,36 @@ export interface ExchangeEnd {
   readonly subjectId: string | undefined;
 }
 
+/** How one attempt to deliver a notification ended. */
+export interface DeliveryAttempt {
+  readonly eventId: string;
+  readonly requestId: string;
+  readonly instanceId: string;
+  /** Undefined when the URL is not acceptable any more. */
+  readonly host: string | undefined;
+  /** From 1. */
+  readonly attempt: number;
+  readonly outcome: string;
+  /** HTTP status, if there was an answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly retryInMs: number | undefined;
+  readonly endedBy: string | undefined;
+}
+
+/** How a verification of a receiver ended. */
+export interface VerificationAttempt {
+  readonly instanceId: string;
+  readonly registrationId: string;
+  readonly host: string;
+  readonly outcome: string;
+  /** Of the answer, if there was one. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+}
+
 export interface Gauges {
+  readonly deliveriesWaiting: () => Promise<number>;
   readonly pollsHeld: () => number;
   readonly requestsPending: () => Promise<number>;
 }
@@ -41,6 +70,8 @@ export class Report {
   readonly #failures: Counter<"dependency">;
   readonly #resolved: Counter<"status">;
   readonly #erased: Counter;
+  readonly #attempts: Histogram<"outcome">;
+  readonly #verifications: Histogram<"outcome">;
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
@@ -70,6 +101,20 @@ export class Report {
       labelNames: ["status"],
       registers,
     });
+    this.#attempts = new Histogram({
+      name: "countersign_delivery_attempt_seconds",
+      help: "Duration of attempts to deliver a notification, by how they ended.",
+      labelNames: ["outcome"],
+      buckets: DURATION_BUCKETS_S,
+      registers,
+    });
+    this.#verifications = new Histogram({
+      name: "countersign_verification_seconds",
+      help: "Duration of verifications of receivers, by how they ended.",
+      labelNames: ["outcome"],
+      buckets: DURATION_BUCKETS_S,
+      registers,
+    });
     this.#erased = new Counter({
       name: "countersign_rows_erased_total",
       help: "Rows erased after their retention.",
@@ -86,6 +131,14 @@ export class Report {
       registers,
       collect() {
         this.set(gauges.pollsHeld());
+      },
+    });
+    new Gauge({
+      name: "countersign_deliveries_waiting",
+      help: "Notifications that are not delivered yet.",
+      registers,
+      async collect() {
+        this.set(await gauges.deliveriesWaiting());
       },
     });
     new Gauge({
@@ -110,6 +163,38 @@ export class Report {
       error_code: end.errorCode,
       credential_id: end.credentialId,
       subject_id: end.subjectId,
+    });
+  }
+
+  deliveryAttempted(attempt: DeliveryAttempt): void {
+    const { outcome, durationMs } = attempt;
+    this.#attempts.observe({ outcome }, durationMs / 1000);
+    this.#log.info({
+      event: "delivery.attempted",
+      event_id: attempt.eventId,
+      subject_id: attempt.requestId,
+      instance_id: attempt.instanceId,
+      host: attempt.host,
+      attempt: attempt.attempt,
+      outcome,
+      http_status: attempt.status ?? undefined,
+      duration_ms: durationMs,
+      retry_in_ms: attempt.retryInMs,
+      ended_by: attempt.endedBy,
+    });
+  }
+
+  verificationAttempted(attempt: VerificationAttempt): void {
+    const { outcome, durationMs } = attempt;
+    this.#verifications.observe({ outcome }, durationMs / 1000);
+    this.#log.info({
+      event: "verification.attempted",
+      instance_id: attempt.instanceId,
+      registration_id: attempt.registrationId,
+      host: attempt.host,
+      outcome,
+      http_status: attempt.status,
+      duration_ms: durationMs,
     });
   }
 
@@ -149,6 +234,14 @@ export class Report {
 
   started(address: string, schemaVersion: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
+  }
+
+  /** @param counts as in resealSecrets; a start without a rotation says nothing */
+  secretsResealed(keyId: string, counts: { resealed: number; unopened: number }): void {
+    const { resealed, unopened } = counts;
+    if (resealed === 0 && unopened === 0) return;
+    const level = unopened === 0 ? "info" : "warn";
+    this.#log[level]({ event: "secrets.resealed", key_id: keyId, count: resealed, unopened });
   }
 
   stopping(): void {

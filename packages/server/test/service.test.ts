@@ -13,6 +13,7 @@ import { answerTo } from "./support/raw-connection.ts";
 import { SUBMISSION, startTestProvider } from "./support/test-provider.ts";
 
 const server = await startTestProvider({ after });
+const synchronous = await startTestProvider({ after }, { settings: { webhooks_off: "true" } });
 
 const DELIVERY = {
   type: "webhook",
@@ -131,31 +132,31 @@ test("[service.body.content-type] a compressed body is a 400 in the envelope", a
 });
 
 test("[service.delivery.synchronous-only] a provisioning with a delivery is refused and creates nothing", async () => {
-  const provisioner = await server.token({ kind: "provisioner" });
-  const call = { token: provisioner, key: server.freshKey(), body: { delivery: DELIVERY } };
-  const refused = await server.call("POST", "/v1/instances", call);
+  const provisioner = await synchronous.token({ kind: "provisioner" });
+  const call = { token: provisioner, key: synchronous.freshKey(), body: { delivery: DELIVERY } };
+  const refused = await synchronous.call("POST", "/v1/instances", call);
   assertRefused(refused, 400, "unsupported_delivery_type", "delivery");
   // The refused attempt has not used up its key either.
-  const accepted = await server.call("POST", "/v1/instances", { ...call, body: {} });
+  const accepted = await synchronous.call("POST", "/v1/instances", { ...call, body: {} });
   assert.equal(accepted.status, 201);
 });
 
 test("[service.delivery.synchronous-only] an update with a delivery is refused and changes nothing", async () => {
-  const provisioner = await server.token({ kind: "provisioner" });
-  const { instance } = await server.provision(provisioner, "before");
+  const provisioner = await synchronous.token({ kind: "provisioner" });
+  const { instance } = await synchronous.provision(provisioner, "before");
   const path = `/v1/instances/${instance.id}`;
   const body = { instance_name: "after", delivery: DELIVERY };
-  const call = { token: provisioner, key: server.freshKey(), body };
-  const refused = await server.call<ErrorResponse>("PATCH", path, call);
+  const call = { token: provisioner, key: synchronous.freshKey(), body };
+  const refused = await synchronous.call<ErrorResponse>("PATCH", path, call);
   assertRefused(refused, 400, "unsupported_delivery_type", "delivery");
-  const read = await server.call<Instance>("GET", path, { token: provisioner });
+  const read = await synchronous.call<Instance>("GET", path, { token: provisioner });
   assert.deepEqual(read.json, instance);
 });
 
 test("[service.delivery.synchronous-only] a transport other than webhook is refused alike", async () => {
-  const provisioner = await server.token({ kind: "provisioner" });
+  const provisioner = await synchronous.token({ kind: "provisioner" });
   const body = { delivery: { type: "carrier-pigeon", loft: "north" } };
-  const call = { token: provisioner, key: server.freshKey(), body };
-  const answer = await server.call("POST", "/v1/instances", call);
+  const call = { token: provisioner, key: synchronous.freshKey(), body };
+  const answer = await synchronous.call("POST", "/v1/instances", call);
   assertRefused(answer, 400, "unsupported_delivery_type", "delivery");
 });

@@ -1,7 +1,7 @@
-import { existsSync } from "node:fs";
 import { backupDatabase, databaseFile } from "@countersign/server";
+import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
-import { CommandError, EXIT } from "../exit.ts";
+import { EXIT } from "../exit.ts";
 
 export const backup: Command = {
   usage: "backup FILE",
@@ -13,9 +13,7 @@ export const backup: Command = {
     const [target = ""] = line.take("the file to write");
     const { data } = line.config();
     const source = databaseFile(data);
-    if (!existsSync(source)) {
-      throw new CommandError(EXIT.refused, "no_database", `there is no database in ${data}`);
-    }
+    assertDatabase(data);
     backupDatabase(source, target);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
     terminal.note(`Keep ${data}/secret.key as well, at another place: the copy needs it.`);

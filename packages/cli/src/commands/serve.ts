@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Provider, startProvider, toSettings } from "@countersign/server";
+import { type Provider, startProvider, toSecrets, toSettings } from "@countersign/server";
 import type { Command } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";
 
@@ -7,13 +7,13 @@ export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits"],
+  settings: ["server", "limits", "webhooks"],
 
   async run(line, terminal) {
     line.take();
     const config = line.config();
     const settings = toSettings(config);
-    const provider = await start(settings, config.secret_key);
+    const provider = await start(settings, toSecrets(config));
     if (!line.json) terminal.note(banner(provider));
     const signal = await stopSignal();
     if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);

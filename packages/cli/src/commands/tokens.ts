@@ -1,19 +1,19 @@
-import { existsSync } from "node:fs";
 import { formatTimestamp, parseDuration, parseIdentifier } from "@countersign/protocol";
 import {
   createToken,
-  databaseFile,
   type ListedToken,
   listTokens,
   type OpenedContext,
   openContext,
   revokeToken,
   systemClock,
+  toSecrets,
   toSettings,
 } from "@countersign/server";
+import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
-import { CommandError, EXIT, usageError } from "../exit.ts";
+import { EXIT, usageError } from "../exit.ts";
 import type { Terminal } from "../terminal.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -54,7 +54,7 @@ export const tokensList: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line);
+    assertDatabase(line.config().data);
     return withData(line, terminal, async ({ context }) => {
       const tokens = await listTokens(context);
       if (line.json) terminal.out(JSON.stringify(tokens.map(toJson)));
@@ -73,20 +73,13 @@ export const tokensRevoke: Command = {
     const [text = ""] = line.take("the id of the token");
     const id = parseIdentifier(text);
     if (id === undefined) throw usageError("the id is not one that tokens list shows");
-    assertDatabase(line);
+    assertDatabase(line.config().data);
     return withData(line, terminal, async ({ context }) => {
       await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     });
   },
 };
-
-/** A mistyped folder must not become a new, empty one. */
-function assertDatabase(line: CommandLine): void {
-  const { data } = line.config();
-  if (existsSync(databaseFile(data))) return;
-  throw new CommandError(EXIT.refused, "no_database", `there is no database in ${data}`);
-}
 
 /** Works on the data folder itself, beside a running server or without one. */
 async function withData(
@@ -95,7 +88,7 @@ async function withData(
   work: (opened: OpenedContext) => Promise<void>,
 ): Promise<typeof EXIT.done> {
   const config = line.config();
-  const opened = await openContext(toSettings(config), config.secret_key);
+  const opened = await openContext(toSettings(config), toSecrets(config));
   try {
     if (opened.isNew) terminal.note(`There was no database in ${config.data}; made one.`);
     await work(opened);

@@ -11,6 +11,7 @@ import {
   openContext,
   readConfig,
   type TokenOrder,
+  toSecrets,
   toSettings,
 } from "@countersign/server";
 import type { Server } from "./countersign.ts";
@@ -29,7 +30,8 @@ export async function makeToken(
   data: string,
   order: Partial<TokenOrder> & Pick<TokenOrder, "kind">,
 ): Promise<string> {
-  const opened = await openContext(toSettings(readConfig({ data }, {})), undefined);
+  const config = readConfig({ data }, {});
+  const opened = await openContext(toSettings(config), toSecrets(config));
   try {
     const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };
     const issued = await createToken(opened.context, { ...defaults, ...order } as TokenOrder);

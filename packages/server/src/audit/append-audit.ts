@@ -14,6 +14,7 @@ import type { Transaction } from "../storage/store.ts";
 export type AuditKind =
   | "request.opened"
   | "request.resolved"
+  | "delivery.hurried"
   | "instance.provisioned"
   | "instance.updated"
   | "instance.deleted"

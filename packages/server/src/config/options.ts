@@ -22,7 +22,7 @@ export interface Option {
   readonly help: string;
   /** Not to be given on a command line, where other users of the machine can read it. */
   readonly secret?: true;
-  readonly group: "server" | "limits" | "client";
+  readonly group: "server" | "limits" | "webhooks" | "client";
 }
 
 export const OPTIONS = [
@@ -105,6 +105,15 @@ export const OPTIONS = [
     secret: true,
     group: "server",
     help: "32 bytes that seal stored secrets. Without it, DIR/secret.key is made and used.",
+  },
+  {
+    name: "secret_key_previous",
+    type: "text",
+    default: undefined,
+    value: "BASE64,BASE64",
+    secret: true,
+    group: "server",
+    help: "Secret keys that were in use before: what they have sealed is sealed anew at start.",
   },
   {
     name: "log_level",
@@ -201,6 +210,116 @@ export const OPTIONS = [
     value: "PER_SECOND",
     group: "limits",
     help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
+  },
+  {
+    name: "webhooks_off",
+    type: "flag",
+    default: "false",
+    group: "webhooks",
+    help: "Refuse every receiver and send nothing anywhere: agents learn decisions by polling.",
+  },
+  {
+    name: "webhook_allow_cidrs",
+    type: "text",
+    default: "",
+    value: "CIDR,CIDR",
+    group: "webhooks",
+    help: "Networks that are not public and yet may be receivers, for development and tests.",
+  },
+  {
+    name: "webhook_allow_cidrs_in_production",
+    type: "flag",
+    default: "false",
+    group: "webhooks",
+    help: "Accept webhook_allow_cidrs although NODE_ENV is production.",
+  },
+  {
+    name: "webhook_nat64_prefixes",
+    type: "text",
+    default: "",
+    value: "CIDR,CIDR",
+    group: "webhooks",
+    help: "NAT64 prefixes (/96) of this network; the IPv4 address inside is checked.",
+  },
+  {
+    name: "webhook_proxy",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    group: "webhooks",
+    help: "Forward proxy (CONNECT) for webhooks; it must refuse addresses that are not public.",
+  },
+  {
+    name: "webhook_in_flight_max",
+    type: "integer",
+    default: "256",
+    value: "COUNT",
+    group: "webhooks",
+    help: "Webhooks that this process sends at the same time, verifications included.",
+  },
+  {
+    name: "webhook_account_in_flight_max",
+    type: "integer",
+    default: "32",
+    value: "COUNT",
+    group: "webhooks",
+    help: "The same for the receivers of one provisioner.",
+  },
+  {
+    name: "webhook_host_in_flight_max",
+    type: "integer",
+    default: "4",
+    value: "COUNT",
+    group: "webhooks",
+    help: "The same for one host name.",
+  },
+  {
+    name: "webhook_address_in_flight_max",
+    type: "integer",
+    default: "8",
+    value: "COUNT",
+    group: "webhooks",
+    help: "The same for one resolved address.",
+  },
+  {
+    name: "webhook_account_rate",
+    type: "integer",
+    default: "200",
+    value: "PER_SECOND",
+    group: "webhooks",
+    help: "Webhooks a second to the receivers of one provisioner; 0 is no limit.",
+  },
+  {
+    name: "webhook_host_rate",
+    type: "integer",
+    default: "50",
+    value: "PER_SECOND",
+    group: "webhooks",
+    help: "The same for one host name.",
+  },
+  {
+    name: "webhook_address_rate",
+    type: "integer",
+    default: "100",
+    value: "PER_SECOND",
+    group: "webhooks",
+    help: "The same for one resolved address.",
+  },
+  {
+    name: "webhook_account_verifications",
+    type: "integer",
+    default: "10",
+    value: "PER_MINUTE",
+    group: "webhooks",
+    help: "Verifications of receivers a minute for one provisioner; 0 is no limit.",
+  },
+  {
+    name: "webhook_host_verifications",
+    type: "integer",
+    default: "5",
+    value: "PER_MINUTE",
+    group: "webhooks",
+    help: "The same for one host name.",
   },
   {
     name: "url",

@@ -24,6 +24,12 @@ export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
+/** The settings, and what the environment says of itself. */
+export type ConfigValues = OptionValues & {
+  /** NODE_ENV is `production`. */
+  readonly production: boolean;
+};
+
 interface Source {
   /** How a message names it: `--port`, `COUNTERSIGN_PORT`, `port in FILE`. */
   readonly place: string;
@@ -34,7 +40,7 @@ interface Source {
  * @param environment pass `process.env`; read nowhere else
  * @throws ConfigError
  */
-export function readConfig(flags: Flags, environment: Environment = process.env): OptionValues {
+export function readConfig(flags: Flags, environment: Environment = process.env): ConfigValues {
   const faults: string[] = [];
   const file = readConfigFile(flags, environment, faults);
   const values = ALL_OPTIONS.map((option) => {
@@ -47,7 +53,8 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     return [option.name, value];
   });
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return Object.fromEntries(values) as OptionValues;
+  const isProduction = environment.NODE_ENV === "production";
+  return { ...Object.fromEntries(values), production: isProduction } as ConfigValues;
 }
 
 const FORMS: Readonly<Record<Option["type"], string>> = {

@@ -38,6 +38,15 @@ const FAULTS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> =
   validity_max: [["87601h", /^validity_max: .*87600h/]],
   tls_cert: [["cert.pem", /^tls_cert and tls_key: /]],
   tls_key: [["key.pem", /^tls_cert and tls_key: /]],
+  webhook_proxy: [
+    ["proxy.internal:4750", /^webhook_proxy: /],
+    ["ftp://proxy.internal", /^webhook_proxy: /],
+    ["http://me@proxy.internal", /^webhook_proxy: /],
+    ["http://proxy.internal:65536", /^webhook_proxy: /],
+    ["http://proxy.internal/path", /^webhook_proxy: /],
+    ["http://proxy.internal?query", /^webhook_proxy: /],
+    ["http://", /^webhook_proxy: /],
+  ],
 };
 
 for (const [name, cases] of Object.entries(FAULTS)) {

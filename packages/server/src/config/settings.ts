@@ -4,8 +4,9 @@
 
 import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
-import type { OptionValues } from "./options.ts";
-import { ConfigError } from "./read-config.ts";
+import { parseCidr } from "../core/address.ts";
+import type { Secrets } from "../secrets/master-key.ts";
+import { ConfigError, type ConfigValues } from "./read-config.ts";
 
 export interface Settings {
   readonly host: string;
@@ -31,6 +32,31 @@ export interface Settings {
     readonly reviewer: number;
     readonly unauthenticated: number;
   };
+  readonly webhooks: WebhookSettings;
+}
+
+export interface WebhookSettings {
+  /** False: this provider is synchronous-only and sends nothing. */
+  readonly enabled: boolean;
+  /** Networks that may be receivers although they are not public. */
+  readonly allowCidrs: readonly string[];
+  readonly nat64Prefixes: readonly string[];
+  readonly proxyUrl: string | undefined;
+  readonly bounds: WebhookBounds;
+}
+
+/** Counted over verification and delivery together; rates of 0 are no limit. */
+export interface WebhookBounds {
+  readonly inFlightMax: number;
+  readonly accountInFlightMax: number;
+  readonly hostInFlightMax: number;
+  readonly addressInFlightMax: number;
+  /** Rates are messages a second. */
+  readonly accountRate: number;
+  readonly hostRate: number;
+  readonly addressRate: number;
+  readonly accountVerificationsPerMinute: number;
+  readonly hostVerificationsPerMinute: number;
 }
 
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -47,8 +73,8 @@ const BODY_BYTES_MIN = 1_024;
 
 const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
 
-/** The secret key is not part of it: what holds settings may be logged. */
-export function toSettings(values: OptionValues): Settings {
+/** Secret keys are not part of it: what holds settings may be logged. */
+export function toSettings(values: ConfigValues): Settings {
   const faults = [...findFaults(values)];
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   const { tls_cert: certFile, tls_key: keyFile } = values;
@@ -75,10 +101,43 @@ export function toSettings(values: OptionValues): Settings {
       reviewer: values.reviewer_rate,
       unauthenticated: values.unauthenticated_rate,
     },
+    webhooks: toWebhookSettings(values),
   };
 }
 
-function* findFaults(values: OptionValues): Generator<string> {
+/** What may not be logged, and is therefore apart from the settings. */
+export function toSecrets({ secret_key, secret_key_previous }: ConfigValues): Secrets {
+  return { secretKey: secret_key, secretKeyPrevious: secret_key_previous };
+}
+
+function toWebhookSettings(values: ConfigValues): WebhookSettings {
+  return {
+    enabled: !values.webhooks_off,
+    allowCidrs: splitList(values.webhook_allow_cidrs),
+    nat64Prefixes: splitList(values.webhook_nat64_prefixes),
+    proxyUrl: values.webhook_proxy,
+    bounds: {
+      inFlightMax: values.webhook_in_flight_max,
+      accountInFlightMax: values.webhook_account_in_flight_max,
+      hostInFlightMax: values.webhook_host_in_flight_max,
+      addressInFlightMax: values.webhook_address_in_flight_max,
+      accountRate: values.webhook_account_rate,
+      hostRate: values.webhook_host_rate,
+      addressRate: values.webhook_address_rate,
+      accountVerificationsPerMinute: values.webhook_account_verifications,
+      hostVerificationsPerMinute: values.webhook_host_verifications,
+    },
+  };
+}
+
+function splitList(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+function* findFaults(values: ConfigValues): Generator<string> {
   if (values.data === "") yield "data: must name a folder";
   if (values.port > 65_535) yield "port: must be at most 65535";
   if (values.connections_max === 0) yield "connections_max: must be at least 1";
@@ -113,6 +172,40 @@ function* findFaults(values: OptionValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  yield* findWebhookFaults(values);
+}
+
+const PLACES = [
+  ...(["webhook_in_flight_max", "webhook_account_in_flight_max"] as const),
+  ...(["webhook_host_in_flight_max", "webhook_address_in_flight_max"] as const),
+];
+
+function* findWebhookFaults(values: ConfigValues): Generator<string> {
+  for (const name of PLACES) {
+    if (values[name] === 0) yield `${name}: must be at least 1; webhooks_off sends nothing`;
+  }
+  for (const text of splitList(values.webhook_allow_cidrs)) {
+    if (parseCidr(text) !== undefined) continue;
+    yield `webhook_allow_cidrs: ${text} is no network like 10.1.0.0/16 or fd00:1::/32`;
+  }
+  for (const text of splitList(values.webhook_nat64_prefixes)) {
+    if (text.endsWith("/96") && text.includes(":") && parseCidr(text) !== undefined) continue;
+    yield `webhook_nat64_prefixes: ${text} is no prefix like 64:ff9b::/96`;
+  }
+  const isAllowing = splitList(values.webhook_allow_cidrs).length > 0;
+  if (isAllowing && values.production && !values.webhook_allow_cidrs_in_production) {
+    yield "webhook_allow_cidrs: refused because NODE_ENV is production; networks that are not " +
+      "public are for development, or set webhook_allow_cidrs_in_production as well";
+  }
+  const { webhook_proxy: proxy } = values;
+  if (proxy !== undefined && !isProxyUrl(proxy)) {
+    yield "webhook_proxy: must be like http://proxy.internal:4750";
+  }
+}
+
+/** Scheme, name and port: credentials would be logged, and there is nothing a path could mean. */
+function isProxyUrl(text: string): boolean {
+  return /^https?:\/\/[^\s/@?#\\]+\/?$/.test(text) && URL.canParse(text);
 }
 
 function isLoopback(host: string): boolean {

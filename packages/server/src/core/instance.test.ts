@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { defaultInstanceName } from "./instance.ts";
+import { defaultInstanceName, readAnswer, writeAnswer } from "./instance.ts";
 
 test("[ours.instance.name.readable] a default name is two words and four characters that cannot be misread", () => {
   const random = fc.uint8Array({ minLength: 8, maxLength: 8 });
@@ -18,5 +18,39 @@ test("[ours.instance.name.readable] both words and all four characters are drawn
     const one = none.slice();
     one[i] = 1;
     assert.notEqual(defaultInstanceName(one), defaultInstanceName(none), `byte ${i}`);
+  }
+});
+
+const ID = "0b8f6c1c-7a0e-4b9e-9d43-0f9a8f1f1c11";
+
+const receivers = fc.option(
+  fc.tuple(fc.string(), fc.string()).map(([url, registrationId]) => ({ url, registrationId })),
+  { nil: null },
+);
+
+test("[delivery.provision.replay-no-verification] [delivery.update.replay-no-verification] an answer that was stored is read as it was, whatever name and receiver hold", () => {
+  const property = fc.property(fc.string({ unit: "binary" }), receivers, (text, receiver) => {
+    const answered = { id: ID, name: JSON.stringify(text), receiver };
+    assert.deepEqual(readAnswer(ID, writeAnswer(answered)), answered);
+  });
+  fc.assert(property);
+  const tricky = { url: '{"name":"\\', registrationId: "}" };
+  for (const text of ["{", '{"name":1}', "null", "\u2028", "__proto__"]) {
+    for (const receiver of [null, tricky]) {
+      const answered = { id: ID, name: JSON.stringify(text), receiver };
+      assert.deepEqual(readAnswer(ID, writeAnswer(answered)), answered);
+    }
+  }
+});
+
+test("[ours.secret-key.upgrade] an answer of an instance without receiver is its name alone, as it was stored before there were receivers", () => {
+  assert.equal(writeAnswer({ id: ID, name: '"a name"', receiver: null }), '"a name"');
+  const answered = { id: ID, name: '"a \\u007bname"', receiver: null };
+  assert.deepEqual(readAnswer(ID, '"a \\u007bname"'), answered);
+});
+
+test("a stored answer that lacks something is not repaired", () => {
+  for (const text of ["{}", '{"name":"\\"a\\""}', '{"name":"\\"a\\"","url":"u"}']) {
+    assert.throws(() => readAnswer(ID, text), /incomplete/);
   }
 });

@@ -15,6 +15,39 @@ export interface StoredInstance {
   readonly deletedAt: number | null;
 }
 
+/** Where an instance is notified; verified before it became active. */
+export interface StoredReceiver {
+  /** As the provisioner spelled it. */
+  readonly url: string;
+  readonly registrationId: string;
+  readonly sealedSecret: string;
+  /** Epoch ms. */
+  readonly verifiedAt: number;
+}
+
+/** An instance as it is answered: never a credential, never a secret. */
+export interface AnsweredInstance {
+  readonly id: string;
+  readonly name: JsonText;
+  readonly receiver: Pick<StoredReceiver, "url" | "registrationId"> | null;
+}
+
+/** An answer as it is stored with its Idempotency-Key; a name alone is what older rows hold. */
+export function writeAnswer({ name, receiver }: AnsweredInstance): JsonText {
+  if (receiver === null) return name;
+  const { url, registrationId } = receiver;
+  return JSON.stringify({ name, url, registrationId });
+}
+
+export function readAnswer(id: string, text: JsonText): AnsweredInstance {
+  if (!text.startsWith("{")) return { id, name: text, receiver: null };
+  const { name, url, registrationId } = JSON.parse(text) as Record<string, string>;
+  if (name === undefined || url === undefined || registrationId === undefined) {
+    throw new Error("a stored answer is incomplete");
+  }
+  return { id, name, receiver: { url, registrationId } };
+}
+
 const QUALITIES = (
   "able amber brave brisk calm clear clever coral crisp early eager fair fleet fond gentle glad " +
   "golden grand green happy hardy jolly keen kind light lively lucky mellow merry neat noble " +

@@ -10,7 +10,7 @@ import type { FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import type { Caller } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
-import { RateLimiter } from "./rate-limiter.ts";
+import { RateLimiter } from "../rate-limiter.ts";
 
 export interface Gate {
   /** Lets through callers of this kind; runs before the body is read. */

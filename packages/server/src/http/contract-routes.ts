@@ -5,6 +5,7 @@
  */
 
 import {
+  type DeliveryRules,
   OPERATIONS,
   type OperationName,
   Problem,
@@ -51,7 +52,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
   async provisionInstance(context, request, reply) {
     const caller = callerOf(request, "provisioner");
     const key = idempotencyKey(request);
-    const input = parseProvisionInstance(jsonBody(request));
+    const input = parseProvisionInstance(jsonBody(request), deliveryRules(context));
     const { outcome, instance, token } = await provisionInstance(context, caller, input, key);
     request.subjectId = instance.id;
     return sendJson(reply, outcome === "created" ? 201 : 200, writeProvisioning(instance, token));
@@ -67,7 +68,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "provisioner");
     const key = idempotencyKey(request);
     const id = pathIdentifier(request);
-    const input = parseUpdateInstance(jsonBody(request));
+    const input = parseUpdateInstance(jsonBody(request), deliveryRules(context));
     const instance = await updateInstance(context, caller, id, input, key);
     return sendJson(reply, 200, writeInstance(instance));
   },
@@ -102,6 +103,10 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     return sendJson(reply, 200, writeApprovalRequest(approval));
   },
 };
+
+function deliveryRules({ settings: { webhooks } }: Context): DeliveryRules {
+  return { webhooks: webhooks.enabled, internalNames: webhooks.allowCidrs.length > 0 };
+}
 
 /**
  * @returns milliseconds to hold, 0 when `wait` is omitted, never more than the contract's cap

@@ -6,7 +6,7 @@
  */
 
 import { formatTimestamp } from "@countersign/protocol";
-import type { StoredInstance } from "../core/instance.ts";
+import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
 
 export function writeApprovalRequest(request: StoredRequest): string {
@@ -38,13 +38,16 @@ function writeDecision({ status, note, decidedAt, expiresAt }: StoredDecision): 
   );
 }
 
-export function writeInstance({ id, name }: Pick<StoredInstance, "id" | "name">): string {
-  return `{"id":"${id}","name":${name}}`;
+/** Never with the signing secret. */
+export function writeInstance({ id, name, receiver }: AnsweredInstance): string {
+  const delivery = receiver === null ? "" : `,"delivery":${writeDelivery(receiver)}`;
+  return `{"id":"${id}","name":${name}${delivery}}`;
 }
 
-export function writeProvisioning(
-  instance: Pick<StoredInstance, "id" | "name">,
-  token: string,
-): string {
+function writeDelivery({ url, registrationId }: NonNullable<AnsweredInstance["receiver"]>): string {
+  return JSON.stringify({ type: "webhook", url, registration_id: registrationId });
+}
+
+export function writeProvisioning(instance: AnsweredInstance, token: string): string {
   return `{"instance":${writeInstance(instance)},"credential":{"token":"${token}"}}`;
 }

@@ -43,9 +43,7 @@ export async function castVerdict(
   });
   if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");
   const { decision } = resolution;
-  if (resolution.kind === "resolved") {
-    context.wake.signal({ kind: "resolved", requestId: id, status: decision.status });
-  }
+  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   if (!isAnswerTo(resolution, ending)) {
     const message = `The request is already ${decision.status}.`;
     throw new Problem("already_terminal", message);

@@ -5,19 +5,21 @@ import type { StoredInstance } from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { revokeCredentialsOf } from "../storage/sql/credentials.ts";
 import { lockInstance, markInstanceDeleted } from "../storage/sql/instances.ts";
+import { removeReceiver } from "../storage/sql/receivers.ts";
 import { lockRequest, readPendingIdsOfInstance } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
+import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /** Bounds one transaction; an instance has rarely more pending. */
 const REQUESTS_PER_COMMIT_MAX = 500;
 
 /**
- * Deletes an instance for good: its credentials are revoked and its pending requests cancelled
- * in the same transaction. Of very many pending requests the rest is cancelled in further
- * transactions, all before the answer; from the first one on nothing new can be opened. Repeating
- * it changes nothing.
+ * Deletes an instance for good: its credentials are revoked, all delivery is ended and its
+ * pending requests are cancelled in the same transaction, without a notification. Of very many
+ * pending requests the rest is cancelled in further transactions, all before the answer; from
+ * the first one on nothing new can be opened. Repeating it changes nothing.
  *
  * @throws Problem `not_found` for unknown and other projects' instances
  * @see contract: Endpoints, DELETE /v1/instances/{id}
@@ -35,6 +37,7 @@ export async function deleteInstance(
   });
   signal(context, ended);
   if (ended.length === REQUESTS_PER_COMMIT_MAX) await finishDeletion(context, id);
+  await finishDeliveryEnd(context, id);
 }
 
 /**
@@ -59,6 +62,8 @@ async function markDeleted(
   const now = await tx.now();
   await markInstanceDeleted(tx, id, now);
   const revoked = await revokeCredentialsOf(tx, id, now);
+  // Before the requests end: what ends without a receiver is not notified.
+  await removeReceiver(tx, id);
   await appendAudit(tx, random, {
     at: now,
     projectId,
@@ -81,8 +86,7 @@ async function cancelPending(
     if (request === undefined) continue;
     const by = "system:instance-deletion";
     const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
-    if (resolution.kind !== "resolved") continue;
-    ended.push({ kind: "resolved", requestId: id, status: resolution.decision.status });
+    if (resolution.kind === "resolved") ended.push(resolution.signal);
   }
   return ended;
 }

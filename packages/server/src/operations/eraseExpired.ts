@@ -1,16 +1,27 @@
 import type { Context } from "../context.ts";
+import { RETRY_WINDOW_MS } from "../core/retry.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
+import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
 const ROWS_PER_CALL_MAX = 500;
 
+/** How long a request is kept after its delivery ended. @see contract: Events, Delivery rules, 5 */
+const AFTER_DELIVERY_MS = 24 * 3_600_000;
+
+/** An attempt that began inside the window, and its lease. */
+const LAST_ATTEMPT_MS = 60_000;
+
+/** How long those who joined a verification may still ask how it ended. */
+const VERIFICATION_KEPT_MS = 3_600_000;
+
 /**
- * Erases what the contract no longer asks us to keep: requests with their keys, results with
- * their sealed credentials, and deletion records. Pending requests and audit entries are never
- * erased.
+ * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
+ * results with their sealed credentials, and deletion records. Pending requests and audit entries
+ * are never erased.
  *
  * Called by: the retention worker.
  *
@@ -22,14 +33,21 @@ export async function eraseExpired(
 ): Promise<{ readonly erased: number; readonly more: boolean }> {
   const projects = await readProjectIds(context.store);
   const counts = await context.store.transact(async (tx) => {
-    const before = (await tx.now()) - context.settings.retentionMs;
+    const now = await tx.now();
+    const before = now - context.settings.retentionMs;
+    const endedBefore = now - AFTER_DELIVERY_MS;
+    const bounds = {
+      ...{ decidedBefore: before, endedBefore },
+      createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
+    };
     const requests: number[] = [];
     for (const project of projects) {
-      requests.push(await deleteDecidedBefore(tx, project, before, ROWS_PER_CALL_MAX));
+      requests.push(await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX));
     }
     return [
       ...requests,
       await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
+      await deleteVerificationsBefore(tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX),
       await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
     ];
   });

@@ -23,9 +23,6 @@ export async function expireRequest(
   });
   if (resolution.kind === "not_due") return locked;
   const { decision } = resolution;
-  const { status } = decision;
-  if (resolution.kind === "resolved") {
-    context.wake.signal({ kind: "resolved", requestId: request.id, status });
-  }
-  return { ...locked, status, decision };
+  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
+  return { ...locked, status: decision.status, decision };
 }

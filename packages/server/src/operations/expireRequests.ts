@@ -28,8 +28,7 @@ export async function expireRequests(
       const request = await lockReadable(tx, id);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
-      if (resolution.kind !== "resolved") continue;
-      ended.push({ kind: "resolved", requestId: id, status: resolution.decision.status });
+      if (resolution.kind === "resolved") ended.push(resolution.signal);
     }
     return ended;
   });

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import type { StoredInstance } from "../core/instance.ts";
+import type { AnsweredInstance } from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { readActiveInstance } from "../storage/sql/instances.ts";
 
@@ -12,7 +12,7 @@ export async function getInstance(
   context: Context,
   caller: ProvisionerCaller,
   id: string,
-): Promise<StoredInstance> {
+): Promise<AnsweredInstance> {
   const instance = await readActiveInstance(context.store, id, caller.projectId);
   if (instance === undefined) throw new Problem("not_found");
   return instance;

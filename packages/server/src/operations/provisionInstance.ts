@@ -1,27 +1,42 @@
-import { Problem, type ProvisionInstanceInput, uuidV7 } from "@countersign/protocol";
+import {
+  Problem,
+  type ProvisionInstanceInput,
+  uuidV7,
+  type WebhookDeliveryInput,
+} from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import { defaultInstanceName, type StoredInstance } from "../core/instance.ts";
+import {
+  type AnsweredInstance,
+  defaultInstanceName,
+  readAnswer,
+  type StoredInstance,
+  writeAnswer,
+} from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { hashIdempotencyKey } from "../secrets/keyring.ts";
 import { createToken, hashToken } from "../secrets/token.ts";
 import { insertCredential } from "../storage/sql/credentials.ts";
-import { insertResult, readResult, type StoredResult } from "../storage/sql/idempotency.ts";
+import { insertResult, readResult } from "../storage/sql/idempotency.ts";
 import { insertInstance, lockInstance } from "../storage/sql/instances.ts";
 import type { Transaction } from "../storage/store.ts";
+import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
+import { installReceiver } from "./installReceiver.ts";
 
 export interface Provisioning {
   readonly outcome: "created" | "replayed";
-  /** As it was created, also when it was renamed since. */
-  readonly instance: Pick<StoredInstance, "id" | "name">;
+  /** As it was created, also when it was changed since. */
+  readonly instance: AnsweredInstance;
   readonly token: string;
 }
 
 /**
- * Makes an instance and its credential. The same key with the same input returns the original
- * instance and credential and renews nothing.
+ * Makes an instance and its credential, after its receiver was verified if it is to have one.
+ * The same key with the same input returns the original instance and credential, renews nothing
+ * and verifies nothing again.
  *
- * @throws Problem `idempotency_conflict`; `instance_deleted` on a replay after deletion
+ * @throws Problem `idempotency_conflict`; `instance_deleted` on a replay after deletion; with a
+ *   receiver as {@link commitVerified}
  * @see contract: Endpoints, POST /v1/instances
  */
 export async function provisionInstance(
@@ -30,38 +45,73 @@ export async function provisionInstance(
   input: ProvisionInstanceInput,
   idempotencyKey: string,
 ): Promise<Provisioning> {
-  const { keyring, random } = context;
-  const scope = `provision:${caller.provisionerId}`;
-  const keyHash = hashIdempotencyKey(idempotencyKey);
-  const fingerprint = keyring.fingerprint(input.canonical);
-  return context.store.transact(async (tx) => {
-    const now = await tx.now();
-    const instance: StoredInstance = {
-      id: uuidV7(now, random.bytes(10)),
-      projectId: caller.projectId,
-      provisionerId: caller.provisionerId,
-      name: JSON.stringify(input.instanceName ?? defaultInstanceName(random.bytes(8))),
-      createdAt: now,
-      deletedAt: null,
-    };
-    const token = createToken("instance", random);
-    const reserved = await insertResult(tx, {
-      scope,
-      keyHash,
-      fingerprint,
-      instanceId: instance.id,
-      result: instance.name,
-      sealedCredential: keyring.seal(token, sealedFor(instance.id)),
-      createdAt: now,
-    });
-    if (!reserved) {
-      const stored = await readResult(tx, scope, keyHash);
-      return replay(tx, context, stored, fingerprint);
-    }
-    await insertInstance(tx, instance);
-    await issueCredential(tx, context, instance, token);
-    return { outcome: "created", instance, token };
+  const { keyring, random, store } = context;
+  const key = {
+    scope: `provision:${caller.provisionerId}`,
+    keyHash: hashIdempotencyKey(idempotencyKey),
+    fingerprint: keyring.fingerprint(input.canonical),
+  };
+  const reserve = async (tx: Transaction) => uuidV7(await tx.now(), random.bytes(10));
+  const commit = (tx: Transaction, id: string) => create(tx, context, caller, input, key, id);
+  const replayed = (tx: Transaction) => replay(tx, context, key);
+  const { delivery } = input;
+  if (delivery !== undefined) {
+    const steps = { replay: replayed, reserve, commit };
+    return commitVerified(context, caller, key, delivery, steps);
+  }
+  return store.transact(async (tx) => {
+    await assertNotVerifying(tx, key);
+    const provisioning = (await commit(tx, await reserve(tx))) ?? (await replayed(tx));
+    if (provisioning === undefined) throw new Error("a used key has no result");
+    return provisioning;
   });
+}
+
+/** @returns undefined when the key was used before */
+async function create(
+  tx: Transaction,
+  context: Context,
+  caller: ProvisionerCaller,
+  { instanceName, delivery }: ProvisionInstanceInput,
+  key: KeyedInput,
+  id: string,
+): Promise<Provisioning | undefined> {
+  const { keyring, random } = context;
+  const now = await tx.now();
+  const instance: StoredInstance = {
+    id,
+    projectId: caller.projectId,
+    provisionerId: caller.provisionerId,
+    name: JSON.stringify(instanceName ?? defaultInstanceName(random.bytes(8))),
+    createdAt: now,
+    deletedAt: null,
+  };
+  const answered = answer(instance, delivery);
+  const token = createToken("instance", random);
+  const reserved = await insertResult(tx, {
+    ...key,
+    instanceId: id,
+    result: writeAnswer(answered),
+    sealedCredential: keyring.seal(token, sealedFor(id)),
+    createdAt: now,
+  });
+  if (!reserved) return undefined;
+  await insertInstance(tx, instance);
+  if (delivery !== undefined) await installReceiver(tx, context, id, delivery);
+  await issueCredential(tx, context, instance, token, delivery);
+  return { outcome: "created", instance: answered, token };
+}
+
+function answer(
+  { id, name }: StoredInstance,
+  delivery: WebhookDeliveryInput | undefined,
+): AnsweredInstance {
+  if (delivery === undefined) return { id, name, receiver: null };
+  return {
+    id,
+    name,
+    receiver: { url: delivery.url.text, registrationId: delivery.registrationId },
+  };
 }
 
 async function issueCredential(
@@ -69,6 +119,7 @@ async function issueCredential(
   { random }: Context,
   instance: StoredInstance,
   token: string,
+  delivery: WebhookDeliveryInput | undefined,
 ): Promise<void> {
   const { id: holderId, projectId, createdAt } = instance;
   const id = uuidV7(createdAt, random.bytes(10));
@@ -83,24 +134,28 @@ async function issueCredential(
     kind: "instance.provisioned",
     actor: `provisioner:${instance.provisionerId}`,
     subject: `instance:${holderId}`,
-    detail: { credential_id: id },
+    detail: {
+      credential_id: id,
+      ...(delivery === undefined ? {} : { registration_id: delivery.registrationId }),
+    },
   });
 }
 
 async function replay(
   tx: Transaction,
   { keyring }: Context,
-  stored: StoredResult | undefined,
-  fingerprint: string,
-): Promise<Provisioning> {
-  if (stored === undefined) throw new Error("a used key has no result");
+  { scope, keyHash, fingerprint }: KeyedInput,
+): Promise<Provisioning | undefined> {
+  const stored = await readResult(tx, scope, keyHash);
+  if (stored === undefined) return undefined;
   if (stored.fingerprint !== fingerprint) throw new Problem("idempotency_conflict");
-  const instance = await lockInstance(tx, "share", stored.instanceId);
+  const { instanceId } = stored;
+  const instance = await lockInstance(tx, "share", instanceId);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("instance_deleted");
   }
-  const token = keyring.open(stored.sealedCredential ?? "", sealedFor(stored.instanceId));
-  return { outcome: "replayed", instance: { id: stored.instanceId, name: stored.result }, token };
+  const token = keyring.open(stored.sealedCredential ?? "", sealedFor(instanceId));
+  return { outcome: "replayed", instance: readAnswer(instanceId, stored.result), token };
 }
 
 function sealedFor(instanceId: string): string {

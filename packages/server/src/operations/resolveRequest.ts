@@ -1,16 +1,32 @@
+import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import { type Ending, type Resolution, resolve, type StoredRequest } from "../core/request.ts";
+import { writeEvent } from "../core/notification.ts";
+import {
+  type Ending,
+  type Resolution,
+  resolve,
+  type StoredDecision,
+  type StoredRequest,
+} from "../core/request.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
+import { insertNotification } from "../storage/sql/notifications.ts";
+import { readNotifyingEpoch } from "../storage/sql/receivers.ts";
 import { updateDecision } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
+import type { Signal } from "../wake/wake.ts";
+
+/** As core's resolution, with the signal to send after the commit. */
+export type Ended =
+  | Exclude<Resolution, { readonly kind: "resolved" }>
+  | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
 
 /**
  * Ends approval requests: the only function that does. Every path to a terminal status (verdict,
- * deadline, cancellation, instance deletion) comes through here, so that the decision and its
- * audit entry are written in one transaction or not at all.
+ * deadline, cancellation, instance deletion) comes through here, so that the decision, its
+ * notification and its audit entry are written in one transaction or not at all.
  *
- * The caller signals `wake` after the commit.
+ * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
  * @param request as read by a `lock` of this transaction; the clock is read after it
  * @see contract: States and transitions
@@ -20,12 +36,13 @@ export async function resolveRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   ending: Ending,
-): Promise<Resolution> {
+): Promise<Ended> {
   const now = await tx.now();
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
   const { decision } = resolution;
   await updateDecision(tx, request, decision);
+  const notifies = await writeNotification(tx, random, request, decision);
   await appendAudit(tx, random, {
     at: decision.decidedAt,
     projectId: request.projectId,
@@ -39,5 +56,23 @@ export async function resolveRequest(
       note_sha256: decision.note === null ? null : sha256Hex(decision.note),
     },
   });
-  return resolution;
+  const { status } = decision;
+  const signal = { kind: "resolved", requestId: request.id, status, notifies } as const;
+  return { ...resolution, signal };
+}
+
+/** @returns the instance that is to be notified; undefined when it has no receiver */
+async function writeNotification(
+  tx: Transaction,
+  random: Context["random"],
+  { id: requestId, instanceId, projectId }: StoredRequest,
+  { decidedAt: createdAt }: StoredDecision,
+): Promise<string | undefined> {
+  const deliveryEpoch = await readNotifyingEpoch(tx, instanceId);
+  if (deliveryEpoch === undefined) return undefined;
+  const id = uuidV7(createdAt, random.bytes(10));
+  const body = writeEvent({ id, instanceId, requestId, decidedAt: createdAt });
+  const subject = { requestId, instanceId, projectId };
+  await insertNotification(tx, { id, ...subject, deliveryEpoch, body, createdAt });
+  return instanceId;
 }

@@ -1,18 +1,29 @@
 import { Problem, type UpdateInstanceInput } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import type { StoredInstance } from "../core/instance.ts";
+import {
+  type AnsweredInstance,
+  readAnswer,
+  type StoredInstance,
+  writeAnswer,
+} from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { hashIdempotencyKey } from "../secrets/keyring.ts";
 import { insertResult, readResult } from "../storage/sql/idempotency.ts";
 import { lockInstance, renameInstance } from "../storage/sql/instances.ts";
+import { readDeliveryState, removeReceiver } from "../storage/sql/receivers.ts";
+import type { Transaction } from "../storage/store.ts";
+import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
+import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
+import { installReceiver } from "./installReceiver.ts";
 
 /**
- * Changes an instance's name. The same key with the same input answers what was answered the
- * first time and applies nothing again.
+ * Changes an instance's name, its receiver or both, together and after a new receiver was
+ * verified. The same key with the same input answers what was answered the first time, verifies
+ * nothing and applies nothing again. A deletion during the verification wins.
  *
  * @throws Problem `not_found` (also for a replay against a deleted instance),
- *   `idempotency_conflict`
+ *   `idempotency_conflict`; with a receiver as {@link commitVerified}
  * @see contract: Endpoints, PATCH /v1/instances/{id}
  */
 export async function updateInstance(
@@ -21,41 +32,107 @@ export async function updateInstance(
   id: string,
   input: UpdateInstanceInput,
   idempotencyKey: string,
-): Promise<Pick<StoredInstance, "id" | "name">> {
-  const { keyring, random } = context;
-  const scope = `update:${caller.provisionerId}:${id}`;
-  const keyHash = hashIdempotencyKey(idempotencyKey);
-  const fingerprint = keyring.fingerprint(input.canonical);
-  return context.store.transact(async (tx) => {
-    const instance = await lockInstance(tx, "update", id);
-    if (instance?.projectId !== caller.projectId || instance.deletedAt !== null) {
-      throw new Problem("not_found");
-    }
-    const name =
-      input.instanceName === undefined ? instance.name : JSON.stringify(input.instanceName);
-    const now = await tx.now();
-    const applied = await insertResult(tx, {
-      scope,
-      keyHash,
-      fingerprint,
-      instanceId: id,
-      result: name,
-      sealedCredential: null,
-      createdAt: now,
-    });
-    if (!applied) {
-      const stored = await readResult(tx, scope, keyHash);
-      if (stored?.fingerprint !== fingerprint) throw new Problem("idempotency_conflict");
-      return { id, name: stored.result };
-    }
-    await renameInstance(tx, id, name);
-    await appendAudit(tx, random, {
-      at: now,
-      projectId: instance.projectId,
-      kind: "instance.updated",
-      actor: `provisioner:${caller.provisionerId}`,
-      subject: `instance:${id}`,
-    });
-    return { id, name };
+): Promise<AnsweredInstance> {
+  const key = {
+    scope: `update:${caller.provisionerId}:${id}`,
+    keyHash: hashIdempotencyKey(idempotencyKey),
+    fingerprint: context.keyring.fingerprint(input.canonical),
+  };
+  const replayed = async (tx: Transaction) => {
+    await lockOwn(tx, caller, id);
+    return replay(tx, key);
+  };
+  const commit = (tx: Transaction) => apply(tx, context, caller, id, input, key);
+  const { delivery } = input;
+  if (delivery) {
+    const steps = { replay: replayed, reserve: async () => id, commit };
+    const answered = await commitVerified(context, caller, key, delivery, steps);
+    context.wake.signal({ kind: "hurried", instanceId: id });
+    return answered;
+  }
+  const answered = await context.store.transact(async (tx) => {
+    const known = await replayed(tx);
+    if (known !== undefined) return known;
+    await assertNotVerifying(tx, key);
+    const updated = await commit(tx);
+    if (updated === undefined) throw new Error("a used key has no result");
+    return updated;
   });
+  if (delivery === null) await finishDeliveryEnd(context, id);
+  return answered;
+}
+
+/** @throws Problem `not_found` unless it is an active instance of the caller's project */
+async function lockOwn(
+  tx: Transaction,
+  caller: ProvisionerCaller,
+  id: string,
+): Promise<StoredInstance> {
+  const instance = await lockInstance(tx, "update", id);
+  if (instance?.projectId !== caller.projectId || instance.deletedAt !== null) {
+    throw new Problem("not_found");
+  }
+  return instance;
+}
+
+async function replay(
+  tx: Transaction,
+  { scope, keyHash, fingerprint }: KeyedInput,
+): Promise<AnsweredInstance | undefined> {
+  const stored = await readResult(tx, scope, keyHash);
+  if (stored === undefined) return undefined;
+  if (stored.fingerprint !== fingerprint) throw new Problem("idempotency_conflict");
+  return readAnswer(stored.instanceId, stored.result);
+}
+
+/** @returns undefined when the key was used before */
+async function apply(
+  tx: Transaction,
+  context: Context,
+  caller: ProvisionerCaller,
+  id: string,
+  input: UpdateInstanceInput,
+  key: KeyedInput,
+): Promise<AnsweredInstance | undefined> {
+  const instance = await lockOwn(tx, caller, id);
+  const answered = await changed(tx, instance, input);
+  const now = await tx.now();
+  const applied = await insertResult(tx, {
+    ...key,
+    instanceId: id,
+    result: writeAnswer(answered),
+    sealedCredential: null,
+    createdAt: now,
+  });
+  if (!applied) return undefined;
+  await renameInstance(tx, id, answered.name);
+  if (input.delivery === null) await removeReceiver(tx, id);
+  else if (input.delivery) await installReceiver(tx, context, id, input.delivery);
+  await appendAudit(tx, context.random, {
+    at: now,
+    projectId: instance.projectId,
+    kind: "instance.updated",
+    actor: `provisioner:${caller.provisionerId}`,
+    subject: `instance:${id}`,
+    ...(input.delivery === undefined
+      ? {}
+      : { detail: { registration_id: answered.receiver?.registrationId ?? null } }),
+  });
+  return answered;
+}
+
+/** The instance as it will be. */
+async function changed(
+  tx: Transaction,
+  { id, name }: StoredInstance,
+  { instanceName, delivery }: UpdateInstanceInput,
+): Promise<AnsweredInstance> {
+  const renamed = instanceName === undefined ? name : JSON.stringify(instanceName);
+  if (delivery === undefined) {
+    const state = await readDeliveryState(tx, id);
+    return { id, name: renamed, receiver: state?.receiver ?? null };
+  }
+  if (delivery === null) return { id, name: renamed, receiver: null };
+  const { url, registrationId } = delivery;
+  return { id, name: renamed, receiver: { url: url.text, registrationId } };
 }

@@ -3,12 +3,13 @@
  * beside it.
  */
 
-import { approvalRequestMembers, writeInstance } from "../http/wire.ts";
+import { approvalRequestMembers } from "../http/wire.ts";
 import type { Page, ReviewedRequest } from "../operations/listRequests.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
+import { writeCursor } from "./listing-parameters.ts";
 
 export function writeReviewedRequest({ request, instanceName }: ReviewedRequest): string {
-  const instance = writeInstance({ id: request.instanceId, name: instanceName });
+  const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
   return (
     `{${approvalRequestMembers(request)}` +
@@ -24,6 +25,5 @@ export function writeReviewedRequest({ request, instanceName }: ReviewedRequest)
  */
 export function writePage({ requests, next }: Page, now: string): string {
   const items = requests.map(writeReviewedRequest).join(",");
-  const cursor = next === undefined ? "null" : `"${next.at}_${next.id}"`;
-  return `{"requests":[${items}],"next":${cursor},"now":"${now}"}`;
+  return `{"requests":[${items}],"next":${writeCursor(next)},"now":"${now}"}`;
 }

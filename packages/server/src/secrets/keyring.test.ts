@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Failure } from "../failure.ts";
 import {
+  createFingerprintKey,
   createMasterKey,
   hashIdempotencyKey,
   hashRequestKey,
   Keyring,
+  keyIdOf,
+  masterKeyId,
   sha256Hex,
 } from "./keyring.ts";
 
@@ -60,18 +63,69 @@ test("another key does not open it, also when the text claims to be sealed with 
   assertSealed(() => keyring.open("no sealed text", "row 1"));
 });
 
+test("[ours.secret-key.rotation] a keyring seals with the current key and opens with the one that the text names", () => {
+  const [first, second, third] = [createMasterKey(), createMasterKey(), createMasterKey()];
+  const sealed = [first, second, third].map((key) => new Keyring(key).seal(SECRET, "row 1"));
+  const rotated = new Keyring(third, [first, second]);
+  for (const text of sealed) assert.equal(rotated.open(text, "row 1"), SECRET);
+  const [mine, theirs] = [rotated.seal(SECRET, "row 1"), new Keyring(third, [first])];
+  assert.equal(keyIdOf(mine), masterKeyId(third));
+  assert.equal(new Keyring(third).open(mine, "row 1"), SECRET);
+  for (const each of [new Keyring(first, [second]), new Keyring(second)])
+    assertSealed(() => each.open(mine, "row 1"));
+  assertSealed(() => theirs.open(sealed[1] ?? "", "row 1"));
+  // Bound to its place under every key.
+  for (const text of sealed) assertSealed(() => rotated.open(text, "row 2"));
+});
+
+test("a keyring knows its keys by their ids, each once", () => {
+  const [current, previous] = [createMasterKey(), createMasterKey()];
+  const rotated = new Keyring(current, [previous, current, previous]);
+  assert.equal(rotated.keyId, masterKeyId(current));
+  assert.deepEqual(rotated.previousKeyIds, [masterKeyId(previous)]);
+  const known = [current, previous, createMasterKey()].map((key) =>
+    rotated.knows(masterKeyId(key)),
+  );
+  assert.deepEqual(known, [true, true, false]);
+});
+
+test("the id of the key stands in front of a sealed text, and no other text has one", () => {
+  assert.equal(keyIdOf(keyring.seal("", "row 1")), keyring.keyId);
+  for (const text of ["", keyring.keyId, `${keyring.keyId}.`, "no sealed text", "abcdefgh.AAAA"])
+    assert.equal(keyIdOf(text), undefined);
+});
+
+test("what a message says of a text that does not open is the id of its key at most", () => {
+  for (const text of [SECRET, `${SECRET}.AAAA`, `00000000.${SECRET}`, "00000000.cs_inst"]) {
+    assert.throws(
+      () => keyring.open(text, "row 1"),
+      (error) => error instanceof Failure && !error.message.includes("cs_inst"),
+    );
+  }
+});
+
 test("a master key is 32 random bytes and no other length is taken", () => {
   assert.equal(createMasterKey().length, 32);
   assert.notDeepEqual(createMasterKey(), createMasterKey());
-  for (const length of [0, 16, 31, 33])
+  for (const length of [0, 16, 31, 33]) {
     assertSealed(() => new Keyring(new Uint8Array(length)).keyId);
+    assertSealed(() => new Keyring(createMasterKey(), [new Uint8Array(length)]).keyId);
+  }
 });
 
-test("fingerprints recognise equal inputs under one key only", () => {
-  const other = new Keyring(createMasterKey());
-  assert.equal(keyring.fingerprint("a"), keyring.fingerprint("a"));
-  assert.notEqual(keyring.fingerprint("a"), keyring.fingerprint("b"));
-  assert.notEqual(keyring.fingerprint("a"), other.fingerprint("a"));
+test("fingerprints recognise equal inputs under one fingerprint key, whatever seals it", () => {
+  const [one, other] = [new Keyring(createMasterKey()), new Keyring(createMasterKey())];
+  const key = createFingerprintKey();
+  for (const each of [one, other]) each.useFingerprintKey(key);
+  assert.equal(one.fingerprint("a"), one.fingerprint("a"));
+  assert.notEqual(one.fingerprint("a"), one.fingerprint("b"));
+  assert.equal(one.fingerprint("a"), other.fingerprint("a"));
+  other.useFingerprintKey(createFingerprintKey());
+  assert.notEqual(one.fingerprint("a"), other.fingerprint("a"));
+});
+
+test("without the fingerprint key of the database nothing is fingerprinted", () => {
+  assert.throws(() => new Keyring(createMasterKey()).fingerprint("a"), /no fingerprint key/);
 });
 
 test("the digest is SHA-256 of the UTF-8 text in lower-case hexadecimal", () => {

@@ -1,7 +1,9 @@
 /**
  * The keys under which secrets are stored: sealed copies of credentials (a provisioning replay
- * must return the original token for 168 hours) and fingerprints of inputs that may hold a
- * secret. All are derived from one master key that never enters the database.
+ * must return the original token for 168 hours), and fingerprints of inputs that may hold a
+ * secret. Sealing keys are derived from master keys that never enter the database. The
+ * fingerprint key is a value of the database, sealed like others: it outlives every rotation,
+ * because replays must be recognised across it.
  */
 
 import {
@@ -15,49 +17,66 @@ import {
 import { Failure } from "../failure.ts";
 
 const MASTER_KEY_BYTES = 32;
+const FINGERPRINT_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-export class Keyring {
-  /** Names the master key in what was sealed with it; says nothing about the key. */
-  readonly keyId: string;
-  readonly #sealing: Buffer;
-  readonly #fingerprinting: Buffer;
+const SEALED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
 
-  /** @param masterKey 32 random bytes */
-  constructor(masterKey: Uint8Array) {
-    if (masterKey.length !== MASTER_KEY_BYTES) {
-      throw new Failure("secret-key", `the secret key must be ${MASTER_KEY_BYTES} bytes`);
-    }
-    this.keyId = derive(masterKey, "key id").toString("hex").slice(0, 8);
-    this.#sealing = derive(masterKey, "seal");
-    this.#fingerprinting = derive(masterKey, "fingerprint");
+interface DerivedKeys {
+  readonly sealing: Buffer;
+  readonly fingerprinting: Buffer;
+}
+
+export class Keyring {
+  /** Names the current master key in what was sealed with it; says nothing about the key. */
+  readonly keyId: string;
+  readonly previousKeyIds: readonly string[];
+  readonly #keys = new Map<string, DerivedKeys>();
+  #fingerprinting: Uint8Array | undefined;
+
+  /**
+   * @param current 32 random bytes; everything is sealed with it
+   * @param previous others of the kind that only open what was sealed before
+   * @throws Failure when a key has another length
+   */
+  constructor(current: Uint8Array, previous: readonly Uint8Array[] = []) {
+    for (const key of [current, ...previous]) this.#keys.set(masterKeyId(key), deriveKeys(key));
+    this.keyId = masterKeyId(current);
+    this.previousKeyIds = [...this.#keys.keys()].filter((keyId) => keyId !== this.keyId);
+  }
+
+  knows(keyId: string): boolean {
+    return this.#keys.has(keyId);
   }
 
   /**
-   * Encrypts with AES-256-GCM.
+   * Encrypts with AES-256-GCM under the current key.
    *
    * @param place what the secret belongs to; a sealed text moved elsewhere does not open
    */
   seal(secret: string, place: string): string {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", this.#sealing, nonce);
+    const cipher = createCipheriv("aes-256-gcm", this.#keyOf(this.keyId).sealing, nonce);
     cipher.setAAD(Buffer.from(`${this.keyId} ${place}`));
     const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final()]);
     const tagged = Buffer.concat([sealed, cipher.getAuthTag()]);
     return `${this.keyId}.${tagged.toString("base64url")}`;
   }
 
-  /** @throws Failure when another key sealed it, or it was altered or moved */
+  /**
+   * Opens with whichever key sealed it.
+   *
+   * @throws Failure when that key is not here, or the text was altered or moved
+   */
   open(text: string, place: string): string {
-    const [keyId, encoded = ""] = text.split(".");
-    if (keyId !== this.keyId) {
-      throw new Failure("secret-key", `a secret was sealed with key ${keyId}, not ${this.keyId}`);
-    }
+    const [, keyId = "", encoded = ""] = SEALED.exec(text) ?? [];
+    if (keyId === "") throw new Failure("secret-key", "a sealed secret was altered");
+    const { sealing } = this.#keyOf(keyId);
     const bytes = Buffer.from(encoded, "base64url");
     try {
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv("aes-256-gcm", this.#sealing, nonce);
+      const decipher = createDecipheriv("aes-256-gcm", sealing, nonce);
       decipher.setAAD(Buffer.from(`${keyId} ${place}`));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
@@ -67,10 +86,45 @@ export class Keyring {
     }
   }
 
+  /** Hands over the fingerprint key of the database that this keyring serves. */
+  useFingerprintKey(key: Uint8Array): void {
+    this.#fingerprinting = key;
+  }
+
+  /**
+   * What fingerprints were made with before they had a key of their own (schema 1).
+   *
+   * @throws Failure when that master key is not here
+   */
+  derivedFingerprintKey(keyId: string): Uint8Array {
+    return this.#keyOf(keyId).fingerprinting;
+  }
+
   /** A keyed hash: equal inputs are recognised, and the stored value reveals no input. */
   fingerprint(text: string): string {
+    if (this.#fingerprinting === undefined) throw new Error("no fingerprint key was handed over");
     return createHmac("sha256", this.#fingerprinting).update(text).digest("base64url");
   }
+
+  #keyOf(keyId: string): DerivedKeys {
+    const keys = this.#keys.get(keyId);
+    if (keys !== undefined) return keys;
+    const known = [this.keyId, ...this.previousKeyIds].join(", ");
+    throw new Failure("secret-key", `a secret was sealed with key ${keyId}; here is ${known}`);
+  }
+}
+
+/** The id of the key that a text was sealed with; undefined when it is no sealed text. */
+export function keyIdOf(sealed: string): string | undefined {
+  return SEALED.exec(sealed)?.[1];
+}
+
+/** @throws Failure when the key has another length */
+export function masterKeyId(masterKey: Uint8Array): string {
+  if (masterKey.length !== MASTER_KEY_BYTES) {
+    throw new Failure("secret-key", `a secret key must be ${MASTER_KEY_BYTES} bytes`);
+  }
+  return derive(masterKey, "key id").toString("hex").slice(0, 8);
 }
 
 /** An Idempotency-Key as it is stored: of bounded length and not readable. */
@@ -92,6 +146,17 @@ export function sha256Hex(text: string): string {
 
 export function createMasterKey(): Uint8Array {
   return randomBytes(MASTER_KEY_BYTES);
+}
+
+export function createFingerprintKey(): Uint8Array {
+  return randomBytes(FINGERPRINT_KEY_BYTES);
+}
+
+function deriveKeys(masterKey: Uint8Array): DerivedKeys {
+  return {
+    sealing: derive(masterKey, "seal"),
+    fingerprinting: derive(masterKey, "fingerprint"),
+  };
 }
 
 function derive(masterKey: Uint8Array, purpose: string): Buffer {

@@ -40,6 +40,12 @@ export interface Transaction extends Reader {
 
 export interface Store extends Reader {
   /**
+   * True when this process alone takes leases in it, for as long as it lives: every lease that
+   * was taken before is that of a dead process. Never true of an engine that replicas share.
+   */
+  readonly isExclusive: boolean;
+
+  /**
    * Runs `work` in one transaction and answers only after a durable commit. What `work` throws
    * undoes its own writes and nobody else's.
    *

@@ -5,6 +5,7 @@ import type { Signal } from "./wake.ts";
 
 const resolved = (requestId: string): Signal => ({
   kind: "resolved",
+  notifies: undefined,
   status: "approved",
   requestId,
 });

@@ -3,7 +3,7 @@
  * the store again, and only that read is the truth. Signals are sent after the commit, never
  * before it.
  *
- * Called by: operations (signal), the long poll and the expiry worker (wait).
+ * Called by: operations (signal); the long poll, joined verifications and the workers (wait).
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
@@ -14,7 +14,13 @@ export type Signal =
       readonly kind: "resolved";
       readonly requestId: string;
       readonly status: TerminalStatus;
-    };
+      /** The instance whose receiver is to be notified; undefined when there is none. */
+      readonly notifies: string | undefined;
+    }
+  /** Something may be delivered earlier than it was said before. */
+  | { readonly kind: "hurried"; readonly instanceId: string }
+  /** A verification under this key has ended, well or not. */
+  | { readonly kind: "verified"; readonly scope: string; readonly keyHash: string };
 
 export interface Wake {
   signal(signal: Signal): void;

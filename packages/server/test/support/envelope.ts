@@ -11,6 +11,7 @@ export const TYPE_OF_STATUS: ReadonlyMap<number, string> = new Map([
   [404, "not_found"],
   [405, "invalid_request"],
   [409, "conflict"],
+  [422, "invalid_request"],
   [429, "rate_limit"],
   [500, "internal"],
   [503, "dependency"],

@@ -21,11 +21,15 @@ export interface Refusal {
   readonly secrets: readonly string[];
 }
 
-/** Codes of webhook delivery, which does not exist yet. */
-export const UNSENT: readonly ProblemCode[] = [
-  "invalid_webhook_url",
-  "webhook_verification_failed",
-];
+const DELIVERY = {
+  type: "webhook",
+  url: "https://receiver.example.com/approvals",
+  registration_id: "019cad9c-8813-729c-9c30-e0604515ced9",
+  signing_secret: "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+};
+
+/** Where nobody listens. */
+const SILENT = "https://127.0.0.1:1024/hook";
 
 /** A place that is deeper than this is cut off. */
 const PARAM_CHARS_MAX = 200;
@@ -65,7 +69,19 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
   ],
   unsupported_delivery_type: async (server, stage) => [
     await callOperation(server, "provisionInstance", stage, {
-      body: { delivery: { type: "webhook" } },
+      body: { delivery: { ...DELIVERY, type: "carrier-pigeon" } },
+    }),
+    "delivery.type",
+  ],
+  invalid_webhook_url: async (server, stage) => [
+    await callOperation(server, "provisionInstance", stage, {
+      body: { delivery: { ...DELIVERY, url: "https://user@receiver.example.com/" } },
+    }),
+    "delivery.url",
+  ],
+  webhook_verification_failed: async (server, stage) => [
+    await callOperation(server, "provisionInstance", stage, {
+      body: { delivery: { ...DELIVERY, url: SILENT } },
     }),
     "delivery",
   ],
@@ -109,7 +125,8 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
 /** Brings about every refusal that there is, each once. */
 export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
-  const server = await startTestProvider(t, { settings: { body_bytes_max: "10000" } });
+  const settings = { body_bytes_max: "10000", webhook_allow_cidrs: "127.0.0.0/8" };
+  const server = await startTestProvider(t, { settings });
   for (const [code, provoke] of Object.entries(PROVOCATIONS)) {
     const stage = await setStage(server);
     const [answer, param] = await provoke(server, stage);
@@ -129,5 +146,6 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
 }
 
 function secretsOf({ data }: TestProvider, { provisioner, credential }: Stage): readonly string[] {
-  return [provisioner, credential, data, "a note of the reviewer", "a key", "its key"];
+  const { signing_secret: secret } = DELIVERY;
+  return [provisioner, credential, data, secret, "a note of the reviewer", "a key", "its key"];
 }

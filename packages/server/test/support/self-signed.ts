@@ -1,10 +1,11 @@
 /**
- * A certificate for localhost, made with nothing but node:crypto.
+ * A certificate for localhost or whoever a test needs, made with nothing but node:crypto.
  *
  * @see RFC 5280 section 4.1
  */
 
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { parseAddress } from "../../src/core/address.ts";
 
 export interface KeyAndCertificate {
   readonly key: string;
@@ -24,15 +25,27 @@ const IP_ADDRESS = 0x87;
 const VERSION = 0xa0;
 const EXTENSIONS = 0xa3;
 
-/** Valid from 2020 to 2049, for the name localhost and its IPv4 address. */
-export function createSelfSigned(): KeyAndCertificate {
+export interface Subjects {
+  /** The first one is also the common name. */
+  readonly names?: readonly string[];
+  readonly addresses?: readonly string[];
+}
+
+/** Valid from 2020 to 2049; without subjects, for the name localhost and its IPv4 address. */
+export function createSelfSigned({
+  names = ["localhost"],
+  addresses = ["127.0.0.1"],
+}: Subjects = {}): KeyAndCertificate {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const algorithm = der(SEQUENCE, der(TAG.oid, ECDSA_WITH_SHA256));
-  const commonName = [der(TAG.oid, COMMON_NAME), der(TAG.utf8, Buffer.from("localhost"))];
+  const commonName = [der(TAG.oid, COMMON_NAME), der(TAG.utf8, Buffer.from(names[0] ?? ""))];
   const name = der(SEQUENCE, der(SET, der(SEQUENCE, ...commonName)));
   const validity = [time("200101000000Z"), time("491231235959Z")];
-  const names = [der(DNS_NAME, Buffer.from("localhost")), der(IP_ADDRESS, Buffer.of(127, 0, 0, 1))];
-  const altNames = [der(TAG.oid, SUBJECT_ALT_NAME), der(TAG.octets, der(SEQUENCE, ...names))];
+  const subjects = [
+    ...names.map((each) => der(DNS_NAME, Buffer.from(each))),
+    ...addresses.map((each) => der(IP_ADDRESS, parseAddress(each) ?? Buffer.of())),
+  ];
+  const altNames = [der(TAG.oid, SUBJECT_ALT_NAME), der(TAG.octets, der(SEQUENCE, ...subjects))];
   const body = der(
     SEQUENCE,
     der(VERSION, der(TAG.integer, Buffer.of(2))),

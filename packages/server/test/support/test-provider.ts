@@ -23,6 +23,7 @@ import {
   readConfig,
   startProvider,
   type TokenOrder,
+  toSecrets,
   toSettings,
 } from "../../src/index.ts";
 
@@ -187,10 +188,9 @@ export async function startTestProvider(
   const directory = data ?? mkdtempSync(join(tmpdir(), "countersign-test-"));
   const flags = { data: directory, port: "0", log_level: "silent", ...settings };
   const report = parts.report ?? new Report("silent", { write: () => {} });
-  const provider = await startProvider(toSettings(readConfig(flags, {})), undefined, {
-    ...parts,
-    report,
-  });
+  const config = readConfig(flags, {});
+  const all = { ...parts, report };
+  const provider = await startProvider(toSettings(config), toSecrets(config), all);
   const server = new TestProvider(provider, directory);
   t.after(async () => {
     await server.stop();

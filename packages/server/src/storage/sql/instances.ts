@@ -2,8 +2,9 @@
  * Rows of the table `instance`.
  */
 
-import type { StoredInstance } from "../../core/instance.ts";
+import type { AnsweredInstance, StoredInstance } from "../../core/instance.ts";
 import type { LockMode, Reader, Row, Transaction } from "../store.ts";
+import { toReceiver } from "./receivers.ts";
 
 const COLUMNS = "id, project_id, provisioner_id, name, created_at, deleted_at";
 
@@ -24,15 +25,21 @@ export async function lockInstance(
   return toInstance(await tx.lock(mode, `select ${COLUMNS} from instance where id = $1`, [id]));
 }
 
-/** An instance of this project that is not deleted. */
+/** An instance of this project that is not deleted, with its receiver. */
 export async function readActiveInstance(
   reader: Reader,
   id: string,
   projectId: string,
-): Promise<StoredInstance | undefined> {
-  const sql = `select ${COLUMNS} from instance
-    where id = $1 and project_id = $2 and deleted_at is null`;
-  return toInstance(await reader.get(sql, [id, projectId]));
+): Promise<AnsweredInstance | undefined> {
+  const row = await reader.get(
+    `select instance.id, instance.name,
+       receiver.url, receiver.registration_id, receiver.sealed_secret, receiver.verified_at
+     from instance left join receiver on receiver.instance_id = instance.id
+     where instance.id = $1 and instance.project_id = $2 and instance.deleted_at is null`,
+    [id, projectId],
+  );
+  if (row === undefined) return undefined;
+  return { id: row.id as string, name: row.name as string, receiver: toReceiver(row) };
 }
 
 /** @returns names as JSON text by instance id */
@@ -72,6 +79,7 @@ export async function deleteInstancesDeletedBefore(
     `select id from instance where deleted_at <= $1
        and not exists (select 1 from request where request.instance_id = instance.id)
        and not exists (select 1 from idempotency where idempotency.instance_id = instance.id)
+       and not exists (select 1 from receiver where receiver.instance_id = instance.id)
      order by deleted_at limit $2`,
     [deletedBefore, limit],
   );

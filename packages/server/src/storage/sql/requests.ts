@@ -230,20 +230,36 @@ export async function updateDecision(
   if (updated !== 1) throw new Error("a decision was recorded on a request that was not pending");
 }
 
-/** @returns how many of this project were erased, at most `limit` */
+/**
+ * Erases decided requests, each with its notification.
+ *
+ * @param decidedBefore requests decided later are kept
+ * @param endedBefore requests whose delivery ended later, or has not ended, are kept
+ * @param createdBefore a notification this old has ended, even if nobody recorded it
+ * @returns how many requests of this project were erased, at most `limit`
+ */
 export async function deleteDecidedBefore(
   tx: Transaction,
   projectId: string,
-  decidedBefore: number,
+  { decidedBefore, endedBefore, createdBefore }: Readonly<Record<RetentionBound, number>>,
   limit: number,
 ): Promise<number> {
-  return tx.run(
-    `delete from request where id in
-       (select id from request where project_id = $1 and decided_at <= $2
-        order by decided_at limit $3)`,
-    [projectId, decidedBefore, limit],
+  const rows = await tx.all(
+    `select id from request where project_id = $1 and decided_at <= $2
+       and not exists (select 1 from notification
+         where notification.request_id = request.id and notification.created_at > $4
+           and (notification.ended_at is null or notification.ended_at > $3))
+     order by decided_at limit $5`,
+    [projectId, decidedBefore, endedBefore, createdBefore, limit],
   );
+  for (const { id = null } of rows) {
+    await tx.run("delete from notification where request_id = $1", [id]);
+    await tx.run("delete from request where id = $1", [id]);
+  }
+  return rows.length;
 }
+
+type RetentionBound = "decidedBefore" | "endedBefore" | "createdBefore";
 
 function toOutline(row: Row): Outline {
   return { id: row.id as string, at: Number(row.at), bytes: Number(row.bytes) };

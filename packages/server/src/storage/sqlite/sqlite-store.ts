@@ -25,7 +25,15 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+export interface SqliteOptions {
+  /** How long a commit waits for a writer in another process; it holds the thread. */
+  readonly busyMs?: number | undefined;
+  /** The caller holds the lock of the data folder and is the server; see data-lock.ts. */
+  readonly isExclusive?: boolean;
+}
+
 export class SqliteStore implements Store {
+  readonly isExclusive: boolean;
   readonly #writer: DatabaseSync;
   readonly #writing: Statements;
   readonly #reader: SnapshotReader;
@@ -34,11 +42,9 @@ export class SqliteStore implements Store {
   #draining: Promise<void> | undefined;
   #closed = false;
 
-  /**
-   * @param busyMs how long a commit waits for a writer in another process; it holds the thread
-   * @throws Failure when the file cannot be opened or is damaged
-   */
-  constructor(file: string, clock: Clock, busyMs?: number) {
+  /** @throws Failure when the file cannot be opened or is damaged */
+  constructor(file: string, clock: Clock, { busyMs, isExclusive = false }: SqliteOptions = {}) {
+    this.isExclusive = isExclusive;
     ensureDatabase(file);
     assertSound(file);
     this.#writer = openDatabase(file, busyMs);

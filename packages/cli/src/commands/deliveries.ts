@@ -1,0 +1,92 @@
+import { parseIdentifier } from "@countersign/protocol";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { type Delivery, DeliveryClient } from "../delivery-client.ts";
+import { EXIT, usageError } from "../exit.ts";
+import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
+import { connect } from "./requests.ts";
+
+const LIMIT_MAX = 1_000;
+
+export const deliveriesList: Command = {
+  usage: "deliveries list",
+  help: "List notifications still to be delivered, by their next attempt.",
+  settings: ["client"],
+  options: {
+    ended: { type: "flag", help: "Those that have ended instead, the latest first." },
+    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const state = line.flag("ended") ? "ended" : "waiting";
+    const limit = Number(line.text("limit") ?? 50);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    }
+    const { deliveries, now, next } = await client(line).list(state, limit);
+    if (line.json) {
+      terminal.out(`[${deliveries.map(({ source }) => source).join(",")}]`);
+    } else if (deliveries.length === 0) {
+      terminal.out(state === "ended" ? "No delivery has ended." : "No delivery is waiting.");
+    } else {
+      terminal.out(renderDeliveries(deliveries, now, terminal.columns));
+      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    return EXIT.done;
+  },
+};
+
+export const deliveriesShow: Command = {
+  usage: "deliveries show ID",
+  help: "Show one delivery, by its id or by that of its request.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the delivery");
+    const deliveries = client(line);
+    const delivery = await deliveries.show(id);
+    terminal.out(line.json ? delivery.source : renderDelivery(delivery, deliveries.now));
+    return EXIT.done;
+  },
+};
+
+export const deliveriesRetryNow: Command = {
+  usage: "deliveries retry-now [ID]",
+  help: "Try a waiting delivery again at once, or all of an instance.",
+  settings: ["client"],
+  options: {
+    instance: { type: "text", value: "ID", help: "All that wait under this instance." },
+  },
+
+  async run(line, terminal) {
+    const instance = line.text("instance");
+    if (instance === undefined) {
+      const [id = ""] = line.take("the id of the delivery, or --instance ID,");
+      const delivery = await client(line).retry(id);
+      terminal.out(line.json ? delivery.source : told(delivery));
+      return EXIT.done;
+    }
+    if (line.positionals.length > 0) {
+      throw usageError("retry-now takes the id of a delivery or --instance ID, not both");
+    }
+    if (parseIdentifier(instance) === undefined) {
+      throw usageError("--instance is not the id of an instance; see deliveries show ID");
+    }
+    const { hurried, source } = await client(line).retryInstance(instance);
+    if (line.json) terminal.out(source);
+    else if (hurried === 0) terminal.out("No delivery of this instance waits for a later time.");
+    else terminal.out(`Due now: ${hurried} ${hurried === 1 ? "delivery" : "deliveries"}.`);
+    return EXIT.done;
+  },
+};
+
+function client(line: CommandLine): DeliveryClient {
+  return new DeliveryClient(connect(line));
+}
+
+/** The attempt itself comes after the answer. */
+function told({ id, status }: Delivery): string {
+  return status === "in_flight" ? `An attempt of ${id} is under way.` : `${id} is due now.`;
+}

@@ -1,0 +1,59 @@
+import { describeKeys, rotateSecretKey, toSecrets, toSettings } from "@countersign/server";
+import { assertDatabase } from "../assert-database.ts";
+import type { Command } from "../command.ts";
+import { EXIT } from "../exit.ts";
+
+export const secretKeyShow: Command = {
+  usage: "secret-key show",
+  help: "Show the ids of the secret keys and where they come from; never a key.",
+  settings: ["server"],
+  options: {},
+
+  async run(line, terminal) {
+    line.take();
+    const config = line.config();
+    const secrets = toSecrets(config);
+    if (secrets.secretKey === undefined) assertDatabase(config.data);
+    const { current, previous } = describeKeys(secrets, config.data);
+    if (line.json) {
+      terminal.out(
+        JSON.stringify({
+          key_id: current.keyId,
+          source: current.source,
+          previous: previous.map(({ keyId, source }) => ({ key_id: keyId, source })),
+        }),
+      );
+    } else {
+      const rows = previous.map(({ keyId, source }) => `previous  ${keyId}  from ${source}`);
+      terminal.out([`current   ${current.keyId}  from ${current.source}`, ...rows].join("\n"));
+    }
+    return EXIT.done;
+  },
+};
+
+export const secretKeyRotate: Command = {
+  usage: "secret-key rotate",
+  help: "Replace secret.key by a new one and seal everything with it; no server may run.",
+  settings: ["server"],
+  options: {},
+
+  async run(line, terminal) {
+    line.take();
+    const config = line.config();
+    assertDatabase(config.data);
+    const rotation = await rotateSecretKey(toSettings(config), toSecrets(config));
+    const { keyId, previousKeyIds, resealed, unopened } = rotation;
+    if (line.json) {
+      const json = { key_id: keyId, previous_key_ids: previousKeyIds, resealed, unopened };
+      terminal.out(JSON.stringify(json));
+    } else {
+      terminal.out(`The secret key is now ${keyId}; secrets sealed with it: ${resealed}.`);
+    }
+    if (unopened > 0) terminal.note(`Left, because no key here opens them: ${unopened}.`);
+    terminal.note(
+      `Keep a copy of ${config.data}/secret.key at another place. Backups made before now need ` +
+        `the old key, which stays in ${config.data}/secret.key.previous until you remove it.`,
+    );
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Delivery } from "./delivery-client.ts";
+import { outcomeInWords, renderDeliveries, renderDelivery } from "./render-deliveries.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const ID = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
+const REQUEST_ID = "01a1fb6b-6ba3-7554-8ce5-111111111111";
+
+const WAITING: Delivery = {
+  id: ID,
+  requestId: REQUEST_ID,
+  instance: { id: "01a1fb6b-6ba3-7554-8ce5-000000000000", name: "quiet-heron-7k2m" },
+  status: "waiting",
+  destination: "https://hooks.example.com",
+  attempts: 4,
+  lastAttempt: { at: "2025-12-31T23:59:00.000Z", outcome: "rejected", httpStatus: "500" },
+  nextAttemptAt: "2026-01-01T00:00:42.000Z",
+  givesUpAt: "2026-01-07T05:00:00.000Z",
+  createdAt: "2025-12-31T05:00:00.000Z",
+  endedAt: undefined,
+  endedBy: undefined,
+  source: "",
+};
+
+function said(outcome: string, httpStatus?: string): string {
+  return outcomeInWords({ at: "", outcome, httpStatus });
+}
+
+test("[ours.deliveries.cli] what came of an attempt is said in words", () => {
+  assert.equal(said("rejected", "500"), "the receiver answered 500");
+  assert.equal(said("acknowledged", "204"), "the receiver answered 204");
+  assert.equal(said("rejected", "302"), "the receiver answered 302; redirects are not followed");
+  assert.equal(said("refused"), "refused: the address is not public");
+  assert.equal(said("unreachable:tls"), "TLS failed");
+  assert.equal(said("unreachable:timeout"), "no answer in time");
+  const reasons = ["dns", "connect", "reset", "protocol", "too_large", "stale", "internal"];
+  for (const reason of reasons) {
+    assert.doesNotMatch(said(`unreachable:${reason}`), /unreachable|_/);
+  }
+  assert.equal(said("unreachable:\u001bnew"), "unreachable:\\u{001B}new");
+});
+
+test("[ours.deliveries.cli] a card counts down to the next attempt and to the end of the window", () => {
+  assert.equal(
+    renderDelivery(WAITING, NOW),
+    `delivery   ${ID}
+request    ${REQUEST_ID}, decided 2025-12-31T05:00:00.000Z
+instance   quiet-heron-7k2m  01a1fb6b-6ba3-7554-8ce5-000000000000
+receiver   https://hooks.example.com
+status     waiting, next attempt in 42s
+attempts   4
+last       2025-12-31T23:59:00.000Z, the receiver answered 500
+gives up   in 6d 5h, 2026-01-07T05:00:00.000Z`,
+  );
+});
+
+test("[ours.deliveries.cli] a card of one that has ended says how, and counts to nothing", () => {
+  const ended = { ...WAITING, status: "ended", endedBy: "removal", nextAttemptAt: undefined };
+  const at = "2026-01-01T00:00:00.000Z";
+  const card = renderDelivery({ ...ended, endedAt: at, destination: undefined }, NOW);
+  assert.match(card, /^status {5}ended at 2026-01-01T00:00:00.000Z: receiver removed$/m);
+  assert.match(card, /^receiver {3}gone$/m);
+  assert.doesNotMatch(card, /gives up|next/);
+  assert.match(renderDelivery(ended, NOW), /^status {5}ended: receiver removed$/m);
+});
+
+test("[ours.deliveries.cli] a table cuts names and receivers, and says so", () => {
+  const long = {
+    ...WAITING,
+    instance: { ...WAITING.instance, name: "n".repeat(100) },
+    destination: `https://${"h".repeat(100)}.example`,
+  };
+  const due = { ...WAITING, nextAttemptAt: "2025-12-31T00:00:00.000Z", lastAttempt: undefined };
+  const [head = "", first = "", second = ""] = renderDeliveries([long, due], NOW, 0).split("\n");
+  assert.match(head, /^DELIVERY +NEXT +TRIES +INSTANCE +RECEIVER +LAST ATTEMPT$/);
+  assert.match(first, new RegExp(`^${ID}  in 42s +4 +n{15}\\.{3}  h{21}\\.{3}  the receiver`));
+  assert.match(second, new RegExp(`^${ID}  now +4 +quiet-heron-7k2m +hooks\\.example\\.com$`));
+});

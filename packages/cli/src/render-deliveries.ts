@@ -1,0 +1,122 @@
+/**
+ * Deliveries for people: a card for one, a table for many, and what came of an attempt in words.
+ */
+
+import type { Attempt, Delivery } from "./delivery-client.ts";
+import { timeLeft } from "./render.ts";
+import { excerpt, visibleText } from "./visible-text.ts";
+
+/** @param now the server's time, epoch ms */
+export function renderDelivery(delivery: Delivery, now: number): string {
+  const { instance, destination, lastAttempt, endedBy, givesUpAt } = delivery;
+  const rows = [
+    `delivery   ${delivery.id}`,
+    `request    ${delivery.requestId}, decided ${delivery.createdAt}`,
+    `instance   ${visibleText(instance.name)}  ${instance.id}`,
+    `receiver   ${destination === undefined ? GONE : visibleText(destination)}`,
+    `status     ${renderStatus(delivery, now)}`,
+    `attempts   ${delivery.attempts}`,
+  ];
+  if (lastAttempt !== undefined) {
+    rows.push(`last       ${lastAttempt.at}, ${outcomeInWords(lastAttempt)}`);
+  }
+  if (endedBy === undefined) rows.push(`gives up   in ${timeLeft(givesUpAt, now)}, ${givesUpAt}`);
+  return rows.join("\n");
+}
+
+const GONE = "gone";
+
+function renderStatus(delivery: Delivery, now: number): string {
+  const { status, nextAttemptAt, endedAt, endedBy } = delivery;
+  if (endedBy !== undefined) {
+    const at = endedAt === undefined ? "" : ` at ${endedAt}`;
+    return `ended${at}: ${endInWords(endedBy)}`;
+  }
+  if (status === "in_flight") return "an attempt is under way";
+  const next = nextIn(nextAttemptAt, now);
+  return `${visibleText(status)}, next attempt ${next === "now" ? "due now" : `in ${next}`}`;
+}
+
+/** @returns `now` when it is due */
+function nextIn(nextAttemptAt: string | undefined, now: number): string {
+  const isLater = nextAttemptAt !== undefined && Date.parse(nextAttemptAt) > now;
+  return isLater ? timeLeft(nextAttemptAt, now) : "now";
+}
+
+const OUTCOMES: ReadonlyMap<string, string> = new Map([
+  ["refused", "refused: the address is not public"],
+  ["unreachable:dns", "its name cannot be resolved"],
+  ["unreachable:connect", "no connection"],
+  ["unreachable:tls", "TLS failed"],
+  ["unreachable:timeout", "no answer in time"],
+  ["unreachable:reset", "the connection broke off"],
+  ["unreachable:stale", "the connection broke off"],
+  ["unreachable:protocol", "the answer was not HTTP"],
+  ["unreachable:too_large", "the answer was too large"],
+  ["unreachable:internal", "failed before it was sent; see the server's log"],
+]);
+
+/** What came of an attempt; an outcome that is not known here is shown as it is. */
+export function outcomeInWords({ outcome, httpStatus }: Attempt): string {
+  if (httpStatus !== undefined) {
+    const redirect = /^3\d\d$/.test(httpStatus) ? "; redirects are not followed" : "";
+    return `the receiver answered ${httpStatus}${redirect}`;
+  }
+  return OUTCOMES.get(outcome) ?? visibleText(outcome);
+}
+
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ["acknowledged", "delivered"],
+  ["window", "given up after 168h"],
+  ["removal", "receiver removed"],
+  ["deletion", "instance deleted"],
+]);
+
+function endInWords(endedBy: string): string {
+  return ENDS.get(endedBy) ?? visibleText(endedBy);
+}
+
+const ID_COLUMNS = 36;
+const STATE_COLUMNS = 19;
+const TRIES_COLUMNS = 5;
+const INSTANCE_COLUMNS = 18;
+const RECEIVER_COLUMNS = 24;
+const LAST_COLUMNS_MIN = 28;
+
+/** @param columns width of the terminal; the last outcome fills what the other columns leave */
+export function renderDeliveries(
+  deliveries: readonly Delivery[],
+  now: number,
+  columns: number,
+): string {
+  const fixed =
+    ID_COLUMNS + STATE_COLUMNS + TRIES_COLUMNS + INSTANCE_COLUMNS + RECEIVER_COLUMNS + 10;
+  const lastColumns = Math.max(LAST_COLUMNS_MIN, columns - fixed);
+  const row = (cells: readonly [string, string, string, string, string, string]) => {
+    const [id, state, attempts, instance, receiver, last] = cells;
+    return [
+      id.padEnd(ID_COLUMNS),
+      excerpt(state, STATE_COLUMNS).padEnd(STATE_COLUMNS),
+      attempts.padEnd(TRIES_COLUMNS),
+      excerpt(instance, INSTANCE_COLUMNS).padEnd(INSTANCE_COLUMNS),
+      excerpt(receiver, RECEIVER_COLUMNS).padEnd(RECEIVER_COLUMNS),
+      excerpt(last, lastColumns),
+    ].join("  ");
+  };
+  const rows = deliveries.map((delivery) => {
+    const { id, attempts, instance, destination = GONE, lastAttempt } = delivery;
+    const receiver = destination.replace(/^https:\/\//, "");
+    const last = lastAttempt === undefined ? "" : outcomeInWords(lastAttempt);
+    const state = stateInShort(delivery, now);
+    return row([id, state, String(attempts), instance.name, receiver, last]);
+  });
+  const head = row(["DELIVERY", "NEXT", "TRIES", "INSTANCE", "RECEIVER", "LAST ATTEMPT"]);
+  return [head, ...rows].map((line) => line.trimEnd()).join("\n");
+}
+
+function stateInShort({ status, nextAttemptAt, endedBy }: Delivery, now: number): string {
+  if (endedBy !== undefined) return endInWords(endedBy);
+  if (status === "in_flight") return "sending";
+  const next = nextIn(nextAttemptAt, now);
+  return next === "now" ? next : `in ${next}`;
+}

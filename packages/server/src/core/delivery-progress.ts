@@ -1,0 +1,47 @@
+/**
+ * How far the delivery of a notification has come, as an operator sees it. What has ended counts
+ * as ended from that moment on, also while nobody has recorded it yet.
+ *
+ * Called by: listDeliveries, retryDelivery.
+ *
+ * @see contract: Events, Delivery rules, 3 and 4
+ */
+
+import {
+  isWindowOver,
+  type NotificationEndCause,
+  type StoredNotification,
+} from "./notification.ts";
+import { RETRY_WINDOW_MS } from "./retry.ts";
+
+/** Times are epoch milliseconds. */
+export type DeliveryProgress =
+  | { readonly kind: "waiting"; readonly nextAt: number }
+  /** An attempt is outstanding. If nothing is heard of it, the next one is due at `nextAt`. */
+  | { readonly kind: "in_flight"; readonly nextAt: number }
+  /** `at` is null while the end of a removal or deletion is not yet recorded. */
+  | { readonly kind: "ended"; readonly at: number | null; readonly by: NotificationEndCause };
+
+/** When its window closes, epoch ms: nothing is attempted from then on. */
+export function givesUpAt({ createdAt }: Pick<StoredNotification, "createdAt">): number {
+  return createdAt + RETRY_WINDOW_MS;
+}
+
+/** @param instance as it is now */
+export function progressOf(
+  notification: StoredNotification,
+  instance: { readonly deliveryEpoch: number; readonly isDeleted: boolean },
+  now: number,
+): DeliveryProgress {
+  const { ended, nextAt, claimedUntil } = notification;
+  if (ended !== null) return { kind: "ended", ...ended };
+  if (nextAt === null) throw new Error("a notification waits for nothing and has not ended");
+  if (notification.deliveryEpoch < instance.deliveryEpoch) {
+    return { kind: "ended", at: null, by: instance.isDeleted ? "deletion" : "removal" };
+  }
+  if (claimedUntil !== null && claimedUntil > now) return { kind: "in_flight", nextAt };
+  if (isWindowOver(notification, now)) {
+    return { kind: "ended", at: givesUpAt(notification), by: "window" };
+  }
+  return { kind: "waiting", nextAt };
+}

@@ -1,0 +1,49 @@
+/**
+ * What the rest of the house knows of sending webhooks. The context carries it, so that
+ * operations can verify a receiver and the worker can deliver without knowing how.
+ */
+
+import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
+import type { AttemptOutcome } from "../core/notification.ts";
+import type { DestinationLimits } from "./destination-limits.ts";
+
+/** A receiver that a provisioner proposes. */
+export interface Proposal {
+  /** Provisioning account: verifications and deliveries are limited for it. */
+  readonly provisionerId: string;
+  /** May be reserved and not exist yet. */
+  readonly instanceId: string;
+  readonly delivery: WebhookDeliveryInput;
+}
+
+export type Verification =
+  | { readonly kind: "verified" }
+  | { readonly kind: "failed" }
+  /** One of its addresses is not public. */
+  | { readonly kind: "unsafe" }
+  | { readonly kind: "limited"; readonly retryAfterS: number };
+
+/** One attempt to deliver a notification. */
+export interface Sending {
+  readonly url: WebhookUrl;
+  readonly signingSecret: string;
+  /** The `webhook-id`. */
+  readonly id: string;
+  readonly body: string;
+  /** How long it may take, ms; at most what the contract allows. */
+  readonly timeoutMs: number;
+}
+
+export interface Delivery {
+  /** Shared by verification and delivery. */
+  readonly limits: DestinationLimits;
+
+  /** One challenge, once; never throws. */
+  verify(proposal: Proposal): Promise<Verification>;
+
+  /** One attempt; never throws. The caller has a place in the limits for it. */
+  send(sending: Sending): Promise<AttemptOutcome>;
+
+  /** Cuts off what is under way. */
+  close(): void;
+}

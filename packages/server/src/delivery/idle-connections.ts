@@ -1,0 +1,96 @@
+/**
+ * Connections that have carried a message and may carry another, for a few seconds: a burst of
+ * notifications to one receiver needs one handshake.
+ *
+ * Called by: the guarded door, which asks only for addresses that the name has at that moment.
+ */
+
+import type { TLSSocket } from "node:tls";
+import type { Clock } from "../clock.ts";
+
+/** Servers commonly close after 5 seconds; a message on a connection they close is lost time. */
+const IDLE_MS_MAX = 4_000;
+const PER_DESTINATION_MAX = 4;
+const CONNECTIONS_MAX = 128;
+
+interface Idle {
+  readonly destination: string;
+  readonly socket: TLSSocket;
+  /** Leaves the connection as it was before it came here. */
+  readonly release: () => void;
+}
+
+export class IdleConnections {
+  readonly #clock: Clock;
+  readonly #perDestinationMax: number;
+  /** In the order in which they came, like those of each destination. */
+  readonly #idle = new Set<Idle>();
+  /** None is kept empty. */
+  readonly #byDestination = new Map<string, Set<Idle>>();
+
+  /** @param perDestinationMax what may be in flight there; more would never be used */
+  constructor(clock: Clock, perDestinationMax = PER_DESTINATION_MAX) {
+    this.#clock = clock;
+    this.#perDestinationMax = perDestinationMax;
+  }
+
+  has(destination: string): boolean {
+    return this.#byDestination.has(destination);
+  }
+
+  /** The one that came last: it is the least likely to be closed soon. */
+  take(destination: string): TLSSocket | undefined {
+    const idle = [...(this.#byDestination.get(destination) ?? [])].at(-1);
+    if (idle === undefined) return undefined;
+    this.#remove(idle);
+    return idle.socket;
+  }
+
+  /** From now on it is closed here: after its time, when it is one too many, when it speaks. */
+  keep(destination: string, socket: TLSSocket): void {
+    if (socket.destroyed || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const close = () => this.#close(idle);
+    const cancel = this.#clock.after(IDLE_MS_MAX, close);
+    // Nobody has asked: what it says now must not become the answer to the next message.
+    const endings = ["data", "end", "close"] as const;
+    for (const ending of endings) socket.on(ending, close);
+    socket.unref();
+    const release = () => {
+      cancel();
+      for (const ending of endings) socket.off(ending, close);
+      socket.ref();
+    };
+    const idle: Idle = { destination, socket, release };
+    this.#add(idle);
+  }
+
+  closeAll(): void {
+    for (const idle of this.#idle) this.#close(idle);
+  }
+
+  #add(idle: Idle): void {
+    const others = this.#byDestination.get(idle.destination) ?? new Set();
+    this.#idle.add(idle);
+    this.#byDestination.set(idle.destination, others.add(idle));
+    const [oldest] = this.#idle;
+    if (this.#idle.size > CONNECTIONS_MAX && oldest !== undefined) this.#close(oldest);
+    const [first] = others;
+    if (others.size > this.#perDestinationMax && first !== undefined) this.#close(first);
+  }
+
+  #close(idle: Idle): void {
+    this.#remove(idle);
+    idle.socket.destroy();
+  }
+
+  #remove(idle: Idle): void {
+    if (!this.#idle.delete(idle)) return;
+    const others = this.#byDestination.get(idle.destination);
+    others?.delete(idle);
+    if (others?.size === 0) this.#byDestination.delete(idle.destination);
+    idle.release();
+  }
+}

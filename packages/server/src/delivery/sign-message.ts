@@ -1,0 +1,23 @@
+/**
+ * The signature of one message, computed where it is needed: the protocol's own goes through
+ * WebCrypto and its threads, which costs more than the rest of a message together.
+ *
+ * Called by: WebhookDelivery.
+ *
+ * @see contract: Authentication, 5; signWebhook of the protocol; contract/vectors/signature.json
+ */
+
+import { createHmac, createSecretKey } from "node:crypto";
+
+/** @returns what signWebhook returns for the same */
+export function signMessage(
+  key: Uint8Array,
+  id: string,
+  timestampS: number,
+  body: Uint8Array,
+): string {
+  // Bare bytes would be a key too, at four times the price (Node 24.21).
+  const hmac = createHmac("sha256", createSecretKey(key));
+  const content = hmac.update(`${id}.${timestampS}.`).update(body);
+  return `v1,${content.digest("base64")}`;
+}

@@ -1,0 +1,188 @@
+/**
+ * Webhooks over the guarded door: verifications and attempts, each signed afresh.
+ *
+ * @see contract: Events; Authentication, 5; Standard Webhooks 1.0.0
+ */
+
+import {
+  formatTimestamp,
+  JsonObject,
+  parseJsonBytes,
+  parseSigningSecret,
+  WEBHOOK_HEADERS,
+  type WebhookUrl,
+} from "@countersign/protocol";
+import type { Clock, Random } from "../clock.ts";
+import type { AttemptOutcome } from "../core/notification.ts";
+import { parseRetryAfter } from "../core/retry.ts";
+import type { Report } from "../report.ts";
+import type { Delivery, Proposal, Sending, Verification } from "./delivery.ts";
+import type { DestinationLimits } from "./destination-limits.ts";
+import type { Door, Reply } from "./guarded-fetch.ts";
+import { signMessage } from "./sign-message.ts";
+
+/** @see contract: Limits, Verification response deadline */
+const VERIFICATION_MS = 10_000;
+
+/** How long a verification waits for its turn before it is told to come again. */
+const VERIFICATION_QUEUE_MS = 3_000;
+
+const VERIFICATION_ANSWER_BYTES_MAX = 4_096;
+
+const RETRY_AFTER_S = 5;
+
+/** Before trying again for a place at an address. */
+const BUSY_DELAY_MS = 1_000;
+
+/** Below it, trying once more over a fresh connection makes no sense. */
+const RESEND_MS_MIN = 1_000;
+
+export interface WebhookParts {
+  readonly door: Door;
+  readonly limits: DestinationLimits;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+export class WebhookDelivery implements Delivery {
+  readonly limits: DestinationLimits;
+  readonly #door: Door;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #report: Report;
+
+  constructor({ door, limits, clock, random, report }: WebhookParts) {
+    this.limits = limits;
+    this.#door = door;
+    this.#clock = clock;
+    this.#random = random;
+    this.#report = report;
+  }
+
+  async verify(proposal: Proposal): Promise<Verification> {
+    const { provisionerId, delivery } = proposal;
+    const destination = { account: provisionerId, host: delivery.url.host };
+    const retryAfterS = this.limits.chargeVerification(destination);
+    if (retryAfterS > 0) return { kind: "limited", retryAfterS };
+    const patience = new AbortController();
+    const cancel = this.#clock.after(VERIFICATION_QUEUE_MS, () => patience.abort());
+    const leave = await this.limits.enter(destination, patience.signal);
+    cancel();
+    if (leave === undefined) return { kind: "limited", retryAfterS: RETRY_AFTER_S };
+    try {
+      return await this.#challenge(proposal);
+    } finally {
+      leave();
+    }
+  }
+
+  async #challenge({ instanceId, delivery }: Proposal): Promise<Verification> {
+    const { url, registrationId, signingSecret } = delivery;
+    const startedAt = this.#clock.now();
+    const id = this.#random.uuid();
+    const challenge = this.#random.uuid();
+    const body = JSON.stringify({
+      id,
+      type: "webhook.verification",
+      registration_id: registrationId,
+      instance_id: instanceId,
+      created_at: formatTimestamp(startedAt),
+      challenge,
+    });
+    const reply = await this.#post(url, signingSecret, id, body, {
+      timeoutMs: VERIFICATION_MS,
+      responseBytesMax: VERIFICATION_ANSWER_BYTES_MAX,
+      freshConnection: true,
+    });
+    const verification = judge(reply, challenge);
+    this.#report.verificationAttempted({
+      instanceId,
+      registrationId,
+      host: url.host,
+      outcome: reply.kind === "unreachable" ? `unreachable:${reply.reason}` : verification.kind,
+      status: reply.kind === "answered" ? reply.status : undefined,
+      durationMs: this.#clock.now() - startedAt,
+    });
+    return verification;
+  }
+
+  async send({ url, signingSecret, id, body, timeoutMs }: Sending): Promise<AttemptOutcome> {
+    const startedAt = this.#clock.now();
+    const options = { timeoutMs, responseBytesMax: 0, freshConnection: false };
+    let reply = await this.#post(url, signingSecret, id, body, options);
+    const leftMs = timeoutMs - (this.#clock.now() - startedAt);
+    if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
+      // The receiver had closed the idle connection, most likely before the message came. If not,
+      // it knows the id: receivers deduplicate.
+      const again = { ...options, timeoutMs: leftMs, freshConnection: true };
+      reply = await this.#post(url, signingSecret, id, body, again);
+    }
+    return toOutcome(reply, this.#clock.now());
+  }
+
+  close(): void {
+    this.#door.close();
+  }
+
+  async #post(
+    url: WebhookUrl,
+    signingSecret: string,
+    id: string,
+    text: string,
+    options: { timeoutMs: number; responseBytesMax: number; freshConnection: boolean },
+  ): Promise<Reply> {
+    const key = parseSigningSecret(signingSecret);
+    if (key === undefined) throw new Error("a stored signing secret is malformed");
+    const body = Buffer.from(text);
+    const timestampS = Math.floor(this.#clock.now() / 1000);
+    const headers = {
+      "content-type": "application/json",
+      [WEBHOOK_HEADERS.id]: id,
+      [WEBHOOK_HEADERS.timestamp]: String(timestampS),
+      [WEBHOOK_HEADERS.signature]: signMessage(key, id, timestampS, body),
+    };
+    return this.#door.post(url, {
+      ...options,
+      headers,
+      body,
+      admit: (address, signal) => this.limits.enterAddress(address, signal),
+    });
+  }
+}
+
+/** A bare 2xx proves nothing, and neither does a server that sends back whatever it gets. */
+function judge(reply: Reply, challenge: string): Verification {
+  if (reply.kind === "refused") return { kind: "unsafe" };
+  if (reply.kind === "busy") return { kind: "limited", retryAfterS: RETRY_AFTER_S };
+  if (reply.kind !== "answered" || reply.status !== 200) return { kind: "failed" };
+  try {
+    const answer = parseJsonBytes(reply.body);
+    const isChallenge =
+      answer instanceof JsonObject &&
+      answer.members.size === 1 &&
+      answer.members.get("challenge") === challenge;
+    return { kind: isChallenge ? "verified" : "failed" };
+  } catch {
+    return { kind: "failed" };
+  }
+}
+
+/** @param now epoch ms at which the answer came */
+function toOutcome(reply: Reply, now: number): AttemptOutcome {
+  switch (reply.kind) {
+    case "refused":
+      return { kind: "refused" };
+    case "busy":
+      return { kind: "postponed", delayMs: BUSY_DELAY_MS };
+    case "unreachable":
+      return { kind: "unreachable", reason: reply.reason };
+    case "answered": {
+      const { status, retryAfter } = reply;
+      if (status >= 200 && status < 300) return { kind: "acknowledged", status };
+      const honoured = status === 429 || status === 503;
+      const retryAfterMs = honoured ? parseRetryAfter(retryAfter, now) : undefined;
+      return { kind: "rejected", status, retryAfterMs };
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import { givesUpAt } from "../core/delivery-progress.ts";
+import { isWindowOver, type StoredNotification } from "../core/notification.ts";
+import {
+  claimNotification,
+  endNotification,
+  readDueNotifications,
+} from "../storage/sql/notifications.ts";
+import { type DeliveryState, readDeliveryState } from "../storage/sql/receivers.ts";
+import type { Transaction } from "../storage/store.ts";
+import { signingSecretPlace } from "./installReceiver.ts";
+
+/** A notification that nobody else attempts until its lease ends. */
+export interface ClaimedNotification {
+  readonly notification: StoredNotification;
+  /** Of the claim; a result under an older one is ignored. */
+  readonly fence: number;
+  /** Epoch ms. */
+  readonly claimedUntil: number;
+  /** The receiver as it is now; undefined when its URL is not acceptable any more. */
+  readonly url: WebhookUrl | undefined;
+  readonly signingSecret: string;
+}
+
+export interface Claim {
+  readonly claimed: readonly ClaimedNotification[];
+  /** Whether the instance may have more that is due. */
+  readonly more: boolean;
+}
+
+/** Longer than an attempt and its recording; after a crash the next attempt waits for it. */
+const LEASE_MS = 30_000;
+
+/**
+ * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
+ * On the way it records the end of those whose window or epoch has passed.
+ *
+ * Called by: the delivery worker.
+ *
+ * @param limit how many attempts there is room for
+ * @param outstanding those of the instance that this process is still attempting, whatever their
+ *   lease says
+ * @throws Failure `secret-key` when the key of the signing secret is missing; nothing is claimed
+ * @see contract: Events, Delivery rules, 1 and 3
+ */
+export async function claimNotifications(
+  context: Context,
+  instanceId: string,
+  limit: number,
+  outstanding: ReadonlySet<string>,
+): Promise<Claim> {
+  return context.store.transact(async (tx) => {
+    const state = await readDeliveryState(tx, instanceId);
+    if (state === undefined) return { claimed: [], more: false };
+    const now = await tx.now();
+    // What is outstanding may be due again, and must not stand before what is not.
+    const readMax = limit + outstanding.size;
+    const due = await readDueNotifications(tx, instanceId, now, readMax);
+    const free = due.filter(({ id }) => !outstanding.has(id));
+    const claimed: ClaimedNotification[] = [];
+    for (const notification of free.slice(0, limit)) {
+      const one = await claim(tx, context, state, notification, now);
+      if (one !== undefined) claimed.push(one);
+    }
+    return { claimed, more: free.length > limit || due.length === readMax };
+  });
+}
+
+async function claim(
+  tx: Transaction,
+  context: Context,
+  { instanceId, epoch, isDeleted, receiver }: DeliveryState,
+  notification: StoredNotification,
+  now: number,
+): Promise<ClaimedNotification | undefined> {
+  const { id, fence } = notification;
+  if (receiver === null || notification.deliveryEpoch < epoch) {
+    await endNotification(tx, id, isDeleted ? "deletion" : "removal", now);
+    return undefined;
+  }
+  if (isWindowOver(notification, now)) {
+    // It ended then, however much later somebody came to record it.
+    await endNotification(tx, id, "window", givesUpAt(notification));
+    return undefined;
+  }
+  const signingSecret = context.keyring.open(receiver.sealedSecret, signingSecretPlace(instanceId));
+  const claimedUntil = now + LEASE_MS;
+  if (!(await claimNotification(tx, notification, claimedUntil))) return undefined;
+  const { allowCidrs } = context.settings.webhooks;
+  const url = parseWebhookUrl(receiver.url, { internalNames: allowCidrs.length > 0 });
+  return { notification, fence: fence + 1, claimedUntil, url, signingSecret };
+}

@@ -1,0 +1,25 @@
+import type { Context } from "../context.ts";
+import { endNotificationsBefore } from "../storage/sql/notifications.ts";
+import { readDeliveryState } from "../storage/sql/receivers.ts";
+
+/** Bounds one transaction; an instance has rarely more waiting. */
+const NOTIFICATIONS_PER_COMMIT_MAX = 500;
+
+/**
+ * Records the end of notifications whose delivery has ended with their epoch. Nothing of them is
+ * attempted any more before this, so it may be interrupted: the delivery worker goes on with it.
+ *
+ * Called by: updateInstance and deleteInstance after their commit; claimNotifications.
+ */
+export async function finishDeliveryEnd(context: Context, instanceId: string): Promise<void> {
+  for (;;) {
+    const ended = await context.store.transact(async (tx) => {
+      const state = await readDeliveryState(tx, instanceId);
+      if (state === undefined) return 0;
+      const by = state.isDeleted ? "deletion" : "removal";
+      const limit = NOTIFICATIONS_PER_COMMIT_MAX;
+      return endNotificationsBefore(tx, instanceId, state.epoch, by, await tx.now(), limit);
+    });
+    if (ended < NOTIFICATIONS_PER_COMMIT_MAX) return;
+  }
+}

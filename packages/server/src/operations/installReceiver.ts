@@ -1,0 +1,29 @@
+import type { WebhookDeliveryInput } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import { putReceiver } from "../storage/sql/receivers.ts";
+import type { Transaction } from "../storage/store.ts";
+
+/**
+ * Makes a verified receiver the active one, its secret sealed. Queued notifications go to it
+ * from their next attempt on.
+ *
+ * Called by: provisionInstance, updateInstance.
+ */
+export async function installReceiver(
+  tx: Transaction,
+  { keyring }: Pick<Context, "keyring">,
+  instanceId: string,
+  { url, registrationId, signingSecret }: WebhookDeliveryInput,
+): Promise<void> {
+  await putReceiver(tx, instanceId, {
+    url: url.text,
+    registrationId,
+    sealedSecret: keyring.seal(signingSecret, signingSecretPlace(instanceId)),
+    verifiedAt: await tx.now(),
+  });
+}
+
+/** What a sealed signing secret is bound to. */
+export function signingSecretPlace(instanceId: string): string {
+  return `signing secret ${instanceId}`;
+}

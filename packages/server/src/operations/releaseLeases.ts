@@ -1,0 +1,19 @@
+import type { Context } from "../context.ts";
+import { releaseNotifications } from "../storage/sql/notifications.ts";
+import { releaseVerifications } from "../storage/sql/verifications.ts";
+
+/**
+ * Ends the leases that a dead process left behind: the notifications that it was attempting are
+ * due at once, with the same id and body, and the keys whose receivers it was verifying can be
+ * used again. Does nothing where other replicas may live; there, leases end by time.
+ *
+ * Called by: provider.ts, before anything of this process can take a lease.
+ */
+export async function releaseLeases({ store }: Pick<Context, "store">): Promise<void> {
+  if (!store.isExclusive) return;
+  await store.transact(async (tx) => {
+    const now = await tx.now();
+    await releaseNotifications(tx, now);
+    await releaseVerifications(tx, now);
+  });
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TerminalStatus } from "@countersign/protocol";
+import { Webhook } from "standardwebhooks";
+import { systemClock } from "../src/clock.ts";
+import { assertRefused } from "./support/envelope.ts";
+import { ManualClock } from "./support/manual-clock.ts";
+import { denied, notificationOf, pass } from "./support/notifications.ts";
+import { cancel, end, storedStatus, submitBody, TERMINAL, untilStored } from "./support/scene.ts";
+import { hideTables } from "./support/store-faults.ts";
+import { SUBMISSION } from "./support/test-provider.ts";
+import { turns } from "./support/until.ts";
+import {
+  eventOf,
+  OTHER_SECRET,
+  outbox,
+  provisionWithReceiver,
+  SIGNING_SECRET,
+  startWebhookScene,
+  tryUpdate,
+  untilDelivered,
+  type WebhookScene,
+} from "./support/webhook-scene.ts";
+
+async function untilNotified(scene: WebhookScene, count: number): Promise<void> {
+  const hasCome = () => scene.notifications.length >= count;
+  await untilDelivered(scene, hasCome, `${count} notifications arrive`);
+}
+
+/** Everything that could make a second event of a request that has ended. */
+async function lookAt({ server }: WebhookScene, token: string, id: string): Promise<void> {
+  await server.read(token, id);
+  await server.read(token, id, "?wait=30s");
+  await cancel(server, token, id);
+}
+
+test("[event.emitted] every terminal status has exactly one event, whoever comes again", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, reviewer, notifications } = scene;
+  const instance = { ...(await provisionWithReceiver(scene)), provisioner: scene.provisioner };
+  const ended = new Map<TerminalStatus, string>();
+  for (const status of TERMINAL) {
+    const request = await server.submit(instance.token);
+    const { id } = await end({ ...scene, instance }, request, status);
+    ended.set(status, id);
+    await untilNotified(scene, ended.size);
+    await lookAt(scene, instance.token, id);
+    for (const verdict of ["approve", "deny"] as const) await server.decide(reviewer, id, verdict);
+  }
+  await pass(scene, 3_000);
+  assert.equal(notifications.length, TERMINAL.length);
+  assert.deepEqual(
+    notifications.map((received) => eventOf(received).request_id),
+    [...ended.values()],
+  );
+  const rows = await outbox(scene);
+  assert.deepEqual(new Set(rows.map((row) => row.request_id)), new Set(ended.values()));
+});
+
+test("[event.emitted] a request that expires has its event from the worker, without anybody reading it", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, clock } = scene;
+  const { token } = await provisionWithReceiver(scene);
+  const requests = await Promise.all(
+    Array.from({ length: 30 }, () => server.submit(token, { timeout: "10s" })),
+  );
+  clock.advance(10_000);
+  await untilNotified(scene, requests.length);
+  const told = scene.notifications.map((received) => eventOf(received).request_id);
+  assert.deepEqual(told.toSorted(), requests.map(({ id }) => id).toSorted());
+});
+
+test("[event.emitted] and from the reader who comes before the worker", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, clock, notifications } = scene;
+  const { token } = await provisionWithReceiver(scene);
+  const { id, deadline_at } = await server.submit(token);
+  // Nobody is called back, so the worker does not know yet.
+  clock.set(Date.parse(deadline_at));
+  assert.equal((await server.read(token, id)).status, "expired");
+  assert.equal((await outbox(scene)).length, 1);
+  await untilNotified(scene, 1);
+  await pass(scene, 3_000);
+  assert.equal(notifications.length, 1);
+});
+
+test("[event.emitted] an instance without a receiver has no events, and a later receiver gets none of before", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, reviewer } = scene;
+  const { instance, credential } = await server.provision(scene.provisioner);
+  const before = await server.submit(credential.token);
+  const after = await server.submit(credential.token);
+  await server.decide(reviewer, before.id, "approve");
+  assert.deepEqual(await outbox(scene), []);
+
+  const updated = await tryUpdate(scene, instance.id, { delivery: scene.delivery() });
+  assert.equal(updated.status, 200, updated.text);
+  await server.decide(reviewer, after.id, "approve");
+  await untilNotified(scene, 1);
+  await pass(scene, 3_000);
+  assert.deepEqual(
+    scene.notifications.map((received) => eventOf(received).request_id),
+    [after.id],
+  );
+});
+
+test("[event.emitted] [delivery.delete.ends] the deletion of an instance makes no events, however much is pending", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, clock } = scene;
+  const instance = await provisionWithReceiver(scene);
+  const timeouts = Array.from({ length: 510 }, (_, i) => ({ timeout: i % 2 ? "10s" : "1h" }));
+  const requests = await Promise.all(
+    timeouts.map((fields) => server.submit(instance.token, fields)),
+  );
+  // Half of them are overdue, and nobody has noticed.
+  clock.set(clock.now() + 20_000);
+  const path = `/v1/instances/${instance.id}`;
+  const { status } = await server.call("DELETE", path, { token: scene.provisioner });
+  assert.equal(status, 204);
+  assert.deepEqual(
+    [
+      await storedStatus(scene, requests[0]?.id ?? ""),
+      await storedStatus(scene, requests[1]?.id ?? ""),
+    ],
+    ["cancelled", "expired"],
+  );
+  await pass(scene, 3_000);
+  assert.deepEqual(await outbox(scene), []);
+  assert.equal(scene.notifications.length, 0);
+});
+
+test("[delivery.request.replay-silent] a replayed submission makes no further notification, pending or ended", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, reviewer } = scene;
+  const { token } = await provisionWithReceiver(scene);
+  const { json } = await submitBody(server, token, SUBMISSION, "one");
+  assert.equal((await submitBody(server, token, SUBMISSION, "one")).status, 200);
+  await server.decide(reviewer, json.id, "approve");
+  await untilNotified(scene, 1);
+  for (const _ of [1, 2, 3]) {
+    const replay = await submitBody(server, token, SUBMISSION, "one");
+    assert.deepEqual([replay.status, replay.json.status], [200, "approved"]);
+  }
+  await pass(scene, 3_000);
+  assert.equal((await outbox(scene)).length, 1);
+  assert.equal(scene.notifications.length, 1);
+});
+
+test("[event.body] [event.created-at] an event has five fields, the decision's time and the webhook-id", async (t) => {
+  const scene = await startWebhookScene(t);
+  const instance = await provisionWithReceiver(scene);
+  scene.clock.advance(12_345);
+  const { id, decision } = await denied(scene, instance.token);
+  await untilNotified(scene, 1);
+  const [received] = scene.notifications;
+  assert.ok(received);
+  const event = eventOf(received);
+  assert.deepEqual(event, {
+    id: received.headers["webhook-id"],
+    type: "request.resolved",
+    instance_id: instance.id,
+    request_id: id,
+    created_at: decision?.decided_at,
+  });
+  assert.match(event.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(new Set([event.id, event.request_id, event.instance_id]).size, 3);
+});
+
+test("[signature.headers] [signature.value] [signature.no-credentials] a notification is a signed POST to the exact URL, and says nothing else", async (t) => {
+  // The other implementation compares with the time of the machine.
+  const scene = await startWebhookScene(t, { clock: new ManualClock(systemClock.now()) });
+  const { token } = await provisionWithReceiver(scene);
+  await denied(scene, token);
+  await untilNotified(scene, 1);
+  const [received] = scene.notifications;
+  assert.ok(received);
+  const { method, path, headers, body } = received;
+  assert.deepEqual([method, path], ["POST", "/hook?team=a"]);
+  assert.equal(headers["content-type"], "application/json");
+  assert.equal(headers["webhook-timestamp"], String(Math.floor(scene.clock.now() / 1000)));
+  assert.deepEqual(Object.keys(headers).toSorted(), [
+    ...["accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"],
+    ...["webhook-id", "webhook-signature", "webhook-timestamp"],
+  ]);
+  const signed = headers as Record<string, string>;
+  assert.deepEqual(new Webhook(SIGNING_SECRET).verify(body.toString(), signed), eventOf(received));
+  assert.throws(() => new Webhook(OTHER_SECRET).verify(body.toString(), signed));
+  const message = JSON.stringify(headers) + body;
+  for (const secret of [token, scene.provisioner, scene.reviewer, SIGNING_SECRET, "deploy"]) {
+    assert.equal(message.includes(secret), false, `it says ${secret}`);
+  }
+});
+
+test("[delivery.request.recorded-together] where the notification cannot be written, nothing is decided", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, clock, reviewer } = scene;
+  const { token } = await provisionWithReceiver(scene);
+  const { id } = await server.submit(token);
+  const late = await server.submit(token, { timeout: "2s" });
+  const show = hideTables(server, "notification");
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 500);
+  assert.equal((await server.decide(reviewer, id, "deny")).status, 500);
+  assertRefused(await cancel(server, token, id), 500, "internal");
+  clock.advance(2_000);
+  await turns();
+  assert.equal(await storedStatus(scene, late.id), "pending");
+  show();
+  await turns();
+  assert.equal(await storedStatus(scene, id), "pending");
+  assert.deepEqual(await outbox(scene), []);
+
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
+  clock.advance(1_000);
+  await untilStored(scene, late.id, "expired");
+  await untilNotified(scene, 2);
+  await notificationOf(scene, { id });
+});
+
+test("[delivery.request.recorded-together] where the decision cannot be recorded, nobody is notified", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { server, reviewer } = scene;
+  const { token } = await provisionWithReceiver(scene);
+  const { id } = await server.submit(token);
+  // It is written after the notification, in the same transaction.
+  const show = hideTables(server, "audit_entry");
+  assert.equal((await server.decide(reviewer, id, "approve")).status, 500);
+  assertRefused(await cancel(server, token, id), 500, "internal");
+  show();
+  await pass(scene, 3_000);
+  assert.deepEqual(await outbox(scene), []);
+  assert.equal(scene.notifications.length, 0);
+  assert.equal(await storedStatus(scene, id), "pending");
+});

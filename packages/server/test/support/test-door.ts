@@ -1,0 +1,95 @@
+/**
+ * The guarded door with DNS answers and a clock that belong to the test.
+ */
+
+import type { WebhookUrl } from "@countersign/protocol";
+import { parseWebhookUrl } from "@countersign/protocol";
+import { parseCidr } from "../../src/core/address.ts";
+import {
+  createDoor,
+  type Door,
+  type DoorOptions,
+  type Message,
+  type Reply,
+} from "../../src/delivery/guarded-fetch.ts";
+import type { Resolver } from "../../src/delivery/resolve-host.ts";
+import { ManualClock } from "./manual-clock.ts";
+import type { Lifetime } from "./test-provider.ts";
+import { PATIENCE_MS } from "./until.ts";
+
+/** An attempt's time as the delivery worker gives it. */
+export const ATTEMPT_MS = 9_000;
+
+/** Answers from a table that a test may change at any time, and notes what it was asked. */
+export class TableResolver implements Resolver {
+  readonly answers: Record<string, readonly string[]>;
+  readonly asked: string[] = [];
+
+  constructor(answers: Record<string, readonly string[]> = {}) {
+    this.answers = { localhost: ["127.0.0.1"], ...answers };
+  }
+
+  async resolve(host: string): Promise<readonly string[]> {
+    this.asked.push(host);
+    return this.answers[host] ?? [];
+  }
+}
+
+export interface TestDoorOptions extends Partial<DoorOptions> {
+  /** Networks that may be reached although they are not public; 127.0.0.0/8 without it. */
+  readonly allow?: readonly string[];
+  readonly nat64?: readonly string[];
+  readonly answers?: Record<string, readonly string[]>;
+}
+
+export interface TestDoor {
+  readonly door: Door;
+  readonly clock: ManualClock;
+  readonly resolver: TableResolver;
+  /** A message whose headers and body matter to nobody, unless they are given. */
+  post(url: string, message?: Partial<Message>): Promise<Reply>;
+}
+
+/** Closed with the test. */
+export function openTestDoor(t: Lifetime, options: TestDoorOptions = {}): TestDoor {
+  const { allow = ["127.0.0.0/8"], nat64 = [], answers, ...rest } = options;
+  const clock = new ManualClock();
+  const resolver = new TableResolver(answers);
+  const rules = { allow: allow.map(cidr), nat64: nat64.map(cidr) };
+  const door = createDoor({ rules, resolver, clock, ...rest });
+  t.after(() => door.close());
+  return {
+    door,
+    clock,
+    resolver,
+    post: (url, message = {}) =>
+      patiently(door.post(webhookUrl(url), { ...MESSAGE, ...message }), `the reply of ${url}`),
+  };
+}
+
+/** What never comes fails the test, as the door's clock may stand still for ever. */
+export async function patiently<T>(promise: Promise<T>, what: string): Promise<T> {
+  const { promise: impatience, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`did not come: ${what}`)), PATIENCE_MS);
+  return Promise.race([promise, impatience]).finally(() => clearTimeout(timer));
+}
+
+const MESSAGE: Message = {
+  headers: { "content-type": "application/json" },
+  body: Buffer.from("{}"),
+  timeoutMs: ATTEMPT_MS,
+  responseBytesMax: 0,
+  freshConnection: false,
+};
+
+export function webhookUrl(text: string): WebhookUrl {
+  const url = parseWebhookUrl(text, { internalNames: true });
+  if (url === undefined) throw new Error(`${text} is no webhook URL`);
+  return url;
+}
+
+function cidr(text: string) {
+  const parsed = parseCidr(text);
+  if (parsed === undefined) throw new Error(`${text} is no network`);
+  return parsed;
+}
