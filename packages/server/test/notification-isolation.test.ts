@@ -109,6 +109,18 @@ test("[ours.delivery.isolation] everybody in a line of more than a page is serve
   assert.equal(scene.notifications.length, 451);
 });
 
+test("[ours.delivery.isolation] what nobody signalled is found behind a page of those who cannot be served", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { token } = await provisionWithReceiver(scene);
+  const original = await untilAttempted(scene, await denied(scene, token), 1);
+  const ids = await copyInstances(scene, original, 450);
+  const last = ids.toSorted().at(-1) ?? "";
+  const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
+  tamper(scene, "update receiver set sealed_secret = ? where instance_id <> ?", elsewhere, last);
+  await pass(scene, 3_000, 50);
+  await untilDelivered(scene, () => scene.notifications.length === 2, "the last one is served");
+});
+
 test("[ours.delivery.breaker] a receiver that keeps failing is probed, what is queued for it waits, and none is dropped", async (t) => {
   let status = 500;
   const scene = await startWebhookScene(t, {

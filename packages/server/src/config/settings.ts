@@ -45,13 +45,16 @@ export interface WebhookSettings {
   readonly bounds: WebhookBounds;
 }
 
-/** Counted over verification and delivery together; rates of 0 are no limit. */
+/**
+ * Counted over verification and delivery together. At least 1 for what is in flight; rates come in
+ * bursts of twice that, verifications in bursts of one minute's, and 0 is no limit.
+ */
 export interface WebhookBounds {
   readonly inFlightMax: number;
   readonly accountInFlightMax: number;
   readonly hostInFlightMax: number;
   readonly addressInFlightMax: number;
-  /** Rates are messages a second. */
+  /** Messages per second. */
   readonly accountRate: number;
   readonly hostRate: number;
   readonly addressRate: number;

@@ -3,14 +3,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { states, type Waiting, WIDE, wait } from "../../test/support/place-in-line.ts";
+import type { WebhookBounds } from "../config/settings.ts";
 import { parseCidr } from "../core/address.ts";
-import {
-  type Destination,
-  type DestinationBounds,
-  DestinationLimits,
-} from "./destination-limits.ts";
+import { type Destination, DestinationLimits } from "./destination-limits.ts";
 
-function setUp(bounds: Partial<DestinationBounds>) {
+function setUp(bounds: Partial<WebhookBounds>) {
   const clock = new ManualClock();
   return { clock, limits: new DestinationLimits({ ...WIDE, ...bounds }, clock) };
 }

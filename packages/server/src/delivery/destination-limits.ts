@@ -10,6 +10,7 @@
  */
 
 import type { Clock } from "../clock.ts";
+import type { WebhookBounds } from "../config/settings.ts";
 import { type Cidr, embeddedIpv4, parseAddress } from "../core/address.ts";
 import { RateLimiter } from "../rate-limiter.ts";
 import { Bound, type Entry, Line } from "./waiting-line.ts";
@@ -19,21 +20,6 @@ export interface Destination {
   readonly account: string;
   /** Name, or literal, without port. */
   readonly host: string;
-}
-
-/** At least 1 for what is in flight; rates in bursts of twice that, 0 for none. */
-export interface DestinationBounds {
-  readonly inFlightMax: number;
-  readonly accountInFlightMax: number;
-  readonly hostInFlightMax: number;
-  readonly addressInFlightMax: number;
-  /** Messages per second. */
-  readonly accountRate: number;
-  readonly hostRate: number;
-  readonly addressRate: number;
-  /** In bursts of one minute's; 0 for none. */
-  readonly accountVerificationsPerMinute: number;
-  readonly hostVerificationsPerMinute: number;
 }
 
 export class DestinationLimits {
@@ -50,7 +36,7 @@ export class DestinationLimits {
   /**
    * @param nat64 the prefixes of NAT64 translators: behind them, the IPv4 address inside counts
    */
-  constructor(bounds: DestinationBounds, clock: Clock, nat64: readonly Cidr[] = []) {
+  constructor(bounds: WebhookBounds, clock: Clock, nat64: readonly Cidr[] = []) {
     const perSecond = (rate: number) => new RateLimiter(rate, clock);
     const perMinute = (rate: number) => new RateLimiter(rate / 60, clock, rate);
     this.#process = new Bound(bounds.inFlightMax, perSecond(0));

@@ -10,13 +10,10 @@ import {
   wait,
 } from "../../test/support/place-in-line.ts";
 import { turns } from "../../test/support/until.ts";
-import {
-  type Destination,
-  type DestinationBounds,
-  DestinationLimits,
-} from "./destination-limits.ts";
+import type { WebhookBounds } from "../config/settings.ts";
+import { type Destination, DestinationLimits } from "./destination-limits.ts";
 
-function setUp(bounds: Partial<DestinationBounds>) {
+function setUp(bounds: Partial<WebhookBounds>) {
   const clock = new CountingClock();
   return { clock, limits: new DestinationLimits({ ...WIDE, ...bounds }, clock) };
 }

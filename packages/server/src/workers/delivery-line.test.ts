@@ -2,12 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { WIDE } from "../../test/support/place-in-line.ts";
+import type { WebhookBounds } from "../config/settings.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
-import {
-  type Destination,
-  type DestinationBounds,
-  DestinationLimits,
-} from "../delivery/destination-limits.ts";
+import { type Destination, DestinationLimits } from "../delivery/destination-limits.ts";
 import type { WaitingInstance } from "../operations/listWaitingInstances.ts";
 import { DeliveryLine, type Turn } from "./delivery-line.ts";
 
@@ -27,7 +24,7 @@ class CountingLimits extends DestinationLimits {
   }
 }
 
-function setUp(bounds: Partial<DestinationBounds> = {}) {
+function setUp(bounds: Partial<WebhookBounds> = {}) {
   const limits = new CountingLimits({ ...WIDE, ...bounds }, new ManualClock(NOW));
   return { limits, line: new DeliveryLine(limits) };
 }

@@ -2,12 +2,12 @@
  * To watch who waits for a place, for tests of what limits destinations.
  */
 
-import type { DestinationBounds } from "../../src/delivery/destination-limits.ts";
+import type { WebhookBounds } from "../../src/config/settings.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { turns } from "./until.ts";
 
 /** Bounds that no test comes near. */
-export const WIDE: DestinationBounds = {
+export const WIDE: WebhookBounds = {
   inFlightMax: 1_000,
   accountInFlightMax: 1_000,
   hostInFlightMax: 1_000,

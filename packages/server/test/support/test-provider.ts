@@ -8,6 +8,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type ApprovalRequest,
   type ErrorResponse,
@@ -26,6 +27,7 @@ import {
   toSecrets,
   toSettings,
 } from "../../src/index.ts";
+import { ManualClock } from "./manual-clock.ts";
 
 export interface Call {
   readonly token?: string | undefined;
@@ -193,11 +195,30 @@ export async function startTestProvider(
   const provider = await startProvider(toSettings(config), toSecrets(config), all);
   const server = new TestProvider(provider, directory);
   t.after(async () => {
-    await server.stop();
+    const stopped = server.stop();
+    if (parts.clock instanceof ManualClock) await runOut(parts.clock, stopped);
+    await stopped;
     if (data === undefined) rmSync(directory, { recursive: true });
   });
   return server;
 }
+
+/** Moves a clock that stands still: a test that failed halfway must not wait for its grace. */
+async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void> {
+  let hasStopped = false;
+  const end = () => {
+    hasStopped = true;
+  };
+  stopped.then(end, end);
+  // What ends by itself may do so first.
+  for (let turn = 0; turn < TURNS_MAX && !hasStopped; turn++) await nextTurn();
+  while (!hasStopped) {
+    clock.advance(1_000);
+    await nextTurn();
+  }
+}
+
+const TURNS_MAX = 1_000;
 
 function operationAt(method: string, path: string): string | undefined {
   const bare = path.split("?", 1)[0] ?? "";

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { AttemptOutcome } from "../src/core/notification.ts";
+import {
+  type ClaimedNotification,
+  claimNotifications,
+} from "../src/operations/claimNotifications.ts";
+import { recordAttempt } from "../src/operations/recordAttempt.ts";
+import { copyDeliveries } from "./support/deliveries.ts";
+import { denied, notificationOf, restartWebhooks, tamper } from "./support/notifications.ts";
+import { turns } from "./support/until.ts";
+import {
+  type OutboxRow,
+  outbox,
+  provisionWithReceiver,
+  startWebhookScene,
+  type WebhookScene,
+} from "./support/webhook-scene.ts";
+
+const LEASE = 30_000;
+
+const ACKNOWLEDGED: AttemptOutcome = { kind: "acknowledged", status: 204 };
+const UNREACHABLE: AttemptOutcome = { kind: "unreachable", reason: "timeout" };
+
+interface Idle extends WebhookScene {
+  /** Due, and nobody but the test attempts it. */
+  readonly row: OutboxRow;
+  claim(limit?: number, outstanding?: readonly string[]): Promise<readonly ClaimedNotification[]>;
+}
+
+/** A notification in a provider without a worker: only the test claims. */
+async function startIdle(t: TestContext): Promise<Idle> {
+  const scene = await startWebhookScene(t);
+  const { id, token } = await provisionWithReceiver(scene);
+  const idle = await restartWebhooks(t, scene, { webhooks_off: "true" });
+  const row = await notificationOf(idle, await denied(idle, token));
+  const { context } = idle.server.provider;
+  const claim: Idle["claim"] = async (limit = 1, outstanding = []) => {
+    const { claimed } = await claimNotifications(context, id, limit, new Set(outstanding));
+    return claimed;
+  };
+  return { ...idle, row, claim };
+}
+
+async function theOnly(claimed: Promise<readonly ClaimedNotification[]>) {
+  const [one, ...others] = await claimed;
+  assert.ok(one !== undefined && others.length === 0);
+  return one;
+}
+
+test("[event.retry.one-outstanding] what is claimed is nobody else's until its lease ends", async (t) => {
+  const scene = await startIdle(t);
+  const first = await theOnly(scene.claim());
+  assert.equal(first.claimedUntil, scene.clock.now() + LEASE);
+  scene.clock.advance(LEASE - 1);
+  assert.deepEqual(await scene.claim(16), []);
+  scene.clock.advance(1);
+  assert.deepEqual(await scene.claim(16, [first.notification.id]), []);
+  const second = await theOnly(scene.claim(16));
+  assert.equal(second.fence, first.fence + 1);
+});
+
+test("[event.retry.one-outstanding] two who claim at the same time get one each, the longest waiting first", async (t) => {
+  const scene = await startIdle(t);
+  const { created_at } = scene.row;
+  const ages = [3_000, 1_000, 2_000].map((ms) => ({ next_at: created_at - ms }));
+  const [oldest, youngest, middle] = await copyDeliveries(scene.server, scene.row, ages);
+  const claims = await Promise.all([scene.claim(2), scene.claim(2), scene.claim(2)]);
+  assert.deepEqual(
+    claims.map((claimed) => claimed.map(({ notification }) => notification.id)),
+    [[oldest, middle], [youngest, scene.row.id], []],
+  );
+});
+
+test("[event.retry.one-outstanding] a result that comes under an older claim, or twice, changes nothing", async (t) => {
+  const scene = await startIdle(t);
+  const { context } = scene.server.provider;
+  const late = await theOnly(scene.claim());
+  scene.clock.advance(LEASE);
+  const current = await theOnly(scene.claim());
+  const claimed = await outbox(scene);
+  assert.deepEqual(await recordAttempt(context, late, ACKNOWLEDGED), { kind: "stale" });
+  assert.deepEqual(await outbox(scene), claimed);
+
+  const recorded = await recordAttempt(context, current, UNREACHABLE);
+  assert.equal(recorded.kind, "retry");
+  const failed = await outbox(scene);
+  assert.deepEqual([failed[0]?.attempts, failed[0]?.claimed_until], [1, null]);
+  for (const each of [late, current]) {
+    assert.deepEqual(await recordAttempt(context, each, ACKNOWLEDGED), { kind: "stale" });
+  }
+  assert.deepEqual(await outbox(scene), failed);
+});
+
+test("[event.acknowledged] a result that comes after the lease still counts when nobody else has claimed", async (t) => {
+  const scene = await startIdle(t);
+  const claimed = await theOnly(scene.claim());
+  scene.clock.advance(LEASE + 3_600_000);
+  const recorded = await recordAttempt(scene.server.provider.context, claimed, ACKNOWLEDGED);
+  assert.deepEqual(recorded, { kind: "ended", by: "acknowledged" });
+});
+
+test("[event.retention] the result of an attempt whose request was erased meanwhile is nobody's business", async (t) => {
+  const scene = await startIdle(t);
+  const claimed = await theOnly(scene.claim());
+  tamper(scene, "delete from notification");
+  await turns();
+  const recorded = await recordAttempt(scene.server.provider.context, claimed, ACKNOWLEDGED);
+  assert.deepEqual(recorded, { kind: "stale" });
+  assert.deepEqual(await outbox(scene), []);
+});
