@@ -72,6 +72,18 @@ test("[event.retry.one-outstanding] two who claim at the same time get one each,
   );
 });
 
+test("[event.retry.one-outstanding] what is still outstanding is passed over, and takes nobody's place", async (t) => {
+  const scene = await startIdle(t);
+  const { created_at } = scene.row;
+  const ages = [4_000, 3_000, 2_000, 1_000].map((ms) => ({ next_at: created_at - ms }));
+  const [oldest = "", second, third] = await copyDeliveries(scene.server, scene.row, ages);
+  const claimed = await scene.claim(2, [oldest]);
+  assert.deepEqual(
+    claimed.map(({ notification }) => notification.id),
+    [second, third],
+  );
+});
+
 test("[event.retry.one-outstanding] a result that comes under an older claim, or twice, changes nothing", async (t) => {
   const scene = await startIdle(t);
   const { context } = scene.server.provider;

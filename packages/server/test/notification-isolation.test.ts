@@ -100,20 +100,20 @@ test("[ours.delivery.isolation] everybody in a line of more than a page is serve
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
   const original = await untilAttempted(scene, request, 1);
-  await copyInstances(scene, original, 450);
+  await copyInstances(scene, original, 250);
   const isOver = async () => {
     await pass(scene, 50, 10);
     return (await outbox(scene)).every(({ ended_by }) => ended_by === "acknowledged");
   };
   await until(isOver, "all are delivered");
-  assert.equal(scene.notifications.length, 451);
+  assert.equal(scene.notifications.length, 251);
 });
 
 test("[ours.delivery.isolation] what nobody signalled is found behind a page of those who cannot be served", async (t) => {
   const scene = await startWebhookScene(t);
   const { token } = await provisionWithReceiver(scene);
   const original = await untilAttempted(scene, await denied(scene, token), 1);
-  const ids = await copyInstances(scene, original, 450);
+  const ids = await copyInstances(scene, original, 250);
   const last = ids.toSorted().at(-1) ?? "";
   const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
   tamper(scene, "update receiver set sealed_secret = ? where instance_id <> ?", elsewhere, last);

@@ -141,6 +141,31 @@ for (const { by, lose } of ENDS) {
     }
   });
 
+  test(`[event.retry.ended] after a ${by} nothing is sent that was still being looked up`, async (t) => {
+    const lookup = Promise.withResolvers<string[]>();
+    let isHeld = false;
+    const resolver = {
+      resolve: async () => (isHeld ? lookup.promise : ["127.0.0.1"]),
+    };
+    const scene = await startWebhookScene(t, { resolver });
+    const { id, token } = await provisionWithReceiver(scene);
+    isHeld = true;
+    const request = await denied(scene, token);
+    const isClaimed = async () => (await notificationOf(scene, request)).claimed_until !== null;
+    await untilDelivered(scene, isClaimed, "the attempt begins");
+    const { connections } = scene.receiver;
+
+    await lose(scene, id);
+    lookup.resolve(["127.0.0.1"]);
+
+    const isOver = async () => (await notificationOf(scene, request)).claimed_until === null;
+    await untilDelivered(scene, isOver, "the attempt is over");
+    const { ended_by, attempts } = await notificationOf(scene, request);
+    assert.deepEqual([ended_by, attempts], [by, 0]);
+    assert.equal(scene.receiver.connections, connections);
+    assert.equal(scene.notifications.length, 0);
+  });
+
   test(`[event.retry.ended] a ${by} that was interrupted is finished by the worker, without another attempt`, async (t) => {
     const scene = await startWebhookScene(t, { onNotification: FAILING });
     const instance = await provisionWithReceiver(scene);

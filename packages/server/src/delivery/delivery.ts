@@ -32,6 +32,8 @@ export interface Sending {
   readonly body: string;
   /** How long it may take, ms; at most what the contract allows. */
   readonly timeoutMs: number;
+  /** Asked right before a connection is opened or used: its delivery may have ended meanwhile. */
+  readonly isWanted: () => Promise<boolean>;
 }
 
 export interface Delivery {

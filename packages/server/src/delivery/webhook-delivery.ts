@@ -18,7 +18,7 @@ import { parseRetryAfter } from "../core/retry.ts";
 import type { Report } from "../report.ts";
 import type { Delivery, Proposal, Sending, Verification } from "./delivery.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
-import type { Door, Reply } from "./guarded-fetch.ts";
+import type { Door, Message, Reply } from "./guarded-fetch.ts";
 import { signMessage } from "./sign-message.ts";
 
 /** @see contract: Limits, Verification response deadline */
@@ -26,6 +26,12 @@ const VERIFICATION_MS = 10_000;
 
 /** How long a verification waits for its turn before it is told to come again. */
 const VERIFICATION_QUEUE_MS = 3_000;
+
+/**
+ * How long a message waits for a place at its address. What is sent with no time left would count
+ * as a failure of a receiver that had no time.
+ */
+const ADDRESS_QUEUE_MS = 3_000;
 
 const VERIFICATION_ANSWER_BYTES_MAX = 4_096;
 
@@ -43,6 +49,10 @@ export interface WebhookParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
+}
+
+interface PostOptions extends Pick<Message, "timeoutMs" | "responseBytesMax" | "freshConnection"> {
+  readonly isWanted: () => Promise<boolean>;
 }
 
 export class WebhookDelivery implements Delivery {
@@ -65,10 +75,9 @@ export class WebhookDelivery implements Delivery {
     const destination = { account: provisionerId, host: delivery.url.host };
     const retryAfterS = this.limits.chargeVerification(destination);
     if (retryAfterS > 0) return { kind: "limited", retryAfterS };
-    const patience = new AbortController();
-    const cancel = this.#clock.after(VERIFICATION_QUEUE_MS, () => patience.abort());
-    const leave = await this.limits.enter(destination, patience.signal);
-    cancel();
+    const leave = await this.#within(VERIFICATION_QUEUE_MS, (patience) =>
+      this.limits.enter(destination, patience),
+    );
     if (leave === undefined) return { kind: "limited", retryAfterS: RETRY_AFTER_S };
     try {
       return await this.#challenge(proposal);
@@ -94,6 +103,7 @@ export class WebhookDelivery implements Delivery {
       timeoutMs: VERIFICATION_MS,
       responseBytesMax: VERIFICATION_ANSWER_BYTES_MAX,
       freshConnection: true,
+      isWanted: async () => true,
     });
     const verification = judge(reply, challenge);
     this.#report.verificationAttempted({
@@ -107,9 +117,10 @@ export class WebhookDelivery implements Delivery {
     return verification;
   }
 
-  async send({ url, signingSecret, id, body, timeoutMs }: Sending): Promise<AttemptOutcome> {
+  async send(sending: Sending): Promise<AttemptOutcome> {
+    const { url, signingSecret, id, body, timeoutMs, isWanted } = sending;
     const startedAt = this.#clock.now();
-    const options = { timeoutMs, responseBytesMax: 0, freshConnection: false };
+    const options = { timeoutMs, responseBytesMax: 0, freshConnection: false, isWanted };
     let reply = await this.#post(url, signingSecret, id, body, options);
     const leftMs = timeoutMs - (this.#clock.now() - startedAt);
     if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
@@ -130,7 +141,7 @@ export class WebhookDelivery implements Delivery {
     signingSecret: string,
     id: string,
     text: string,
-    options: { timeoutMs: number; responseBytesMax: number; freshConnection: boolean },
+    { isWanted, ...options }: PostOptions,
   ): Promise<Reply> {
     const key = parseSigningSecret(signingSecret);
     if (key === undefined) throw new Error("a stored signing secret is malformed");
@@ -146,8 +157,26 @@ export class WebhookDelivery implements Delivery {
       ...options,
       headers,
       body,
-      admit: (address, signal) => this.limits.enterAddress(address, signal),
+      admit: async (address, signal) => {
+        const leave = await this.#within(ADDRESS_QUEUE_MS, (patience) =>
+          this.limits.enterAddress(address, AbortSignal.any([signal, patience])),
+        );
+        if (leave === undefined || (await isWanted().catch(() => false))) return leave;
+        leave();
+        return undefined;
+      },
     });
+  }
+
+  /** @param wait is told by the signal when to give up */
+  async #within<T>(ms: number, wait: (patience: AbortSignal) => Promise<T>): Promise<T> {
+    const patience = new AbortController();
+    const cancel = this.#clock.after(ms, () => patience.abort());
+    try {
+      return await wait(patience.signal);
+    } finally {
+      cancel();
+    }
   }
 }
 

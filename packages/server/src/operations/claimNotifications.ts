@@ -1,6 +1,7 @@
 import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
+import type { StoredReceiver } from "../core/instance.ts";
 import { isWindowOver, type StoredNotification } from "../core/notification.ts";
 import {
   claimNotification,
@@ -11,16 +12,20 @@ import { type DeliveryState, readDeliveryState } from "../storage/sql/receivers.
 import type { Transaction } from "../storage/store.ts";
 import { signingSecretPlace } from "./installReceiver.ts";
 
+/** Where an instance is notified. */
+interface Target {
+  /** The receiver as it is now; undefined when its URL is not acceptable any more. */
+  readonly url: WebhookUrl | undefined;
+  readonly signingSecret: string;
+}
+
 /** A notification that nobody else attempts until its lease ends. */
-export interface ClaimedNotification {
+export interface ClaimedNotification extends Target {
   readonly notification: StoredNotification;
   /** Of the claim; a result under an older one is ignored. */
   readonly fence: number;
   /** Epoch ms. */
   readonly claimedUntil: number;
-  /** The receiver as it is now; undefined when its URL is not acceptable any more. */
-  readonly url: WebhookUrl | undefined;
-  readonly signingSecret: string;
 }
 
 export interface Claim {
@@ -54,23 +59,41 @@ export async function claimNotifications(
     const state = await readDeliveryState(tx, instanceId);
     if (state === undefined) return { claimed: [], more: false };
     const now = await tx.now();
-    // What is outstanding may be due again, and must not stand before what is not.
-    const readMax = limit + outstanding.size;
-    const due = await readDueNotifications(tx, instanceId, now, readMax);
-    const free = due.filter(({ id }) => !outstanding.has(id));
+    const due = await readFree(tx, instanceId, now, limit, outstanding);
+    let target: Target | undefined;
+    // Once for all of them, and not at all when there is only an end to record.
+    const open = (receiver: StoredReceiver) => {
+      target ??= openTarget(context, instanceId, receiver);
+      return target;
+    };
     const claimed: ClaimedNotification[] = [];
-    for (const notification of free.slice(0, limit)) {
-      const one = await claim(tx, context, state, notification, now);
+    for (const notification of due) {
+      const one = await claim(tx, open, state, notification, now);
       if (one !== undefined) claimed.push(one);
     }
-    return { claimed, more: free.length > limit || due.length === readMax };
+    return { claimed, more: due.length === limit };
   });
+}
+
+/** What is outstanding may be due again, and must not stand before what is not. */
+async function readFree(
+  tx: Transaction,
+  instanceId: string,
+  now: number,
+  limit: number,
+  outstanding: ReadonlySet<string>,
+): Promise<StoredNotification[]> {
+  const isFree = ({ id }: StoredNotification) => !outstanding.has(id);
+  const due = await readDueNotifications(tx, instanceId, now, limit);
+  if (due.every(isFree)) return due;
+  const more = await readDueNotifications(tx, instanceId, now, limit + outstanding.size);
+  return more.filter(isFree).slice(0, limit);
 }
 
 async function claim(
   tx: Transaction,
-  context: Context,
-  { instanceId, epoch, isDeleted, receiver }: DeliveryState,
+  open: (receiver: StoredReceiver) => Target,
+  { epoch, isDeleted, receiver }: DeliveryState,
   notification: StoredNotification,
   now: number,
 ): Promise<ClaimedNotification | undefined> {
@@ -84,10 +107,19 @@ async function claim(
     await endNotification(tx, id, "window", givesUpAt(notification));
     return undefined;
   }
-  const signingSecret = context.keyring.open(receiver.sealedSecret, signingSecretPlace(instanceId));
+  const target = open(receiver);
   const claimedUntil = now + LEASE_MS;
   if (!(await claimNotification(tx, notification, claimedUntil))) return undefined;
-  const { allowCidrs } = context.settings.webhooks;
+  return { notification, fence: fence + 1, claimedUntil, ...target };
+}
+
+function openTarget(
+  { keyring, settings }: Context,
+  instanceId: string,
+  receiver: StoredReceiver,
+): Target {
+  const signingSecret = keyring.open(receiver.sealedSecret, signingSecretPlace(instanceId));
+  const { allowCidrs } = settings.webhooks;
   const url = parseWebhookUrl(receiver.url, { internalNames: allowCidrs.length > 0 });
-  return { notification, fence: fence + 1, claimedUntil, url, signingSecret };
+  return { url, signingSecret };
 }

@@ -9,7 +9,7 @@ import {
   listWaitingNotifications,
   type NotifiedInstance,
   readNotifiedInstances,
-} from "../storage/sql/notifications.ts";
+} from "../storage/sql/notification-listings.ts";
 import type { Place } from "../storage/sql/requests.ts";
 import type { Reader } from "../storage/store.ts";
 

@@ -4,9 +4,9 @@ import {
   readWaitingInstances,
   type WaitingInstance,
   type WaitingPage,
-} from "../storage/sql/notifications.ts";
+} from "../storage/sql/waiting-instances.ts";
 
-export type { WaitingInstance } from "../storage/sql/notifications.ts";
+export type { WaitingInstance } from "../storage/sql/waiting-instances.ts";
 
 /** Bounds how long the event loop is held: a page takes about a millisecond. */
 const INSTANCES_PER_PAGE = 200;

@@ -3,11 +3,8 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { NotificationEndCause } from "../core/notification.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import {
-  hurryNotification,
-  lockNotification,
-  readNotificationOfProject,
-} from "../storage/sql/notifications.ts";
+import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
+import { hurryNotification, lockNotification } from "../storage/sql/notifications.ts";
 import type { Transaction } from "../storage/store.ts";
 import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
 

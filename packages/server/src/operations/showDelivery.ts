@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readNotificationOfProject } from "../storage/sql/notifications.ts";
+import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
 import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
 
 /**

@@ -10,8 +10,10 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createSecretKey,
   hash,
   hkdfSync,
+  type KeyObject,
   randomBytes,
 } from "node:crypto";
 import { Failure } from "../failure.ts";
@@ -24,7 +26,8 @@ const TAG_BYTES = 16;
 const SEALED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
 
 interface DerivedKeys {
-  readonly sealing: Buffer;
+  /** No bytes: with those, to open a secret takes four times as long (Node 24.21). */
+  readonly sealing: KeyObject;
   readonly fingerprinting: Buffer;
 }
 
@@ -154,7 +157,7 @@ export function createFingerprintKey(): Uint8Array {
 
 function deriveKeys(masterKey: Uint8Array): DerivedKeys {
   return {
-    sealing: derive(masterKey, "seal"),
+    sealing: createSecretKey(derive(masterKey, "seal")),
     fingerprinting: derive(masterKey, "fingerprint"),
   };
 }

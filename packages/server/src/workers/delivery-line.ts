@@ -116,7 +116,7 @@ export class DeliveryLine {
       if (member.isServed || isResting(member, now)) continue;
       if (fullAccounts.has(destination.account)) continue;
       if (this.#room(this.#receivers, receiver, now) <= 0) continue;
-      const places = this.#take(member, now);
+      const places = this.#take(member, this.#share(member), now);
       if (places === undefined) {
         if (this.#room(this.#origins, origin, now) <= 0 || this.#isFull(destination.host)) break;
         fullAccounts.add(destination.account);
@@ -151,7 +151,7 @@ export class DeliveryLine {
   /** Teaches the breakers. */
   ended(instance: WaitingInstance, outcome: AttemptOutcome, now: number): void {
     if (outcome.kind === "postponed") return;
-    const { receiver, origin } = newMember(instance);
+    const { receiver, origin } = this.#memberOf(instance) ?? newMember(instance);
     if (outcome.kind === "acknowledged") this.#receivers.succeeded(receiver, now);
     else this.#receivers.failed(receiver, now);
     const isReached = outcome.kind === "acknowledged" || outcome.kind === "rejected";
@@ -166,10 +166,10 @@ export class DeliveryLine {
   }
 
   /** @returns undefined when there is no room */
-  #take({ instance, receiver, origin, destination, wanted }: Member, now: number) {
+  #take({ instance, receiver, origin, destination, wanted }: Member, share: number, now: number) {
     const places: (() => void)[] = [];
     if (instance.url === null) return places;
-    while (places.length < wanted) {
+    while (places.length < Math.min(wanted, share)) {
       const isPaused =
         this.#room(this.#receivers, receiver, now) <= 0 ||
         this.#room(this.#origins, origin, now) <= 0;
@@ -178,6 +178,12 @@ export class DeliveryLine {
       places.push(this.#counted(leave, [receiver, origin]));
     }
     return places.length === 0 ? undefined : places;
+  }
+
+  /** The places of the account, divided by the hosts in line: of many hosts each gets one. */
+  #share({ destination: { account } }: Member): number {
+    const room = this.#limits.room({ account, host: NOBODY });
+    return Math.max(1, Math.floor(room / this.#byOrigin.size));
   }
 
   /** Whether there is no room at this host, whoever asks. */

@@ -15,6 +15,7 @@ import {
   outcomeText,
 } from "../core/notification.ts";
 import { type ClaimedNotification, claimNotifications } from "../operations/claimNotifications.ts";
+import { isStillClaimed } from "../operations/isStillClaimed.ts";
 import {
   findWaitingInstance,
   listWaitingInstances,
@@ -197,19 +198,16 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  async #send({
-    notification,
-    url,
-    signingSecret,
-    claimedUntil,
-  }: ClaimedNotification): Promise<AttemptOutcome> {
+  async #send(claimed: ClaimedNotification): Promise<AttemptOutcome> {
+    const { notification, url, signingSecret, claimedUntil } = claimed;
     const now = this.#context.clock.now();
     const isLate = now > claimedUntil - LEASE_MARGIN_MS || isWindowOver(notification, now);
     if (isLate || this.#stopped) return NO_PLACE;
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;
     try {
-      const sending = { url, signingSecret, id, body, timeoutMs: ATTEMPT_MS };
+      const isWanted = () => isStillClaimed(this.#context, claimed);
+      const sending = { url, signingSecret, id, body, timeoutMs: ATTEMPT_MS, isWanted };
       return await this.#context.delivery.send(sending);
     } catch (error) {
       this.#report.bugFound(error);

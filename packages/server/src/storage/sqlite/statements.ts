@@ -60,9 +60,11 @@ export class Statements {
       order.push(Number(number) - 1);
       return "?";
     });
+    // A bare parameter as limit is part of the plan: SQLite would compile anew for every value.
+    const planned = text.replace(/\blimit \?/gi, "limit ? + 0");
     const inOrder = order.every((index, i) => index === i);
     const prepared = {
-      statement: this.#database.prepare(text),
+      statement: this.#database.prepare(planned),
       order: inOrder ? undefined : order,
     };
     this.#prepared.set(sql, prepared);
