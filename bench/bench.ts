@@ -17,6 +17,8 @@ import { read } from "./scenarios/read.ts";
 import { replay } from "./scenarios/replay.ts";
 import { roundTrip } from "./scenarios/round-trip.ts";
 import { timeStarts } from "./start-up.ts";
+import { measureDeliveries } from "./webhooks/deliveries.ts";
+import { DRAIN_NAMES } from "./webhooks/drain.ts";
 
 const SCENARIOS = [create, replay, read, cancel, roundTrip];
 
@@ -27,12 +29,15 @@ async function measure(options: Options): Promise<Results> {
   const machine = describeMachine();
   const scenarios = SCENARIOS.filter(({ name }) => wants(name));
   const comparisons = await compareScenarios(scenarios, options);
+  const deliveries = wants("delivery") && { deliveries: await measureDeliveries(options) };
+  const names = scenarios.map(({ name }) => name as string);
   const profiles = profilesOf(
     options.profile,
-    scenarios.map(({ name }) => name),
+    deliveries === false ? names : [...names, ...DRAIN_NAMES],
   );
   return {
     comparisons,
+    ...deliveries,
     ...(wants("held-polls") && { heldPolls: await holdPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),

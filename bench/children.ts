@@ -34,16 +34,19 @@ export interface Program {
   readonly args?: readonly string[];
   readonly nodeArgs?: readonly string[];
   /** Where its standard output goes; nowhere when undefined. */
-  readonly outputFile?: string;
+  readonly outputFile?: string | undefined;
+  /** Added to that of the benchmark. */
+  readonly environment?: NodeJS.ProcessEnv | undefined;
 }
 
 /** Starts a script of this folder and waits for its first message. */
 export async function startChild<T>(program: Program): Promise<Child<T>> {
-  const { file, args = [], nodeArgs = [], outputFile } = program;
+  const { file, args = [], nodeArgs = [], outputFile, environment } = program;
   const output = outputFile === undefined ? undefined : openSync(outputFile, "a");
   const stdio: StdioOptions = ["ignore", output ?? "ignore", "inherit", "ipc"];
   const script = `${import.meta.dirname}/${file}`;
-  const child = spawnTracked([...nodeArgs, script, ...args], stdio);
+  const variables = { ...process.env, ...environment };
+  const child = spawnTracked([...nodeArgs, script, ...args], stdio, variables);
   if (output !== undefined) closeSync(output);
   const ready = await firstMessage<T>(child, file);
   const endedByItself = () => console.error(`${file} ended by itself`);

@@ -3,12 +3,8 @@
  * that began empty and against one that began full of decided requests, in turns.
  */
 
-import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { uuidV7 } from "@countersign/protocol";
-import { checksumOfRow } from "@countersign/server/storage/sql/requests";
-import type { Row } from "@countersign/server/storage/store";
+import { copyFirstRequest } from "./copied-rows.ts";
 import { cancelMessage, createMessage, readMessage } from "./messages.ts";
 import type { Options } from "./options.ts";
 import { median } from "./statistics.ts";
@@ -108,54 +104,15 @@ async function growStore(folder: string, count: number): Promise<string[]> {
   return copyRequests(join(folder, "countersign.db"), count);
 }
 
-const ROWS_PER_COMMIT = 20_000;
 /** Younger than what retention erases. */
 const OLDEST_MS = 6 * 24 * 3_600_000;
 
 function copyRequests(file: string, count: number): string[] {
-  const database = new DatabaseSync(file);
-  database.exec("pragma synchronous = off; pragma cache_size = -1048576");
-  const request = database.prepare("select * from request").get() ?? {};
-  const entries = database
-    .prepare("select * from audit_entry where subject like 'request:%'")
-    .all();
-  const insertRequest = inserter(database, "request", request);
-  const insertEntry = inserter(database, "audit_entry", entries[0] ?? {});
-  const now = Date.now();
   const ids: string[] = [];
   const sampleEvery = Math.max(1, Math.floor(count / READ_SAMPLE));
-  for (let i = 0; i < count; i++) {
-    if (i % ROWS_PER_COMMIT === 0) database.exec("begin");
-    const at = now - OLDEST_MS + Math.floor((OLDEST_MS * i) / count);
-    const id = uuidV7(at, randomBytes(10));
-    const keyHash = hash("sha256", `stored-${i}`, "base64url");
-    const times = { created_at: at, deadline_at: at + 1, decided_at: at };
-    const row = { ...request, ...times, id, key_hash: keyHash };
-    insertRequest({ ...row, checksum: checksumOfRow(row as Row) });
-    for (const entry of entries) {
-      insertEntry({ ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` });
-    }
+  copyFirstRequest(file, count, OLDEST_MS, (id, i) => {
     if (i % sampleEvery === 0) ids.push(id);
-    if ((i + 1) % ROWS_PER_COMMIT === 0 || i + 1 === count) database.exec("commit");
     if ((i + 1) % 200_000 === 0) tell(`growth: ${perSecond(i + 1)} requests stored`);
-  }
-  database.exec("pragma synchronous = full; pragma wal_checkpoint(truncate)");
-  database.close();
+  });
   return ids;
-}
-
-type CopiedRow = Readonly<Record<string, SQLInputValue>>;
-
-/** Inserts rows with the columns of the example, whatever these are. */
-function inserter(
-  database: DatabaseSync,
-  name: string,
-  example: CopiedRow,
-): (row: CopiedRow) => void {
-  const columns = Object.keys(example);
-  const places = columns.map(() => "?").join(", ");
-  const statement = database.prepare(
-    `insert into ${name} (${columns.join(", ")}) values (${places})`,
-  );
-  return (row) => statement.run(...columns.map((column) => row[column] ?? null));
 }

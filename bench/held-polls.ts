@@ -11,7 +11,7 @@ import { approveMessage, getMessage } from "./messages.ts";
 import { monotonicMs } from "./monotonic.ts";
 import type { Options } from "./options.ts";
 import type { PollAnswers, PollOrder } from "./poll-client.ts";
-import { percentile } from "./statistics.ts";
+import { type Spread, spreadOf } from "./statistics.ts";
 import { type Filled, type Subject, startSubject } from "./subject.ts";
 import { tell } from "./table.ts";
 
@@ -29,12 +29,6 @@ export interface HeldPolls {
   readonly fromCommitMs: Spread;
   /** From the sending of the verdict to the answer of the poll. */
   readonly fromSendingMs: Spread;
-}
-
-export interface Spread {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
 }
 
 /** Descriptors that are no polls: the program's own, the database, the other connections. */
@@ -127,14 +121,6 @@ function latencies(
       verdicts.map((verdict) => Math.max(0, polledAt(verdict) - verdict.answeredAtMs)),
     ),
     fromSendingMs: spreadOf(verdicts.map((verdict) => polledAt(verdict) - verdict.sentAtMs)),
-  };
-}
-
-function spreadOf(values: readonly number[]): Spread {
-  return {
-    p50: percentile(values, 50),
-    p99: percentile(values, 99),
-    max: percentile(values, 100),
   };
 }
 

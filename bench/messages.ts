@@ -42,8 +42,10 @@ export function echoMessage(n: number): string {
   return post("/echo", "", toolCall(n));
 }
 
-export function provisionMessage(token: string): string {
-  return post("/v1/instances", bearer(token) + key("bench-instance"), '{"instance_name":"bench"}');
+/** @param delivery a WebhookDeliveryInput of the contract */
+export function provisionMessage(token: string, name = "bench", delivery?: object): string {
+  const body = JSON.stringify({ instance_name: name, delivery });
+  return post("/v1/instances", bearer(token) + key(`${name}-instance`), body);
 }
 
 /** Submits tool call `n`; the same `n` has the same key and body. */

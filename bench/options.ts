@@ -12,6 +12,7 @@ export const SECTIONS = [
   "round-trip",
   "held-polls",
   "start-up",
+  "delivery",
   "growth",
 ] as const;
 
@@ -29,6 +30,10 @@ export interface Options {
   readonly polls: number;
   /** How many of the held polls are woken by a verdict. */
   readonly verdicts: number;
+  /** Notifications to drain in one timed run, those that warm up included. */
+  readonly notifications: number;
+  /** Notifications that wait for the dead destination. */
+  readonly queued: number;
   /** Decided requests to fill the grown store with; 0 leaves that section out. */
   readonly stored: number;
   /** Folder for CPU profiles of the server, or undefined for none. */
@@ -37,14 +42,18 @@ export interface Options {
   readonly json: boolean;
 }
 
-export const USAGE = `npm run bench -- [options]
+export const USAGE = `npm run bench -- [sections] [options]
+
+Sections, all when none is named: ${SECTIONS.join(", ")}
 
   --rounds N        alternations of floor and subject (5)
   --seconds S       length of one timed run (3)
-  --connections N   keep-alive connections, one exchange in flight on each (32)
-  --only A,B        some of: ${SECTIONS.join(", ")}
+  --connections N   connections, or webhooks under way, with one exchange on each (32)
+  --only A,B        the same as naming sections
   --polls N         long polls to hold (10000, or what the file limit allows)
   --verdicts N      held polls to wake (1000)
+  --notifications N delivered in one timed run (30000)
+  --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
@@ -57,8 +66,9 @@ const COUNT_MAX = 10_000_000;
  * @throws Error naming the first wrong option
  */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       rounds: { type: "string", default: "5" },
       seconds: { type: "string", default: "3" },
@@ -66,6 +76,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
       only: { type: "string", multiple: true, default: [] },
       polls: { type: "string", default: "10000" },
       verdicts: { type: "string", default: "1000" },
+      notifications: { type: "string", default: "30000" },
+      queued: { type: "string", default: "100000" },
       stored: { type: "string", default: "0" },
       profile: { type: "string" },
       json: { type: "boolean", default: false },
@@ -73,7 +85,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     },
   });
   if (values.help) return undefined;
-  const only = sections(values.only);
+  const only = sections([...values.only, ...positionals]);
   const stored = count("stored", values.stored, 0);
   if (only !== SECTIONS && only.includes("growth") && stored === 0) {
     throw new Error("growth needs --stored, the number of requests to compare with none");
@@ -85,6 +97,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
     only,
     polls: count("polls", values.polls, 1),
     verdicts: count("verdicts", values.verdicts, 1),
+    notifications: count("notifications", values.notifications, 10),
+    queued: count("queued", values.queued, 1),
     stored,
     profile: values.profile,
     json: values.json,
@@ -103,7 +117,7 @@ function sections(lists: readonly string[]): readonly Section[] {
   const names = lists.flatMap((list) => list.split(","));
   for (const name of names) {
     if (!SECTIONS.some((section) => section === name)) {
-      throw new Error(`--only: ${name} is not one of ${SECTIONS.join(", ")}`);
+      throw new Error(`${name} is not one of ${SECTIONS.join(", ")}`);
     }
   }
   return names.length === 0 ? SECTIONS : (names as Section[]);

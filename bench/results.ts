@@ -3,17 +3,20 @@
  */
 
 import type { Growth, Slowdown } from "./growth.ts";
-import type { HeldPolls, Spread } from "./held-polls.ts";
+import type { HeldPolls } from "./held-polls.ts";
 import type { Machine } from "./machine.ts";
 import type { SelfTime } from "./profile.ts";
 import type { Comparison, Rate } from "./ratios.ts";
 import type { StartUp } from "./start-up.ts";
+import type { Spread } from "./statistics.ts";
 import { mb, ms, percent, perSecond, table, times } from "./table.ts";
+import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 
 export interface Results {
   readonly comparisons: readonly Comparison[];
   readonly heldPolls?: HeldPolls;
   readonly startUp?: StartUp;
+  readonly deliveries?: Deliveries;
   readonly growth?: Growth;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -25,11 +28,12 @@ export interface ScenarioProfile {
 }
 
 export function printResults(results: Results): void {
-  const { comparisons, heldPolls, startUp, growth, profiles, machine } = results;
+  const { comparisons, heldPolls, startUp, deliveries, growth, profiles, machine } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(heldPolls === undefined ? [] : [heldPollsTable(heldPolls)]),
     ...(startUp === undefined ? [] : [startUpTable(startUp)]),
+    ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
     ...profiles.map(profileTable),
     machineLine(machine),

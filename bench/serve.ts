@@ -3,14 +3,14 @@
  * Rate limits are off, because one instance sends everything. The log goes to standard output,
  * as it does in production; the benchmark points that at a file.
  *
- * Called with the data folder as its only argument.
+ * Called with the data folder, and settings as NAME=VALUE.
  */
 
-import { createToken, readConfig, startProvider, toSettings } from "@countersign/server";
+import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
 
 const NO_LIMIT = "0";
 
-const [data] = process.argv.slice(2);
+const [data, ...settings] = process.argv.slice(2);
 const flags = {
   data,
   port: "0",
@@ -18,8 +18,10 @@ const flags = {
   provisioner_rate: NO_LIMIT,
   reviewer_rate: NO_LIMIT,
   unauthenticated_rate: NO_LIMIT,
+  ...Object.fromEntries(settings.map((setting) => setting.split("="))),
 };
-const provider = await startProvider(toSettings(readConfig(flags, {})), undefined);
+const config = readConfig(flags, {});
+const provider = await startProvider(toSettings(config), toSecrets(config));
 
 const order = { name: "bench", project: "bench", role: "reviewer", expiresAt: null } as const;
 const provisioner = await createToken(provider.context, { ...order, kind: "provisioner" });

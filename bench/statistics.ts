@@ -16,3 +16,17 @@ export function median(values: readonly number[]): number {
   const lower = sorted[(sorted.length - 1) >> 1] ?? Number.NaN;
   return (upper + lower) / 2;
 }
+
+export interface Spread {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  return {
+    p50: percentile(values, 50),
+    p99: percentile(values, 99),
+    max: percentile(values, 100),
+  };
+}

@@ -38,12 +38,24 @@ interface Ready {
   readonly reviewerToken: string;
 }
 
-export interface SubjectOptions {
+export interface ServerOptions {
   readonly connections: number;
   /** Folder for a CPU profile, written when it stops. */
   readonly profile?: string | undefined;
   /** A data folder to serve and keep; a fresh one is made and removed when undefined. */
   readonly folder?: string;
+  /** Besides those that every benchmark has. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** A provider without an instance. */
+export interface Server extends Target {
+  readonly provisionerToken: string;
+  readonly reviewerToken: string;
+}
+
+export interface SubjectOptions extends ServerOptions {
   /** The first tool call to make requests from. */
   readonly firstNumber?: number;
 }
@@ -54,21 +66,28 @@ export async function startFloor(connections: number): Promise<Target> {
 }
 
 export async function startSubject(options: SubjectOptions): Promise<Subject> {
-  const { connections, profile, folder = temporaryFolder(), firstNumber = 0 } = options;
+  const server = await startServer(options);
+  const { port, provisionerToken } = server;
+  const token = await provision(port, provisionMessage(provisionerToken));
+  let number = options.firstNumber ?? 0;
+  const nextNumber = () => number++;
+  const fill: Subject["fill"] = ({ seconds, count }) =>
+    fillPending({ ...server, token, nextNumber }, seconds, count);
+  return { ...server, token, nextNumber, fill };
+}
+
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { connections, profile, folder = temporaryFolder(), settings = {}, environment } = options;
   const nodeArgs = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   const outputFile = join(folder, "server.log");
-  const program = { file: "serve.ts", args: [folder], nodeArgs, outputFile };
+  const args = [folder, ...Object.entries(settings).map((setting) => setting.join("="))];
+  const program = { file: "serve.ts", args, nodeArgs, outputFile, environment };
   const child = await startChild<Ready>(program);
   const { port, provisionerToken, reviewerToken } = child.ready;
   const target = await openTarget(child, port, connections, () => {
     if (options.folder === undefined) removeFolder(folder);
   });
-  const token = await provision(port, provisionerToken);
-  let number = firstNumber;
-  const nextNumber = () => number++;
-  const fill: Subject["fill"] = ({ seconds, count }) =>
-    fillPending({ ...target, token, nextNumber }, seconds, count);
-  return { ...target, token, reviewerToken, nextNumber, fill };
+  return { ...target, provisionerToken, reviewerToken };
 }
 
 async function openTarget(
@@ -91,9 +110,10 @@ async function openTarget(
   };
 }
 
-async function provision(port: number, provisionerToken: string): Promise<string> {
+/** @returns the token of the instance */
+export async function provision(port: number, message: string): Promise<string> {
   const connection = await Connection.open(port);
-  const { status, body } = await connection.exchange(provisionMessage(provisionerToken));
+  const { status, body } = await connection.exchange(message);
   connection.close();
   if (status !== 201 && status !== 200) throw new Error(`provisioning answered ${status}: ${body}`);
   const answer = JSON.parse(body.toString("utf8")) as { credential: { token: string } };
