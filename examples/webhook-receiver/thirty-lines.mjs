@@ -15,7 +15,7 @@ function isSigned(headers, body) {
   return given.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
 }
 
-createServer(tls, async (request, response) => {
+async function receive(request, response) {
   let body = Buffer.of();
   for await (const chunk of request) {
     if (body.length < 16_384) body = Buffer.concat([body, chunk]);
@@ -27,4 +27,9 @@ createServer(tls, async (request, response) => {
   }
   if (type === "request.resolved") appendFileSync("events.jsonl", `${body}\n`, { flush: true });
   response.end(JSON.stringify({ challenge }));
+}
+
+// Whoever hangs up in the middle must not end the process, nor what cannot be kept be answered.
+createServer(tls, (request, response) => {
+  receive(request, response).catch(() => response.destroy());
 }).listen(Number(PORT));

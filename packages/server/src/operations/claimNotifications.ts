@@ -55,6 +55,7 @@ export async function claimNotifications(
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
+  // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const state = await readDeliveryState(tx, instanceId);
     if (state === undefined) return { claimed: [], more: false };
@@ -72,7 +73,7 @@ export async function claimNotifications(
       if (one !== undefined) claimed.push(one);
     }
     return { claimed, more: due.length === limit };
-  });
+  }, "process");
 }
 
 /** What is outstanding may be due again, and must not stand before what is not. */

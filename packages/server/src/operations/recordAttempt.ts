@@ -34,6 +34,7 @@ export async function recordAttempt(
   outcome: AttemptOutcome,
 ): Promise<Recorded> {
   const chance = toFraction(random.bytes(4));
+  // Undone by a loss of power, the attempt is made again: receivers deduplicate.
   return store.transact(async (tx) => {
     const current = await lockNotification(tx, id);
     if (current === undefined || current.fence !== fence || current.claimedUntil === null) {
@@ -44,7 +45,7 @@ export async function recordAttempt(
     await updateAttempt(tx, id, after);
     if (after.ended !== null) return { kind: "ended", by: after.ended.by };
     return { kind: "retry", nextAt: after.nextAt ?? now };
-  });
+  }, "process");
 }
 
 function next(

@@ -42,12 +42,18 @@ export async function updateInstance(
     await lockOwn(tx, caller, id);
     return replay(tx, key);
   };
-  const commit = (tx: Transaction) => apply(tx, context, caller, id, input, key);
+  let isApplied = false;
+  const commit = async (tx: Transaction) => {
+    const updated = await apply(tx, context, caller, id, input, key);
+    isApplied = updated !== undefined;
+    return updated;
+  };
   const { delivery } = input;
   if (delivery) {
     const steps = { replay: replayed, reserve: async () => id, commit };
     const answered = await commitVerified(context, caller, key, delivery, steps);
-    context.wake.signal({ kind: "hurried", instanceId: id });
+    // A replay is no reason to spare a failing receiver less.
+    if (isApplied) context.wake.signal({ kind: "hurried", instanceId: id });
     return answered;
   }
   const answered = await context.store.transact(async (tx) => {

@@ -34,7 +34,7 @@ export async function assertMigrated(store: Store): Promise<number> {
 }
 
 /**
- * @returns the version that the database had before, 0 for a new one
+ * @returns the version that the database has now
  * @throws Failure when the database is newer than this program
  */
 export async function migrate(store: Store): Promise<number> {
@@ -52,7 +52,7 @@ export async function migrate(store: Store): Promise<number> {
     for (const { version, sql } of migrations) {
       if (version > current) await apply(tx, version, sql);
     }
-    return current;
+    return newest;
   });
 }
 

@@ -38,6 +38,16 @@ export interface Transaction extends Reader {
   now(): Promise<number>;
 }
 
+/** What a commit survives once it is answered. */
+export type Durability =
+  /** Also a loss of power. */
+  | "power"
+  /**
+   * The end of the process, and only mostly a loss of power: for what nobody was told and what is
+   * safely done again. It waits for no disk.
+   */
+  | "process";
+
 export interface Store extends Reader {
   /**
    * True when this process alone takes leases in it, for as long as it lives: every lease that
@@ -46,8 +56,9 @@ export interface Store extends Reader {
   readonly isExclusive: boolean;
 
   /**
-   * Runs `work` in one transaction and answers only after a durable commit. What `work` throws
-   * undoes its own writes and nobody else's.
+   * Runs `work` in one transaction and answers only after a commit that is as durable as asked:
+   * against a loss of power, unless it is said otherwise. What `work` throws undoes its own writes
+   * and nobody else's.
    *
    * `work` may wait for nothing but its transaction, because others may be committing with it,
    * and it may be run again after its writes were undone: only its last run counts, so it must
@@ -55,7 +66,7 @@ export interface Store extends Reader {
    *
    * @throws Failure when the engine cannot write; nothing of `work` is then promised or lost
    */
-  transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transact<T>(work: (tx: Transaction) => Promise<T>, durability?: Durability): Promise<T>;
 
   /** @throws Failure when the engine cannot write durably */
   check(): Promise<void>;

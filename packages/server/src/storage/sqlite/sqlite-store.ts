@@ -11,7 +11,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
-import type { LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
+import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertSound, ensureDatabase, openDatabase } from "./open-database.ts";
 import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
@@ -21,6 +21,7 @@ const TRANSACTIONS_PER_COMMIT_MAX = 256;
 
 interface Waiting {
   readonly work: (tx: Transaction) => Promise<unknown>;
+  readonly durability: Durability;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -41,6 +42,8 @@ export class SqliteStore implements Store {
   #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
+  /** As openDatabase leaves it. */
+  #isSynced = true;
 
   /** @throws Failure when the file cannot be opened or is damaged */
   constructor(file: string, clock: Clock, { busyMs, isExclusive = false }: SqliteOptions = {}) {
@@ -63,10 +66,10 @@ export class SqliteStore implements Store {
     return this.#reader.all(sql, values);
   }
 
-  transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transact<T>(work: (tx: Transaction) => Promise<T>, durability: Durability = "power"): Promise<T> {
     if (this.#closed) return Promise.reject(new Failure("store", "the store is closed"));
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
+      this.#waiting.push({ work, durability, resolve: (value) => resolve(value as T), reject });
       // After the poll phase: everything that arrived in one turn of the loop commits together.
       this.#draining ??= new Promise((drained) => {
         setImmediate(() => this.#drain().then(drained));
@@ -95,6 +98,9 @@ export class SqliteStore implements Store {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, TRANSACTIONS_PER_COMMIT_MAX);
       await this.#commitTogether(batch);
+      // Who writes again and again, as the deletion of very many rows does, comes back in this
+      // same turn of the loop, and would let nobody else have one until it is done.
+      if (this.#waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
     }
     this.#draining = undefined;
   }
@@ -103,6 +109,7 @@ export class SqliteStore implements Store {
   async #commitTogether(batch: readonly Waiting[]): Promise<void> {
     const settle: (() => void)[] = [];
     try {
+      this.#prepareSync(batch);
       this.#writing.run("begin immediate");
       for (const { work, resolve, reject } of batch) {
         const transaction = new SqliteTransaction(this.#writing, this.#clock);
@@ -128,6 +135,17 @@ export class SqliteStore implements Store {
       return;
     }
     for (const tell of settle) tell();
+  }
+
+  /**
+   * Whoever needs no sync gets none, unless somebody beside it does. The log of later commits comes
+   * behind that of earlier ones, so a sync covers what was committed without one before it.
+   */
+  #prepareSync(batch: readonly Waiting[]): void {
+    const isSynced = batch.some(({ durability }) => durability === "power");
+    if (isSynced === this.#isSynced) return;
+    this.#writing.run(isSynced ? "pragma synchronous = full" : "pragma synchronous = normal");
+    this.#isSynced = isSynced;
   }
 
   /** One member failed after it had written: its writes must go, and nobody else's. */
