@@ -17,19 +17,14 @@ function isSigned(headers, body) {
 
 async function receive(request, response) {
   let body = Buffer.of();
-  for await (const chunk of request) {
-    if (body.length < 16_384) body = Buffer.concat([body, chunk]);
-  }
+  for await (const chunk of request) body = Buffer.concat([body, chunk]).subarray(0, 16_384);
   if (!isSigned(request.headers, body)) return response.writeHead(401).end();
   const { type, registration_id, challenge } = JSON.parse(body);
-  if (type === "webhook.verification" && registration_id !== REGISTRATION_ID) {
-    return response.writeHead(403).end();
-  }
+  const isOther = type === "webhook.verification" && registration_id !== REGISTRATION_ID;
+  if (isOther) return response.writeHead(403).end();
   if (type === "request.resolved") appendFileSync("events.jsonl", `${body}\n`, { flush: true });
   response.end(JSON.stringify({ challenge }));
 }
-
 // Whoever hangs up in the middle must not end the process, nor what cannot be kept be answered.
-createServer(tls, (request, response) => {
-  receive(request, response).catch(() => response.destroy());
-}).listen(Number(PORT));
+const answer = (request, response) => receive(request, response).catch(() => response.destroy());
+createServer(tls, answer).listen(Number(PORT));
