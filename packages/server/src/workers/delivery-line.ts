@@ -154,9 +154,9 @@ export class DeliveryLine {
     const { receiver, origin } = this.#memberOf(instance) ?? newMember(instance);
     if (outcome.kind === "acknowledged") this.#receivers.succeeded(receiver, now);
     else this.#receivers.failed(receiver, now);
-    const isReached = outcome.kind === "acknowledged" || outcome.kind === "rejected";
-    if (isReached) this.#origins.succeeded(origin, now);
-    else this.#origins.failed(origin, now);
+    const reached = isReached(outcome);
+    if (reached === true) this.#origins.succeeded(origin, now);
+    if (reached === false) this.#origins.failed(origin, now);
   }
 
   /** Undefined when its receiver is another by now. */
@@ -233,6 +233,16 @@ function newMember(instance: WaitingInstance): Member {
     isExpected: true,
     restsSince: undefined,
   };
+}
+
+/** A connection was up, with a valid certificate: what failed then is one receiver's. */
+const REACHED: ReadonlySet<string> = new Set(["reset", "stale", "protocol", "too_large"]);
+
+/** Undefined when nobody can tell: a path may be silent or the host, and a bug is our own. */
+function isReached(outcome: Exclude<AttemptOutcome, { kind: "postponed" }>): boolean | undefined {
+  if (outcome.kind !== "unreachable") return outcome.kind !== "refused";
+  if (outcome.reason === "timeout" || outcome.reason === "internal") return undefined;
+  return REACHED.has(outcome.reason);
 }
 
 /** A clock that was set back does not make a rest longer. */
