@@ -165,7 +165,7 @@ test("[ours.delivery.log] a verification leaves one line with its host, registra
     attempts.map(({ host, outcome, http_status }) => [host, outcome, http_status]),
     [
       ["localhost", "verified", 200],
-      ["localhost", "failed", 403],
+      ["localhost", "failed:status", 403],
       ["localhost", "unreachable:reset", undefined],
     ],
   );

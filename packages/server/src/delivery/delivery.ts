@@ -40,10 +40,10 @@ export interface Delivery {
   /** Shared by verification and delivery. */
   readonly limits: DestinationLimits;
 
-  /** One challenge, once; never throws. */
+  /** One challenge, once. Whatever the receiver does is an outcome; throws for defects only. */
   verify(proposal: Proposal): Promise<Verification>;
 
-  /** One attempt; never throws. The caller has a place in the limits for it. */
+  /** One attempt, with the same rule. The caller has a place in the limits for it. */
   send(sending: Sending): Promise<AttemptOutcome>;
 
   /** Cuts off what is under way. */

@@ -35,7 +35,7 @@ export type Reply =
       readonly retryAfter: string | undefined;
       readonly body: Uint8Array;
     }
-  /** An address that is not public (or not allowed): no socket was opened. */
+  /** An address that is not public (or not allowed), or the proxy says so: nothing was sent. */
   | { readonly kind: "refused" }
   /** No place at the address in time: nothing was sent. */
   | { readonly kind: "busy" }

@@ -110,7 +110,7 @@ export class WebhookDelivery implements Delivery {
       instanceId,
       registrationId,
       host: url.host,
-      outcome: reply.kind === "unreachable" ? `unreachable:${reply.reason}` : verification.kind,
+      outcome: outcomeOf(reply, verification),
       status: reply.kind === "answered" ? reply.status : undefined,
       durationMs: this.#clock.now() - startedAt,
     });
@@ -178,6 +178,13 @@ export class WebhookDelivery implements Delivery {
       cancel();
     }
   }
+}
+
+/** For operators: the provisioner is told no more than that it failed. */
+function outcomeOf(reply: Reply, { kind }: Verification): string {
+  if (reply.kind === "unreachable") return `unreachable:${reply.reason}`;
+  if (kind !== "failed" || reply.kind !== "answered") return kind;
+  return reply.status === 200 ? "failed:body" : "failed:status";
 }
 
 /** A bare 2xx proves nothing, and neither does a server that sends back whatever it gets. */

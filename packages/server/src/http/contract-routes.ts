@@ -52,8 +52,9 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
   async provisionInstance(context, request, reply) {
     const caller = callerOf(request, "provisioner");
     const key = idempotencyKey(request);
-    const input = parseProvisionInstance(jsonBody(request), deliveryRules(context));
-    const { outcome, instance, token } = await provisionInstance(context, caller, input, key);
+    const read = (rules: DeliveryRules) => parseProvisionInstance(jsonBody(request), rules);
+    const proposed = readProposal(context, read);
+    const { outcome, instance, token } = await provisionInstance(context, caller, proposed, key);
     request.subjectId = instance.id;
     return sendJson(reply, outcome === "created" ? 201 : 200, writeProvisioning(instance, token));
   },
@@ -68,8 +69,8 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "provisioner");
     const key = idempotencyKey(request);
     const id = pathIdentifier(request);
-    const input = parseUpdateInstance(jsonBody(request), deliveryRules(context));
-    const instance = await updateInstance(context, caller, id, input, key);
+    const read = (rules: DeliveryRules) => parseUpdateInstance(jsonBody(request), rules);
+    const instance = await updateInstance(context, caller, id, readProposal(context, read), key);
     return sendJson(reply, 200, writeInstance(instance));
   },
 
@@ -104,8 +105,27 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
   },
 };
 
-function deliveryRules({ settings: { webhooks } }: Context): DeliveryRules {
-  return { webhooks: webhooks.enabled, internalNames: webhooks.allowCidrs.length > 0 };
+/**
+ * Reads a body that may propose a receiver. What only the settings of today are against is still
+ * read: it may have been accepted under those of yesterday, and then its replay is answered.
+ *
+ * @throws Problem for what no settings would accept
+ */
+function readProposal<T>(
+  { settings: { webhooks } }: Context,
+  read: (rules: DeliveryRules) => T,
+): T & { readonly refusal: Problem | undefined } {
+  const rules = { webhooks: webhooks.enabled, internalNames: webhooks.allowCidrs.length > 0 };
+  try {
+    return { ...read(rules), refusal: undefined };
+  } catch (refusal) {
+    if (!(refusal instanceof Problem)) throw refusal;
+    try {
+      return { ...read({ webhooks: true, internalNames: true }), refusal };
+    } catch {
+      throw refusal;
+    }
+  }
 }
 
 /**

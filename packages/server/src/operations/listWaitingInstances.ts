@@ -27,8 +27,8 @@ export async function listWaitingInstances(
 
 /** The same of one instance that has just got something to deliver. */
 export async function findWaitingInstance(
-  { store, clock }: Pick<Context, "store" | "clock">,
+  { store }: Pick<Context, "store">,
   instanceId: string,
 ): Promise<WaitingInstance | undefined> {
-  return readWaitingInstance(store, instanceId, clock.now());
+  return readWaitingInstance(store, instanceId);
 }

@@ -23,6 +23,9 @@ import type { Transaction } from "../storage/store.ts";
 import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
 import { installReceiver } from "./installReceiver.ts";
 
+/** An input that a replay may be answered for and nothing else, when it has a refusal. */
+export type Refusable<T> = T & { readonly refusal?: Problem | undefined };
+
 export interface Provisioning {
   readonly outcome: "created" | "replayed";
   /** As it was created, also when it was changed since. */
@@ -36,13 +39,13 @@ export interface Provisioning {
  * and verifies nothing again.
  *
  * @throws Problem `idempotency_conflict`; `instance_deleted` on a replay after deletion; with a
- *   receiver as {@link commitVerified}
+ *   receiver as {@link commitVerified}, and the input's refusal when it is no replay
  * @see contract: Endpoints, POST /v1/instances
  */
 export async function provisionInstance(
   context: Context,
   caller: ProvisionerCaller,
-  input: ProvisionInstanceInput,
+  input: Refusable<ProvisionInstanceInput>,
   idempotencyKey: string,
 ): Promise<Provisioning> {
   const { keyring, random, store } = context;
@@ -51,7 +54,10 @@ export async function provisionInstance(
     keyHash: hashIdempotencyKey(idempotencyKey),
     fingerprint: keyring.fingerprint(input.canonical),
   };
-  const reserve = async (tx: Transaction) => uuidV7(await tx.now(), random.bytes(10));
+  const reserve = async (tx: Transaction) => {
+    if (input.refusal !== undefined) throw input.refusal;
+    return uuidV7(await tx.now(), random.bytes(10));
+  };
   const commit = (tx: Transaction, id: string) => create(tx, context, caller, input, key, id);
   const replayed = (tx: Transaction) => replay(tx, context, key);
   const { delivery } = input;

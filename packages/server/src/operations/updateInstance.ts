@@ -16,6 +16,7 @@ import type { Transaction } from "../storage/store.ts";
 import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
 import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
 import { installReceiver } from "./installReceiver.ts";
+import type { Refusable } from "./provisionInstance.ts";
 
 /**
  * Changes an instance's name, its receiver or both, together and after a new receiver was
@@ -30,7 +31,7 @@ export async function updateInstance(
   context: Context,
   caller: ProvisionerCaller,
   id: string,
-  input: UpdateInstanceInput,
+  input: Refusable<UpdateInstanceInput>,
   idempotencyKey: string,
 ): Promise<AnsweredInstance> {
   const key = {
@@ -50,7 +51,11 @@ export async function updateInstance(
   };
   const { delivery } = input;
   if (delivery) {
-    const steps = { replay: replayed, reserve: async () => id, commit };
+    const reserve = async () => {
+      if (input.refusal !== undefined) throw input.refusal;
+      return id;
+    };
+    const steps = { replay: replayed, reserve, commit };
     const answered = await commitVerified(context, caller, key, delivery, steps);
     // A replay is no reason to spare a failing receiver less.
     if (isApplied) context.wake.signal({ kind: "hurried", instanceId: id });

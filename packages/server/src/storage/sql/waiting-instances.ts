@@ -11,8 +11,6 @@ export interface WaitingInstance {
   readonly provisionerId: string;
   /** Null when its receiver is gone and only the end is to be recorded. */
   readonly url: string | null;
-  /** When the earliest was due. */
-  readonly dueAt: number;
 }
 
 /** Of a walk over all instances that have something to deliver, now or later. */
@@ -46,7 +44,7 @@ export async function readWaitingInstances(
                  and notification.instance_id > waiting.instance_id), waiting.step + 1
        from waiting where waiting.instance_id is not null and waiting.step < $3
      )
-     select due.instance_id, due.due_at, instance.provisioner_id, receiver.url
+     select due.instance_id, instance.provisioner_id, receiver.url
      from (select waiting.instance_id,
              (select min(notification.next_at) from notification
               where notification.instance_id = waiting.instance_id
@@ -63,7 +61,6 @@ export async function readWaitingInstances(
       instanceId: row.instance_id as string,
       provisionerId: row.provisioner_id as string,
       url: row.url as string | null,
-      dueAt: Number(row.due_at),
     })),
     next: rows.length < limit ? undefined : (rows.at(-1)?.instance_id as string),
   };
@@ -73,7 +70,6 @@ export async function readWaitingInstances(
 export async function readWaitingInstance(
   reader: Reader,
   instanceId: string,
-  now: number,
 ): Promise<WaitingInstance | undefined> {
   const row = await reader.get(
     `select instance.provisioner_id, receiver.url
@@ -83,5 +79,5 @@ export async function readWaitingInstance(
   );
   if (row === undefined) return undefined;
   const provisionerId = row.provisioner_id as string;
-  return { instanceId, provisionerId, url: row.url as string | null, dueAt: now };
+  return { instanceId, provisionerId, url: row.url as string | null };
 }
