@@ -253,25 +253,20 @@ async function serve(
   return { url, context, isNew, close };
 }
 
-/** Counting goes through all rows, and anybody may ask for it: this much of the time at most. */
-const COUNTING_SHARE_MAX = 1 / 50;
-
-/** What takes no longer than this is counted whenever somebody asks. */
-const QUICK_MS = 5;
+/** Counting goes through all rows, and anybody may ask: a large count is good for a while. */
+const LARGE_COUNT = 10_000;
+const LARGE_COUNT_MS = 5_000;
 
 function remembered(clock: Clock, count: () => Promise<number>): () => Promise<number> {
-  let counted = Promise.resolve(0);
-  let isCounting = false;
-  let goodUntil = Number.NEGATIVE_INFINITY;
-  return () => {
-    const startedAt = clock.now();
-    if (isCounting || startedAt < goodUntil) return counted;
-    isCounting = true;
-    counted = count().finally(() => {
-      isCounting = false;
-      const now = clock.now();
-      goodUntil = now + Math.max(0, now - startedAt - QUICK_MS) / COUNTING_SHARE_MAX;
+  let counting: Promise<number> | undefined;
+  let large = { count: 0, at: Number.NEGATIVE_INFINITY };
+  return async () => {
+    if (Math.abs(clock.now() - large.at) < LARGE_COUNT_MS) return large.count;
+    counting ??= count().finally(() => {
+      counting = undefined;
     });
+    const counted = await counting;
+    if (counted >= LARGE_COUNT) large = { count: counted, at: clock.now() };
     return counted;
   };
 }
