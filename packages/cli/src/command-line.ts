@@ -45,7 +45,7 @@ export class CommandLine {
       options[name] = { type: type === "flag" ? "boolean" : "string" };
     }
     for (const { name, type, secret } of settingsIn(groups)) {
-      if (secret) continue;
+      if (secret === true) continue;
       options[flagName(name).slice(2)] = { type: type === "flag" ? "boolean" : "string" };
     }
     try {

@@ -100,7 +100,7 @@ test("[ours.audit.every-transition] reads, replays, repetitions and refusals hav
 
 test("[ours.audit.every-transition] without its row no request is opened and none ends", async () => {
   const request = await server.submit(instance.token, { timeout: "10s" });
-  const restore = hideTables(server, "audit_entry");
+  const restore = await hideTables(server, "audit_entry");
   const before = await countRequests(scene);
   assertRefused(await submitBody(server, instance.token, SUBMISSION), 500, "internal");
   assertRefused(await cancel(server, instance.token, request.id), 500, "internal");
@@ -118,7 +118,7 @@ test("[ours.audit.every-transition] without its row no request is opened and non
   assert.equal(await storedStatus(scene, request.id), "pending");
   assert.equal(await countRequests(scene), before);
 
-  restore();
+  await restore();
   clock.advance(1_000);
   await untilStored(scene, request.id, "expired");
   const kinds = (await auditOf(scene, `request:${request.id}`)).map(({ kind }) => kind);

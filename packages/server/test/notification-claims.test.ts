@@ -115,7 +115,7 @@ test("[event.acknowledged] a result that comes after the lease still counts when
 test("[event.retention] the result of an attempt whose request was erased meanwhile is nobody's business", async (t) => {
   const scene = await startIdle(t);
   const claimed = await theOnly(scene.claim());
-  tamper(scene, "delete from notification");
+  await tamper(scene, "delete from notification");
   await turns();
   const recorded = await recordAttempt(scene.server.provider.context, claimed, ACKNOWLEDGED);
   assert.deepEqual(recorded, { kind: "stale" });

@@ -156,9 +156,9 @@ test("[event.retention] request, key and event are erased together or not at all
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
   await passUntil(scene, scene.decidedAt + WINDOW - 1);
-  const show = hideTables(scene.server, "idempotency");
+  const show = await hideTables(scene.server, "idempotency");
   await pass(scene, 2 * WORKER_PAUSE, MINUTE);
-  show();
+  await show();
   await pass(scene, 0);
   assert.equal(await storedStatus(scene, scene.request.id), "denied");
   assert.equal((await outbox(scene)).length, 1);
