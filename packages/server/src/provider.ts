@@ -30,6 +30,7 @@ import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
+import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startRetention } from "./workers/retention.ts";
@@ -284,6 +285,7 @@ async function serve(
   await app.listen({ host: settings.host, port: settings.port });
   const workers = [startExpiry(context, report), startRetention(context, report)];
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
+  if (!context.store.isExclusive) workers.push(startAwaited(context, report));
   const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
   report.started(url, schemaVersion);
   report.secretsResealed(context.keyring.keyId, resealing);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
+import { testOnly } from "./support/engine.ts";
 import { assertRefused } from "./support/envelope.ts";
 import {
   auditOf,
@@ -126,25 +127,30 @@ test("[ours.audit.every-transition] without its row no request is opened and non
   assert.equal((await submitBody(server, instance.token, SUBMISSION)).status, 201);
 });
 
-test("[ours.audit.every-transition] one that fails takes no neighbour of its commit with it", async () => {
-  const requests = await Promise.all(
-    Array.from({ length: 12 }, () => server.submit(instance.token)),
-  );
-  const { store } = server.provider.context;
-  const doomed = requests[5]?.id ?? "";
-  await store.transact((tx) =>
-    tx.run(`create trigger refuse before insert on audit_entry
+const testTrigger = testOnly("sqlite", "the transaction is made to fail with its own triggers");
+
+testTrigger(
+  "[ours.audit.every-transition] one that fails takes no neighbour of its commit with it",
+  async () => {
+    const requests = await Promise.all(
+      Array.from({ length: 12 }, () => server.submit(instance.token)),
+    );
+    const { store } = server.provider.context;
+    const doomed = requests[5]?.id ?? "";
+    await store.transact((tx) =>
+      tx.run(`create trigger refuse before insert on audit_entry
       when new.subject = 'request:${doomed}' begin select raise(abort, 'refused'); end`),
-  );
-  const answers = await Promise.all(requests.map(({ id }) => cancel(server, instance.token, id)));
-  await store.transact((tx) => tx.run("drop trigger refuse"));
-  for (const [i, { id }] of requests.entries()) {
-    const failed = id === doomed;
-    assert.equal(answers[i]?.status, failed ? 500 : 200);
-    assert.equal(await storedStatus(scene, id), failed ? "pending" : "cancelled");
-    assert.equal((await auditOf(scene, `request:${id}`)).length, failed ? 1 : 2);
-  }
-});
+    );
+    const answers = await Promise.all(requests.map(({ id }) => cancel(server, instance.token, id)));
+    await store.transact((tx) => tx.run("drop trigger refuse"));
+    for (const [i, { id }] of requests.entries()) {
+      const failed = id === doomed;
+      assert.equal(answers[i]?.status, failed ? 500 : 200);
+      assert.equal(await storedStatus(scene, id), failed ? "pending" : "cancelled");
+      assert.equal((await auditOf(scene, `request:${id}`)).length, failed ? 1 : 2);
+    }
+  },
+);
 
 test("[ours.audit.every-transition] rows hold no arguments, reasoning, notes, keys or tokens", async () => {
   const secrets = [

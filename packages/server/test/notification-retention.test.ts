@@ -53,7 +53,7 @@ async function startDecided(t: TestContext, onNotification: AnswerMessage): Prom
 /** Moves time there, with turns for the workers on the way. */
 async function passUntil(scene: WebhookScene, at: number): Promise<void> {
   const left = at - scene.clock.now();
-  await pass(scene, left, Math.max(250, left / 40));
+  await pass(scene, left, Math.max(250, Math.ceil(left / 40)));
 }
 
 /** Request, key and event, as everybody may ask for them. */

@@ -53,12 +53,12 @@ export class Connections {
   readonly #names = new Map<string, string>();
 
   /** @param max how many there may be; more callers than that wait, for a while */
-  constructor(url: string, max: number) {
+  constructor(url: string, max: number, connectMs = CONNECT_MS_MAX) {
     this.#pool = new Pool({
       connectionString: url,
       max,
       application_name: "countersign",
-      connectionTimeoutMillis: CONNECT_MS_MAX,
+      connectionTimeoutMillis: connectMs,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       lock_timeout: LOCK_MS_MAX,

@@ -21,6 +21,11 @@ import { PostgresTransaction, type ReadTime } from "./postgres-transaction.ts";
 /** Runs of a work that loses against others: deadlocks, foremost. */
 const RUNS_MAX = 6;
 
+const READS_MAX = 2;
+
+/** No run begins later than this after the first. */
+const RUNS_MS_MAX = 5_000;
+
 /** Before the second run; doubled for each one after it. */
 const PAUSE_MS = 10;
 
@@ -41,6 +46,8 @@ export interface PostgresOptions {
   /** Accept a server that answers before its disk has what it was told. */
   readonly acceptsLoss: boolean;
   readonly random: Random;
+  /** For a free connection, ms. */
+  readonly patienceMs?: number | undefined;
   /** In place of the database's, for tests that own the time. */
   readonly clock?: Clock | undefined;
 }
@@ -75,8 +82,8 @@ export class PostgresStore implements Store {
     }
   }
 
-  private constructor({ url, connectionsMax, random, clock }: PostgresOptions) {
-    this.#connections = new Connections(url, connectionsMax);
+  private constructor({ url, connectionsMax, patienceMs, random, clock }: PostgresOptions) {
+    this.#connections = new Connections(url, connectionsMax, patienceMs);
     this.#random = random;
     const shared = new DatabaseClock();
     this.clock = clock ?? shared;
@@ -140,17 +147,20 @@ export class PostgresStore implements Store {
       } catch (error) {
         connection.release(error);
         // It broke while nobody used it, as all do when the server starts again.
-        if (run > 1 || !breaksConnection(error)) throw toThrown(error);
+        if (run === READS_MAX || !breaksConnection(error)) throw toThrown(error);
       }
     }
   }
 
   async #transact<T>(work: Work<T>, patience?: Patience): Promise<T> {
+    const giveUpAt = systemClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
       const outcome = await this.#run(work, patience);
       if (outcome.kind === "committed") return outcome.value;
       if (outcome.kind === "failed") throw outcome.error;
-      if (run === RUNS_MAX) throw new Failure("store", "a transaction always lost", outcome.error);
+      if (run === RUNS_MAX || systemClock.now() >= giveUpAt) {
+        throw new Failure("store", "a transaction could not be run to its end", outcome.error);
+      }
       await this.#pause(run);
     }
   }
