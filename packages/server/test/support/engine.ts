@@ -89,5 +89,8 @@ async function onPostgres(
   }
 }
 
-/** Orders the rows of a table as they were inserted, if none of them was changed since. */
-export const AS_INSERTED = ENGINE === "sqlite" ? "rowid" : "ctid";
+/**
+ * Orders the rows of a table as they were inserted, if none of them was changed since. On
+ * PostgreSQL by transaction and by statement in it: a page may be filled up later.
+ */
+export const AS_INSERTED = ENGINE === "sqlite" ? "rowid" : "xmin::text::bigint, cmin::text::bigint";
