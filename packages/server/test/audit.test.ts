@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { testOnly } from "./support/engine.ts";
+import { onlyOn } from "./support/engine.ts";
 import { assertRefused } from "./support/envelope.ts";
 import {
   auditOf,
@@ -127,10 +127,11 @@ test("[ours.audit.every-transition] without its row no request is opened and non
   assert.equal((await submitBody(server, instance.token, SUBMISSION)).status, 201);
 });
 
-const testTrigger = testOnly("sqlite", "the transaction is made to fail with its own triggers");
+const TRIGGER = onlyOn("sqlite", "the transaction is made to fail with its own triggers");
 
-testTrigger(
+test(
   "[ours.audit.every-transition] one that fails takes no neighbour of its commit with it",
+  TRIGGER,
   async () => {
     const requests = await Promise.all(
       Array.from({ length: 12 }, () => server.submit(instance.token)),

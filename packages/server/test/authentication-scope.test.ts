@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import type { Instance, ProvisionInstanceResponse } from "@countersign/protocol";
 import { revokeToken } from "../src/index.ts";
 import { issueToken } from "./support/credentials.ts";
-import { testOnly } from "./support/engine.ts";
+import { onlyOn } from "./support/engine.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { callOperation, ID_OPERATIONS, setStage } from "./support/operation-calls.ts";
 import {
@@ -155,10 +155,11 @@ test("[ours.provisioner.shared-keys] [ours.provisioner.project] a rotated token 
   assert.equal(read.json.name, "first");
 });
 
-const testFile = testOnly("sqlite", "it looks into the files of the data folder");
+const FILES = onlyOn("sqlite", "it looks into the files of the data folder");
 
-testFile(
+test(
   "[ours.auth.stored-hashed] a stored token cannot be read back from the store",
+  FILES,
   async () => {
     const reviewer = await server.token({ kind: "reviewer" });
     const tokens = [own.provisioner, own.credential, reviewer];

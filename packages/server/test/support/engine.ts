@@ -24,13 +24,18 @@ if (NAMED !== "sqlite" && NAMED !== "postgres") {
 
 export const ENGINE: Engine = NAMED;
 
-/** `test`, for tests that are about one engine: on others each is skipped, by name. */
+/** Options of a test that is about one engine: on others it is skipped, by name. */
+export function onlyOn(engine: Engine, reason: string): { readonly skip: string | false } {
+  return { skip: ENGINE === engine ? false : `only on ${engine}: ${reason}` };
+}
+
+/** `test`, for files that are about one engine: on others all are skipped, by name. */
 export function testOnly(
   engine: Engine,
   reason: string,
 ): (name: string, run: (t: TestContext) => Promise<void> | void) => void {
-  const skip = ENGINE === engine ? false : `only on ${engine}: ${reason}`;
-  return (name, run) => void test(name, { skip }, run);
+  const options = onlyOn(engine, reason);
+  return (name, run) => void test(name, options, run);
 }
 
 /** Databases by the data folder of their provider, which tests start again on the same. */

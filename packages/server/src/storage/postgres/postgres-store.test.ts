@@ -123,7 +123,7 @@ test("errors hold nothing of rows and parameters", async (t) => {
   }
 });
 
-test("the time is the database's, read when it is asked for and not when the work began", async (t) => {
+test("the time is the database's, at the moment of asking", async (t) => {
   const { store } = await openItems(t);
   const before = systemClock.now();
   const hold = Promise.withResolvers<number>();
@@ -180,7 +180,7 @@ test("a database that is not there is a failure that names no password", async (
   }
 });
 
-test("who finds no free connection in time is told so, and the others are not disturbed", async (t) => {
+test("who finds no free connection in time is told so, and nobody else is disturbed", async (t) => {
   const { store } = await openItems(t, { connectionsMax: 2, patienceMs: 50 });
   const hold = Promise.withResolvers<void>();
   let holding = 0;
@@ -213,7 +213,7 @@ test("connections that broke while nobody used them disturb nobody", async (t) =
   assert.deepEqual(await numbers(store), [6, 0]);
 });
 
-test("a connection that breaks in the middle of a work is a failure, and nothing of it stays", async (t) => {
+test("a connection that breaks in the middle of a work is a failure without a trace", async (t) => {
   const { store, url } = await openItems(t);
   const broken = store.transact(async (tx) => {
     await add(tx, "a");
@@ -225,7 +225,7 @@ test("a connection that breaks in the middle of a work is a failure, and nothing
   assert.deepEqual(await numbers(store), [0, 1]);
 });
 
-test("a connection that breaks during a commit is a failure, whether or not it was committed", async (t) => {
+test("a connection that breaks during a commit is a failure, committed or not", async (t) => {
   const { url } = await openItems(t);
   const proxy = await startCuttingProxy(t, url);
   const store = await open(t, proxy.url);

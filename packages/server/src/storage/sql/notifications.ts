@@ -137,8 +137,8 @@ export async function endNotification(
 }
 
 /**
- * Ends those of epochs before `epoch`, unless they have ended until their turn comes. One with an outstanding attempt ends with its lease,
- * unless the attempt reports earlier.
+ * Ends those of epochs before `epoch` that have not ended otherwise. One with an outstanding
+ * attempt ends with its lease, unless the attempt reports earlier.
  *
  * @returns how many, at most `limit`
  */
