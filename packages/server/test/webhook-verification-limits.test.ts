@@ -106,7 +106,7 @@ test("[verification.rate-limited] attempts that are joined are charged once, fai
 const ONE_COMMIT = onlyOn("sqlite", "those who wait together begin in one commit");
 
 test(
-  "[verification.rate-limited] [ours.verification.joined] who joined an attempt that a rate refuses is told so",
+  "[verification.rate-limited] [ours.verification.joined] a rate refuses all who joined alike",
   ONE_COMMIT,
   async (t) => {
     const scene = await startWebhookScene(t, { settings: { webhook_host_verifications: "2" } });

@@ -11,7 +11,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { databaseFile } from "../../src/index.ts";
-import type { SqlValue } from "../../src/storage/store.ts";
+import type { SqlValue, Store } from "../../src/storage/store.ts";
 import { createDatabase } from "./postgres.ts";
 
 export type Engine = "sqlite" | "postgres";
@@ -98,4 +98,7 @@ async function onPostgres(
  * Orders the rows of a table as they were inserted, if none of them was changed since. On
  * PostgreSQL by transaction and by statement in it: a page may be filled up later.
  */
-export const AS_INSERTED = ENGINE === "sqlite" ? "rowid" : "xmin::text::bigint, cmin::text::bigint";
+export function asInserted({ isExclusive }: Store): string {
+  // Of a test's own stores, those on SQLite have their file for themselves.
+  return isExclusive ? "rowid" : "xmin::text::bigint, cmin::text::bigint";
+}

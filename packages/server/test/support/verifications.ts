@@ -5,7 +5,7 @@
 
 import type { TestContext } from "node:test";
 import type { WebhookVerification } from "@countersign/protocol";
-import { AS_INSERTED, ENGINE, withDatabase } from "./engine.ts";
+import { asInserted, ENGINE, withDatabase } from "./engine.ts";
 import type { TestProvider } from "./test-provider.ts";
 import type { AnswerMessage, Received } from "./tls-receiver.ts";
 import { PATIENCE_MS, until } from "./until.ts";
@@ -75,9 +75,10 @@ export interface VerificationRow {
 }
 
 export async function verificationRows({ provider }: TestProvider): Promise<VerificationRow[]> {
+  const { store } = provider.context;
   const sql = `select instance_id, fence, lease_until, failure from verification
-    order by ${AS_INSERTED}`;
-  const rows = await provider.context.store.all(sql);
+    order by ${asInserted(store)}`;
+  const rows = await store.all(sql);
   return rows.map((row) => ({ ...row }) as unknown as VerificationRow);
 }
 
