@@ -5,6 +5,9 @@
  * change meanwhile is locked, and every statement sees what was committed before it. Commits that
  * wait for the disk together are synced together by the server, so nothing is gathered here.
  *
+ * Every commit waits for the disk, also where less was asked for: when the database loses what was
+ * not synced, replicas that rely on it (the holder of a claim, foremost) live on.
+ *
  * A connection that breaks during COMMIT leaves the outcome unknown. The caller is told of a
  * Failure and reads again or repeats with its key; nothing here assumes either outcome.
  */
