@@ -117,7 +117,7 @@ test("[ours.expire.race] a verdict that waits for the row until after the deadli
   assert.ok((decision?.decided_at ?? "") >= deadline_at);
 });
 
-test("[instance.delete.credential] a credential that one replica revoked is refused by all", async () => {
+test("[instance.delete.credentials-revoked] a credential that one replica revoked is refused by all", async () => {
   const instance = await here.instance();
   const { id } = await there.submit(instance.token);
   const path = `/v1/instances/${instance.id}`;

@@ -14,8 +14,9 @@ export const serve: Command = {
     const config = line.config();
     const settings = toSettings(config);
     const provider = await start(settings, toSecrets(config));
+    const stopped = stopSignal();
     if (!line.json) terminal.note(banner(provider));
-    const signal = await stopSignal();
+    const signal = await stopped;
     if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);
     await provider.close();
     return EXIT.done;

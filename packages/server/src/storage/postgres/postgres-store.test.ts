@@ -85,11 +85,12 @@ test("of two that wait for each other one is run again, and both are committed",
   const { store } = await openItems(t);
   const both = Promise.withResolvers<void>();
   let runs = 0;
+  let halves = 0;
   const cross = (first: string, second: string) =>
     store.transact(async (tx) => {
       runs++;
       await add(tx, first);
-      if (runs === 2) both.resolve();
+      if (++halves === 2) both.resolve();
       await both.promise;
       await add(tx, second);
     });
