@@ -7,9 +7,14 @@ import { existsSync } from "node:fs";
 import { databaseFile } from "@countersign/server";
 import { CommandError, EXIT } from "./exit.ts";
 
-/** @throws CommandError when the folder holds no database */
-export function assertDatabase(dataDirectory: string): void {
-  if (existsSync(databaseFile(dataDirectory))) return;
-  const message = `there is no database in ${dataDirectory}`;
-  throw new CommandError(EXIT.refused, "no_database", message);
+/** The settings that say where the database is. */
+interface DatabasePlace {
+  readonly data: string;
+  readonly database_url: string | undefined;
+}
+
+/** @throws CommandError when the folder is to hold the database and does not */
+export function assertDatabase({ data, database_url: url }: DatabasePlace): void {
+  if (url !== undefined || existsSync(databaseFile(data))) return;
+  throw new CommandError(EXIT.refused, "no_database", `there is no database in ${data}`);
 }

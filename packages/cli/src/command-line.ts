@@ -45,7 +45,7 @@ export class CommandLine {
       options[name] = { type: type === "flag" ? "boolean" : "string" };
     }
     for (const { name, type, secret } of settingsIn(groups)) {
-      if (secret) continue;
+      if (secret === true) continue;
       options[flagName(name).slice(2)] = { type: type === "flag" ? "boolean" : "string" };
     }
     try {
@@ -100,7 +100,9 @@ function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const unknown = /^Unknown option '(-[^']*)'/.exec(error.message)?.[1];
   if (unknown === undefined) return error.message;
-  const secret = ALL_OPTIONS.find(({ name, secret }) => secret && flagName(name) === unknown);
+  const secret = ALL_OPTIONS.find(
+    ({ name, secret }) => secret === true && flagName(name) === unknown,
+  );
   if (secret === undefined) return `there is no option ${unknown}; see --help`;
   const variable = environmentName(secret.name);
   return `${unknown} is not taken here, where other users can read it; set ${variable}`;

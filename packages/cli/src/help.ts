@@ -40,6 +40,6 @@ export function commandHelp({ usage, help, options, settings }: Command): string
 function settingLines({ name, value, secret, help, default: fallback }: Option): string[] {
   const variable = environmentName(name);
   const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-  const given = secret ? `${variable}=${value}` : `${flag}, ${variable}`;
+  const given = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
   return [`  ${given}`, `      ${help}${fallback ? ` [${fallback}]` : ""}`];
 }

@@ -65,7 +65,7 @@ for (const [name, own] of Object.entries(COMMANDS)) {
     for (const { name, value, secret, help, default: fallback } of settings) {
       const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
       const variable = environmentName(name);
-      const given = secret ? `${variable}=${value}` : `${flag}, ${variable}`;
+      const given = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
       const shown = fallback ? `${help} [${fallback}]` : help;
       assert.ok(stdout.includes(`\n  ${given}\n      ${shown}\n`), `${name} is not in:\n${stdout}`);
     }

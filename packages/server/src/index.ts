@@ -4,7 +4,7 @@ export { systemClock } from "./clock.ts";
 export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
-export { type Settings, toSecrets, toSettings } from "./config/settings.ts";
+export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { Failure } from "./failure.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
-import type { Settings } from "./config/settings.ts";
+import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
@@ -24,11 +24,13 @@ import type { Resealing } from "./operations/resealSecrets.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { Keyring } from "./secrets/keyring.ts";
-import { loadKeys, replaceKeyFile, type Secrets } from "./secrets/master-key.ts";
+import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
 import { assertMigrated, migrate } from "./storage/migrate.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
+import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
+import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startRetention } from "./workers/retention.ts";
@@ -93,7 +95,7 @@ type Role =
  */
 export function openContext(
   settings: Settings,
-  secrets: Secrets,
+  secrets: SecretSettings,
   parts: Parts = {},
 ): Promise<OpenedContext> {
   return open(settings, secrets, parts, "beside");
@@ -109,7 +111,7 @@ export function openContext(
  */
 export async function rotateSecretKey(
   settings: Settings,
-  secrets: Secrets,
+  secrets: SecretSettings,
   parts: Parts = {},
 ): Promise<Rotation> {
   if (secrets.secretKey !== undefined) {
@@ -118,6 +120,14 @@ export async function rotateSecretKey(
       "the secret key is set as secret_key and not read from a file; to rotate it, give a new " +
         "one as COUNTERSIGN_SECRET_KEY and the old one as COUNTERSIGN_SECRET_KEY_PREVIOUS, " +
         "restart the server, and then drop the old one",
+    );
+  }
+  if (isShared(secrets)) {
+    throw new Failure(
+      "secret-key",
+      "replicas of this database may be running, and all of them need both keys: " +
+        "give the new one as COUNTERSIGN_SECRET_KEY and the old one as " +
+        "COUNTERSIGN_SECRET_KEY_PREVIOUS to every replica, restart them, and then drop the old one",
     );
   }
   const unlock = lockDataDirectory(settings.dataDirectory);
@@ -136,23 +146,19 @@ export async function rotateSecretKey(
 
 async function open(
   settings: Settings,
-  secrets: Secrets,
+  secrets: SecretSettings,
   parts: Parts,
   role: Role,
 ): Promise<OpenedContext> {
+  const { random = systemRandom() } = parts;
   const isServer = role === "server";
-  const { dataDirectory } = settings;
-  const { clock = systemClock, random = systemRandom() } = parts;
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-  const file = databaseFile(dataDirectory);
-  const isNew = !existsSync(file);
-  const { current, previous } = loadKeys(secrets, dataDirectory, isNew);
+  const { store, clock, isNew, keys } = isShared(secrets)
+    ? await openShared(settings, secrets, parts)
+    : openLocal(settings, secrets, parts, isServer);
   const keyring = new Keyring(
-    current.key,
-    previous.map(({ key }) => key),
+    keys.current.key,
+    keys.previous.map(({ key }) => key),
   );
-  const busyMs = isServer ? SERVER_BUSY_MS : undefined;
-  const store = new SqliteStore(file, clock, { busyMs, isExclusive: isServer });
   const delivery = new NoDelivery(settings, clock);
   const context = { store, clock, random, wake: new LocalWake(), keyring, settings, delivery };
   try {
@@ -166,6 +172,58 @@ async function open(
   }
 }
 
+interface OpenedStore {
+  readonly store: Store;
+  /** What deadlines and leases are compared with; it agrees with `Transaction.now`. */
+  readonly clock: Clock;
+  /** True when there is no schema in it yet. */
+  readonly isNew: boolean;
+  readonly keys: ReturnType<typeof loadKeys>;
+}
+
+type SharedSecrets = SecretSettings & { readonly databaseUrl: string };
+
+/** Whether the database is one that other processes may serve as well. */
+function isShared(secrets: SecretSettings): secrets is SharedSecrets {
+  return secrets.databaseUrl !== undefined;
+}
+
+function openLocal(
+  { dataDirectory }: Settings,
+  secrets: SecretSettings,
+  { clock = systemClock }: Parts,
+  isServer: boolean,
+): OpenedStore {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  const file = databaseFile(dataDirectory);
+  const isNew = !existsSync(file);
+  const keys = loadKeys(secrets, dataDirectory, isNew);
+  const busyMs = isServer ? SERVER_BUSY_MS : undefined;
+  const store = new SqliteStore(file, clock, { busyMs, isExclusive: isServer });
+  return { store, clock, isNew, keys };
+}
+
+async function openShared(
+  { dataDirectory, database }: Settings,
+  secrets: SharedSecrets,
+  { clock, random = systemRandom() }: Parts,
+): Promise<OpenedStore> {
+  // Never made here: the next replica would make another one.
+  const keys = loadKeys(secrets, dataDirectory, false);
+  // Costs a start time and memory that only those who use it should pay.
+  const { PostgresStore } = await import("./storage/postgres/postgres-store.ts");
+  const options = { url: secrets.databaseUrl, ...database, random, clock };
+  const store = await PostgresStore.open(options);
+  return { store, clock: store.clock, isNew: store.isNew, keys };
+}
+
+/** @returns releases what `lockDataDirectory` took, which is nothing where replicas may be */
+function lockData({ dataDirectory }: Settings, secrets: SecretSettings): () => void {
+  if (isShared(secrets)) return () => {};
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  return lockDataDirectory(dataDirectory);
+}
+
 /**
  * Starts a server and its workers.
  *
@@ -174,11 +232,10 @@ async function open(
  */
 export async function startProvider(
   settings: Settings,
-  secrets: Secrets,
+  secrets: SecretSettings,
   parts: Parts = {},
 ): Promise<Provider> {
-  mkdirSync(settings.dataDirectory, { recursive: true, mode: 0o700 });
-  const unlock = lockDataDirectory(settings.dataDirectory);
+  const unlock = lockData(settings, secrets);
   try {
     const opened = await open(settings, secrets, parts, "server");
     try {
@@ -228,6 +285,7 @@ async function serve(
   await app.listen({ host: settings.host, port: settings.port });
   const workers = [startExpiry(context, report), startRetention(context, report)];
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
+  if (!context.store.isExclusive) workers.push(startAwaited(context, report));
   const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
   report.started(url, schemaVersion);
   report.secretsResealed(context.keyring.keyId, resealing);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { test } from "node:test";
 import { withStore } from "countersign/test/support/deliveries.ts";
 import { Agent } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
 import {
   arrived,
   decided,
@@ -13,6 +13,8 @@ import {
   untilNothingWaits,
   type WebhookServer,
 } from "./support/webhook-server.ts";
+
+const test = testOnly("sqlite", "leases of a dead replica end by time");
 
 /** Event ids by request: one each, however often it came, and always the same bytes. */
 function eventsByRequest({ notifications }: WebhookServer): Map<string, string> {

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import {
   backupDatabase,
   databaseFile,
@@ -17,6 +17,7 @@ import {
   toSettings,
 } from "../src/index.ts";
 import { releaseLeases } from "../src/operations/releaseLeases.ts";
+import { testOnly } from "./support/engine.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { HeldVerifications, verificationRows } from "./support/verifications.ts";
 import {
@@ -27,6 +28,8 @@ import {
   untilDelivered,
   type WebhookScene,
 } from "./support/webhook-scene.ts";
+
+const test = testOnly("sqlite", "leases of a dead replica end by time");
 
 /** Starts a server on what a crash of the scene's would leave behind at this moment. */
 async function startAfterCrash(

@@ -114,11 +114,11 @@ test("[error.internal] a verdict that cannot be completed is a 500, and nothing 
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   const reviewer = await server.token({ kind: "reviewer" });
-  const showTables = hideTables(server, "audit_entry");
+  const showTables = await hideTables(server, "audit_entry");
   const refused = await server.decide(reviewer, stage.requestId, "approve");
   assertRefused(refused, 500, "internal");
   assert.equal((await server.read(stage.credential, stage.requestId)).status, "pending");
-  showTables();
+  await showTables();
   assert.equal((await server.read(stage.credential, stage.requestId)).status, "pending");
   const approved = await server.decide(reviewer, stage.requestId, "approve");
   assert.equal(approved.json.status, "approved");

@@ -127,7 +127,7 @@ test("[ours.audit.every-transition] what cannot be entered does not happen", asy
   const server = await startTestProvider(t);
   const stage = await setStage(server);
   const reviewer = await server.token({ kind: "reviewer" });
-  const showTables = hideTables(server, "audit_entry");
+  const showTables = await hideTables(server, "audit_entry");
   const key = { key: "the key" };
   for (const operation of [
     "provisionInstance",
@@ -139,7 +139,7 @@ test("[ours.audit.every-transition] what cannot be entered does not happen", asy
     assertRefused(await callOperation(server, operation, stage, key), 500, "internal");
   }
   assertRefused(await server.decide(reviewer, stage.requestId, "approve"), 500, "internal");
-  showTables();
+  await showTables();
   const read = await callOperation<{ name: string }>(server, "getInstance", stage);
   assert.notEqual(read.json.name, "renamed");
   assert.equal((await server.read(stage.credential, stage.requestId)).status, "pending");

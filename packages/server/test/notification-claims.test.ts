@@ -60,15 +60,21 @@ test("[event.retry.one-outstanding] what is claimed is nobody else's until its l
   assert.equal(second.fence, first.fence + 1);
 });
 
-test("[event.retry.one-outstanding] two who claim at the same time get one each, the longest waiting first", async (t) => {
+test("[event.retry.one-outstanding] nobody gets what another claims at the same time, and the longest waiting are first", async (t) => {
   const scene = await startIdle(t);
   const { created_at } = scene.row;
   const ages = [3_000, 1_000, 2_000].map((ms) => ({ next_at: created_at - ms }));
   const [oldest, youngest, middle] = await copyDeliveries(scene.server, scene.row, ages);
   const claims = await Promise.all([scene.claim(2), scene.claim(2), scene.claim(2)]);
+  // Who finds somebody else at it may come away with nothing, and comes again.
+  claims.push(await scene.claim(2), await scene.claim(2));
+  const claimed = claims.filter((some) => some.length > 0);
   assert.deepEqual(
-    claims.map((claimed) => claimed.map(({ notification }) => notification.id)),
-    [[oldest, middle], [youngest, scene.row.id], []],
+    claimed.map((some) => some.map(({ notification }) => notification.id)),
+    [
+      [oldest, middle],
+      [youngest, scene.row.id],
+    ],
   );
 });
 
@@ -115,7 +121,7 @@ test("[event.acknowledged] a result that comes after the lease still counts when
 test("[event.retention] the result of an attempt whose request was erased meanwhile is nobody's business", async (t) => {
   const scene = await startIdle(t);
   const claimed = await theOnly(scene.claim());
-  tamper(scene, "delete from notification");
+  await tamper(scene, "delete from notification");
   await turns();
   const recorded = await recordAttempt(scene.server.provider.context, claimed, ACKNOWLEDGED);
   assert.deepEqual(recorded, { kind: "stale" });

@@ -238,10 +238,10 @@ test("[event.retry.one-outstanding] a store that is away for a moment when an at
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
   await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
-  const show = hideTables(scene.server, "notification");
+  const show = await hideTables(scene.server, "notification");
   held.answer(0, 204);
   await pass(scene, 1_750);
-  show();
+  await show();
   await pass(scene, 60_000, 500);
   const { attempts, ended_by } = await notificationOf(scene, request);
   assert.deepEqual([attempts, ended_by], [1, "acknowledged"]);
@@ -254,10 +254,10 @@ test("[event.retry.one-outstanding] an attempt whose end cannot be recorded is m
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
   await untilDelivered(scene, () => held.arrived === 1, "the message arrives");
-  const show = hideTables(scene.server, "notification");
+  const show = await hideTables(scene.server, "notification");
   held.answer(0, 204);
   await pass(scene, 10_000);
-  show();
+  await show();
   await pass(scene, 19_750);
   assert.equal(held.arrived, 1);
   await pass(scene, 1_500);

@@ -197,14 +197,14 @@ test("[delivery.request.recorded-together] where the notification cannot be writ
   const { token } = await provisionWithReceiver(scene);
   const { id } = await server.submit(token);
   const late = await server.submit(token, { timeout: "2s" });
-  const show = hideTables(server, "notification");
+  const show = await hideTables(server, "notification");
   assert.equal((await server.decide(reviewer, id, "approve")).status, 500);
   assert.equal((await server.decide(reviewer, id, "deny")).status, 500);
   assertRefused(await cancel(server, token, id), 500, "internal");
   clock.advance(2_000);
   await turns();
   assert.equal(await storedStatus(scene, late.id), "pending");
-  show();
+  await show();
   await turns();
   assert.equal(await storedStatus(scene, id), "pending");
   assert.deepEqual(await outbox(scene), []);
@@ -222,10 +222,10 @@ test("[delivery.request.recorded-together] where the decision cannot be recorded
   const { token } = await provisionWithReceiver(scene);
   const { id } = await server.submit(token);
   // It is written after the notification, in the same transaction.
-  const show = hideTables(server, "audit_entry");
+  const show = await hideTables(server, "audit_entry");
   assert.equal((await server.decide(reviewer, id, "approve")).status, 500);
   assertRefused(await cancel(server, token, id), 500, "internal");
-  show();
+  await show();
   await pass(scene, 3_000);
   assert.deepEqual(await outbox(scene), []);
   assert.equal(scene.notifications.length, 0);

@@ -116,7 +116,12 @@ test("[ours.delivery.isolation] what nobody signalled is found behind a page of 
   const ids = await copyInstances(scene, original, 250);
   const last = ids.toSorted().at(-1) ?? "";
   const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
-  tamper(scene, "update receiver set sealed_secret = ? where instance_id <> ?", elsewhere, last);
+  await tamper(
+    scene,
+    "update receiver set sealed_secret = $1 where instance_id <> $2",
+    elsewhere,
+    last,
+  );
   await pass(scene, 3_000, 50);
   await untilDelivered(scene, () => scene.notifications.length === 2, "the last one is served");
 });
@@ -257,8 +262,8 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
   const sql = "select sealed_secret from receiver where instance_id = $1";
   const sealed = String((await store.get(sql, [ailing.id]))?.sealed_secret);
   const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
-  const put = "update receiver set sealed_secret = ? where instance_id = ?";
-  tamper(scene, put, elsewhere, ailing.id);
+  const put = "update receiver set sealed_secret = $1 where instance_id = $2";
+  await tamper(scene, put, elsewhere, ailing.id);
 
   const waiting = await denied(scene, ailing.token);
   assert.equal((await untilAttempted(scene, await denied(scene, well.token), 1)).attempts, 1);
@@ -273,7 +278,7 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
     false,
   );
 
-  tamper(scene, put, sealed, ailing.id);
+  await tamper(scene, put, sealed, ailing.id);
   await pass(scene, 16_000);
   assert.equal((await untilAttempted(scene, waiting, 1)).ended_by, "acknowledged");
 });
@@ -282,7 +287,7 @@ test("[ours.delivery.missing-key] a new receiver does not wait for the key of th
   const scene = await startWebhookScene(t);
   const instance = await provisionWithReceiver(scene);
   const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
-  tamper(scene, "update receiver set sealed_secret = ?", elsewhere);
+  await tamper(scene, "update receiver set sealed_secret = $1", elsewhere);
   const request = await denied(scene, instance.token);
   await pass(scene, 2_000);
   assert.equal(scene.notifications.length, 0);

@@ -172,9 +172,9 @@ for (const { by, lose } of ENDS) {
     const request = await denied(scene, instance.token);
     await untilAttempted(scene, request, 1);
     // The receiver is gone, and then the ends cannot be written.
-    const show = hideTables(scene.server, "notification");
+    const show = await hideTables(scene.server, "notification");
     await assert.rejects(lose(scene, instance.id));
-    show();
+    await show();
     await turns();
     assert.equal((await notificationOf(scene, request)).ended_at, null);
     const { ended_by, attempts } = await attemptNext(scene, request);
@@ -210,9 +210,9 @@ test("[delivery.update.ended-stay-ended] not even when the end of it was not rec
   const instance = await provisionWithReceiver(scene);
   const before = await denied(scene, instance.token);
   await untilAttempted(scene, before, 1);
-  const show = hideTables(scene.server, "notification");
+  const show = await hideTables(scene.server, "notification");
   await assert.rejects(remove(scene, instance.id));
-  show();
+  await show();
   await replace(scene, instance.id);
   const after = await denied(scene, instance.token);
   await untilAttempted(scene, after, 1);

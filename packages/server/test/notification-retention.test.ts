@@ -53,7 +53,7 @@ async function startDecided(t: TestContext, onNotification: AnswerMessage): Prom
 /** Moves time there, with turns for the workers on the way. */
 async function passUntil(scene: WebhookScene, at: number): Promise<void> {
   const left = at - scene.clock.now();
-  await pass(scene, left, Math.max(250, left / 40));
+  await pass(scene, left, Math.max(250, Math.ceil(left / 40)));
 }
 
 /** Request, key and event, as everybody may ask for them. */
@@ -156,9 +156,9 @@ test("[event.retention] request, key and event are erased together or not at all
   const scene = await startDecided(t, (_, response) => response.writeHead(204).end());
   await untilAttempted(scene, scene.request, 1);
   await passUntil(scene, scene.decidedAt + WINDOW - 1);
-  const show = hideTables(scene.server, "idempotency");
+  const show = await hideTables(scene.server, "idempotency");
   await pass(scene, 2 * WORKER_PAUSE, MINUTE);
-  show();
+  await show();
   await pass(scene, 0);
   assert.equal(await storedStatus(scene, scene.request.id), "denied");
   assert.equal((await outbox(scene)).length, 1);

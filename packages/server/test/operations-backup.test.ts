@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
@@ -12,6 +12,9 @@ import {
   newAgent,
   provision,
 } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "the command backup copies a file of SQLite");
 
 async function backup(t: TestContext, server: Server): Promise<string> {
   const target = join(temporaryFolder(t), "copy.db");

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
 import {
@@ -12,6 +11,9 @@ import {
 } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { type Agent, type Answer, makeToken, newAgent } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "the server process is on a folder; see postgres-crash.test.ts");
 
 const CYCLES = 10;
 const SUBMITTERS = 12;

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { before, type TestContext, test } from "node:test";
+import { before, type TestContext } from "node:test";
 import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
 import {
@@ -23,6 +23,9 @@ import {
   makeToken,
   newAgent,
 } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "a file of SQLite is damaged");
 
 const PAGE_BYTES = 4096;
 /** Neither the beginning of a file nor of a page that SQLite knows. */

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
@@ -14,6 +13,9 @@ import {
   makeToken,
   newAgent,
 } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "the disk of a file of SQLite is full");
 
 /**
  * No file may grow beyond this many blocks of 512 bytes. It is how a disk is full for one process

@@ -4,10 +4,13 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
 import { exchange } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "the server process is on a folder");
 
 /** A server whose standard output is on a device that is always full. */
 async function startOnFullLog(t: TestContext): Promise<{ child: ChildProcess; url: string }> {

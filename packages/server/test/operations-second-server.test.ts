@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { test } from "node:test";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 import { countersign, startServer } from "countersign/test/support/countersign.ts";
 import { exchange, newAgent } from "countersign/test/support/people.ts";
+import { testOnly } from "./support/engine.ts";
+
+const test = testOnly("sqlite", "replicas share a PostgreSQL");
 
 test("[ours.operations.second-server] a second server is refused with one line that names the folder and the process", async (t) => {
   const server = await startServer(t);

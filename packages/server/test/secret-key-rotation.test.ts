@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { systemClock } from "../src/clock.ts";
 import {
   databaseFile,
@@ -18,6 +18,7 @@ import { Keyring } from "../src/secrets/keyring.ts";
 import { replaceKeyFile } from "../src/secrets/master-key.ts";
 import { SqliteStore } from "../src/storage/sqlite/sqlite-store.ts";
 import type { Store, Transaction } from "../src/storage/store.ts";
+import { testOnly } from "./support/engine.ts";
 import {
   assertAccepted,
   assertKept,
@@ -31,6 +32,8 @@ import {
   serving,
   type Told,
 } from "./support/provisionings.ts";
+
+const test = testOnly("sqlite", "replicas have their key from a setting");
 
 function configOf(data: string, keys: KeySettings = {}) {
   const config = readConfig({ data, ...keys }, {});
@@ -187,6 +190,10 @@ class EndingStore implements Store {
   all = (...query: Parameters<Store["all"]>) => this.#store.all(...query);
   check = () => this.#store.check();
   close = () => this.#store.close();
+
+  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transact(work);
+  }
 
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#left-- === 0) return Promise.reject(new Failure("store", "killed"));

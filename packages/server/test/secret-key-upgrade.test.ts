@@ -3,8 +3,9 @@ import { createHmac, hkdfSync } from "node:crypto";
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { databaseFile } from "../src/index.ts";
+import { testOnly } from "./support/engine.ts";
 import {
   assertKept,
   dataFolder,
@@ -15,6 +16,8 @@ import {
   serving,
   type Told,
 } from "./support/provisionings.ts";
+
+const test = testOnly("sqlite", "schema 1 was never on PostgreSQL");
 
 const SCHEMA_1 = readFileSync(
   join(import.meta.dirname, "../src/storage/migrations/0001_initial.sql"),

@@ -107,12 +107,12 @@ async function goThrough(scene: Outspoken): Promise<Answer[]> {
   for (let i = 0; i < 20; i++) answers.push(await tryProvision(scene, delivery));
   scene.clock.advance(60_000);
   scene.answer = answerChallenge;
-  const show = hideTables(server, "receiver");
+  const show = await hideTables(server, "receiver");
   answers.push(await tryProvision(scene, delivery));
-  show();
-  const unlock = lockDatabase(server);
+  await show();
+  const unlock = await lockDatabase(server);
   answers.push(await tryProvision(scene, delivery));
-  unlock();
+  await unlock();
   answers.push(await server.call("DELETE", path, { token: provisioner }));
   answers.push(await tryUpdate(scene, id, { delivery }));
   return answers;

@@ -273,11 +273,11 @@ test("[delivery.provision.verified-first] [ours.verification.joined] when the co
   const joined = scene.joined(2);
   const calls = [1, 2, 3].map(() => tryProvision(scene, scene.delivery(), key));
   await joined;
-  const show = hideTables(server, "credential");
+  const show = await hideTables(server, "credential");
   (await held.arrived(1)).accept();
   // The gate reads credentials too, so nobody may call before they are back.
   const answers = await Promise.all(calls);
-  show();
+  await show();
   // What is read in this turn of the loop is still read without them.
   await turns();
   for (const answer of answers) assertRefused(answer, 500, "internal");
@@ -294,10 +294,10 @@ test("[delivery.provision.verified-first] [ours.verification.takeover] when the 
   const before = await countRows(server);
   const provisioning = tryProvision(scene, scene.delivery(), key);
   const { accept } = await held.arrived(1);
-  const unlock = lockDatabase(server);
+  const unlock = await lockDatabase(server);
   accept();
   const answer = await provisioning;
-  unlock();
+  await unlock();
   assertRefused(answer, 503, "unavailable");
   assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
   assert.deepEqual(await countRows(server), before);

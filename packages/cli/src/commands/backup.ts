@@ -1,7 +1,7 @@
 import { backupDatabase, databaseFile } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
-import { EXIT } from "../exit.ts";
+import { CommandError, EXIT } from "../exit.ts";
 
 export const backup: Command = {
   usage: "backup FILE",
@@ -11,9 +11,14 @@ export const backup: Command = {
 
   async run(line, terminal) {
     const [target = ""] = line.take("the file to write");
-    const { data } = line.config();
+    const config = line.config();
+    if (config.database_url !== undefined) {
+      const message = "the database is at database_url: copy it with pg_dump";
+      throw new CommandError(EXIT.refused, "not_a_file", message);
+    }
+    const { data } = config;
     const source = databaseFile(data);
-    assertDatabase(data);
+    assertDatabase(config);
     backupDatabase(source, target);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
     terminal.note(`Keep ${data}/secret.key as well, at another place: the copy needs it.`);

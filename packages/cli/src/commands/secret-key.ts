@@ -13,7 +13,7 @@ export const secretKeyShow: Command = {
     line.take();
     const config = line.config();
     const secrets = toSecrets(config);
-    if (secrets.secretKey === undefined) assertDatabase(config.data);
+    if (secrets.secretKey === undefined) assertDatabase(config);
     const { current, previous } = describeKeys(secrets, config.data);
     if (line.json) {
       terminal.out(
@@ -40,7 +40,7 @@ export const secretKeyRotate: Command = {
   async run(line, terminal) {
     line.take();
     const config = line.config();
-    assertDatabase(config.data);
+    assertDatabase(config);
     const rotation = await rotateSecretKey(toSettings(config), toSecrets(config));
     const { keyId, previousKeyIds, resealed, unopened } = rotation;
     if (line.json) {

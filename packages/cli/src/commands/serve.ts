@@ -14,8 +14,9 @@ export const serve: Command = {
     const config = line.config();
     const settings = toSettings(config);
     const provider = await start(settings, toSecrets(config));
+    const stopped = stopSignal();
     if (!line.json) terminal.note(banner(provider));
-    const signal = await stopSignal();
+    const signal = await stopped;
     if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);
     await provider.close();
     return EXIT.done;
@@ -51,13 +52,13 @@ function stopSignal(): Promise<string> {
   });
 }
 
-function banner({ url, context, isNew }: Provider): string {
+function banner(provider: Provider): string {
+  const { url, context } = provider;
   const { dataDirectory, pathPrefix, publicUrl } = context.settings;
   const base = (publicUrl ?? url) + pathPrefix;
   const data = dataDirectory === "./data" ? "" : ` --data ${shellQuote(dataDirectory)}`;
-  const made = isNew ? "made a new database and secret key in" : "opened the database in";
   return `
-Countersign ${version()}: ${made} ${dataDirectory}, serving ${url}
+Countersign ${version()}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
   Console    ${url}/   comes with a later release; until then, decide in the terminal
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
@@ -82,6 +83,16 @@ First steps, in another terminal of the same folder:
   # 4. See it and decide
   npx --no -- countersign requests watch
 `;
+}
+
+/** What the start did with the data. */
+function opened({ context: { settings, store }, isNew }: Provider): string {
+  const { dataDirectory } = settings;
+  if (!store.isExclusive) {
+    return isNew ? "made its tables at database_url" : "opened the database at database_url";
+  }
+  const did = isNew ? "made a new database and secret key in" : "opened the database in";
+  return `${did} ${dataDirectory}`;
 }
 
 function shellQuote(text: string): string {

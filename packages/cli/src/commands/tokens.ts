@@ -54,7 +54,7 @@ export const tokensList: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line.config().data);
+    assertDatabase(line.config());
     return withData(line, terminal, async ({ context }) => {
       const tokens = await listTokens(context);
       if (line.json) terminal.out(JSON.stringify(tokens.map(toJson)));
@@ -73,7 +73,7 @@ export const tokensRevoke: Command = {
     const [text = ""] = line.take("the id of the token");
     const id = parseIdentifier(text);
     if (id === undefined) throw usageError("the id is not one that tokens list shows");
-    assertDatabase(line.config().data);
+    assertDatabase(line.config());
     return withData(line, terminal, async ({ context }) => {
       await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
@@ -90,7 +90,8 @@ async function withData(
   const config = line.config();
   const opened = await openContext(toSettings(config), toSecrets(config));
   try {
-    if (opened.isNew) terminal.note(`There was no database in ${config.data}; made one.`);
+    const place = config.database_url === undefined ? config.data : "database_url";
+    if (opened.isNew) terminal.note(`There was no database in ${place}; made one.`);
     await work(opened);
     return EXIT.done;
   } finally {

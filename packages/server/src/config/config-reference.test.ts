@@ -13,7 +13,7 @@ for (const { name, default: fallback, secret, help, value } of ALL_OPTIONS) {
     assert.ok(row !== undefined, "it has no row");
     const [, , flag, variable, shown, meaning] = row.split("|").map((cell) => cell.trim());
     const given = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-    assert.equal(flag, secret ? "" : `\`${given}\``);
+    assert.equal(flag, secret === true ? "" : `\`${given}\``);
     assert.equal(variable, `\`${environmentName(name)}\``);
     assert.equal(shown, fallback ? `\`${fallback}\`` : "");
     assert.equal(meaning, help);

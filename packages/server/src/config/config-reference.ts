@@ -33,7 +33,7 @@ Durations are a whole number and \`s\`, \`m\` or \`h\`.`;
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;
   const given = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-  const flag = secret ? "" : `\`${given}\``;
+  const flag = secret === true ? "" : `\`${given}\``;
   const fallback = option.default ? `\`${option.default}\`` : "";
   return `| \`${name}\` | ${flag} | \`${environmentName(name)}\` | ${fallback} | ${help} |`;
 }

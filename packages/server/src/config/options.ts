@@ -20,8 +20,11 @@ export interface Option {
   /** What the value is called in `--help`. */
   readonly value?: string;
   readonly help: string;
-  /** Not to be given on a command line, where other users of the machine can read it. */
-  readonly secret?: true;
+  /**
+   * Not to be given on a command line, where other users of the machine can read it; and never
+   * repeated in a message. `password`: only when it is a URL that holds one.
+   */
+  readonly secret?: true | "password";
   readonly group: "server" | "limits" | "webhooks" | "client";
 }
 
@@ -49,6 +52,30 @@ export const OPTIONS = [
     value: "DIR",
     group: "server",
     help: "Folder of the database and the secret key; made on first start.",
+  },
+  {
+    name: "database_url",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    secret: "password",
+    group: "server",
+    help: "PostgreSQL database like postgres://user@host/name, in place of the one in DIR.",
+  },
+  {
+    name: "database_connections_max",
+    type: "integer",
+    default: "20",
+    value: "COUNT",
+    group: "server",
+    help: "Connections of this process to the database at database_url.",
+  },
+  {
+    name: "database_accept_loss",
+    type: "flag",
+    default: "false",
+    group: "server",
+    help: "Use database_url although a crash of that server may lose answered decisions.",
   },
   {
     name: "config",

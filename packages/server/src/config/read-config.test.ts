@@ -153,3 +153,22 @@ test("[ours.config.faults] a message about a file that is no YAML repeats nothin
   assert.match(faults, /line/);
   assert.doesNotMatch(faults, /SECRET/);
 });
+
+test("[ours.config.faults] a database URL with a password is taken from everywhere but the command line", () => {
+  const bare = "postgres://me@db.internal/countersign?sslmode=verify-full";
+  assert.equal(readConfig({ database_url: bare }, {}).database_url, bare);
+  for (const url of [
+    "postgres://me:s3cret@db.internal/countersign",
+    "postgres://db.internal/countersign?user=me&password=s3cret",
+  ]) {
+    const environment = { COUNTERSIGN_DATABASE_URL: url };
+    assert.equal(readConfig({}, environment).database_url, url);
+    assert.throws(
+      () => readConfig({ database_url: url }, {}),
+      (error) =>
+        error instanceof ConfigError &&
+        /^--database-url: .*set COUNTERSIGN_DATABASE_URL/.test(error.message) &&
+        !error.message.includes("s3cret"),
+    );
+  }
+});

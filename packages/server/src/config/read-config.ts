@@ -50,11 +50,23 @@ export function readConfig(flags: Flags, environment: Environment = process.env)
     // A secret is never repeated, also not in the message about its form.
     const shown = option.secret ? "[secret]" : JSON.stringify(source.raw);
     if (value === undefined) faults.push(`${source.place}: ${shown} is not ${FORMS[option.type]}`);
+    if (isExposed(option, flags)) {
+      faults.push(
+        `${source.place}: a password is not taken here, where other users can read it; ` +
+          `set ${environmentName(option.name)}`,
+      );
+    }
     return [option.name, value];
   });
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
   const isProduction = environment.NODE_ENV === "production";
   return { ...Object.fromEntries(values), production: isProduction } as ConfigValues;
+}
+
+/** Whether the command line holds a password. */
+function isExposed({ name, secret }: Option, flags: Flags): boolean {
+  const url = secret === "password" ? String(flags[name] ?? "") : "";
+  return URL.canParse(url) && (new URL(url).password !== "" || /[?&]password=/i.test(url));
 }
 
 const FORMS: Readonly<Record<Option["type"], string>> = {

@@ -19,6 +19,12 @@ test("[ours.config.faults] the defaults have no fault", () => {
 
 const FAULTS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> = {
   port: [["65536", /^port: /]],
+  database_url: [
+    ["mysql://db.internal/countersign", /^database_url: /],
+    ["db.internal/countersign", /^database_url: /],
+    ["postgres://db.internal:port/x", /^database_url: /],
+  ],
+  database_connections_max: [["1", /^database_connections_max: must be at least 2/]],
   path_prefix: [
     ["api", /^path_prefix: /],
     ["/", /^path_prefix: /],

@@ -33,6 +33,17 @@ export interface Settings {
     readonly unauthenticated: number;
   };
   readonly webhooks: WebhookSettings;
+  /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
+  readonly database: {
+    readonly connectionsMax: number;
+    readonly acceptsLoss: boolean;
+  };
+}
+
+/** What may not be logged, and is therefore apart from the settings. */
+export interface SecretSettings extends Secrets {
+  /** `postgres://...`; undefined when the database is in the data folder. */
+  readonly databaseUrl: string | undefined;
 }
 
 export interface WebhookSettings {
@@ -74,6 +85,9 @@ const DURATION_MS_MAX = 87_600 * 3_600_000;
 /** Room for any request without contents of its own. */
 const BODY_BYTES_MIN = 1_024;
 
+/** One for a transaction and one for a read beside it. */
+const DATABASE_CONNECTIONS_MIN = 2;
+
 const BOUNDED_DURATIONS = ["window_max", "validity_max", "retention", "shutdown_grace"] as const;
 
 /** Secret keys are not part of it: what holds settings may be logged. */
@@ -105,12 +119,16 @@ export function toSettings(values: ConfigValues): Settings {
       unauthenticated: values.unauthenticated_rate,
     },
     webhooks: toWebhookSettings(values),
+    database: {
+      connectionsMax: values.database_connections_max,
+      acceptsLoss: values.database_accept_loss,
+    },
   };
 }
 
-/** What may not be logged, and is therefore apart from the settings. */
-export function toSecrets({ secret_key, secret_key_previous }: ConfigValues): Secrets {
-  return { secretKey: secret_key, secretKeyPrevious: secret_key_previous };
+export function toSecrets(values: ConfigValues): SecretSettings {
+  const { secret_key: secretKey, secret_key_previous: secretKeyPrevious } = values;
+  return { secretKey, secretKeyPrevious, databaseUrl: values.database_url };
 }
 
 function toWebhookSettings(values: ConfigValues): WebhookSettings {
@@ -143,6 +161,13 @@ function splitList(text: string): string[] {
 function* findFaults(values: ConfigValues): Generator<string> {
   if (values.data === "") yield "data: must name a folder";
   if (values.port > 65_535) yield "port: must be at most 65535";
+  const { database_url: databaseUrl } = values;
+  if (databaseUrl !== undefined && !isPostgresUrl(databaseUrl)) {
+    yield "database_url: must be like postgres://user@host/name";
+  }
+  if (values.database_connections_max < DATABASE_CONNECTIONS_MIN) {
+    yield `database_connections_max: must be at least ${DATABASE_CONNECTIONS_MIN}`;
+  }
   if (values.connections_max === 0) yield "connections_max: must be at least 1";
   if (values.body_bytes_max < BODY_BYTES_MIN) {
     yield `body_bytes_max: must be at least ${BODY_BYTES_MIN}`;
@@ -209,6 +234,10 @@ function* findWebhookFaults(values: ConfigValues): Generator<string> {
 /** Scheme, name and port: credentials would be logged, and there is nothing a path could mean. */
 function isProxyUrl(text: string): boolean {
   return /^https?:\/\/[^\s/@?#\\]+\/?$/.test(text) && URL.canParse(text);
+}
+
+function isPostgresUrl(text: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text);
 }
 
 function isLoopback(host: string): boolean {

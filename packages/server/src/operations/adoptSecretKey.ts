@@ -27,7 +27,7 @@ export async function adoptSecretKey(
   { store, keyring }: Pick<Context, "store" | "keyring">,
   mayReseal: boolean,
 ): Promise<Resealing> {
-  keyring.useFingerprintKey(await store.transact((tx) => adopt(tx, keyring, mayReseal)));
+  keyring.useFingerprintKey(await store.transactAlone((tx) => adopt(tx, keyring, mayReseal)));
   // Also when the current key is recorded: another process may have sealed with a previous one.
   if (!mayReseal || keyring.previousKeyIds.length === 0) return NOTHING_RESEALED;
   return resealSecrets({ store, keyring });

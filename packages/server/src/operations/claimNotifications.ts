@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
 import type { StoredReceiver } from "../core/instance.ts";
 import { isWindowOver, type StoredNotification } from "../core/notification.ts";
+import { lockInstance } from "../storage/sql/instances.ts";
 import {
   claimNotification,
   endNotification,
@@ -57,6 +58,8 @@ export async function claimNotifications(
 ): Promise<Claim> {
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
+    // Held until the commit: nothing is claimed beside the removal of its receiver.
+    await lockInstance(tx, "share", instanceId);
     const state = await readDeliveryState(tx, instanceId);
     if (state === undefined) return { claimed: [], more: false };
     const now = await tx.now();

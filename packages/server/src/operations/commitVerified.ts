@@ -116,7 +116,13 @@ async function begin<T>(
   const now = await tx.now();
   const leaseUntil = now + LEASE_MS;
   const fresh = { ...key, instanceId, fence: 1, leaseUntil, failure: null };
-  if (await insertVerification(tx, fresh, now)) return { kind: "holding", verification: fresh };
+  if (await insertVerification(tx, fresh, now)) {
+    // The insert waits for an attempt that is just committing: then there is an answer now.
+    const late = await steps.replay(tx);
+    if (late === undefined) return { kind: "holding", verification: fresh };
+    await deleteVerification(tx, fresh);
+    return { kind: "replayed", value: late };
+  }
   const existing = await lockVerification(tx, key.scope, key.keyHash);
   // Committed between the two statements: there is nothing to wait for.
   if (existing === undefined) return { kind: "joined", verification: fresh };

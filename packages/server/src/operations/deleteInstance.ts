@@ -35,8 +35,8 @@ export async function deleteInstance(
     if (instance.deletedAt === null) await markDeleted(tx, context, caller, instance);
     return cancelPending(tx, context, id);
   });
-  signal(context, ended);
-  if (ended.length === REQUESTS_PER_COMMIT_MAX) await finishDeletion(context, id);
+  signal(context, ended.signals);
+  if (ended.more) await finishDeletion(context, id);
   await finishDeliveryEnd(context, id);
 }
 
@@ -48,8 +48,8 @@ export async function deleteInstance(
 export async function finishDeletion(context: Context, id: string): Promise<void> {
   for (;;) {
     const ended = await context.store.transact((tx) => cancelPending(tx, context, id));
-    signal(context, ended);
-    if (ended.length < REQUESTS_PER_COMMIT_MAX) return;
+    signal(context, ended.signals);
+    if (!ended.more) return;
   }
 }
 
@@ -74,21 +74,29 @@ async function markDeleted(
   });
 }
 
+interface Cancelled {
+  readonly signals: readonly Signal[];
+  /** Whether there may be others. */
+  readonly more: boolean;
+}
+
 /** Requests whose deadline has passed unnoticed end as expired, all others as cancelled. */
 async function cancelPending(
   tx: Transaction,
   context: Context,
   instanceId: string,
-): Promise<Signal[]> {
-  const ended: Signal[] = [];
-  for (const id of await readPendingIdsOfInstance(tx, instanceId, REQUESTS_PER_COMMIT_MAX)) {
+): Promise<Cancelled> {
+  const signals: Signal[] = [];
+  const pending = await readPendingIdsOfInstance(tx, instanceId, REQUESTS_PER_COMMIT_MAX);
+  for (const id of pending) {
     const request = await lockRequest(tx, id);
     if (request === undefined) continue;
     const by = "system:instance-deletion";
     const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
-    if (resolution.kind === "resolved") ended.push(resolution.signal);
+    if (resolution.kind === "resolved") signals.push(resolution.signal);
   }
-  return ended;
+  // Not how many ended here: some may have ended otherwise meanwhile.
+  return { signals, more: pending.length === REQUESTS_PER_COMMIT_MAX };
 }
 
 function signal({ wake }: Context, signals: readonly Signal[]): void {

@@ -117,7 +117,8 @@ function readKeyFile(file: string, mayCreate: boolean): MasterKey {
     throw new Failure(
       "secret-key",
       `${file} is missing: put back the file that belongs to this database, or set its content ` +
-        "as COUNTERSIGN_SECRET_KEY; a new key would open nothing that the lost one has sealed",
+        "as COUNTERSIGN_SECRET_KEY; a new key would open nothing that the lost one has sealed " +
+        "(for a new database at database_url, make one first: openssl rand -base64 32)",
     );
   }
   createFile(file);

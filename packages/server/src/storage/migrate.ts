@@ -39,7 +39,7 @@ export async function assertMigrated(store: Store): Promise<number> {
  */
 export async function migrate(store: Store): Promise<number> {
   const migrations = readMigrations();
-  return store.transact(async (tx) => {
+  return store.transactAlone(async (tx) => {
     await tx.run("create table if not exists schema_version (version bigint not null)");
     const current = Number((await tx.get("select version from schema_version"))?.version ?? 0);
     const newest = migrations.at(-1)?.version ?? 0;

@@ -24,7 +24,11 @@ export type LockMode =
   | "share";
 
 export interface Transaction extends Reader {
-  /** As `get`, and holds the row. Read the clock after this, never before. */
+  /**
+   * As `get`, and holds the row. Read the clock after this, never before.
+   *
+   * @param sql a plain select from one table, so that it is clear which row is held
+   */
   lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
   /** @returns how many rows were written */
@@ -67,6 +71,12 @@ export interface Store extends Reader {
    * @throws Failure when the engine cannot write; nothing of `work` is then promised or lost
    */
   transact<T>(work: (tx: Transaction) => Promise<T>, durability?: Durability): Promise<T>;
+
+  /**
+   * As `transact`, and no other process is in one of these at the same time: for migrations and
+   * what else happens once for a database. It may take long.
+   */
+  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 
   /** @throws Failure when the engine cannot write durably */
   check(): Promise<void>;

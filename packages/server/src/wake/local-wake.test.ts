@@ -62,6 +62,20 @@ test("[ours.poll.woken] who unsubscribes while being called does not keep others
   assert.deepEqual(calls, ["first", "second", "third", "again"]);
 });
 
+test("[ours.poll.woken] what another replica resolved calls those who wait for it, and is no signal", () => {
+  const wake = new LocalWake();
+  const calls: string[] = [];
+  wake.onSignal(() => calls.push("signal"));
+  const end = wake.onResolved("a", () => calls.push("first"));
+  wake.onResolved("a", () => calls.push("second"));
+  wake.onResolved("b", () => calls.push("other"));
+  assert.deepEqual(wake.awaited(), ["a", "b"]);
+  wake.resolvedElsewhere("a");
+  assert.deepEqual(calls, ["first", "second"]);
+  end();
+  assert.deepEqual(wake.awaited(), ["a", "b"]);
+});
+
 test("listeners hear every signal until they leave", () => {
   const wake = new LocalWake();
   const heard: Signal[] = [];

@@ -12,8 +12,15 @@ export class LocalWake implements Wake {
 
   signal(signal: Signal): void {
     for (const listener of this.#listeners) listener(signal);
-    if (signal.kind !== "resolved") return;
-    for (const callback of [...(this.#byRequest.get(signal.requestId) ?? [])]) callback();
+    if (signal.kind === "resolved") this.resolvedElsewhere(signal.requestId);
+  }
+
+  resolvedElsewhere(requestId: string): void {
+    for (const callback of [...(this.#byRequest.get(requestId) ?? [])]) callback();
+  }
+
+  awaited(): string[] {
+    return [...this.#byRequest.keys()];
   }
 
   onResolved(requestId: string, callback: () => void): () => void {

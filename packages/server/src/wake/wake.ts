@@ -37,6 +37,12 @@ export interface Wake {
   /** Calls back everybody who waits for a request: the process is shutting down. */
   releaseAll(): void;
 
+  /** Calls back those who wait for this request, which another replica has resolved. */
+  resolvedElsewhere(requestId: string): void;
+
   /** How many wait for a request. */
   readonly waiting: number;
+
+  /** The requests that somebody waits for, each once. */
+  awaited(): string[];
 }

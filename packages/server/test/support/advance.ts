@@ -1,5 +1,5 @@
-import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { ManualClock } from "./manual-clock.ts";
+import { turns } from "./until.ts";
 
 /**
  * Moves time on in steps until something has come about; the workers get their turns between.
@@ -14,7 +14,7 @@ export async function advanceUntil(
 ): Promise<void> {
   for (let step = 0; step < steps; step++) {
     clock.advance(stepMs);
-    await turnOfTheLoop();
+    await turns(1);
     if (await hasComeAbout()) return;
   }
   throw new Error(`it has not come about after ${steps} steps of ${stepMs} ms`);

@@ -28,7 +28,7 @@ export async function startExhausted(t: Lifetime): Promise<Ailing> {
 export async function startBroken(t: Lifetime): Promise<Ailing> {
   const server = await startTestProvider(t);
   const stage = await setStage(server);
-  hideTables(server, "instance", "request");
+  await hideTables(server, "instance", "request");
   return { server, stage };
 }
 

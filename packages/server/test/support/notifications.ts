@@ -3,17 +3,17 @@
  */
 
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import {
   type ApprovalRequest,
   parseWebhookUrl,
   type RequestResolvedEvent,
   type WebhookDeliveryInput,
 } from "@countersign/protocol";
-import { databaseFile } from "../../src/index.ts";
 import { installReceiver } from "../../src/operations/installReceiver.ts";
 import { insertInstance } from "../../src/storage/sql/instances.ts";
+import type { SqlValue } from "../../src/storage/store.ts";
 import { copyDeliveries } from "./deliveries.ts";
+import { withDatabase } from "./engine.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { type Lifetime, startTestProvider } from "./test-provider.ts";
 import type { AnswerMessage } from "./tls-receiver.ts";
@@ -127,14 +127,12 @@ export class SetClock extends ManualClock {
 }
 
 /** Changes stored rows from outside, as an accident or a restored backup would. */
-export function tamper(
+export async function tamper(
   { server }: Pick<WebhookScene, "server">,
   sql: string,
-  ...values: readonly (string | number | null)[]
-): void {
-  const database = new DatabaseSync(databaseFile(server.data));
-  database.prepare(sql).run(...values);
-  database.close();
+  ...values: readonly SqlValue[]
+): Promise<void> {
+  await withDatabase(server.data, (database) => database.run(sql, values));
 }
 
 /**

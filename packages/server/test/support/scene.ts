@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { ApprovalRequest, RequestStatus, TerminalStatus } from "@countersign/protocol";
+import { asInserted } from "./engine.ts";
 import { ManualClock } from "./manual-clock.ts";
 import {
   type Answer,
@@ -136,8 +137,10 @@ export async function auditOf(
   { server }: Pick<Scene, "server">,
   subject: string,
 ): Promise<AuditRow[]> {
-  const sql = "select at, kind, actor, detail from audit_entry where subject = $1 order by rowid";
-  const rows = await server.provider.context.store.all(sql, [subject]);
+  const { store } = server.provider.context;
+  const sql = `select at, kind, actor, detail from audit_entry where subject = $1
+    order by ${asInserted(store)}`;
+  const rows = await store.all(sql, [subject]);
   return rows.map(({ at, kind, actor, detail }) => ({
     at: Number(at),
     kind: String(kind),

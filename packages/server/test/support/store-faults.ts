@@ -2,8 +2,7 @@
  * Faults of the store, made from outside as an accident would make them.
  */
 
-import { DatabaseSync } from "node:sqlite";
-import { databaseFile } from "../../src/index.ts";
+import { withDatabase } from "./engine.ts";
 import type { TestProvider } from "./test-provider.ts";
 
 /**
@@ -11,16 +10,18 @@ import type { TestProvider } from "./test-provider.ts";
  *
  * @returns puts them back
  */
-export function hideTables(server: TestProvider, ...tables: readonly string[]): () => void {
-  const rename = (from: (table: string) => string, to: (table: string) => string): void => {
-    const database = new DatabaseSync(databaseFile(server.data));
-    for (const table of tables) {
-      database.exec(`alter table ${from(table)} rename to ${to(table)}`);
-    }
-    database.close();
-  };
+export async function hideTables(
+  server: TestProvider,
+  ...tables: readonly string[]
+): Promise<() => Promise<void>> {
+  const rename = (from: (table: string) => string, to: (table: string) => string) =>
+    withDatabase(server.data, async (database) => {
+      for (const table of tables) {
+        await database.run(`alter table ${from(table)} rename to ${to(table)}`);
+      }
+    });
   const hidden = (table: string): string => `hidden_${table}`;
   const shown = (table: string): string => table;
-  rename(shown, hidden);
+  await rename(shown, hidden);
   return () => rename(hidden, shown);
 }

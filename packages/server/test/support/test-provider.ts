@@ -27,6 +27,7 @@ import {
   toSecrets,
   toSettings,
 } from "../../src/index.ts";
+import { databaseSettings } from "./engine.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 export interface Call {
@@ -188,7 +189,8 @@ export async function startTestProvider(
 ): Promise<TestProvider> {
   const { settings = {}, data, ...parts } = options;
   const directory = data ?? mkdtempSync(join(tmpdir(), "countersign-test-"));
-  const flags = { data: directory, port: "0", log_level: "silent", ...settings };
+  const database = "database_url" in settings ? {} : await databaseSettings(directory);
+  const flags = { data: directory, ...database, port: "0", log_level: "silent", ...settings };
   const report = parts.report ?? new Report("silent", { write: () => {} });
   const config = readConfig(flags, {});
   const all = { ...parts, report };

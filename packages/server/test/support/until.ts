@@ -1,4 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { databaseIdle } from "./database-idle.ts";
+import { ENGINE } from "./engine.ts";
 
 /** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
 export const PATIENCE_MS = 5_000;
@@ -18,4 +20,5 @@ export async function until(
 /** Lets everything finish that needs no more than a few turns of the event loop. */
 export async function turns(count = 20): Promise<void> {
   for (let i = 0; i < count; i++) await nextTurn();
+  if (ENGINE === "postgres") await databaseIdle();
 }

@@ -3,10 +3,9 @@
  * about them.
  */
 
-import { DatabaseSync } from "node:sqlite";
 import type { TestContext } from "node:test";
 import type { WebhookVerification } from "@countersign/protocol";
-import { databaseFile } from "../../src/index.ts";
+import { asInserted, ENGINE, withDatabase } from "./engine.ts";
 import type { TestProvider } from "./test-provider.ts";
 import type { AnswerMessage, Received } from "./tls-receiver.ts";
 import { PATIENCE_MS, until } from "./until.ts";
@@ -76,8 +75,10 @@ export interface VerificationRow {
 }
 
 export async function verificationRows({ provider }: TestProvider): Promise<VerificationRow[]> {
-  const sql = "select instance_id, fence, lease_until, failure from verification order by rowid";
-  const rows = await provider.context.store.all(sql);
+  const { store } = provider.context;
+  const sql = `select instance_id, fence, lease_until, failure from verification
+    order by ${asInserted(store)}`;
+  const rows = await store.all(sql);
   return rows.map((row) => ({ ...row }) as unknown as VerificationRow);
 }
 
@@ -98,14 +99,26 @@ export async function forgetHolder({ provider }: TestProvider, leaseUntil: numbe
  *
  * @returns lets go
  */
-export function lockDatabase({ data }: TestProvider): () => void {
-  const database = new DatabaseSync(databaseFile(data));
-  database.exec("begin immediate");
+export async function lockDatabase({ data }: TestProvider): Promise<() => Promise<void>> {
+  const locked = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const ended = withDatabase(data, async (database) => {
+    for (const statement of LOCK_EVERYTHING) await database.run(statement);
+    locked.resolve();
+    await release.promise;
+    await database.run("rollback");
+  });
+  await Promise.race([locked.promise, ended]);
   return () => {
-    database.exec("rollback");
-    database.close();
+    release.resolve();
+    return ended;
   };
 }
+
+const LOCK_EVERYTHING =
+  ENGINE === "sqlite"
+    ? ["begin immediate"]
+    : ["begin", "lock table instance, credential, verification, idempotency in exclusive mode"];
 
 /** A scene whose verifications wait for the test, and that knows how many calls have joined one. */
 export interface HeldScene extends WebhookScene {

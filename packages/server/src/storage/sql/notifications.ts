@@ -137,8 +137,8 @@ export async function endNotification(
 }
 
 /**
- * Ends those of epochs before `epoch`. One with an outstanding attempt ends with its lease,
- * unless the attempt reports earlier.
+ * Ends those of epochs before `epoch` that have not ended otherwise. One with an outstanding
+ * attempt ends with its lease, unless the attempt reports earlier.
  *
  * @returns how many, at most `limit`
  */
@@ -153,7 +153,7 @@ export async function endNotificationsBefore(
   return tx.run(
     `update notification set next_at = null, ended_by = $4, ended_at =
        case when claimed_until > $3 then claimed_until else $3 end
-     where id in (select id from notification
+     where next_at is not null and id in (select id from notification
        where instance_id = $1 and next_at is not null and delivery_epoch < $2 limit $5)`,
     [instanceId, epoch, now, by, limit],
   );

@@ -202,6 +202,18 @@ export async function readNextDeadline(reader: Reader): Promise<number | undefin
   return row === undefined ? undefined : Number(row.deadline_at);
 }
 
+/** How many ids {@link readResolvedIds} takes. */
+export const RESOLVED_IDS_MAX = 200;
+
+/** @returns those of these requests that have ended */
+export async function readResolvedIds(reader: Reader, ids: readonly string[]): Promise<string[]> {
+  // Always as many places, so that it is one statement to prepare.
+  const places = Array.from({ length: RESOLVED_IDS_MAX }, (_, i) => `$${i + 1}`);
+  const values = places.map((_, i) => ids[i] ?? null);
+  const sql = `select id from request where id in (${places.join(", ")}) and status <> 'pending'`;
+  return (await reader.all(sql, values)).map((row) => String(row.id));
+}
+
 export async function countPending(reader: Reader): Promise<number> {
   const row = await reader.get("select count(*) as pending from request where status = 'pending'");
   return Number(row?.pending ?? 0);

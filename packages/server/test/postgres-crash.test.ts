@@ -1,0 +1,176 @@
+/**
+ * Three server processes on one PostgreSQL, with callers who send everything again until it is
+ * answered, while processes are killed and the database starts anew.
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
+import { temporaryFolder } from "countersign/test/support/child.ts";
+import { type Server, startServer } from "countersign/test/support/countersign.ts";
+import { type Answer, exchange, SUBMISSION } from "countersign/test/support/people.ts";
+import {
+  createToken,
+  type OpenedContext,
+  openContext,
+  readConfig,
+  type TokenOrder,
+  toSecrets,
+  toSettings,
+} from "../src/index.ts";
+import { createDatabase, type PostgresServer, startPostgres } from "./support/postgres.ts";
+import type { ReviewedRequest } from "./support/test-provider.ts";
+import { until } from "./support/until.ts";
+
+const REPLICAS = 3;
+const REQUESTS = 120;
+const CALLERS = 10;
+const ARGS = ["--instance-rate", "0", "--reviewer-rate", "0", "--unauthenticated-rate", "0"];
+
+/** Longer than any outage here. */
+const TRIES_MAX = 400;
+
+interface Cluster {
+  readonly database: PostgresServer;
+  readonly servers: Server[];
+  readonly opened: OpenedContext;
+  /** Starts the replica at this place, in a new process. */
+  start(index: number): Promise<void>;
+}
+
+async function startCluster(t: TestContext): Promise<Cluster> {
+  const database = await startPostgres();
+  t.after(() => database.stop());
+  const url = await createDatabase(database);
+  const key = randomBytes(32).toString("base64");
+  const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_SECRET_KEY: key };
+  const servers: Server[] = [];
+  const start = async (index: number) => {
+    servers[index] = await startServer(t, { env, args: ARGS });
+  };
+  await Promise.all(Array.from({ length: REPLICAS }, (_, index) => start(index)));
+  const data = join(temporaryFolder(t), "data");
+  const config = readConfig({ data, database_url: url, secret_key: key }, {});
+  const opened = await openContext(toSettings(config), toSecrets(config));
+  t.after(() => opened.close());
+  return { database, servers, opened, start };
+}
+
+async function makeToken({ opened }: Cluster, kind: TokenOrder["kind"]): Promise<string> {
+  const order = {
+    kind,
+    name: kind,
+    project: "default",
+    role: "reviewer",
+    expiresAt: null,
+  } as const;
+  return (await createToken(opened.context, order)).token;
+}
+
+/** Sends an exchange to one replica after another until one of them answers it. */
+async function send<T>(
+  { servers }: Cluster,
+  from: number,
+  ...[method, path, token, body, key]: Parameters<typeof exchange>
+): Promise<Answer<T>> {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const server = servers[(from + tries) % servers.length] as Server;
+    try {
+      const answer = await exchange<T>(method, server.url + path, token, body, key);
+      if (answer.status !== 503) return answer;
+      assert.equal(answer.headers.get("retry-after"), "1");
+    } catch (error) {
+      // The process was killed: nothing was promised.
+      if (!(error instanceof TypeError)) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`${method} ${path} was never answered`);
+}
+
+interface Done {
+  readonly key: string;
+  readonly id: string;
+  /** Decisions that somebody was told of. */
+  readonly told: readonly ApprovalRequest[];
+}
+
+interface People {
+  readonly agent: string;
+  readonly reviewer: string;
+}
+
+/** Submits one request and lets two reviewers and its agent decide it at one time. */
+async function decideOne(cluster: Cluster, { agent, reviewer }: People, n: number): Promise<Done> {
+  const key = `request ${n}`;
+  const body = { ...SUBMISSION, arguments: { n } };
+  const opened = await send<ApprovalRequest>(cluster, n, "POST", "/v1/requests", agent, body, key);
+  assert.ok(opened.status === 201 || opened.status === 200, opened.text);
+  const { id } = opened.json;
+  const path = `/review/v1/requests/${id}`;
+  const shown = await send<ReviewedRequest>(cluster, n + 1, "GET", path, reviewer);
+  const { arguments_sha256 } = shown.json;
+  const cast = (verdict: string, from: number) => {
+    const call = { verdict, arguments_sha256 };
+    return send<ApprovalRequest>(cluster, from, "POST", `${path}/verdict`, reviewer, call);
+  };
+  const answers = await Promise.all([
+    cast("approve", n),
+    cast("deny", n + 1),
+    send<ApprovalRequest>(cluster, n + 2, "DELETE", `/v1/requests/${id}`, agent),
+  ]);
+  for (const { status, text } of answers) assert.ok(status === 200 || status === 409, text);
+  return { key, id, told: answers.flatMap(({ status, json }) => (status === 200 ? [json] : [])) };
+}
+
+test("[ours.operations.crash] replicas that are killed, on a database that starts anew, lose nothing that was answered and decide once", async (t) => {
+  const cluster = await startCluster(t);
+  const provisioner = await makeToken(cluster, "provisioner");
+  const provisioned = await send<{ credential: { token: string } }>(
+    ...([cluster, 0, "POST", "/v1/instances", provisioner, {}, "instance"] as const),
+  );
+  const agent = provisioned.json.credential.token;
+  const people = { agent, reviewer: await makeToken(cluster, "reviewer") };
+  const done: Done[] = [];
+  let next = 0;
+  const work = async () => {
+    while (next < REQUESTS) done.push(await decideOne(cluster, people, next++));
+  };
+  const working = Promise.all(Array.from({ length: CALLERS }, work));
+
+  for (const replica of [0, 1, 2]) {
+    const target = ((replica + 1) * REQUESTS) / 5;
+    await Promise.race([until(() => done.length >= target, "work is done"), working]);
+    await cluster.servers[replica]?.kill();
+    if (replica === 1) {
+      await cluster.database.stop();
+      await cluster.database.start();
+    }
+    await cluster.start(replica);
+  }
+  await working;
+
+  assert.equal(done.length, REQUESTS);
+  const { store } = cluster.opened.context;
+  const statuses = new Set<RequestStatus>();
+  for (const { key, id, told } of done) {
+    const final = await send<ApprovalRequest>(cluster, 0, "GET", `/v1/requests/${id}`, agent);
+    for (const { decision } of told) assert.deepEqual(decision, final.json.decision);
+    assert.notEqual(final.json.status, "pending");
+    statuses.add(final.json.status);
+    const body = { ...SUBMISSION, arguments: final.json.arguments };
+    const again = await send<ApprovalRequest>(
+      ...([cluster, 1, "POST", "/v1/requests", agent, body, key] as const),
+    );
+    assert.deepEqual([again.status, again.json.id], [200, id]);
+    const kinds = await store.all("select kind from audit_entry where subject = $1", [
+      `request:${id}`,
+    ]);
+    assert.deepEqual(kinds.map(({ kind }) => kind).sort(), ["request.opened", "request.resolved"]);
+  }
+  assert.equal((await store.get("select count(*) as n from request"))?.n, REQUESTS);
+  assert.ok(statuses.size >= 2, [...statuses].join());
+  for (const server of cluster.servers) await server.stop();
+});
