@@ -52,7 +52,7 @@ Sections, all when none is named: ${SECTIONS.join(", ")}
   --only A,B        the same as naming sections
   --polls N         long polls to hold (10000, or what the file limit allows)
   --verdicts N      held polls to wake (1000)
-  --notifications N delivered in one timed run (30000)
+  --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
@@ -76,7 +76,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       only: { type: "string", multiple: true, default: [] },
       polls: { type: "string", default: "10000" },
       verdicts: { type: "string", default: "1000" },
-      notifications: { type: "string", default: "30000" },
+      notifications: { type: "string", default: "40000" },
       queued: { type: "string", default: "100000" },
       stored: { type: "string", default: "0" },
       profile: { type: "string" },
