@@ -9,6 +9,12 @@ export interface Clock {
   now(): number;
 
   /**
+   * Milliseconds since some moment. Nobody sets it, and it goes on while this process is stopped;
+   * it may stand still while its machine is.
+   */
+  monotonic(): number;
+
+  /**
    * Calls back once, about `delayMs` from now. Does not keep the process alive.
    *
    * @returns cancels the call
@@ -28,6 +34,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delayMs, callback) {
     const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);

@@ -6,6 +6,7 @@
 import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
+import type { Message } from "./message.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
@@ -32,8 +33,10 @@ export interface Sending {
   readonly body: string;
   /** How long it may take, ms; at most what the contract allows. */
   readonly timeoutMs: number;
-  /** Asked right before a connection is opened or used: its delivery may have ended meanwhile. */
-  readonly isWanted: () => Promise<boolean>;
+  /** `Clock.monotonic` when it must be over: somebody else may begin another one after that. */
+  readonly endsBy: number;
+  /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
+  readonly isWanted: (leftMs: number) => Promise<boolean>;
 }
 
 export interface Delivery {

@@ -51,9 +51,7 @@ export interface WebhookParts {
   readonly report: Report;
 }
 
-interface PostOptions extends Pick<Message, "timeoutMs" | "responseBytesMax" | "freshConnection"> {
-  readonly isWanted: () => Promise<boolean>;
-}
+type PostOptions = Omit<Message, "headers" | "body" | "admit">;
 
 export class WebhookDelivery implements Delivery {
   readonly limits: DestinationLimits;
@@ -103,7 +101,6 @@ export class WebhookDelivery implements Delivery {
       timeoutMs: VERIFICATION_MS,
       responseBytesMax: VERIFICATION_ANSWER_BYTES_MAX,
       freshConnection: true,
-      isWanted: async () => true,
     });
     const verification = judge(reply, challenge);
     this.#report.verificationAttempted({
@@ -118,11 +115,11 @@ export class WebhookDelivery implements Delivery {
   }
 
   async send(sending: Sending): Promise<AttemptOutcome> {
-    const { url, signingSecret, id, body, timeoutMs, isWanted } = sending;
-    const startedAt = this.#clock.now();
-    const options = { timeoutMs, responseBytesMax: 0, freshConnection: false, isWanted };
+    const { url, signingSecret, id, body, timeoutMs, endsBy, isWanted } = sending;
+    const startedAt = this.#clock.monotonic();
+    const options = { timeoutMs, endsBy, responseBytesMax: 0, freshConnection: false, isWanted };
     let reply = await this.#post(url, signingSecret, id, body, options);
-    const leftMs = timeoutMs - (this.#clock.now() - startedAt);
+    const leftMs = timeoutMs - (this.#clock.monotonic() - startedAt);
     if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
       // The receiver had closed the idle connection, most likely before the message came. If not,
       // it knows the id: receivers deduplicate.
@@ -141,7 +138,7 @@ export class WebhookDelivery implements Delivery {
     signingSecret: string,
     id: string,
     text: string,
-    { isWanted, ...options }: PostOptions,
+    options: PostOptions,
   ): Promise<Reply> {
     const key = parseSigningSecret(signingSecret);
     if (key === undefined) throw new Error("a stored signing secret is malformed");
@@ -157,14 +154,10 @@ export class WebhookDelivery implements Delivery {
       ...options,
       headers,
       body,
-      admit: async (address, signal) => {
-        const leave = await this.#within(ADDRESS_QUEUE_MS, (patience) =>
+      admit: (address, signal) =>
+        this.#within(ADDRESS_QUEUE_MS, (patience) =>
           this.limits.enterAddress(address, AbortSignal.any([signal, patience])),
-        );
-        if (leave === undefined || (await isWanted().catch(() => false))) return leave;
-        leave();
-        return undefined;
-      },
+        ),
     });
   }
 

@@ -25,8 +25,8 @@ export interface ClaimedNotification extends Target {
   readonly notification: StoredNotification;
   /** Of the claim; a result under an older one is ignored. */
   readonly fence: number;
-  /** Epoch ms. */
-  readonly claimedUntil: number;
+  /** `Clock.monotonic` when an attempt must be over, with a margin to the end of the lease. */
+  readonly endsBy: number;
 }
 
 export interface Claim {
@@ -37,6 +37,9 @@ export interface Claim {
 
 /** Longer than an attempt and its recording; after a crash the next attempt waits for it. */
 const LEASE_MS = 30_000;
+
+/** Of the lease, in which nothing is sent any more. */
+const MARGIN_MS = 3_000;
 
 /**
  * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
@@ -56,6 +59,8 @@ export async function claimNotifications(
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
+  // Before anything of the lease has passed, however long the claim takes.
+  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     // Held until the commit: nothing is claimed beside the removal of its receiver.
@@ -73,7 +78,7 @@ export async function claimNotifications(
     const claimed: ClaimedNotification[] = [];
     for (const notification of due) {
       const one = await claim(tx, open, state, notification, now);
-      if (one !== undefined) claimed.push(one);
+      if (one !== undefined) claimed.push({ ...one, endsBy });
     }
     return { claimed, more: due.length === limit };
   }, "process");
@@ -100,7 +105,7 @@ async function claim(
   { epoch, isDeleted, receiver }: DeliveryState,
   notification: StoredNotification,
   now: number,
-): Promise<ClaimedNotification | undefined> {
+): Promise<Omit<ClaimedNotification, "endsBy"> | undefined> {
   const { id, fence } = notification;
   if (receiver === null || notification.deliveryEpoch < epoch) {
     await endNotification(tx, id, isDeleted ? "deletion" : "removal", now);
@@ -114,7 +119,7 @@ async function claim(
   const target = open(receiver);
   const claimedUntil = now + LEASE_MS;
   if (!(await claimNotification(tx, notification, claimedUntil))) return undefined;
-  return { notification, fence: fence + 1, claimedUntil, ...target };
+  return { notification, fence: fence + 1, ...target };
 }
 
 function openTarget(

@@ -43,9 +43,6 @@ const SCAN_MS_PER_WAITING = 1 / 4;
 /** The contract's ten seconds with a margin: DNS, TLS and the answer have to fit. */
 const ATTEMPT_MS = 9_000;
 
-/** A process that was stopped after its claim does not begin what another may have begun. */
-const LEASE_MARGIN_MS = ATTEMPT_MS + 3_000;
-
 /** Where there is no receiver any more, ends are recorded without attempts. */
 const ENDS_PER_TURN = 200;
 
@@ -199,16 +196,17 @@ class DeliveryWorker implements Worker {
   }
 
   async #send(claimed: ClaimedNotification): Promise<AttemptOutcome> {
-    const { notification, url, signingSecret, claimedUntil } = claimed;
-    const now = this.#context.clock.now();
-    const isLate = now > claimedUntil - LEASE_MARGIN_MS || isWindowOver(notification, now);
-    if (isLate || this.#stopped) return NO_PLACE;
+    const { notification, url, signingSecret, endsBy } = claimed;
+    const { clock } = this.#context;
+    // With less time than a receiver deserves, it is not its fault if it does not answer in time.
+    const isLate = clock.monotonic() > endsBy - ATTEMPT_MS;
+    if (isLate || isWindowOver(notification, clock.now()) || this.#stopped) return NO_PLACE;
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;
     try {
-      const isWanted = () => isStillClaimed(this.#context, claimed);
-      const sending = { url, signingSecret, id, body, timeoutMs: ATTEMPT_MS, isWanted };
-      return await this.#context.delivery.send(sending);
+      const isWanted = (leftMs: number) => isStillClaimed(this.#context, claimed, leftMs);
+      const attempt = { url, signingSecret, id, body, timeoutMs: ATTEMPT_MS };
+      return await this.#context.delivery.send({ ...attempt, endsBy, isWanted });
     } catch (error) {
       this.#report.bugFound(error);
       return { kind: "unreachable", reason: "internal" };

@@ -71,14 +71,20 @@ export async function releaseNotifications(tx: Transaction, now: number): Promis
   );
 }
 
-/** Whether this claim is the last one and delivery has not ended since. */
-export async function isClaimCurrent(reader: Reader, id: string, fence: number): Promise<boolean> {
+/** Whether this claim is the last one, lasts until then, and delivery has not ended since. */
+export async function isClaimCurrent(
+  reader: Reader,
+  id: string,
+  fence: number,
+  until: number,
+): Promise<boolean> {
   const row = await reader.get(
     `select notification.id
      from notification join instance on instance.id = notification.instance_id
      where notification.id = $1 and notification.fence = $2 and notification.next_at is not null
+       and notification.claimed_until >= $3
        and notification.delivery_epoch = instance.delivery_epoch`,
-    [id, fence],
+    [id, fence, until],
   );
   return row !== undefined;
 }
