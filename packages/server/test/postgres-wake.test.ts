@@ -101,26 +101,28 @@ test("[ours.replicas.woken] a provisioning that joined another replica's verific
   assert.equal(held.all.length, 1);
 });
 
-test("[ours.replicas.coalesced] a thousand decisions at once are a few notifications, and every poll is answered", async (t) => {
+test("[ours.replicas.coalesced] a thousand decisions at once are one notification, at which every poll that is over is answered", async (t) => {
   const { here, there } = await startPair(t);
-  const instance = await here.instance();
-  const ids: string[] = [];
-  const submit = async () => {
-    while (ids.length < 1_000) {
-      const place = ids.push("") - 1;
-      ids[place] = (await here.submit(instance.token)).id;
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, submit));
+  const { token } = await here.instance();
+  const requests = [];
+  for (let i = 0; i < 4; i++) requests.push(await here.submit(token));
+  const [pending = assert.fail(), ...over] = requests;
+  const kept = await hold(there, token, pending.id);
   const polls = [];
-  for (const id of ids.slice(0, 20)) polls.push(await hold(there, instance.token, id));
-  const path = `/v1/instances/${instance.id}`;
-  const deleted = await here.call("DELETE", path, { token: instance.provisioner });
-  assert.equal(deleted.status, 204);
-  for (const { answer } of polls) assert.notEqual((await answer).status, 503);
-  // One for each of the commits that cancel them, at most.
-  const sent = await metric(here, "notifications_sent_total");
-  assert.ok(sent >= 1 && sent <= 20, `${sent} notifications`);
+  for (const { id } of over) polls.push(await hold(there, token, id));
+  const { wake } = here.provider.context;
+  const { mock } = t.mock.method(wake, "signal", () => {});
+  for (const { id } of over) assert.equal((await cancel(here, token, id)).status, 200);
+  mock.restore();
+  for (let i = 0; i < 1_000; i++) {
+    const decided = { requestId: randomUUID(), status: "approved", notifies: undefined } as const;
+    wake.signal({ kind: "resolved", ...decided });
+  }
+  for (const { answer } of polls) assert.equal((await answer).json.status, "cancelled");
+  assert.equal(await metric(here, "notifications_sent_total"), 1);
+  assert.equal((await cancel(here, token, pending.id)).status, 200);
+  assert.equal((await kept.answer).json.status, "cancelled");
+  assert.equal(await metric(here, "notifications_sent_total"), 2);
 });
 
 test("[ours.replicas.untrusted] what somebody else sends answers no poll, and breaks nothing", async (t) => {
