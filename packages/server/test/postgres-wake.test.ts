@@ -173,7 +173,9 @@ async function startDeaf(t: TestContext, listen: CuttingProxy["listen"]): Promis
     report: new Report("info", { write }),
     settings: { ...settings, database_direct_url: proxy.url },
   });
-  return { url, clock, settings, here: servers[0] as TestProvider, there, proxy, log };
+  const [here = assert.fail()] = servers;
+  await listening(here);
+  return { url, clock, settings, here, there, proxy, log };
 }
 
 async function assertAnsweredByLook({ clock, here, there }: Deaf): Promise<void> {
