@@ -190,6 +190,8 @@ class DeliveryWorker implements Worker {
       const outcome = leave === undefined ? NO_PLACE : await this.#send(claimed, removals);
       this.#line.ended(instance, outcome, this.#context.clock.now());
       leave?.();
+      // Before the record, so that it shares a commit with the claim of what comes next.
+      this.#pumpSoon();
       const durationMs = this.#context.clock.now() - startedAt;
       const recorded = await this.#record(claimed, outcome);
       this.#tell(claimed, outcome, recorded, durationMs);
