@@ -15,7 +15,8 @@ export interface Clock {
   monotonic(): number;
 
   /**
-   * Calls back once, about `delayMs` from now. Does not keep the process alive.
+   * Calls back once, about `delayMs` from now; for 0, when this turn of the event loop has heard
+   * everybody. Does not keep the process alive.
    *
    * @returns cancels the call
    */
@@ -36,6 +37,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
+    if (delayMs <= 0) {
+      // A timer takes a millisecond at least.
+      const immediate = setImmediate(callback).unref();
+      return () => clearImmediate(immediate);
+    }
     const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);
   },

@@ -176,24 +176,6 @@ for (const [how, setBackMs] of [
   });
 }
 
-test("[ours.delivery.frozen] a process whose whole machine was stopped, its clocks too, sends nothing once its lease is over", async (t) => {
-  const resolver = new HeldResolver();
-  const scene = await startFrozenScene(t, { resolver });
-  const { notifications } = scene;
-  resolver.hold();
-  await scene.decide();
-  await untilDelivered(scene, () => resolver.asked === 2, "the attempt asks for the address");
-
-  const { store } = scene.server.provider.context;
-  // As the database sees it: the time went on here, and not there.
-  const age = "update notification set claimed_until = claimed_until - $1, next_at = next_at - $1";
-  await store.transact((tx) => tx.run(age, [25_000]));
-  resolver.release();
-  const { attempts } = await untilRecorded(scene);
-
-  assert.deepEqual([attempts, notifications.length], [0, 0]);
-});
-
 /** Longer than an attempt may last. */
 const STOPPED_MS = 10_000;
 

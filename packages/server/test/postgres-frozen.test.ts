@@ -1,5 +1,6 @@
 /**
- * Real processes that SIGSTOP keeps for longer than their lease, while a replica takes over.
+ * Replicas that are stopped for longer than their lease: real processes by SIGSTOP, and a machine
+ * by a database whose time goes on without it.
  */
 
 import assert from "node:assert/strict";
@@ -9,6 +10,12 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { createDatabase } from "./support/postgres.ts";
+import {
+  outbox,
+  provisionWithReceiver,
+  startWebhookScene,
+  untilDelivered,
+} from "./support/webhook-scene.ts";
 import {
   arrived,
   decided,
@@ -47,6 +54,35 @@ function next(webhooks: WebhookServer): Promise<Notification> {
     setTimeout(() => reject(new Error("no replica takes over")), PATIENCE_MS).unref();
   });
 }
+
+test("[ours.delivery.frozen] a process whose whole machine was stopped, its clocks too, sends nothing once its lease is over", async (t) => {
+  const address = Promise.withResolvers<readonly string[]>();
+  let asked = 0;
+  const resolver = {
+    // The second question is that of the attempt.
+    resolve: async () => (++asked === 2 ? address.promise : ["127.0.0.1"]),
+  };
+  const settings = {
+    database_url: await createDatabase(),
+    secret_key: randomBytes(32).toString("base64"),
+  };
+  const scene = await startWebhookScene(t, { resolver, settings });
+  const { token } = await provisionWithReceiver(scene);
+  const { id } = await scene.server.submit(token);
+  await scene.server.call("DELETE", `/v1/requests/${id}`, { token });
+  await untilDelivered(scene, () => asked === 2, "the attempt asks for the address");
+
+  const { store } = scene.server.provider.context;
+  // Time went on in the database and not in the process; nobody has taken over yet.
+  const age = "update notification set claimed_until = claimed_until - $1";
+  await store.transact((tx) => tx.run(age, [25_000]));
+  address.resolve(["127.0.0.1"]);
+  const isRecorded = async () => (await outbox(scene))[0]?.claimed_until === null;
+  await untilDelivered(scene, isRecorded, "the attempt is recorded");
+
+  assert.equal((await outbox(scene))[0]?.attempts, 0);
+  assert.equal(scene.notifications.length, 0);
+});
 
 describe("stopped for longer than a lease", { concurrency: true }, () => {
   test("[ours.delivery.frozen] a process that is stopped between its last look and the first byte sends nothing beside the replica that took over", async (t) => {

@@ -3,6 +3,7 @@
  * operations can verify a receiver and the worker can deliver without knowing how.
  */
 
+import type { KeyObject } from "node:crypto";
 import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
@@ -27,7 +28,7 @@ export type Verification =
 /** One attempt to deliver a notification. */
 export interface Sending {
   readonly url: WebhookUrl;
-  readonly signingSecret: string;
+  readonly signingKey: KeyObject;
   /** The `webhook-id`. */
   readonly id: string;
   readonly body: string;

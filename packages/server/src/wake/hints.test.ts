@@ -21,6 +21,7 @@ test("what concerns other replicas is read as it was signalled", () => {
     hints: [provision, update, hurried, { kind: "resolved", requestId: ID }],
   });
   assert.equal(toHint({ kind: "opened", requestId: ID, deadlineAt: 1 }), undefined);
+  assert.equal(toHint({ kind: "removed", instanceId: ID }), undefined);
 });
 
 test("too much to tell is everything", () => {

@@ -13,7 +13,7 @@
 
 import type { Signal } from "./wake.ts";
 
-export type Hint = Exclude<Signal, { readonly kind: "opened" | "resolved" }> | ResolvedHint;
+export type Hint = Extract<Signal, { readonly kind: "hurried" | "verified" }> | ResolvedHint;
 
 export interface ResolvedHint {
   readonly kind: "resolved";
@@ -38,11 +38,12 @@ const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43
 /**
  * @returns undefined for what does not concern other replicas: who opens a request waits for its
  *   deadline, and who resolves one delivers its notification; should that process die, the others
- *   find either by their look every second
+ *   find either by their look every second. Whether a receiver was removed is asked before sending
  */
 export function toHint(signal: Signal): string | undefined {
   switch (signal.kind) {
     case "opened":
+    case "removed":
       return undefined;
     case "resolved":
       return `r:${signal.requestId}`;
