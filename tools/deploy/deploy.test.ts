@@ -8,8 +8,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { parseDuration, WAIT_MS_MAX } from "@countersign/protocol";
-import { readConfig, toSettings } from "@countersign/server";
+import { OPERATIONS, parseDuration, WAIT_MS_MAX } from "@countersign/protocol";
+import { Report, readConfig, toSettings } from "@countersign/server";
 import { ALL_OPTIONS, environmentName } from "@countersign/server/config/options";
 import { parseAllDocuments } from "yaml";
 
@@ -210,4 +210,28 @@ test("[ours.deploy.agrees] the connections of all replicas fit into the database
   const max = Number(find(read("compose/compose.yaml"), /max_connections=(\d+)/, "max"));
   // One to listen on for each, three that PostgreSQL keeps for its owner, and some for people.
   assert.ok(replicas.length * (each + 1) + 3 + 10 <= max);
+});
+
+test("[ours.deploy.agrees] alerts and the guide name metrics that exist", async () => {
+  const report = new Report("silent");
+  report.observe({
+    pollsHeld: () => 0,
+    requestsPending: async () => 0,
+    deliveriesWaiting: async () => 0,
+  });
+  const metrics = await report.metrics();
+  const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name));
+  const guide = readFileSync(join(ROOT, "docs/guides/scale.md"), "utf8");
+  for (const text of [read("prometheus/alerts.yaml"), guide]) {
+    const named = text.match(/\b(countersign|nodejs|process)_[a-z0-9_]+(?=[`{[])/g) ?? [];
+    const plain = named.map((name) => name.replace(/_(count|sum|bucket)$/, ""));
+    assert.ok(plain.length > 5);
+    assert.deepEqual(
+      plain.filter((name) => !known.has(name)),
+      [],
+    );
+  }
+  const operations = Object.keys(OPERATIONS);
+  const alerted = [...read("prometheus/alerts.yaml").matchAll(/operation="(\w+)"/g)];
+  for (const [, operation = ""] of alerted) assert.ok(operations.includes(operation), operation);
 });
