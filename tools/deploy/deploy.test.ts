@@ -90,7 +90,7 @@ test("[ours.deploy.agrees] every setting that deploy/ and its guide name exists"
   for (const file of named) {
     const names = readFileSync(file, "utf8").match(/COUNTERSIGN_[A-Z0-9_]+/g) ?? [];
     assert.deepEqual(
-      names.filter((name) => !known.has(name)),
+      names.filter((name) => !known.has(name) && !name.startsWith("COUNTERSIGN_TEST_")),
       [],
       file,
     );
@@ -234,4 +234,22 @@ test("[ours.deploy.agrees] alerts and the guide name metrics that exist", async 
   const operations = Object.keys(OPERATIONS);
   const alerted = [...read("prometheus/alerts.yaml").matchAll(/operation="(\w+)"/g)];
   for (const [, operation = ""] of alerted) assert.ok(operations.includes(operation), operation);
+});
+
+test("[ours.deploy.agrees] a pooler prepares as many statements, and lets pass what a server asks for", () => {
+  const connections = server("storage/postgres/connections.ts");
+  const pooler = read("pgbouncer/pgbouncer.ini");
+  const prepared = find(pooler, /^max_prepared_statements = (\d+)/m, "max_prepared_statements");
+  assert.ok(Number(prepared) >= Number(find(connections, /PREPARED_MAX = (\d+)/, "PREPARED_MAX")));
+  const ignored = find(pooler, /^ignore_startup_parameters = (.+)$/m, "ignored").split(",");
+  const bounds = {
+    statement_timeout: "STATEMENT_MS_MAX",
+    lock_timeout: "LOCK_MS_MAX",
+    idle_in_transaction_session_timeout: "IDLE_IN_TRANSACTION_MS_MAX",
+  };
+  assert.deepEqual(ignored.sort(), Object.keys(bounds).sort());
+  for (const [name, constant] of Object.entries(bounds)) {
+    const ms = find(connections, new RegExp(`${constant} = (\\d+)_000`), constant);
+    assert.equal(find(pooler, new RegExp(`set ${name} = '(\\d+)s'`), name), ms);
+  }
 });
