@@ -121,6 +121,13 @@ test("twice the calls need twice the machines, and half of them on cores twice a
   isNear(Number(faster.shards.processor), Number(once.shards.processor) / 2, 1e-9);
 });
 
+test("a small demand does not fill a database: a shard takes the same of any demand", () => {
+  const large = { ...machines, shardDiskTb: 1e6 };
+  const take = (callsPerSecond: number) =>
+    shardCapacity(plan({ ...demand, callsPerSecond }, large), callsPerSecond);
+  isNear(take(10), take(10_000), 1e-6);
+});
+
 test("without people nobody polls; with them Little's law says how many do", () => {
   assert.equal(pollsHeld({ ...demand, humanShare: 0 }), 0);
   assert.equal(ratesOf({ ...demand, humanShare: 0, notifiedShare: 0 }).read, 0);

@@ -12,7 +12,7 @@ import { loseReplica, returnShard, type Second, stallShard } from "./loss.ts";
 import { largest, plan } from "./model.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { print } from "./print.ts";
-import { latenciesAt } from "./queue.ts";
+import { latenciesAt, type System } from "./queue.ts";
 import { outgrownAt, shardsFor, unevenness } from "./shards.ts";
 
 const UTILISATIONS = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
@@ -47,21 +47,24 @@ export function compute(options: Options) {
     },
     replicaLoss: loseReplica(cell, { utilisation, polls, seconds: LOSS_S }, seed),
     shardReturn: simulateReturn(options, cell),
-    stalls: [cell, { ...cell, connections: cell.connections * 5 }].map((system) => ({
-      connections: system.connections,
-      share: 1 / shards,
-      ...stallShard(
-        system,
-        { utilisation, share: 1 / shards, stallMs: STATEMENT_MS_MAX, seconds: 25 },
-        seed,
-      ),
-    })),
+    // Of a single shard there are no others.
+    stalls: shards === 1 ? [] : simulateStalls(options, cell, shards),
   };
+}
+
+/** With pools of the usual size, and with five times as many connections. */
+function simulateStalls({ machines, seed }: Options, cell: System, shards: number) {
+  const { utilisation } = machines;
+  const stall = { utilisation, share: 1 / shards, stallMs: STATEMENT_MS_MAX, seconds: 25 };
+  return [cell.connections, cell.connections * 5].map((connections) => ({
+    connections,
+    ...stallShard({ ...cell, connections }, stall, seed),
+  }));
 }
 
 function simulateReturn(
   { machines, failoverSeconds, retrySeconds, seed }: Options,
-  cell: Parameters<typeof returnShard>[0],
+  cell: System,
 ): Second[] {
   const { utilisation } = machines;
   const back = { utilisation, outageSeconds: failoverSeconds, retrySeconds, seconds: 60 };

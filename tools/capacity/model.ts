@@ -187,7 +187,8 @@ export function plan(demand: Demand, machines: Machines): Plan {
     "pool of connections": openTransactions / machines.poolConnections / utilisation,
   };
   const { requestTb, notificationTb, instanceTb, auditTb } = storage;
-  const needed = largest(replicas).count;
+  // Not rounded, so that a small demand does not seem to fill a database.
+  const needed = Math.max(...Object.values(replicas));
   const shards = {
     processor: databaseCores / machines.shardCores / utilisation,
     disk: (requestTb + notificationTb + instanceTb + auditTb) / machines.shardDiskTb / 0.7,

@@ -137,13 +137,17 @@ function losses(options: Options, results: Results): string[] {
       ],
       shown(shardReturn, [0, 1, 4, 9, 14, 19, 29, 44, 59]),
     ),
-    ...table(
-      [`one shard of all hangs, in pools that all share, at ${used}`, "503 elsewhere", "p99"],
-      stalls.map(({ connections, refused, p99Ms }) => [
-        `${count.format(connections)} connections for each replica`,
-        percent(refused),
-        ms(p99Ms),
-      ]),
-    ),
+    ...(stalls.length === 0 ? [] : hanging(stalls, used)),
   ];
+}
+
+function hanging(stalls: Results["stalls"], used: string): string[] {
+  return table(
+    [`one shard of all hangs, in pools that all share, at ${used}`, "503 elsewhere", "p99"],
+    stalls.map(({ connections, refused, p99Ms }) => [
+      `${count.format(connections)} connections for each replica`,
+      percent(refused),
+      ms(p99Ms),
+    ]),
+  );
 }
