@@ -78,6 +78,13 @@ export const OPTIONS = [
     help: "Use database_url although a crash of that server may lose answered decisions.",
   },
   {
+    name: "migrations_off",
+    type: "flag",
+    default: "false",
+    group: "server",
+    help: "Refuse a database that must be migrated, instead of doing so: run countersign migrate.",
+  },
+  {
     name: "config",
     type: "text",
     default: undefined,
