@@ -11,13 +11,12 @@ import { createDelivery } from "./delivery/create-delivery.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
 import { Failure } from "./failure.ts";
+import { observe } from "./gauges.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
-import { countPendingRequests } from "./operations/countPendingRequests.ts";
-import { countWaitingNotifications } from "./operations/countWaitingNotifications.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
 import type { Resealing } from "./operations/resealSecrets.ts";
 import { Report } from "./report.ts";
@@ -351,33 +350,6 @@ async function serve(
   }
 
   return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
-}
-
-function observe(context: Context, report: Report): void {
-  const { clock, wake } = context;
-  report.observe({
-    pollsHeld: () => wake.waiting,
-    requestsPending: remembered(clock, () => countPendingRequests(context)),
-    deliveriesWaiting: remembered(clock, () => countWaitingNotifications(context)),
-  });
-}
-
-/** Counting goes through all rows, and anybody may ask: a large count is good for a while. */
-const LARGE_COUNT = 10_000;
-const LARGE_COUNT_MS = 5_000;
-
-function remembered(clock: Clock, count: () => Promise<number>): () => Promise<number> {
-  let counting: Promise<number> | undefined;
-  let large = { count: 0, at: Number.NEGATIVE_INFINITY };
-  return async () => {
-    if (Math.abs(clock.now() - large.at) < LARGE_COUNT_MS) return large.count;
-    counting ??= count().finally(() => {
-      counting = undefined;
-    });
-    const counted = await counting;
-    if (counted >= LARGE_COUNT) large = { count: counted, at: clock.now() };
-    return counted;
-  };
 }
 
 function listeningUrl({ tls, host }: Settings, port: number): string {
