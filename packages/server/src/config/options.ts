@@ -43,6 +43,15 @@ export const OPTIONS = [
     help: "PostgreSQL database like postgres://user@host/name, in place of the one in DIR.",
   },
   {
+    name: "database_direct_url",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    secret: "password",
+    group: "server",
+    help: "The same database past a transaction pooler, to be notified by other replicas.",
+  },
+  {
     name: "database_connections_max",
     type: "integer",
     default: "20",
