@@ -8,6 +8,8 @@ import type { UnreachableReason } from "./message.ts";
 
 export class Deadline {
   readonly #controller = new AbortController();
+  /** Told when it is over. Listeners of the signal would cost as much as a line of the log. */
+  readonly #waiting = new Set<() => void>();
   readonly #clock: Clock;
   /** Epoch ms. */
   readonly #endsAt: number;
@@ -24,7 +26,7 @@ export class Deadline {
     this.#clock = clock;
     this.#endsAt = clock.now() + timeoutMs;
     this.#endsBy = Math.min(clock.monotonic() + timeoutMs, endsBy);
-    this.#disarm = clock.after(this.leftMs, () => this.#controller.abort());
+    this.#disarm = clock.after(this.leftMs, () => this.#end());
   }
 
   /** Time that is left; 0 when it is over. */
@@ -33,12 +35,17 @@ export class Deadline {
     return Math.max(0, Math.min(this.#endsAt - clock.now(), this.#endsBy - clock.monotonic()));
   }
 
-  /** Aborted when time is over, or when the message is cut before. */
+  /** Whether time is over, or the message was cut before. */
+  get isOver(): boolean {
+    return this.#controller.signal.aborted;
+  }
+
+  /** Aborted when it is over. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** What became of the message, once the signal is aborted. */
+  /** What became of the message, once it is over. */
   get reason(): UnreachableReason {
     return this.#reason;
   }
@@ -49,23 +56,50 @@ export class Deadline {
    * held back, by an operator or with the machine; the one that is ahead counts.
    */
   check(): void {
-    if (this.leftMs === 0) this.#controller.abort();
+    if (this.leftMs === 0) this.#end();
   }
 
   /** Ends everything at once, because this process ends. */
   cut(): void {
-    if (this.signal.aborted) return;
+    if (this.isOver) return;
     this.#reason = "reset";
-    this.#controller.abort();
+    this.#end();
   }
 
-  /** The message is over. */
+  /**
+   * Calls back, once, when it is over; not if it is over already.
+   *
+   * @returns ends that
+   */
+  onOver(callback: () => void): () => void {
+    this.#waiting.add(callback);
+    return () => this.#waiting.delete(callback);
+  }
+
+  /** The promise, or the signal's reason as soon as it is over; what comes later is dropped. */
+  until<T>(promise: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(this.signal.reason);
+      if (this.isOver) giveUp();
+      const leave = this.onOver(giveUp);
+      promise.then(resolve, reject).finally(leave);
+    });
+  }
+
+  #end(): void {
+    this.#controller.abort();
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const callback of waiting) callback();
+  }
+
+  /** Nothing more is done for the message. */
   disarm(): void {
     this.#disarm();
   }
 }
 
-/** The promise, or the signal's reason as soon as it is aborted; what comes later is dropped. */
+/** As {@link Deadline.until}, of any signal. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

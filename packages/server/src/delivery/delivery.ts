@@ -7,7 +7,7 @@ import type { KeyObject } from "node:crypto";
 import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
-import type { Message } from "./message.ts";
+import type { Message, Soon } from "./message.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
@@ -37,7 +37,7 @@ export interface Sending {
   /** `Clock.monotonic` when it must be over: somebody else may begin another one after that. */
   readonly endsBy: number;
   /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
-  readonly isWanted: (leftMs: number) => Promise<boolean>;
+  readonly isWanted: (leftMs: number) => Soon<boolean>;
 }
 
 export interface Delivery {

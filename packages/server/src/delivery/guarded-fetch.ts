@@ -12,7 +12,7 @@
 import type { TLSSocket } from "node:tls";
 import type { WebhookUrl } from "@countersign/protocol";
 import { mayConnect } from "../core/address.ts";
-import { Deadline, untilAborted } from "./deadline.ts";
+import { Deadline } from "./deadline.ts";
 import { exchange } from "./http-exchange.ts";
 import { IdleConnections } from "./idle-connections.ts";
 import { type Message, type Reply, unreachable } from "./message.ts";
@@ -86,7 +86,7 @@ class GuardedDoor implements Door {
     return new Promise((answer, reject) => {
       this.#run({ url, message, deadline, answer })
         .then(answer, (error: unknown) => {
-          if (deadline.signal.aborted) answer(unreachable(deadline.reason));
+          if (deadline.isOver) answer(unreachable(deadline.reason));
           else reject(error);
         })
         .finally(() => {
@@ -104,14 +104,14 @@ class GuardedDoor implements Door {
 
   /** Resolves when the errand is over: nothing is under way any more and its place is left. */
   async #run(errand: Errand): Promise<Reply> {
-    const { url, message, deadline } = errand;
+    const { url, deadline } = errand;
     const addresses = await this.#lookUp(errand);
     if (addresses === undefined) return unreachable("dns");
     if (!addresses.every((address) => this.#isAllowed(url, address))) return { kind: "refused" };
     const chosen = this.#choose(errand, addresses);
     let reply = unreachable("dns");
     for (const address of chosen) {
-      const leave = await enter(message, address, deadline.signal);
+      const leave = await enter(errand, address);
       if (leave === undefined) return { kind: "busy" };
       try {
         if (!(await isWanted(errand))) return { kind: "busy" };
@@ -136,7 +136,7 @@ class GuardedDoor implements Door {
     if (url.isAddress || this.#isForProxy(url)) return [url.host];
     const { resolver } = this.#options;
     try {
-      return await untilAborted(resolver.resolve(url.host, deadline.signal), deadline.signal);
+      return await deadline.until(resolver.resolve(url.host, deadline.signal));
     } catch {
       deadline.signal.throwIfAborted();
       return undefined;
@@ -206,23 +206,24 @@ function destinationOf({ host, port, isAddress }: WebhookUrl, address: string): 
 async function isWanted({ message, deadline }: Errand): Promise<boolean> {
   deadline.check();
   deadline.signal.throwIfAborted();
-  if (message.isWanted === undefined) return true;
-  const asked = message.isWanted(deadline.leftMs).catch(() => false);
-  return untilAborted(asked, deadline.signal);
+  const answer = message.isWanted?.(deadline.leftMs) ?? true;
+  if (typeof answer === "boolean") return answer;
+  const asked = answer.catch(() => false);
+  return deadline.until(asked);
 }
 
 /** @returns undefined when there was no place in time; one that comes later is left at once */
 async function enter(
-  { admit }: Message,
+  { message: { admit }, deadline }: Errand,
   address: string,
-  signal: AbortSignal,
 ): Promise<(() => void) | undefined> {
   if (admit === undefined) return () => undefined;
-  const place = admit(address, signal);
+  const place = admit(address, deadline.signal);
+  if (!(place instanceof Promise)) return place;
   try {
-    return await untilAborted(place, signal);
+    return await deadline.until(place);
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!deadline.isOver) throw error;
     place.then(
       (leave) => leave?.(),
       () => undefined,

@@ -61,9 +61,9 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
     reply.resolve(unreachable(isStale ? "stale" : reason));
     socket.destroy();
   };
-  const cut = () => fail(deadline.reason);
+  const leave = deadline.onOver(() => fail(deadline.reason));
   const end = (isReusable: boolean) => {
-    deadline.signal.removeEventListener("abort", cut);
+    leave();
     socket.off("data", count).off("free", onFree).off("close", onClose);
     over.resolve(isReusable);
   };
@@ -71,8 +71,8 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
   const onFree = () => end(true);
   const onClose = () => end(false);
   deadline.check();
-  if (socket.destroyed || deadline.signal.aborted) {
-    fail(deadline.signal.aborted ? deadline.reason : "reset");
+  if (socket.destroyed || deadline.isOver) {
+    fail(deadline.isOver ? deadline.reason : "reset");
     end(false);
     return { reply: reply.promise, over: over.promise };
   }
@@ -85,7 +85,6 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
     maxHeaderSize: HEADER_BYTES_MAX,
     insecureHTTPParser: false,
   });
-  deadline.signal.addEventListener("abort", cut, { once: true });
   socket.once("free", onFree).once("close", onClose);
   sent.once("socket", () => {
     // The last look. What follows, up to the operating system's write, waits for nothing.

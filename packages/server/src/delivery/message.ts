@@ -25,7 +25,7 @@ export interface Message {
    *
    * @returns leaves the place; undefined: no place in time
    */
-  readonly admit?: (address: string, signal: AbortSignal) => Promise<(() => void) | undefined>;
+  readonly admit?: (address: string, signal: AbortSignal) => Soon<(() => void) | undefined>;
   /**
    * Asked before a connection is opened, and again before the first byte when opening it took
    * time. After the last answer nothing is waited for before the message is written.
@@ -33,8 +33,11 @@ export interface Message {
    * @param leftMs how long the message may take from now on
    * @returns false, or fails: send nothing
    */
-  readonly isWanted?: ((leftMs: number) => Promise<boolean>) | undefined;
+  readonly isWanted?: ((leftMs: number) => Soon<boolean>) | undefined;
 }
+
+/** Most answers are known at once, and waiting for those would cost more than finding them. */
+export type Soon<T> = T | Promise<T>;
 
 export type Reply =
   /** Whatever the status: a redirect is an answer like another and is not followed. */

@@ -153,7 +153,7 @@ export class WebhookDelivery implements Delivery {
       ...options,
       headers,
       body,
-      admit: async (address, signal) =>
+      admit: (address, signal) =>
         this.limits.tryEnterAddress(address) ?? this.#queue(address, signal),
     });
   }

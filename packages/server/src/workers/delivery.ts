@@ -14,6 +14,7 @@ import {
   outcomeStatus,
   outcomeText,
 } from "../core/notification.ts";
+import type { Soon } from "../delivery/message.ts";
 import { type ClaimedNotification, claimNotifications } from "../operations/claimNotifications.ts";
 import { isStillClaimed } from "../operations/isStillClaimed.ts";
 import {
@@ -222,11 +223,7 @@ class DeliveryWorker implements Worker {
   }
 
   /** Where nobody else takes leases or removes receivers, the database knows no more than this. */
-  async #isWanted(
-    claimed: ClaimedNotification,
-    removals: number,
-    leftMs: number,
-  ): Promise<boolean> {
+  #isWanted(claimed: ClaimedNotification, removals: number, leftMs: number): Soon<boolean> {
     const isUntouched = this.#context.store.isExclusive && removals === this.#removals;
     return isUntouched || isStillClaimed(this.#context, claimed, leftMs);
   }
