@@ -5,8 +5,9 @@
  */
 
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
-import type { Answer, Connection } from "./connections.ts";
+import type { Connection } from "./connections.ts";
 import { isRetriable, toThrown } from "./errors.ts";
+import type { Answer } from "./statement-batch.ts";
 
 /** Reads the time of the database, epoch ms. */
 export type ReadTime = (connection: Pick<Connection, "query">) => Promise<number>;
