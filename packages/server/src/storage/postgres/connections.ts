@@ -87,7 +87,8 @@ export class Connections {
   #nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;
-    const name = `countersign_${this.#names.size}`;
+    // Those of one word are named like it: who looks at the wire wants to see the commits.
+    const name = `countersign_${/^\w+$/.test(text) ? text : this.#names.size}`;
     this.#names.set(text, name);
     return name;
   }
