@@ -32,8 +32,26 @@ export interface Statement {
   readonly reject: (error: unknown) => void;
 }
 
-/** What a connection has prepared: the columns that each statement answers with, by its name. */
-export type Prepared = Map<string, readonly Column[]>;
+/** What a connection has prepared, by the name of the statement. */
+export type Prepared = Map<string, Preparation>;
+
+interface Preparation {
+  /** That it answers with. */
+  readonly columns: readonly Column[];
+  uses: number;
+}
+
+/**
+ * PostgreSQL keeps a plan for as long as the statement is prepared or until a table is analyzed,
+ * and one that was made for an empty table reads all of a full one: a new database would be slow
+ * until its first autovacuum. So each statement is prepared anew after so many uses, and again
+ * whenever these have doubled.
+ */
+const USES_MIN = 32;
+
+function isWornOut({ uses }: Preparation): boolean {
+  return uses >= USES_MIN && Number.isInteger(Math.log2(uses));
+}
 
 interface Column {
   readonly name: string;
@@ -95,7 +113,8 @@ export class StatementBatch extends Query {
   };
 
   #write(wire: Wire, { text, values, name = "" }: Statement): void {
-    const isKnown = this.#prepared.has(name);
+    const preparation = this.#prepared.get(name);
+    const isKnown = preparation !== undefined && !isWornOut(preparation);
     if (!isKnown) {
       // It may be there from an attempt that failed.
       if (name !== "") wire.close({ type: "S", name });
@@ -130,7 +149,10 @@ export class StatementBatch extends Query {
   handleCommandComplete({ text }: { readonly text: string }): void {
     const { rows, columns } = this.#current;
     const name = this.#statements[this.#answers.length]?.name;
-    if (name !== undefined) this.#prepared.set(name, columns);
+    if (name !== undefined) {
+      const uses = (this.#prepared.get(name)?.uses ?? 0) + 1;
+      this.#prepared.set(name, { columns, uses });
+    }
     // `INSERT 0 1`, `SELECT 3`, `COMMIT`
     const [command = "", ...numbers] = text.split(" ");
     this.#answers.push({ rows, count: Number(numbers.at(-1) ?? 0), command });
@@ -140,7 +162,7 @@ export class StatementBatch extends Query {
   /** The columns of the next statement are known, or described before its rows. */
   #begin(): void {
     const name = this.#statements[this.#answers.length]?.name ?? "";
-    this.#current = { columns: this.#prepared.get(name) ?? [], rows: [] };
+    this.#current = { columns: this.#prepared.get(name)?.columns ?? [], rows: [] };
   }
 
   #settle(failure: unknown): void {
