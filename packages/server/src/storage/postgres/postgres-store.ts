@@ -19,6 +19,7 @@ import { assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, isRetriable, reasonOf, toThrown } from "./errors.ts";
+import { GatheredLookups } from "./gathered-lookups.ts";
 import { PostgresTransaction, type SharedTime } from "./postgres-transaction.ts";
 
 /** Runs of a work that loses against others: deadlocks, foremost. */
@@ -64,6 +65,7 @@ export class PostgresStore implements Store {
   /** The clock of `Transaction.now`, for those who look at the time outside of a transaction. */
   readonly clock: Clock;
   readonly #connections: Connections;
+  readonly #lookups: GatheredLookups;
   readonly #random: Random;
   readonly #time: SharedTime;
   /** What was begun and has not ended. */
@@ -89,6 +91,7 @@ export class PostgresStore implements Store {
 
   private constructor({ url, connectionsMax, patienceMs, random, clock }: PostgresOptions) {
     this.#connections = new Connections(url, connectionsMax, patienceMs);
+    this.#lookups = new GatheredLookups(() => this.#take());
     this.#random = random;
     const shared = new DatabaseClock();
     this.clock = clock ?? shared;
@@ -142,6 +145,14 @@ export class PostgresStore implements Store {
   }
 
   async #read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    if (this.#lookups.takes(sql)) {
+      try {
+        return await this.#lookups.read(sql, values);
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+        // Perhaps because of one beside it, or of a connection that broke: now alone.
+      }
+    }
     if (!READS.test(sql)) throw new Error("a statement that writes was sent as a read");
     for (let run = 1; ; run++) {
       const connection = await this.#take();
