@@ -5,8 +5,10 @@
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { startCuttingProxy } from "../../../test/support/cutting-proxy.ts";
 import { createDatabase, execute } from "../../../test/support/postgres.ts";
+import { until } from "../../../test/support/until.ts";
 import { systemRandom } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { Transaction } from "../store.ts";
@@ -74,23 +76,55 @@ test("an insert that the engine refuses undoes its transaction, wherever it stan
 
 test("what a work throws undoes an insert that it did not wait for", async (t) => {
   const { store } = await openItems(t);
-  const failing = store.transact(async (tx) => {
+  // One that would have been refused is among them.
+  for (const id of ["c", "a"]) {
+    const failing = store.transact(async (tx) => {
+      await add(tx, "a");
+      await insertItem(tx, id);
+      throw new RangeError("no");
+    });
+    await assert.rejects(failing, /^RangeError: no$/);
+    await store.transact((tx) => add(tx, "b"));
+  }
+  assert.equal(await items(store), "a0 b2");
+});
+
+test("an insert that is refused while its commit is on the way is not committed", async (t) => {
+  const { store } = await openItems(t);
+  const isThere = Promise.withResolvers<void>();
+  const hold = Promise.withResolvers<void>();
+  const first = store.transact(async (tx) => {
     await insertItem(tx, "c");
-    throw new RangeError("no");
+    await add(tx, "c");
+    isThere.resolve();
+    await hold.promise;
   });
-  await assert.rejects(failing, /^RangeError: no$/);
-  assert.equal(await items(store), "a0 b0");
+  await isThere.promise;
+  const second = store.transact(async (tx) => {
+    await add(tx, "b");
+    await insertItem(tx, "c");
+    // By now it is on its way, where it waits for the first one; its commit comes behind it.
+    await nextTurn();
+  });
+  const refused = assert.rejects(second, /refused a statement \(23505\)/);
+  const waiting = `select count(*) as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(async () => (await store.get(waiting))?.n === 1, "the second waits");
+  hold.resolve();
+  await Promise.all([first, refused]);
+  assert.equal(await items(store), "a0 b0 c1");
 });
 
 test("a deadlock between inserts that nobody waits for is run again", async (t) => {
   const { store } = await openItems(t);
   const both = Promise.withResolvers<void>();
   let runs = 0;
+  let halves = 0;
   const cross = (held: string, wanted: string) =>
     store.transact(async (tx) => {
       runs++;
       await tx.lock("update", "select n from item where id = $1", [held]);
-      if (runs === 2) both.resolve();
+      if (++halves === 2) both.resolve();
       await both.promise;
       // Waits for the lock of the other one, to refer to its row.
       await insertPart(tx, held, wanted);
@@ -147,18 +181,23 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
 
 test("a plan that was made for an empty table is not kept for a full one", async (t) => {
   const url = await createDatabase();
-  const table = "create table thing (id text not null primary key, owner text not null)";
+  // As wide as a request: of an empty one, PostgreSQL then takes either index for as good.
+  const others = Array.from({ length: 14 }, (_, i) => `c${i} text`).join(", ");
+  const table = `create table thing (id text not null primary key, owner text not null, ${others})`;
   await execute(url, table, "create index thing_owner on thing (owner)");
   // One connection, which has prepared the statement while there was nothing.
   const store = await open(t, url, 1);
   const look = async (times: number) => {
     for (let i = 0; i < times; i++) {
-      const sql = "select id from thing where id = $1 and owner = $2";
+      const sql = "select id, c0 from thing where id = $1 and owner = $2";
       await store.get(sql, [String(i), "one"]);
     }
   };
   await look(20);
-  await execute(url, "insert into thing select i, 'one' from generate_series(1, 2000) as i");
+  await execute(
+    url,
+    "insert into thing (id, owner) select i, 'one' from generate_series(1, 20000) as i",
+  );
   await look(50);
   const before = await fetched(store);
   await look(20);
