@@ -134,7 +134,7 @@ test("a deadlock between inserts that nobody waits for is run again", async (t) 
   assert.equal((await store.all("select id from part")).length, 2);
 });
 
-test("a connection that breaks under an insert and its commit leaves the outcome open", async (t) => {
+test("a connection that breaks under an insert and its commit leaves it open", async (t) => {
   const { url } = await openItems(t);
   const proxy = await startCuttingProxy(t, url);
   const store = await open(t, proxy.url);

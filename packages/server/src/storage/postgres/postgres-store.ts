@@ -3,7 +3,8 @@
  *
  * A transaction is BEGIN, the work and COMMIT on one connection, READ COMMITTED: what must not
  * change meanwhile is locked, and every statement sees what was committed before it. Commits that
- * wait for the disk together are synced together by the server, so nothing is gathered here.
+ * wait for the disk together are synced together by the server, so no commits are gathered here;
+ * messages are: what one transaction asks in one turn of the loop, and lookups of all exchanges.
  *
  * Every commit waits for the disk, also where less was asked for: when the database loses what was
  * not synced, replicas that rely on it (the holder of a claim, foremost) live on.
