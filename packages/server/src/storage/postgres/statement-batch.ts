@@ -37,8 +37,10 @@ export type Prepared = Map<string, Preparation>;
 
 interface Preparation {
   /** That it answers with. */
-  readonly columns: readonly Column[];
+  columns: readonly Column[];
   uses: number;
+  /** After so many uses. */
+  renewAt: number;
 }
 
 /**
@@ -47,11 +49,7 @@ interface Preparation {
  * until its first autovacuum. So each statement is prepared anew after so many uses, and again
  * whenever these have doubled.
  */
-const USES_MIN = 32;
-
-function isWornOut({ uses }: Preparation): boolean {
-  return uses >= USES_MIN && Number.isInteger(Math.log2(uses));
-}
+const RENEW_AT = 32;
 
 interface Column {
   readonly name: string;
@@ -114,7 +112,9 @@ export class StatementBatch extends Query {
 
   #write(wire: Wire, { text, values, name = "" }: Statement): void {
     const preparation = this.#prepared.get(name);
-    const isKnown = preparation !== undefined && !isWornOut(preparation);
+    const isWornOut = preparation !== undefined && preparation.uses >= preparation.renewAt;
+    if (isWornOut) preparation.renewAt = 2 * preparation.uses;
+    const isKnown = preparation !== undefined && !isWornOut;
     if (!isKnown) {
       // It may be there from an attempt that failed.
       if (name !== "") wire.close({ type: "S", name });
@@ -150,8 +150,10 @@ export class StatementBatch extends Query {
     const { rows, columns } = this.#current;
     const name = this.#statements[this.#answers.length]?.name;
     if (name !== undefined) {
-      const uses = (this.#prepared.get(name)?.uses ?? 0) + 1;
-      this.#prepared.set(name, { columns, uses });
+      const preparation = this.#prepared.get(name) ?? { columns, uses: 0, renewAt: RENEW_AT };
+      preparation.columns = columns;
+      preparation.uses++;
+      this.#prepared.set(name, preparation);
     }
     // `INSERT 0 1`, `SELECT 3`, `COMMIT`
     const [command = "", ...numbers] = text.split(" ");
