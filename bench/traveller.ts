@@ -3,6 +3,7 @@
  * who waits for it is answered.
  */
 
+import { cpuSeconds } from "./children.ts";
 import { expectAnswer, openConnections } from "./connection.ts";
 import { type Outcome, summarize } from "./load-generator.ts";
 import { approveMessage, createMessage, idOf, readMessage } from "./messages.ts";
@@ -19,6 +20,8 @@ export interface Engine {
   /** With its version. */
   readonly name: string;
   openTraveller(): Promise<Traveller>;
+  /** Processor seconds that all its processes have used, those of its database included. */
+  cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
@@ -46,13 +49,14 @@ export async function travelFor(
   return outcome;
 }
 
-/** @param reviewedBy the replica that verdicts are sent to, when it is another one */
-export function providerEngine(name: string, subject: Subject, reviewedBy = subject): Engine {
+/** @param database processor seconds of the database, where that is another process */
+export function providerEngine(name: string, subject: Subject, database = () => 0): Engine {
   return {
     name,
+    cpuSeconds: () => cpuSeconds(subject.pid) + database(),
     async openTraveller() {
       const [client] = await openConnections(subject.port, 1);
-      const [reviewer] = await openConnections(reviewedBy.port, 1);
+      const [reviewer] = await openConnections(subject.port, 1);
       if (client === undefined || reviewer === undefined) throw new Error("no connection");
       return {
         async travel() {

@@ -22,6 +22,8 @@ export interface TripRow {
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** Processor time of all its processes for one, in microseconds. */
+  readonly cpuUs: number;
   /** Round trips of the provider for each of this engine, by the provider's engine. */
   readonly against: Readonly<Record<ProviderName, readonly number[]>>;
 }
@@ -56,16 +58,16 @@ async function startEngines(server: DatabaseServer): Promise<Engine[]> {
   const [sqlite, postgres] = PROVIDERS;
   return [
     providerEngine(sqlite, await startSubject({ connections: 1 })),
-    providerEngine(postgres, await startShared(await server.createDatabase(), 1)),
-    ...(installPeers() ? await startPeers(server.createDatabase) : []),
+    providerEngine(
+      postgres,
+      await startShared(await server.createDatabase(), 1),
+      server.cpuSeconds,
+    ),
+    ...(installPeers() ? await startPeers(server) : []),
   ];
 }
 
-interface Turn {
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
+type Turn = Pick<TripRow, "perSecond" | "p50Ms" | "p99Ms" | "cpuUs">;
 
 async function compare(
   engines: readonly Engine[],
@@ -76,7 +78,7 @@ async function compare(
   for (let round = 1; round <= rounds; round++) {
     tell(`postgres: round trips, ${clients} clients, round ${round} of ${rounds}`);
     for (const engine of engines) {
-      turns.get(engine.name)?.push(await travelFor(engine, clients, seconds));
+      turns.get(engine.name)?.push(await takeTurn(engine, clients, seconds));
     }
   }
   return engines.map(({ name }) => {
@@ -89,7 +91,15 @@ async function compare(
       perSecond: median(own.map((turn) => turn.perSecond)),
       p50Ms: median(own.map((turn) => turn.p50Ms)),
       p99Ms: median(own.map((turn) => turn.p99Ms)),
+      cpuUs: median(own.map((turn) => turn.cpuUs)),
       against: { SQLite: ratiosOf("SQLite"), PostgreSQL: ratiosOf("PostgreSQL") },
     };
   });
+}
+
+async function takeTurn(engine: Engine, clients: number, seconds: number): Promise<Turn> {
+  const before = engine.cpuSeconds();
+  const { exchanges, perSecond, p50Ms, p99Ms } = await travelFor(engine, clients, seconds);
+  const cpuUs = ((engine.cpuSeconds() - before) / exchanges) * 1e6;
+  return { perSecond, p50Ms, p99Ms, cpuUs };
 }

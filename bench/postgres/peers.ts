@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { spawnTracked, startChild, stopChild } from "../children.ts";
+import { cpuSeconds, spawnTracked, startChild, stopChild } from "../children.ts";
 import { type Answer, type Connection, openConnections } from "../connection.ts";
 import { freePort } from "../free-port.ts";
 import { argumentsDigest, postMessage, toolCall } from "../messages.ts";
@@ -18,13 +18,14 @@ import { monotonicMs } from "../monotonic.ts";
 import { tell } from "../table.ts";
 import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
 import type { Engine, Traveller } from "../traveller.ts";
+import type { DatabaseServer } from "./database-server.ts";
 
 const FOLDER = join(import.meta.dirname, "../peers");
 const INSTALL_MS_MAX = 300_000;
 
 /** @returns whether they are there now; says why when they are not */
 export function installPeers(): boolean {
-  if (existsSync(join(FOLDER, "node_modules/.package-lock.json"))) return true;
+  if (areInstalled()) return true;
   tell("postgres: installing Restate and DBOS into bench/peers (npm ci)");
   try {
     // Their install scripts do nothing that is needed here.
@@ -38,9 +39,9 @@ export function installPeers(): boolean {
 }
 
 /** @returns those that start; says why the others do not */
-export async function startPeers(database: () => Promise<string>): Promise<Engine[]> {
+export async function startPeers(database: DatabaseServer): Promise<Engine[]> {
   const engines: Engine[] = [];
-  for (const start of [startRestate, async () => [await startDbos(await database())]]) {
+  for (const start of [startRestate, () => startDbos(database)]) {
     try {
       engines.push(...(await start()));
     } catch (error) {
@@ -54,15 +55,22 @@ function firstLine(error: unknown): string {
   return String(error instanceof Error ? error.message : error).split("\n")[0] ?? "";
 }
 
-function versionOf(name: string): string {
-  const lock = JSON.parse(readFileSync(join(FOLDER, "package-lock.json"), "utf8"));
-  return lock.packages[`node_modules/${name}`].version;
+/** Whether they are there in the versions that the lockfile names. */
+function areInstalled(): boolean {
+  const installed = "node_modules/.package-lock.json";
+  if (!existsSync(join(FOLDER, installed))) return false;
+  const { dependencies } = JSON.parse(readFileSync(join(FOLDER, "package.json"), "utf8"));
+  return Object.keys(dependencies).every((name) => versionOf(name) === versionOf(name, installed));
+}
+
+function versionOf(name: string, lockfile = "package-lock.json"): string | undefined {
+  const { packages } = JSON.parse(readFileSync(join(FOLDER, lockfile), "utf8"));
+  return packages[`node_modules/${name}`]?.version;
 }
 
 /** One server, one service, and both ways to wait. */
 async function startRestate(): Promise<Engine[]> {
-  const { RESTATE_LOGGING, ...others } = process.env;
-  const environment = { ...others, RESTATE_LOGGING: "ERROR", NODE_ENV: "production" };
+  const environment = { RESTATE_LOGGING: "ERROR", NODE_ENV: "production" };
   const file = "peers/restate-service.js";
   const service = await startChild<{ port: number; sidePort: number }>({ file, environment });
   const folder = temporaryFolder();
@@ -77,15 +85,18 @@ async function startRestate(): Promise<Engine[]> {
   };
   const version = versionOf("@restatedev/restate-server");
   const { ingress } = ports;
+  const used = () => cpuSeconds(service.pid) + cpuSeconds(server.pid ?? 0);
   return [
     {
       name: `Restate ${version}, awakeable`,
       openTraveller: () => openAwakeable(ingress, service.ready.sidePort),
+      cpuSeconds: used,
       stop,
     },
     {
       name: `Restate ${version}, promise of a workflow`,
       openTraveller: () => openWorkflow(ingress),
+      cpuSeconds: used,
       stop: async () => {},
     },
   ];
@@ -141,14 +152,19 @@ async function register(admin: number, port: number): Promise<void> {
   if (!response.ok) throw new Error(`Restate refused the service: ${await response.text()}`);
 }
 
-async function startDbos(url: string): Promise<Engine> {
-  const program = { file: "peers/dbos-service.js", args: [url, "20"] };
-  const service = await startChild<{ port: number }>(program);
-  return {
+/** With as many connections as a provider has by default. */
+const DBOS_CONNECTIONS = "20";
+
+async function startDbos(database: DatabaseServer): Promise<Engine[]> {
+  const args = [await database.createDatabase(), DBOS_CONNECTIONS];
+  const service = await startChild<{ port: number }>({ file: "peers/dbos-service.js", args });
+  const engine = {
     name: `DBOS ${versionOf("@dbos-inc/dbos-sdk")}, recv`,
     openTraveller: () => openDbos(service.ready.port),
+    cpuSeconds: () => cpuSeconds(service.pid) + database.cpuSeconds(),
     stop: () => service.stop(),
   };
+  return [engine];
 }
 
 let started = 0;

@@ -72,7 +72,7 @@ async function runTrips(
   let opened = 0;
   const engines = replicas.map((replica) => providerEngine("", replica));
   const openTraveller = () => (engines[opened++ % engines.length] ?? neverEmpty()).openTraveller();
-  const engine = { name: "replicas", openTraveller, stop: async () => {} };
+  const engine = { name: "replicas", openTraveller, cpuSeconds: () => 0, stop: async () => {} };
   return travelFor(engine, connections, seconds);
 }
 

@@ -50,7 +50,7 @@ function tripTable({ rows }: HumanRoundTrips): string {
   return table([
     [
       "create, verdict, long poll answered",
-      ...["clients", "per second", "p50 ms", "p99 ms"],
+      ...["clients", "per second", "p50 ms", "p99 ms", "CPU us"],
       ...["SQLite, of this", "PostgreSQL, of this"],
     ],
     ...rows.map((row) => [
@@ -59,6 +59,7 @@ function tripTable({ rows }: HumanRoundTrips): string {
       perSecond(row.perSecond),
       ms(row.p50Ms),
       ms(row.p99Ms),
+      row.cpuUs.toFixed(0),
       against(row, "SQLite"),
       against(row, "PostgreSQL"),
     ]),

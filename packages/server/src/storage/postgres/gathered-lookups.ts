@@ -10,7 +10,8 @@ import type { Row, SqlValue } from "../store.ts";
 import type { Connection } from "./connections.ts";
 
 /** One table by equality, as an index answers: nobody is held up by what travels beside it. */
-const LOOKUP = /^\s*select [\w\s,]+ from \w+ where \w+ = \$1(?: and \w+ = \$\d)*\s*$/i;
+const LOOKUP =
+  /^\s*select [\w\s,]+ from \w+ where \w+ (?:= \$1(?: and \w+ = \$\d)*|in \(\$1\))\s*$/i;
 
 /** Bounds how long the first waits for the last. */
 const LOOKUPS_MAX = 64;
