@@ -7,7 +7,7 @@ import { CONFIG_PAGE } from "./pages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-const PAGES = ["*.md", "docs/**/*.md", "examples/**/*.md"];
+const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md", "examples/**/*.md"];
 
 test("the configuration page is what its table says: run `npm run docs` after a change", () => {
   assert.equal(readFileSync(CONFIG_PAGE.file, "utf8"), CONFIG_PAGE.text());

@@ -9,7 +9,14 @@ export interface Clock {
   now(): number;
 
   /**
-   * Calls back once, about `delayMs` from now. Does not keep the process alive.
+   * Milliseconds since some moment. Nobody sets it, and it goes on while this process is stopped;
+   * it may stand still while its machine is.
+   */
+  monotonic(): number;
+
+  /**
+   * Calls back once, about `delayMs` from now; for 0, when this turn of the event loop has heard
+   * everybody. Does not keep the process alive.
    *
    * @returns cancels the call
    */
@@ -28,7 +35,13 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delayMs, callback) {
+    if (delayMs <= 0) {
+      // A timer takes a millisecond at least.
+      const immediate = setImmediate(callback).unref();
+      return () => clearImmediate(immediate);
+    }
     const timer = setTimeout(callback, Math.min(delayMs, TIMER_MS_MAX)).unref();
     return () => clearTimeout(timer);
   },

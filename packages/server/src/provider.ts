@@ -30,10 +30,12 @@ import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
+import { SharedWake } from "./wake/shared-wake.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startRetention } from "./workers/retention.ts";
+import type { Worker } from "./workers/worker.ts";
 
 /** What tests and simulations replace. */
 export interface Parts {
@@ -240,7 +242,9 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      return await serve(opened, withDelivery(opened.context, parts, report), report, unlock);
+      const sending = withDelivery(opened.context, parts, report);
+      const { context, shared } = await withSharedWake(sending, secrets);
+      return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
       await opened.close();
       throw error;
@@ -260,9 +264,26 @@ function withDelivery(context: Context, parts: Parts, report: Report): Context {
   return { ...context, delivery };
 }
 
+interface Waking {
+  readonly context: Context;
+  /** The same as the context's, where other processes may serve the database. */
+  readonly shared: SharedWake | undefined;
+}
+
+/** The context of a server, which alone tells other processes anything. */
+async function withSharedWake(context: Context, secrets: SecretSettings): Promise<Waking> {
+  if (!isShared(secrets)) return { context, shared: undefined };
+  const { PostgresChannel } = await import("./storage/postgres/postgres-channel.ts");
+  const { random } = context;
+  const url = secrets.databaseDirectUrl ?? secrets.databaseUrl;
+  const channel = new PostgresChannel({ url, random });
+  const shared = new SharedWake({ local: new LocalWake(), channel, random });
+  return { context: { ...context, wake: shared }, shared };
+}
+
 async function serve(
-  { isNew, schemaVersion, resealing, close: closeStore }: OpenedContext,
-  context: Context,
+  { context, isNew, schemaVersion, resealing, close: closeStore }: OpenedContext,
+  shared: SharedWake | undefined,
   report: Report,
   unlock: () => void,
 ): Promise<Provider> {
@@ -285,7 +306,7 @@ async function serve(
   await app.listen({ host: settings.host, port: settings.port });
   const workers = [startExpiry(context, report), startRetention(context, report)];
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
-  if (!context.store.isExclusive) workers.push(startAwaited(context, report));
+  if (shared !== undefined) workers.push(startAwaiting(context, shared, report));
   const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
   report.started(url, schemaVersion);
   report.secretsResealed(context.keyring.keyId, resealing);
@@ -303,12 +324,25 @@ async function serve(
     await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     cutOff();
     context.delivery.close();
+    await shared?.close();
     await closeStore();
     unlock();
     report.stopped();
   }
 
   return { url, context, isNew, close };
+}
+
+/** Looks for what others have resolved, whether they say so or not. */
+function startAwaiting(context: Context, shared: SharedWake, report: Report): Worker {
+  const worker = startAwaited(context, report);
+  report.observeWake(shared);
+  shared.open({
+    onListening: () => report.wakeListening(),
+    onLost: (error) => report.wakeLost(error),
+    onResolvedElsewhere: (requestIds) => worker.look(requestIds),
+  });
+  return worker;
 }
 
 /** Counting goes through all rows, and anybody may ask: a large count is good for a while. */

@@ -54,6 +54,13 @@ export interface Gauges {
   readonly requestsPending: () => Promise<number>;
 }
 
+export interface WakeState {
+  readonly isListening: boolean;
+  /** Since the start. */
+  readonly sent: number;
+  readonly received: number;
+}
+
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 
 /** Lines are written in blocks; this is the longest that one waits. */
@@ -151,6 +158,37 @@ export class Report {
     });
   }
 
+  /** Adds what is read of the notifications between replicas; there are none on SQLite. */
+  observeWake(wake: WakeState): void {
+    const registers = [this.#registry];
+    new Gauge({
+      name: "countersign_wake_listening",
+      help: "Whether notifications of other replicas arrive: 1, or 0 and polls wait for a look.",
+      registers,
+      collect() {
+        this.set(wake.isListening ? 1 : 0);
+      },
+    });
+    new Counter({
+      name: "countersign_wake_notifications_sent_total",
+      help: "Notifications to other replicas, each of up to some 200 signals.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(wake.sent);
+      },
+    });
+    new Counter({
+      name: "countersign_wake_notifications_received_total",
+      help: "Notifications of other replicas.",
+      registers,
+      collect() {
+        this.reset();
+        this.inc(wake.received);
+      },
+    });
+  }
+
   exchangeEnded(end: ExchangeEnd): void {
     const { operation, status } = end;
     this.#exchanges.observe({ operation, status }, end.durationMs / 1000);
@@ -221,6 +259,16 @@ export class Report {
       error: describe(error),
       stack,
     });
+  }
+
+  wakeListening(): void {
+    this.#log.info({ event: "wake.listening" });
+  }
+
+  /** Once for each outage: nothing is lost by it but time. */
+  wakeLost(error: Error): void {
+    this.#failures.inc({ dependency: "wake" });
+    this.#log.warn({ event: "wake.lost", error: describe(error) });
   }
 
   requestsExpired(count: number): void {

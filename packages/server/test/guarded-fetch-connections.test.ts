@@ -274,6 +274,53 @@ test("without a place at the address nothing is sent", async (t) => {
   assert.equal(receiver.connections, 0);
 });
 
+test("whether a message is wanted is asked before a connection and after it", async (t) => {
+  const { receiver, post, url, clock } = await setUp(t);
+  const asked: number[] = [];
+  const wanted = (...answers: boolean[]) => ({
+    isWanted: async (leftMs: number) => {
+      asked.push(leftMs);
+      clock.advance(1_000);
+      return answers.shift() ?? assert.fail("it is asked too often");
+    },
+  });
+  assert.deepEqual(await post(url, wanted(false)), { kind: "busy" });
+  assert.equal(receiver.connections, 0);
+  assert.deepEqual(await post(url, wanted(true, false)), { kind: "busy" });
+  assert.deepEqual([receiver.connections, receiver.requests.length], [1, 0]);
+  assert.equal((await post(url, wanted(true, true))).kind, "answered");
+  // On a connection that is open there is nothing to wait for in between.
+  assert.equal((await post(url, wanted(true))).kind, "answered");
+  assert.deepEqual([receiver.connections, receiver.requests.length], [2, 2]);
+  const opened = [ATTEMPT_MS, ATTEMPT_MS - 1_000];
+  assert.deepEqual(asked, [ATTEMPT_MS, ...opened, ...opened, ATTEMPT_MS]);
+});
+
+test("a message that nobody can say is wanted is not sent", async (t) => {
+  const { receiver, post, url, clock } = await setUp(t);
+  const failing = async () => Promise.reject(new Error("the database is away"));
+  assert.deepEqual(await post(url, { isWanted: failing }), { kind: "busy" });
+  let isAsked = false;
+  const reply = post(url, {
+    isWanted: () => {
+      isAsked = true;
+      return new Promise(() => {});
+    },
+  });
+  await until(() => isAsked, "it is asked");
+  clock.advance(ATTEMPT_MS);
+  assert.deepEqual(await reply, failed("timeout"));
+  assert.equal(receiver.connections, 0);
+});
+
+test("a message whose time was over before it was posted is not sent", async (t) => {
+  const { receiver, post, url, clock } = await setUp(t);
+  clock.advance(5_000);
+  assert.deepEqual(await post(url, { endsBy: clock.monotonic() }), failed("timeout"));
+  assert.equal(receiver.connections, 0);
+  assert.equal((await post(url, { endsBy: clock.monotonic() + 1 })).kind, "answered");
+});
+
 test("a place that comes after the time is left at once", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
   const place = Promise.withResolvers<() => void>();

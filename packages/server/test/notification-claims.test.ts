@@ -5,6 +5,7 @@ import {
   type ClaimedNotification,
   claimNotifications,
 } from "../src/operations/claimNotifications.ts";
+import { isStillClaimed } from "../src/operations/isStillClaimed.ts";
 import { recordAttempt } from "../src/operations/recordAttempt.ts";
 import { copyDeliveries } from "./support/deliveries.ts";
 import { denied, notificationOf, restartWebhooks, tamper } from "./support/notifications.ts";
@@ -51,13 +52,47 @@ async function theOnly(claimed: Promise<readonly ClaimedNotification[]>) {
 test("[event.retry.one-outstanding] what is claimed is nobody else's until its lease ends", async (t) => {
   const scene = await startIdle(t);
   const first = await theOnly(scene.claim());
-  assert.equal(first.claimedUntil, scene.clock.now() + LEASE);
+  assert.equal((await outbox(scene))[0]?.claimed_until, scene.clock.now() + LEASE);
   scene.clock.advance(LEASE - 1);
   assert.deepEqual(await scene.claim(16), []);
   scene.clock.advance(1);
   assert.deepEqual(await scene.claim(16, [first.notification.id]), []);
   const second = await theOnly(scene.claim(16));
   assert.equal(second.fence, first.fence + 1);
+});
+
+test("[ours.delivery.frozen] a claim is good for an attempt that is over three seconds before its lease, whatever the clocks of its process say", async (t) => {
+  const scene = await startIdle(t);
+  const { context } = scene.server.provider;
+  const from = context.clock.monotonic();
+  const claimed = await theOnly(scene.claim());
+  assert.equal(claimed.endsBy, from + LEASE - 3_000);
+  const isGood = (leftMs: number) => isStillClaimed(context, claimed, leftMs);
+  assert.deepEqual(
+    [await isGood(9_000), await isGood(LEASE), await isGood(LEASE + 1)],
+    [true, true, false],
+  );
+  scene.clock.advance(LEASE - 9_000);
+  assert.deepEqual([await isGood(9_000), await isGood(9_000.5)], [true, false]);
+  // What its process believes to have left does not matter once the lease is over.
+  scene.clock.advance(9_000);
+  assert.deepEqual([await isGood(0), await isGood(1)], [true, false]);
+  scene.clock.advance(1);
+  assert.equal(await isGood(0), false);
+});
+
+test("[ours.delivery.frozen] a claim is good for nothing once somebody else has claimed", async (t) => {
+  const scene = await startIdle(t);
+  const { context } = scene.server.provider;
+  const first = await theOnly(scene.claim());
+  scene.clock.advance(LEASE);
+  const second = await theOnly(scene.claim());
+  assert.deepEqual(
+    [await isStillClaimed(context, first, 0), await isStillClaimed(context, second, 9_000)],
+    [false, true],
+  );
+  await recordAttempt(context, second, ACKNOWLEDGED);
+  assert.equal(await isStillClaimed(context, second, 0), false);
 });
 
 test("[event.retry.one-outstanding] nobody gets what another claims at the same time, and the longest waiting are first", async (t) => {

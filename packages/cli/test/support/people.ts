@@ -25,12 +25,17 @@ export interface Answer<T = unknown> {
 
 export const SUBMISSION = { tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };
 
-/** Makes a token beside the running server, as `tokens create` does. */
+/**
+ * Makes a token beside the running server, as `tokens create` does.
+ *
+ * @param env of the server, as far as it says where its database is
+ */
 export async function makeToken(
   data: string,
   order: Partial<TokenOrder> & Pick<TokenOrder, "kind">,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const config = readConfig({ data }, {});
+  const config = readConfig({ data }, env);
   const opened = await openContext(toSettings(config), toSecrets(config));
   try {
     const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };

@@ -6,8 +6,7 @@
 
 export type OptionType =
   | "text"
-  /** A whole number, 0 or more. */
-  | "integer"
+  | "integer" // a whole number, 0 or more
   /** As in the contract: `90s`, `5m`, `24h`; a number of milliseconds once read. */
   | "duration"
   | "flag";
@@ -21,8 +20,8 @@ export interface Option {
   readonly value?: string;
   readonly help: string;
   /**
-   * Not to be given on a command line, where other users of the machine can read it; and never
-   * repeated in a message. `password`: only when it is a URL that holds one.
+   * Not for a command line, where other users of the machine can read it, and never repeated in a
+   * message. `password`: only when it is a URL that holds one.
    */
   readonly secret?: true | "password";
   readonly group: "server" | "limits" | "webhooks" | "client";
@@ -61,6 +60,15 @@ export const OPTIONS = [
     secret: "password",
     group: "server",
     help: "PostgreSQL database like postgres://user@host/name, in place of the one in DIR.",
+  },
+  {
+    name: "database_direct_url",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    secret: "password",
+    group: "server",
+    help: "The same database past a transaction pooler, to be notified by other replicas.",
   },
   {
     name: "database_connections_max",

@@ -156,19 +156,22 @@ test("[ours.config.faults] a message about a file that is no YAML repeats nothin
 
 test("[ours.config.faults] a database URL with a password is taken from everywhere but the command line", () => {
   const bare = "postgres://me@db.internal/countersign?sslmode=verify-full";
-  assert.equal(readConfig({ database_url: bare }, {}).database_url, bare);
-  for (const url of [
-    "postgres://me:s3cret@db.internal/countersign",
-    "postgres://db.internal/countersign?user=me&password=s3cret",
-  ]) {
-    const environment = { COUNTERSIGN_DATABASE_URL: url };
-    assert.equal(readConfig({}, environment).database_url, url);
-    assert.throws(
-      () => readConfig({ database_url: url }, {}),
-      (error) =>
-        error instanceof ConfigError &&
-        /^--database-url: .*set COUNTERSIGN_DATABASE_URL/.test(error.message) &&
-        !error.message.includes("s3cret"),
-    );
+  for (const name of ["database_url", "database_direct_url"] as const) {
+    assert.equal(readConfig({ [name]: bare }, {})[name], bare);
+    const variable = `COUNTERSIGN_${name.toUpperCase()}`;
+    const advice = new RegExp(`^--${name.replaceAll("_", "-")}: .*set ${variable}`);
+    for (const url of [
+      "postgres://me:s3cret@db.internal/countersign",
+      "postgres://db.internal/countersign?user=me&password=s3cret",
+    ]) {
+      assert.equal(readConfig({}, { [variable]: url })[name], url);
+      assert.throws(
+        () => readConfig({ [name]: url }, {}),
+        (error) =>
+          error instanceof ConfigError &&
+          advice.test(error.message) &&
+          !error.message.includes("s3cret"),
+      );
+    }
   }
 });

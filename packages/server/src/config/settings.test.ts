@@ -24,6 +24,10 @@ const FAULTS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> =
     ["db.internal/countersign", /^database_url: /],
     ["postgres://db.internal:port/x", /^database_url: /],
   ],
+  database_direct_url: [
+    ["mysql://db.internal/countersign", /^database_direct_url: must be like/],
+    ["postgres://db.internal/countersign", /^database_direct_url: .* database_url; give both/],
+  ],
   database_connections_max: [["1", /^database_connections_max: must be at least 2/]],
   path_prefix: [
     ["api", /^path_prefix: /],

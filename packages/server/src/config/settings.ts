@@ -44,6 +44,8 @@ export interface Settings {
 export interface SecretSettings extends Secrets {
   /** `postgres://...`; undefined when the database is in the data folder. */
   readonly databaseUrl: string | undefined;
+  /** The same database, for a connection that is held for ever; undefined when it is that URL. */
+  readonly databaseDirectUrl: string | undefined;
 }
 
 export interface WebhookSettings {
@@ -128,7 +130,12 @@ export function toSettings(values: ConfigValues): Settings {
 
 export function toSecrets(values: ConfigValues): SecretSettings {
   const { secret_key: secretKey, secret_key_previous: secretKeyPrevious } = values;
-  return { secretKey, secretKeyPrevious, databaseUrl: values.database_url };
+  return {
+    secretKey,
+    secretKeyPrevious,
+    databaseUrl: values.database_url,
+    databaseDirectUrl: values.database_direct_url,
+  };
 }
 
 function toWebhookSettings(values: ConfigValues): WebhookSettings {
@@ -161,9 +168,14 @@ function splitList(text: string): string[] {
 function* findFaults(values: ConfigValues): Generator<string> {
   if (values.data === "") yield "data: must name a folder";
   if (values.port > 65_535) yield "port: must be at most 65535";
-  const { database_url: databaseUrl } = values;
+  const { database_url: databaseUrl, database_direct_url: directUrl } = values;
   if (databaseUrl !== undefined && !isPostgresUrl(databaseUrl)) {
     yield "database_url: must be like postgres://user@host/name";
+  }
+  if (directUrl !== undefined && !isPostgresUrl(directUrl)) {
+    yield "database_direct_url: must be like postgres://user@host/name";
+  } else if (directUrl !== undefined && databaseUrl === undefined) {
+    yield "database_direct_url: is another way to the database at database_url; give both";
   }
   if (values.database_connections_max < DATABASE_CONNECTIONS_MIN) {
     yield `database_connections_max: must be at least ${DATABASE_CONNECTIONS_MIN}`;

@@ -96,7 +96,10 @@ const IPV6_GROUP = /^[0-9a-f]{1,4}$/i;
 const PREFIX_BITS = /^(?:0|[1-9][0-9]{0,2})$/;
 
 function parseIpv4(text: string): Uint8Array | undefined {
-  return IPV4.test(text) ? Uint8Array.from(text.split("."), Number) : undefined;
+  if (!IPV4.test(text)) return undefined;
+  const bytes = new Uint8Array(IPV4_BYTES);
+  for (const [i, part] of text.split(".").entries()) bytes[i] = Number(part);
+  return bytes;
 }
 
 function parseIpv6(text: string): Uint8Array | undefined {

@@ -39,7 +39,9 @@ export function progressOf(
   if (notification.deliveryEpoch < instance.deliveryEpoch) {
     return { kind: "ended", at: null, by: instance.isDeleted ? "deletion" : "removal" };
   }
-  if (claimedUntil !== null && claimedUntil > now) return { kind: "in_flight", nextAt };
+  if (claimedUntil !== null && claimedUntil > now) {
+    return { kind: "in_flight", nextAt: claimedUntil };
+  }
   if (isWindowOver(notification, now)) {
     return { kind: "ended", at: givesUpAt(notification), by: "window" };
   }

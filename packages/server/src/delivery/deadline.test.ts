@@ -15,6 +15,37 @@ test("a deadline is over at its time, unless the message is over before", () => 
   assert.equal(disarmed.signal.aborted, false);
 });
 
+test("a deadline looks at two clocks, and the one that is ahead counts", () => {
+  for (const move of [
+    (clock: ManualClock) => clock.set(clock.now() + 9_000),
+    (clock: ManualClock) => clock.stop(9_000),
+    (clock: ManualClock) => {
+      clock.stop(9_000);
+      clock.set(clock.now() - 60_000);
+    },
+  ]) {
+    const clock = new ManualClock();
+    const deadline = new Deadline(clock, 9_000);
+    deadline.check();
+    assert.deepEqual([deadline.signal.aborted, deadline.leftMs], [false, 9_000]);
+    move(clock);
+    assert.deepEqual([deadline.signal.aborted, deadline.leftMs], [false, 0]);
+    deadline.check();
+    assert.equal(deadline.signal.aborted, true);
+  }
+});
+
+test("a deadline that is given a moment ends then, also if it is made after it", () => {
+  const clock = new ManualClock();
+  const endsBy = clock.monotonic() + 5_000;
+  assert.equal(new Deadline(clock, 9_000, endsBy).leftMs, 5_000);
+  assert.equal(new Deadline(clock, 1_000, endsBy).leftMs, 1_000);
+  clock.stop(60_000);
+  const late = new Deadline(clock, 9_000, endsBy);
+  late.check();
+  assert.equal(late.signal.aborted, true);
+});
+
 test("the first reason to end a message is the one that is told", () => {
   const clock = new ManualClock();
   const [late, cut] = [new Deadline(clock, 1), new Deadline(clock, 1)];

@@ -11,13 +11,26 @@ export class Deadline {
   readonly #clock: Clock;
   /** Epoch ms. */
   readonly #endsAt: number;
+  /** The same moment, or one before it, by the clock that nobody sets. */
+  readonly #endsBy: number;
   readonly #disarm: () => void;
   #reason: UnreachableReason = "timeout";
 
-  constructor(clock: Clock, timeoutMs: number) {
+  /**
+   * @param endsBy `Clock.monotonic` at which it ends even if less than `timeoutMs` has passed: a
+   *   process that was stopped before it came here begins with the time that is really left
+   */
+  constructor(clock: Clock, timeoutMs: number, endsBy = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#endsAt = clock.now() + timeoutMs;
-    this.#disarm = clock.after(timeoutMs, () => this.#controller.abort());
+    this.#endsBy = Math.min(clock.monotonic() + timeoutMs, endsBy);
+    this.#disarm = clock.after(this.leftMs, () => this.#controller.abort());
+  }
+
+  /** Time that is left; 0 when it is over. */
+  get leftMs(): number {
+    const clock = this.#clock;
+    return Math.max(0, Math.min(this.#endsAt - clock.now(), this.#endsBy - clock.monotonic()));
   }
 
   /** Aborted when time is over, or when the message is cut before. */
@@ -31,11 +44,12 @@ export class Deadline {
   }
 
   /**
-   * Looks at the clock, to be called before anything is sent: in a process that was stopped, the
-   * answer that was awaited comes before the timer that is late.
+   * Looks at the clocks, to be called before anything is sent: in a process that was stopped, the
+   * answer that was awaited comes before the timer that is late. Each of the two may have been
+   * held back, by an operator or with the machine; the one that is ahead counts.
    */
   check(): void {
-    if (this.#clock.now() >= this.#endsAt) this.#controller.abort();
+    if (this.leftMs === 0) this.#controller.abort();
   }
 
   /** Ends everything at once, because this process ends. */

@@ -3,9 +3,11 @@
  * operations can verify a receiver and the worker can deliver without knowing how.
  */
 
+import type { KeyObject } from "node:crypto";
 import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
+import type { Message } from "./message.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
@@ -26,14 +28,16 @@ export type Verification =
 /** One attempt to deliver a notification. */
 export interface Sending {
   readonly url: WebhookUrl;
-  readonly signingSecret: string;
+  readonly signingKey: KeyObject;
   /** The `webhook-id`. */
   readonly id: string;
   readonly body: string;
   /** How long it may take, ms; at most what the contract allows. */
   readonly timeoutMs: number;
-  /** Asked right before a connection is opened or used: its delivery may have ended meanwhile. */
-  readonly isWanted: () => Promise<boolean>;
+  /** `Clock.monotonic` when it must be over: somebody else may begin another one after that. */
+  readonly endsBy: number;
+  /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
+  readonly isWanted: (leftMs: number) => Promise<boolean>;
 }
 
 export interface Delivery {

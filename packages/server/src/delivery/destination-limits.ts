@@ -92,8 +92,12 @@ export class DestinationLimits {
    * @param address as it was resolved, without brackets
    */
   enterAddress(address: string, signal: AbortSignal): Promise<(() => void) | undefined> {
-    const key = countedAddress(address, this.#nat64);
-    return this.#addressLine.enter([{ bound: this.#addresses, key }], signal);
+    return this.#addressLine.enter(this.#addressEntry(address), signal);
+  }
+
+  /** As `enterAddress`, without waiting. */
+  tryEnterAddress(address: string): (() => void) | undefined {
+    return this.#addressLine.tryEnter(this.#addressEntry(address));
   }
 
   /**
@@ -111,6 +115,10 @@ export class DestinationLimits {
     if (waitMs > 0) return Math.ceil(waitMs / 1000);
     for (const [limiter, key] of charges) limiter.take(key);
     return 0;
+  }
+
+  #addressEntry(address: string): Entry {
+    return [{ bound: this.#addresses, key: countedAddress(address, this.#nat64) }];
   }
 
   #entry({ account, host }: Destination): Entry {

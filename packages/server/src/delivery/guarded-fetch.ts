@@ -80,7 +80,7 @@ class GuardedDoor implements Door {
   }
 
   post(url: WebhookUrl, message: Message): Promise<Reply> {
-    const deadline = new Deadline(this.#options.clock, message.timeoutMs);
+    const deadline = new Deadline(this.#options.clock, message.timeoutMs, message.endsBy);
     this.#deadlines.add(deadline);
     if (this.#isClosed) deadline.cut();
     return new Promise((answer, reject) => {
@@ -114,6 +114,7 @@ class GuardedDoor implements Door {
       const leave = await enter(message, address, deadline.signal);
       if (leave === undefined) return { kind: "busy" };
       try {
+        if (!(await isWanted(errand))) return { kind: "busy" };
         const isLast = address === chosen.at(-1);
         const connection = await this.#connect(errand, address, isLast);
         if (typeof connection !== "string") {
@@ -178,6 +179,10 @@ class GuardedDoor implements Door {
     const { url, message, deadline, answer } = errand;
     const { clock, userAgent = USER_AGENT } = this.#options;
     try {
+      if (!connection.isReused && !(await isWanted(errand))) {
+        connection.socket.destroy();
+        return { kind: "busy" };
+      }
       const { reply, over } = exchange(url, message, { ...connection, userAgent, clock, deadline });
       reply.then(answer);
       const isReusable = await over;
@@ -195,6 +200,15 @@ class GuardedDoor implements Door {
 /** A connection carries messages for one name only, whoever else lives at its address. */
 function destinationOf({ host, port, isAddress }: WebhookUrl, address: string): string {
   return `${address} ${port} ${isAddress ? "" : host}`;
+}
+
+/** Throws when the message's time is over. */
+async function isWanted({ message, deadline }: Errand): Promise<boolean> {
+  deadline.check();
+  deadline.signal.throwIfAborted();
+  if (message.isWanted === undefined) return true;
+  const asked = message.isWanted(deadline.leftMs).catch(() => false);
+  return untilAborted(asked, deadline.signal);
 }
 
 /** @returns undefined when there was no place in time; one that comes later is left at once */

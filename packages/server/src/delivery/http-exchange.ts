@@ -87,8 +87,12 @@ export function exchange(url: WebhookUrl, message: Message, sending: Sending): E
   });
   deadline.signal.addEventListener("abort", cut, { once: true });
   socket.once("free", onFree).once("close", onClose);
-  // Not before the parser listens too: a listener sets the bytes flowing.
-  sent.once("socket", () => socket.on("data", count));
+  sent.once("socket", () => {
+    // The last look. What follows, up to the operating system's write, waits for nothing.
+    deadline.check();
+    // Not before the parser listens too: a listener sets the bytes flowing.
+    socket.on("data", count);
+  });
   sent.on("error", (error) => fail(reasonOf(error)));
   boundInterimAnswers(sent, () => fail("protocol"));
   sent.once("response", (response) => {

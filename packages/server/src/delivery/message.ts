@@ -8,6 +8,8 @@ export interface Message {
   readonly body: Uint8Array;
   /** For everything from DNS to the last byte that is wanted. */
   readonly timeoutMs: number;
+  /** `Clock.monotonic` when it must be over, if that comes earlier. */
+  readonly endsBy?: number | undefined;
   /**
    * Bytes of the answer's body that are wanted; more from the receiver is `too_large`. 0 is
    * content with the status: the reply comes with the headers, and a small body is read aside so
@@ -24,6 +26,14 @@ export interface Message {
    * @returns leaves the place; undefined: no place in time
    */
   readonly admit?: (address: string, signal: AbortSignal) => Promise<(() => void) | undefined>;
+  /**
+   * Asked before a connection is opened, and again before the first byte when opening it took
+   * time. After the last answer nothing is waited for before the message is written.
+   *
+   * @param leftMs how long the message may take from now on
+   * @returns false, or fails: send nothing
+   */
+  readonly isWanted?: ((leftMs: number) => Promise<boolean>) | undefined;
 }
 
 export type Reply =
@@ -37,7 +47,7 @@ export type Reply =
     }
   /** An address that is not public (or not allowed), or the proxy says so: nothing was sent. */
   | { readonly kind: "refused" }
-  /** No place at the address in time: nothing was sent. */
+  /** No place at the address in time, or not wanted any more: nothing was sent. */
   | { readonly kind: "busy" }
   | { readonly kind: "unreachable"; readonly reason: UnreachableReason };
 

@@ -4,11 +4,11 @@
  * @see contract: Events; Authentication, 5; Standard Webhooks 1.0.0
  */
 
+import type { KeyObject } from "node:crypto";
 import {
   formatTimestamp,
   JsonObject,
   parseJsonBytes,
-  parseSigningSecret,
   WEBHOOK_HEADERS,
   type WebhookUrl,
 } from "@countersign/protocol";
@@ -16,6 +16,7 @@ import type { Clock, Random } from "../clock.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { parseRetryAfter } from "../core/retry.ts";
 import type { Report } from "../report.ts";
+import { signingKeyOf } from "../secrets/keyring.ts";
 import type { Delivery, Proposal, Sending, Verification } from "./delivery.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
 import type { Door, Message, Reply } from "./guarded-fetch.ts";
@@ -51,9 +52,7 @@ export interface WebhookParts {
   readonly report: Report;
 }
 
-interface PostOptions extends Pick<Message, "timeoutMs" | "responseBytesMax" | "freshConnection"> {
-  readonly isWanted: () => Promise<boolean>;
-}
+type PostOptions = Omit<Message, "headers" | "body" | "admit">;
 
 export class WebhookDelivery implements Delivery {
   readonly limits: DestinationLimits;
@@ -99,11 +98,10 @@ export class WebhookDelivery implements Delivery {
       created_at: formatTimestamp(startedAt),
       challenge,
     });
-    const reply = await this.#post(url, signingSecret, id, body, {
+    const reply = await this.#post(url, signingKeyOf(signingSecret), id, body, {
       timeoutMs: VERIFICATION_MS,
       responseBytesMax: VERIFICATION_ANSWER_BYTES_MAX,
       freshConnection: true,
-      isWanted: async () => true,
     });
     const verification = judge(reply, challenge);
     this.#report.verificationAttempted({
@@ -118,16 +116,16 @@ export class WebhookDelivery implements Delivery {
   }
 
   async send(sending: Sending): Promise<AttemptOutcome> {
-    const { url, signingSecret, id, body, timeoutMs, isWanted } = sending;
-    const startedAt = this.#clock.now();
-    const options = { timeoutMs, responseBytesMax: 0, freshConnection: false, isWanted };
-    let reply = await this.#post(url, signingSecret, id, body, options);
-    const leftMs = timeoutMs - (this.#clock.now() - startedAt);
+    const { url, signingKey, id, body, timeoutMs, endsBy, isWanted } = sending;
+    const startedAt = this.#clock.monotonic();
+    const options = { timeoutMs, endsBy, responseBytesMax: 0, freshConnection: false, isWanted };
+    let reply = await this.#post(url, signingKey, id, body, options);
+    const leftMs = timeoutMs - (this.#clock.monotonic() - startedAt);
     if (reply.kind === "unreachable" && reply.reason === "stale" && leftMs >= RESEND_MS_MIN) {
       // The receiver had closed the idle connection, most likely before the message came. If not,
       // it knows the id: receivers deduplicate.
       const again = { ...options, timeoutMs: leftMs, freshConnection: true };
-      reply = await this.#post(url, signingSecret, id, body, again);
+      reply = await this.#post(url, signingKey, id, body, again);
     }
     return toOutcome(reply, this.#clock.now());
   }
@@ -138,34 +136,32 @@ export class WebhookDelivery implements Delivery {
 
   async #post(
     url: WebhookUrl,
-    signingSecret: string,
+    signingKey: KeyObject,
     id: string,
     text: string,
-    { isWanted, ...options }: PostOptions,
+    options: PostOptions,
   ): Promise<Reply> {
-    const key = parseSigningSecret(signingSecret);
-    if (key === undefined) throw new Error("a stored signing secret is malformed");
     const body = Buffer.from(text);
     const timestampS = Math.floor(this.#clock.now() / 1000);
     const headers = {
       "content-type": "application/json",
       [WEBHOOK_HEADERS.id]: id,
       [WEBHOOK_HEADERS.timestamp]: String(timestampS),
-      [WEBHOOK_HEADERS.signature]: signMessage(key, id, timestampS, body),
+      [WEBHOOK_HEADERS.signature]: signMessage(signingKey, id, timestampS, body),
     };
     return this.#door.post(url, {
       ...options,
       headers,
       body,
-      admit: async (address, signal) => {
-        const leave = await this.#within(ADDRESS_QUEUE_MS, (patience) =>
-          this.limits.enterAddress(address, AbortSignal.any([signal, patience])),
-        );
-        if (leave === undefined || (await isWanted().catch(() => false))) return leave;
-        leave();
-        return undefined;
-      },
+      admit: async (address, signal) =>
+        this.limits.tryEnterAddress(address) ?? this.#queue(address, signal),
     });
+  }
+
+  #queue(address: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+    return this.#within(ADDRESS_QUEUE_MS, (patience) =>
+      this.limits.enterAddress(address, AbortSignal.any([signal, patience])),
+    );
   }
 
   /** @param wait is told by the signal when to give up */

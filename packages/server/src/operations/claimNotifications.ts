@@ -1,15 +1,15 @@
+import type { KeyObject } from "node:crypto";
 import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
-import type { StoredReceiver } from "../core/instance.ts";
 import { isWindowOver, type StoredNotification } from "../core/notification.ts";
-import { lockInstance } from "../storage/sql/instances.ts";
 import {
   claimNotification,
+  type DueNotification,
+  type DueReceiver,
   endNotification,
   readDueNotifications,
 } from "../storage/sql/notifications.ts";
-import { type DeliveryState, readDeliveryState } from "../storage/sql/receivers.ts";
 import type { Transaction } from "../storage/store.ts";
 import { signingSecretPlace } from "./installReceiver.ts";
 
@@ -17,7 +17,7 @@ import { signingSecretPlace } from "./installReceiver.ts";
 interface Target {
   /** The receiver as it is now; undefined when its URL is not acceptable any more. */
   readonly url: WebhookUrl | undefined;
-  readonly signingSecret: string;
+  readonly signingKey: KeyObject;
 }
 
 /** A notification that nobody else attempts until its lease ends. */
@@ -25,8 +25,8 @@ export interface ClaimedNotification extends Target {
   readonly notification: StoredNotification;
   /** Of the claim; a result under an older one is ignored. */
   readonly fence: number;
-  /** Epoch ms. */
-  readonly claimedUntil: number;
+  /** `Clock.monotonic` when an attempt must be over, with a margin to the end of the lease. */
+  readonly endsBy: number;
 }
 
 export interface Claim {
@@ -37,6 +37,9 @@ export interface Claim {
 
 /** Longer than an attempt and its recording; after a crash the next attempt waits for it. */
 const LEASE_MS = 30_000;
+
+/** Of the lease, in which nothing is sent any more. */
+const MARGIN_MS = 3_000;
 
 /**
  * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
@@ -56,24 +59,22 @@ export async function claimNotifications(
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
+  // Before anything of the lease has passed, however long the claim takes.
+  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
-    // Held until the commit: nothing is claimed beside the removal of its receiver.
-    await lockInstance(tx, "share", instanceId);
-    const state = await readDeliveryState(tx, instanceId);
-    if (state === undefined) return { claimed: [], more: false };
     const now = await tx.now();
     const due = await readFree(tx, instanceId, now, limit, outstanding);
     let target: Target | undefined;
     // Once for all of them, and not at all when there is only an end to record.
-    const open = (receiver: StoredReceiver) => {
+    const open = (receiver: DueReceiver) => {
       target ??= openTarget(context, instanceId, receiver);
       return target;
     };
     const claimed: ClaimedNotification[] = [];
-    for (const notification of due) {
-      const one = await claim(tx, open, state, notification, now);
-      if (one !== undefined) claimed.push(one);
+    for (const one of due) {
+      const claimedOne = await claim(tx, open, one, now);
+      if (claimedOne !== undefined) claimed.push({ ...claimedOne, endsBy });
     }
     return { claimed, more: due.length === limit };
   }, "process");
@@ -86,24 +87,27 @@ async function readFree(
   now: number,
   limit: number,
   outstanding: ReadonlySet<string>,
-): Promise<StoredNotification[]> {
-  const isFree = ({ id }: StoredNotification) => !outstanding.has(id);
+): Promise<DueNotification[]> {
+  const isFree = ({ notification: { id } }: DueNotification) => !outstanding.has(id);
   const due = await readDueNotifications(tx, instanceId, now, limit);
   if (due.every(isFree)) return due;
   const more = await readDueNotifications(tx, instanceId, now, limit + outstanding.size);
   return more.filter(isFree).slice(0, limit);
 }
 
+/**
+ * The instance is not held: a removal that commits at the same time is seen by {@link
+ * isStillClaimed}, which is asked before anything is sent.
+ */
 async function claim(
   tx: Transaction,
-  open: (receiver: StoredReceiver) => Target,
-  { epoch, isDeleted, receiver }: DeliveryState,
-  notification: StoredNotification,
+  open: (receiver: DueReceiver) => Target,
+  { notification, deliveryEpoch, isInstanceDeleted, receiver }: DueNotification,
   now: number,
-): Promise<ClaimedNotification | undefined> {
+): Promise<Omit<ClaimedNotification, "endsBy"> | undefined> {
   const { id, fence } = notification;
-  if (receiver === null || notification.deliveryEpoch < epoch) {
-    await endNotification(tx, id, isDeleted ? "deletion" : "removal", now);
+  if (receiver === null || notification.deliveryEpoch < deliveryEpoch) {
+    await endNotification(tx, id, isInstanceDeleted ? "deletion" : "removal", now);
     return undefined;
   }
   if (isWindowOver(notification, now)) {
@@ -114,16 +118,17 @@ async function claim(
   const target = open(receiver);
   const claimedUntil = now + LEASE_MS;
   if (!(await claimNotification(tx, notification, claimedUntil))) return undefined;
-  return { notification, fence: fence + 1, claimedUntil, ...target };
+  return { notification, fence: fence + 1, ...target };
 }
 
 function openTarget(
   { keyring, settings }: Context,
   instanceId: string,
-  receiver: StoredReceiver,
+  receiver: DueReceiver,
 ): Target {
-  const signingSecret = keyring.open(receiver.sealedSecret, signingSecretPlace(instanceId));
+  const place = signingSecretPlace(instanceId);
+  const signingKey = keyring.openSigningKey(receiver.sealedSecret, place);
   const { allowCidrs } = settings.webhooks;
   const url = parseWebhookUrl(receiver.url, { internalNames: allowCidrs.length > 0 });
-  return { url, signingSecret };
+  return { url, signingKey };
 }

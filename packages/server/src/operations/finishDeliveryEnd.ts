@@ -12,6 +12,7 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
  * Called by: updateInstance and deleteInstance, after their commit.
  */
 export async function finishDeliveryEnd(context: Context, instanceId: string): Promise<void> {
+  context.wake.signal({ kind: "removed", instanceId });
   for (;;) {
     const ended = await context.store.transact(async (tx) => {
       const state = await readDeliveryState(tx, instanceId);

@@ -1,18 +1,26 @@
 import type { Context } from "../context.ts";
 import { isClaimCurrent } from "../storage/sql/notifications.ts";
+import type { Reader } from "../storage/store.ts";
 import type { ClaimedNotification } from "./claimNotifications.ts";
 
 /**
- * Whether a claimed notification is still to be attempted: its delivery may have ended, or its
- * lease passed, while the attempt waited for its address.
+ * Whether a claimed notification is still to be attempted: its delivery may have ended while the
+ * attempt waited for its address, or its lease passed while this process did not know the time,
+ * because its whole machine was stopped.
  *
- * Called by: the delivery worker, right before a connection is opened.
+ * Called by: the delivery worker, before a connection is opened and before the first byte.
  *
- * @see contract: Events, Delivery rules, 4
+ * @param leftMs how long the attempt may take; its lease has to last as long
+ * @see contract: Events, Delivery rules, 3 and 4
  */
 export async function isStillClaimed(
-  { store }: Pick<Context, "store">,
+  { store, clock }: Pick<Context, "store" | "clock">,
   { notification: { id }, fence }: ClaimedNotification,
+  leftMs: number,
 ): Promise<boolean> {
-  return isClaimCurrent(store, id, fence);
+  const isCurrent = (reader: Reader, now: number) =>
+    isClaimCurrent(reader, id, fence, Math.ceil(now + leftMs));
+  // Where nobody else can take over, the time here is the time.
+  if (store.isExclusive) return isCurrent(store, clock.now());
+  return store.transact(async (tx) => isCurrent(tx, await tx.now()), "process");
 }

@@ -10,7 +10,9 @@ import {
   type AfterAttempt,
   lockNotification,
   updateAttempt,
+  updateLateAttempt,
 } from "../storage/sql/notifications.ts";
+import type { Transaction } from "../storage/store.ts";
 import type { ClaimedNotification } from "./claimNotifications.ts";
 
 /** What became of the notification. */
@@ -30,22 +32,36 @@ export type Recorded =
  */
 export async function recordAttempt(
   { store, random }: Pick<Context, "store" | "random">,
-  { notification: { id }, fence }: ClaimedNotification,
+  claimed: ClaimedNotification,
   outcome: AttemptOutcome,
 ): Promise<Recorded> {
   const chance = toFraction(random.bytes(4));
   // Undone by a loss of power, the attempt is made again: receivers deduplicate.
   return store.transact(async (tx) => {
-    const current = await lockNotification(tx, id);
-    if (current === undefined || current.fence !== fence || current.claimedUntil === null) {
-      return { kind: "stale" };
-    }
     const now = await tx.now();
-    const after = next(current, outcome, now, chance);
-    await updateAttempt(tx, id, after);
+    // Under its claim nobody else changes it, except that delivery may end.
+    const after = next(claimed.notification, outcome, now, chance);
+    if (!(await updateAttempt(tx, claimed.notification.id, claimed.fence, after))) {
+      return recordLate(tx, claimed, after, now);
+    }
     if (after.ended !== null) return { kind: "ended", by: after.ended.by };
     return { kind: "retry", nextAt: after.nextAt ?? now };
   }, "process");
+}
+
+/** Removed or deleted while it was outstanding: the 24 hours of retention start now. */
+async function recordLate(
+  tx: Transaction,
+  { notification: { id }, fence }: ClaimedNotification,
+  { attempts, last }: AfterAttempt,
+  now: number,
+): Promise<Recorded> {
+  const current = await lockNotification(tx, id);
+  if (current?.fence !== fence || current.claimedUntil === null || current.ended === null) {
+    return { kind: "stale" };
+  }
+  await updateLateAttempt(tx, id, attempts, last, now);
+  return { kind: "ended", by: current.ended.by };
 }
 
 function next(
@@ -58,11 +74,6 @@ function next(
   const attempts = current.attempts + (isAttempt ? 1 : 0);
   const text = { outcome: outcomeText(outcome), status: outcomeStatus(outcome) };
   const last = isAttempt ? { at: now, ...text } : current.last;
-  if (current.ended !== null) {
-    // Removed or deleted while this was outstanding: the 24 hours of retention start now.
-    const ended = { ...current.ended, at: now };
-    return { nextAt: null, notBefore: null, attempts, last, ended };
-  }
   const settlement = settle(current, outcome, now, chance);
   if (settlement.kind === "ended") {
     const ended = { at: now, by: settlement.by };

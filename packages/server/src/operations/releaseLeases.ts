@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import { readProjectIds } from "../storage/sql/holders.ts";
 import { releaseNotifications } from "../storage/sql/notifications.ts";
 import { releaseVerifications } from "../storage/sql/verifications.ts";
 
@@ -11,9 +12,10 @@ import { releaseVerifications } from "../storage/sql/verifications.ts";
  */
 export async function releaseLeases({ store }: Pick<Context, "store">): Promise<void> {
   if (!store.isExclusive) return;
+  const projects = await readProjectIds(store);
   await store.transact(async (tx) => {
     const now = await tx.now();
-    await releaseNotifications(tx, now);
+    for (const project of projects) await releaseNotifications(tx, project, now);
     await releaseVerifications(tx, now);
   });
 }

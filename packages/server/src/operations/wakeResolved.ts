@@ -6,14 +6,15 @@ import { RESOLVED_IDS_MAX, readResolvedIds } from "../storage/sql/requests.ts";
  * cannot signal here.
  *
  * Called by: the awaited worker.
+ *
+ * @param requestIds of requests that somebody waits for; nobody is woken for one that is pending
  */
-export async function wakeResolved({
-  store,
-  wake,
-}: Pick<Context, "store" | "wake">): Promise<void> {
-  const awaited = wake.awaited();
-  for (let from = 0; from < awaited.length; from += RESOLVED_IDS_MAX) {
-    const resolved = await readResolvedIds(store, awaited.slice(from, from + RESOLVED_IDS_MAX));
+export async function wakeResolved(
+  { store, wake }: Pick<Context, "store" | "wake">,
+  requestIds: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < requestIds.length; from += RESOLVED_IDS_MAX) {
+    const resolved = await readResolvedIds(store, requestIds.slice(from, from + RESOLVED_IDS_MAX));
     for (const id of resolved) wake.resolvedElsewhere(id);
   }
 }

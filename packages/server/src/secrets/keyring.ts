@@ -16,12 +16,16 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
+import { parseSigningSecret } from "@countersign/protocol";
 import { Failure } from "../failure.ts";
 
 const MASTER_KEY_BYTES = 32;
 const FINGERPRINT_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
+
+/** About 200 bytes each. */
+const SIGNING_KEYS_MAX = 10_000;
 
 const SEALED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
 
@@ -36,6 +40,8 @@ export class Keyring {
   readonly keyId: string;
   readonly previousKeyIds: readonly string[];
   readonly #keys = new Map<string, DerivedKeys>();
+  /** Those that are open, the latest used last. */
+  readonly #signingKeys = new Map<string, KeyObject>();
   #fingerprinting: Uint8Array | undefined;
 
   /**
@@ -89,6 +95,24 @@ export class Keyring {
     }
   }
 
+  /**
+   * As `open`, for a signing secret, and ready to sign with. Those used lately stay open: opening
+   * and decoding one takes several times as long as signing with it.
+   *
+   * @throws Failure also when it is no signing secret
+   */
+  openSigningKey(text: string, place: string): KeyObject {
+    const name = `${place} ${text}`;
+    const key = this.#signingKeys.get(name) ?? signingKeyOf(this.open(text, place));
+    this.#signingKeys.delete(name);
+    this.#signingKeys.set(name, key);
+    const [oldest] = this.#signingKeys.keys();
+    if (this.#signingKeys.size > SIGNING_KEYS_MAX && oldest !== undefined) {
+      this.#signingKeys.delete(oldest);
+    }
+    return key;
+  }
+
   /** Hands over the fingerprint key of the database that this keyring serves. */
   useFingerprintKey(key: Uint8Array): void {
     this.#fingerprinting = key;
@@ -115,6 +139,17 @@ export class Keyring {
     const known = [this.keyId, ...this.previousKeyIds].join(", ");
     throw new Failure("secret-key", `a secret was sealed with key ${keyId}; here is ${known}`);
   }
+}
+
+/**
+ * @param secret `whsec_...`
+ * @throws Failure when it is none
+ */
+export function signingKeyOf(secret: string): KeyObject {
+  const key = parseSigningSecret(secret);
+  if (key === undefined) throw new Failure("secret-key", "a stored signing secret is malformed");
+  // Bare bytes would be a key too, at four times the price (Node 24.21).
+  return createSecretKey(key);
 }
 
 /** The id of the key that a text was sealed with; undefined when it is no sealed text. */

@@ -23,6 +23,11 @@ export class LocalWake implements Wake {
     return [...this.#byRequest.keys()];
   }
 
+  /** Whether somebody waits for this request. */
+  isAwaited(requestId: string): boolean {
+    return this.#byRequest.has(requestId);
+  }
+
   onResolved(requestId: string, callback: () => void): () => void {
     if (this.#released) {
       queueMicrotask(callback);

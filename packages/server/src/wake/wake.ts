@@ -19,6 +19,8 @@ export type Signal =
     }
   /** Something may be delivered earlier than it was said before. */
   | { readonly kind: "hurried"; readonly instanceId: string }
+  /** A receiver was removed, alone or with its instance: its deliveries have ended. */
+  | { readonly kind: "removed"; readonly instanceId: string }
   /** A verification under this key has ended, well or not. */
   | { readonly kind: "verified"; readonly scope: string; readonly keyHash: string };
 

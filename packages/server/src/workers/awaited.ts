@@ -1,6 +1,6 @@
 /**
- * Looks every second for what other replicas have resolved and somebody here waits for. Not
- * needed where no other process can resolve anything.
+ * Looks for what other replicas have resolved and somebody here waits for: every second, and at
+ * once when another replica says so. Not needed where no other process can resolve anything.
  */
 
 import type { Context } from "../context.ts";
@@ -10,32 +10,58 @@ import type { Worker } from "./worker.ts";
 
 const SLEEP_MS = 1_000;
 
-export function startAwaited(context: Context, report: Report): Worker {
-  let stopped = false;
-  let running: Promise<void> = Promise.resolve();
+export interface AwaitedWorker extends Worker {
+  /** Looks now. @param requestIds of requests that somebody waits for, or all of them */
+  look(requestIds: readonly string[] | "all"): void;
+}
+
+export function startAwaited(context: Context, report: Report): AwaitedWorker {
+  /** To be looked at next. */
+  const hinted = new Set<string>();
+  let isForAll = false;
+  let isStopped = false;
+  let running: Promise<void> | undefined;
   let cancel = () => {};
 
-  function sleep(): void {
-    if (stopped) return;
-    cancel = context.clock.after(SLEEP_MS, () => {
-      running = work();
-    });
+  function look(requestIds: readonly string[] | "all"): void {
+    if (isStopped) return;
+    if (requestIds === "all") isForAll = true;
+    else for (const id of requestIds) hinted.add(id);
+    // Who comes during a look is looked at in the next, with all others that came.
+    running ??= work();
   }
 
   async function work(): Promise<void> {
-    try {
-      await wakeResolved(context);
-    } catch (error) {
-      report.dependencyFailed("wake", error);
+    while (isForAll || hinted.size > 0) {
+      const requestIds = isForAll ? context.wake.awaited() : [...hinted];
+      isForAll = false;
+      hinted.clear();
+      try {
+        await wakeResolved(context, requestIds);
+      } catch (error) {
+        report.dependencyFailed("wake", error);
+      }
     }
+    running = undefined;
+  }
+
+  /** The next look comes a second after the end of this one. */
+  async function lookAndSleep(): Promise<void> {
+    look("all");
+    await running;
     sleep();
+  }
+
+  function sleep(): void {
+    if (!isStopped) cancel = context.clock.after(SLEEP_MS, lookAndSleep);
   }
 
   sleep();
 
   return {
+    look,
     async stop() {
-      stopped = true;
+      isStopped = true;
       cancel();
       await running;
     },

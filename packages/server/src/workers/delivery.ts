@@ -43,9 +43,6 @@ const SCAN_MS_PER_WAITING = 1 / 4;
 /** The contract's ten seconds with a margin: DNS, TLS and the answer have to fit. */
 const ATTEMPT_MS = 9_000;
 
-/** A process that was stopped after its claim does not begin what another may have begun. */
-const LEASE_MARGIN_MS = ATTEMPT_MS + 3_000;
-
 /** Where there is no receiver any more, ends are recorded without attempts. */
 const ENDS_PER_TURN = 200;
 
@@ -64,6 +61,8 @@ class DeliveryWorker implements Worker {
   readonly #outstanding = new Map<string, Set<string>>();
   readonly #running = new Set<Promise<void>>();
   readonly #unsubscribe: () => void;
+  /** How many receivers were removed by this process. */
+  #removals = 0;
   #cancelScan = () => {};
   #cancelPump = () => {};
   #nextPump: "soon" | "later" | undefined;
@@ -76,6 +75,7 @@ class DeliveryWorker implements Worker {
     this.#unsubscribe = context.wake.onSignal((signal) => {
       if (signal.kind === "resolved" && signal.notifies !== undefined) this.#add(signal.notifies);
       if (signal.kind === "hurried") this.#hurry(signal.instanceId);
+      if (signal.kind === "removed") this.#removals++;
     });
     this.#run(this.#scan());
   }
@@ -157,10 +157,11 @@ class DeliveryWorker implements Worker {
     const { instanceId, url } = instance;
     const limit = url === null ? ENDS_PER_TURN : places.length;
     const outstanding = this.#outstanding.get(instanceId) ?? NOTHING;
+    const removals = this.#removals;
     try {
       const claim = await claimNotifications(this.#context, instanceId, limit, outstanding);
       for (const claimed of claim.claimed) {
-        this.#run(this.#attempt(instance, claimed, places.pop()));
+        this.#run(this.#attempt(instance, claimed, places.pop(), removals));
       }
       this.#line.served(turn, claim.more);
     } catch (error) {
@@ -176,15 +177,18 @@ class DeliveryWorker implements Worker {
     instance: WaitingInstance,
     claimed: ClaimedNotification,
     leave: (() => void) | undefined,
+    removals: number,
   ): Promise<void> {
     const { id, instanceId } = claimed.notification;
     const startedAt = this.#context.clock.now();
     const outstanding = this.#outstanding.get(instanceId) ?? new Set();
     this.#outstanding.set(instanceId, outstanding.add(id));
     try {
-      const outcome = leave === undefined ? NO_PLACE : await this.#send(claimed);
+      const outcome = leave === undefined ? NO_PLACE : await this.#send(claimed, removals);
       this.#line.ended(instance, outcome, this.#context.clock.now());
       leave?.();
+      // Before the record, so that it shares a commit with the claim of what comes next.
+      this.#pumpSoon();
       const durationMs = this.#context.clock.now() - startedAt;
       const recorded = await this.#record(claimed, outcome);
       this.#tell(claimed, outcome, recorded, durationMs);
@@ -198,21 +202,33 @@ class DeliveryWorker implements Worker {
     }
   }
 
-  async #send(claimed: ClaimedNotification): Promise<AttemptOutcome> {
-    const { notification, url, signingSecret, claimedUntil } = claimed;
-    const now = this.#context.clock.now();
-    const isLate = now > claimedUntil - LEASE_MARGIN_MS || isWindowOver(notification, now);
-    if (isLate || this.#stopped) return NO_PLACE;
+  /** @param removals how many there had been when it was claimed */
+  async #send(claimed: ClaimedNotification, removals: number): Promise<AttemptOutcome> {
+    const { notification, url, signingKey, endsBy } = claimed;
+    const { clock } = this.#context;
+    // With less time than a receiver deserves, it is not its fault if it does not answer in time.
+    const isLate = clock.monotonic() > endsBy - ATTEMPT_MS;
+    if (isLate || isWindowOver(notification, clock.now()) || this.#stopped) return NO_PLACE;
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;
     try {
-      const isWanted = () => isStillClaimed(this.#context, claimed);
-      const sending = { url, signingSecret, id, body, timeoutMs: ATTEMPT_MS, isWanted };
-      return await this.#context.delivery.send(sending);
+      const isWanted = (leftMs: number) => this.#isWanted(claimed, removals, leftMs);
+      const attempt = { url, signingKey, id, body, timeoutMs: ATTEMPT_MS };
+      return await this.#context.delivery.send({ ...attempt, endsBy, isWanted });
     } catch (error) {
       this.#report.bugFound(error);
       return { kind: "unreachable", reason: "internal" };
     }
+  }
+
+  /** Where nobody else takes leases or removes receivers, the database knows no more than this. */
+  async #isWanted(
+    claimed: ClaimedNotification,
+    removals: number,
+    leftMs: number,
+  ): Promise<boolean> {
+    const isUntouched = this.#context.store.isExclusive && removals === this.#removals;
+    return isUntouched || isStillClaimed(this.#context, claimed, leftMs);
   }
 
   /** A database that is away for a moment must not cost the receiver a second delivery. */

@@ -1,6 +1,7 @@
 /**
  * A TCP proxy in front of a database that cuts a connection when it is told to commit: before the
- * database hears of it or after it has answered, which nobody can tell from the other side.
+ * database hears of it or after it has answered, which nobody can tell from the other side. It
+ * also lets connections die in silence, and takes LISTEN as poolers and other engines do.
  */
 
 import { once } from "node:events";
@@ -14,13 +15,24 @@ export interface CuttingProxy {
   cut: "before" | "after" | undefined;
   /** Whether connections are refused. */
   isDown: boolean;
+  /** What becomes of LISTEN: an error, as of an engine without it, or nothing, as at a pooler. */
+  listen: "refused" | "ignored" | undefined;
+  /** Ends all connections. */
+  cutAll(): void;
+  /** Passes on nothing any more on the connections that there are, which stay open. */
+  silence(): void;
 }
 
 const COMMIT = Buffer.from("commit\0");
+const LISTEN = Buffer.from("listen countersign_wake");
+/** As long, because the message says before how long it is. */
+const REFUSED = Buffer.from("listem countersign_wake");
+const IGNORED = Buffer.from("select 'nobody listens'");
 
 export async function startCuttingProxy(t: Lifetime, url: string): Promise<CuttingProxy> {
   const target = new URL(url);
   const open = new Set<Socket>();
+  const silences: (() => void)[] = [];
   const server = createServer((client) => {
     if (proxy.isDown) return client.destroy();
     const database = connect(Number(target.port), target.hostname);
@@ -33,24 +45,45 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
       socket.on("error", end).on("close", end);
     }
     let isLast = false;
+    let isSilent = false;
+    silences.push(() => {
+      isSilent = true;
+    });
     client.on("data", (chunk) => {
+      if (isSilent) return;
       const cut = chunk.includes(COMMIT) ? proxy.cut : undefined;
       if (cut !== undefined) proxy.cut = undefined;
       if (cut === "before") return end();
       isLast = cut === "after";
+      const at = proxy.listen === undefined ? -1 : chunk.indexOf(LISTEN);
+      if (at >= 0) chunk.set(proxy.listen === "refused" ? REFUSED : IGNORED, at);
       database.write(chunk);
     });
-    database.on("data", (chunk) => (isLast ? end() : client.write(chunk)));
+    database.on("data", (chunk) => {
+      if (isLast) end();
+      else if (!isSilent) client.write(chunk);
+    });
     return undefined;
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   t.after(() => {
     server.close();
-    for (const socket of open) socket.destroy();
+    proxy.cutAll();
   });
   const through = new URL(url);
   through.port = String((server.address() as AddressInfo).port);
-  const proxy: CuttingProxy = { url: through.href, cut: undefined, isDown: false };
+  const proxy: CuttingProxy = {
+    url: through.href,
+    cut: undefined,
+    isDown: false,
+    listen: undefined,
+    cutAll() {
+      for (const socket of open) socket.destroy();
+    },
+    silence() {
+      for (const silence of silences) silence();
+    },
+  };
   return proxy;
 }

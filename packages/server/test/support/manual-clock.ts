@@ -3,6 +3,7 @@ import type { Clock } from "../../src/clock.ts";
 /** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
   #now: number;
+  #monotonic = 0;
   readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
 
   constructor(now = Date.UTC(2026, 0, 1)) {
@@ -11,6 +12,10 @@ export class ManualClock implements Clock {
 
   now(): number {
     return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
   }
 
   after(delayMs: number, callback: () => void): () => void {
@@ -22,6 +27,7 @@ export class ManualClock implements Clock {
   /** Moves time and calls back, in order, everything that falls due on the way. */
   advance(ms: number): void {
     const target = this.#now + ms;
+    this.#monotonic += ms;
     for (;;) {
       const due = [...this.#timers].filter(({ at }) => at <= target);
       const next = due.sort((a, b) => a.at - b.at)[0];
@@ -31,6 +37,12 @@ export class ManualClock implements Clock {
       next.callback();
     }
     this.#now = target;
+  }
+
+  /** Lets time pass without calling anybody back, as it does for a process that is stopped. */
+  stop(ms: number): void {
+    this.#monotonic += ms;
+    this.#now += ms;
   }
 
   /** Sets the time without calling anybody back, as an operator's `date` would. */

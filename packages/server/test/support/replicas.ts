@@ -5,7 +5,12 @@
 
 import { randomBytes } from "node:crypto";
 import { createDatabase } from "./postgres.ts";
-import { type Lifetime, startTestProvider, type TestProvider } from "./test-provider.ts";
+import {
+  type Lifetime,
+  startTestProvider,
+  type TestProvider,
+  type TestProviderOptions,
+} from "./test-provider.ts";
 
 export interface Replicas {
   /** Of the database. */
@@ -15,14 +20,24 @@ export interface Replicas {
   readonly servers: readonly TestProvider[];
 }
 
-/** @param url of a database that is there already */
-export async function startReplicas(t: Lifetime, count: number, url?: string): Promise<Replicas> {
+/**
+ * @param url of a database that is there already
+ * @param options of all of them; with a clock of a test, that is theirs in place of the database's
+ */
+export async function startReplicas(
+  t: Lifetime,
+  count: number,
+  url?: string,
+  options: Omit<TestProviderOptions, "data"> = {},
+): Promise<Replicas> {
   const place = url ?? (await createDatabase());
   const settings = {
     database_url: place,
     secret_key: randomBytes(32).toString("base64"),
     ...{ instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" },
+    ...options.settings,
   };
-  const starts = Array.from({ length: count }, () => startTestProvider(t, { settings }));
+  const all = { ...options, settings };
+  const starts = Array.from({ length: count }, () => startTestProvider(t, all));
   return { url: place, settings, servers: await Promise.all(starts) };
 }

@@ -52,7 +52,7 @@ export interface WebhookServer {
   onVerification: AnswerMessage;
   /** A proposed delivery to the receiver. */
   readonly delivery: object;
-  /** Starts again on the folder, after the server was killed. */
+  /** Starts again on the folder, after the server was killed; or beside it on a shared database. */
   restart(): Promise<Server>;
 }
 
@@ -93,7 +93,7 @@ export async function startWebhookServer(
   const webhooks: WebhookServer = {
     server,
     receiver,
-    provisioner: await makeToken(server.data, { kind: "provisioner" }),
+    provisioner: await makeToken(server.data, { kind: "provisioner" }, env),
     notifications,
     get openAtOnceMax() {
       return openAtOnceMax;

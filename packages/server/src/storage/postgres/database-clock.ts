@@ -14,6 +14,10 @@ export class DatabaseClock implements Clock {
     return Math.round(systemClock.now() + this.#ahead);
   }
 
+  monotonic(): number {
+    return systemClock.monotonic();
+  }
+
   after(delayMs: number, callback: () => void): () => void {
     return systemClock.after(delayMs, callback);
   }

@@ -2,12 +2,15 @@
  * Rows of the table `notification`: the durable outbox.
  */
 
+import type { StoredReceiver } from "../../core/instance.ts";
 import type { Attempt, NotificationEndCause, StoredNotification } from "../../core/notification.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 
 export const NOTIFICATION_COLUMNS = `id, request_id, instance_id, project_id, delivery_epoch,
   body, created_at, next_at, not_before, claimed_until, fence, attempts, last_at, last_outcome,
   last_status, ended_at, ended_by`;
+
+const QUALIFIED_COLUMNS = NOTIFICATION_COLUMNS.replace(/\w+/g, "notification.$&");
 
 /** Inserts one that is due at once. */
 export async function insertNotification(
@@ -33,52 +36,93 @@ export async function insertNotification(
   );
 }
 
-/** Those of an instance that are due, the longest waiting first. */
+/** A notification to attempt, with what the attempt depends on as it is now. */
+export interface DueNotification {
+  readonly notification: StoredNotification;
+  /** Of the instance. */
+  readonly deliveryEpoch: number;
+  readonly isInstanceDeleted: boolean;
+  readonly receiver: DueReceiver | null;
+}
+
+export type DueReceiver = Pick<StoredReceiver, "url" | "sealedSecret">;
+
+/** Those of an instance that are due and that nobody attempts, the longest waiting first. */
 export async function readDueNotifications(
   tx: Transaction,
   instanceId: string,
   now: number,
   limit: number,
-): Promise<StoredNotification[]> {
+): Promise<DueNotification[]> {
   const rows = await tx.all(
-    `select ${NOTIFICATION_COLUMNS} from notification where instance_id = $1 and next_at <= $2
-     order by next_at limit $3`,
+    `select ${QUALIFIED_COLUMNS}, instance.delivery_epoch as instance_epoch, instance.deleted_at,
+       receiver.url, receiver.sealed_secret
+     from notification
+     join instance on instance.id = notification.instance_id
+     left join receiver on receiver.instance_id = notification.instance_id
+     where notification.instance_id = $1 and notification.next_at <= $2
+       and (notification.claimed_until is null or notification.claimed_until <= $2)
+     order by notification.next_at limit $3`,
     [instanceId, now, limit],
   );
-  return rows.map(toNotification);
+  return rows.map((row) => ({
+    notification: toNotification(row),
+    deliveryEpoch: Number(row.instance_epoch),
+    isInstanceDeleted: row.deleted_at !== null,
+    receiver: toDueReceiver(row),
+  }));
 }
 
-/** @returns false when somebody else was faster */
+function toDueReceiver({ url, sealed_secret: sealedSecret }: Row): DueReceiver | null {
+  if (url === null) return null;
+  return { url: url as string, sealedSecret: sealedSecret as string };
+}
+
+/**
+ * No indexed column changes, on purpose: a claim touches one page.
+ *
+ * @returns false when somebody else was faster
+ */
 export async function claimNotification(
   tx: Transaction,
   { id, fence }: StoredNotification,
   claimedUntil: number,
 ): Promise<boolean> {
   const claimed = await tx.run(
-    `update notification set next_at = $3, claimed_until = $3, fence = fence + 1
+    `update notification set claimed_until = $3, fence = fence + 1
      where id = $1 and fence = $2 and next_at is not null`,
     [id, fence, claimedUntil],
   );
   return claimed === 1;
 }
 
-/** Makes due now what is leased, for when every holder of a lease is dead. */
-export async function releaseNotifications(tx: Transaction, now: number): Promise<void> {
+/** Ends the leases of a project, for when every holder of one is dead. */
+export async function releaseNotifications(
+  tx: Transaction,
+  projectId: string,
+  now: number,
+): Promise<void> {
   await tx.run(
-    `update notification set next_at = $1, claimed_until = null
-     where claimed_until > $1 and next_at is not null`,
-    [now],
+    `update notification set claimed_until = null
+     where project_id = $1 and next_at <= $2 and claimed_until > $2`,
+    [projectId, now],
   );
 }
 
-/** Whether this claim is the last one and delivery has not ended since. */
-export async function isClaimCurrent(reader: Reader, id: string, fence: number): Promise<boolean> {
+/** Whether this claim is the last one, lasts until then, and delivery has not ended since. */
+export async function isClaimCurrent(
+  reader: Reader,
+  id: string,
+  fence: number,
+  until: number,
+): Promise<boolean> {
   const row = await reader.get(
     `select notification.id
      from notification join instance on instance.id = notification.instance_id
      where notification.id = $1 and notification.fence = $2 and notification.next_at is not null
+       and notification.claimed_until >= $3
        and notification.delivery_epoch = instance.delivery_epoch`,
-    [id, fence],
+    [id, fence, until],
   );
   return row !== undefined;
 }
@@ -98,18 +142,25 @@ export type AfterAttempt = Pick<
   "nextAt" | "notBefore" | "attempts" | "last" | "ended"
 >;
 
-/** What a completed attempt leaves; the caller has locked the row and checked the fence. */
+/**
+ * What a completed attempt leaves.
+ *
+ * @param fence of the attempt's claim
+ * @returns false when delivery has ended meanwhile, or the claim has passed to somebody else
+ */
 export async function updateAttempt(
   tx: Transaction,
   id: string,
+  fence: number,
   after: AfterAttempt,
-): Promise<void> {
-  await tx.run(
-    `update notification set next_at = $2, claimed_until = null, attempts = $3, last_at = $4,
-       last_outcome = $5, last_status = $6, ended_at = $7, ended_by = $8, not_before = $9
-     where id = $1`,
+): Promise<boolean> {
+  const updated = await tx.run(
+    `update notification set next_at = $3, claimed_until = null, attempts = $4, last_at = $5,
+       last_outcome = $6, last_status = $7, ended_at = $8, ended_by = $9, not_before = $10
+     where id = $1 and fence = $2 and claimed_until is not null and next_at is not null`,
     [
       id,
+      fence,
       after.nextAt,
       after.attempts,
       after.last?.at ?? null,
@@ -119,6 +170,23 @@ export async function updateAttempt(
       after.ended?.by ?? null,
       after.notBefore,
     ],
+  );
+  return updated === 1;
+}
+
+/** What a completed attempt leaves whose delivery had ended; the caller has locked the row. */
+export async function updateLateAttempt(
+  tx: Transaction,
+  id: string,
+  attempts: number,
+  last: Attempt | null,
+  now: number,
+): Promise<void> {
+  await tx.run(
+    `update notification set claimed_until = null, not_before = null, attempts = $2, last_at = $3,
+       last_outcome = $4, last_status = $5, ended_at = $6
+     where id = $1`,
+    [id, attempts, last?.at ?? null, last?.outcome ?? null, last?.status ?? null, now],
   );
 }
 

@@ -23,7 +23,8 @@ export interface WaitingPage {
 
 /**
  * Steps from instance to instance on the index rather than over every notification: one instance
- * with a long queue costs no more than another, and a page no more than `limit` steps.
+ * with a long queue costs no more than another (only what is being attempted is passed over), and
+ * a page no more than `limit` steps.
  *
  * @param after an id; instances up to it are left out
  * @param limit bounds the instances that are looked at, due or not
@@ -46,9 +47,11 @@ export async function readWaitingInstances(
      )
      select due.instance_id, instance.provisioner_id, receiver.url
      from (select waiting.instance_id,
-             (select min(notification.next_at) from notification
+             (select notification.next_at from notification
               where notification.instance_id = waiting.instance_id
-                and notification.next_at is not null) as due_at
+                and notification.next_at is not null
+                and (notification.claimed_until is null or notification.claimed_until <= $1)
+              order by notification.next_at limit 1) as due_at
            from waiting where waiting.instance_id is not null) as due
      left join instance on instance.id = due.instance_id and due.due_at <= $1
      left join receiver on receiver.instance_id = instance.id

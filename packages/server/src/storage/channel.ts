@@ -1,0 +1,31 @@
+/**
+ * Short messages between the processes that share a database. They carry hints and no truth: any
+ * may be lost, and anybody who may use the database can send one.
+ *
+ * Called by: wake/shared-wake.ts.
+ */
+
+export interface ChannelListener {
+  /** @param message what some process sent, this one included; not checked in any way */
+  onMessage(message: string): void;
+
+  /** From now on messages arrive; what was sent before may have been lost. */
+  onListening(): void;
+
+  /** No message arrives or leaves. Told once, until it listens again. */
+  onLost(error: Error): void;
+}
+
+export interface Channel {
+  /** Of one message. */
+  readonly messageBytesMax: number;
+
+  /** Begins to listen, and tries again for as long as it takes; nothing waits for it. */
+  open(listener: ChannelListener): void;
+
+  /** @returns false when the message was not sent; it is not kept */
+  send(message: string): Promise<boolean>;
+
+  /** Nothing is told any more. */
+  close(): Promise<void>;
+}

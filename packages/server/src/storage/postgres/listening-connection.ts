@@ -1,0 +1,95 @@
+/**
+ * One connection that listens, from its making to its end.
+ *
+ * Called by: postgres-channel.ts.
+ */
+
+import { Client } from "pg";
+import type { Clock } from "../../clock.ts";
+
+/** What replicas call to each other on. */
+const NAME = "countersign_wake";
+
+const NOTIFY = "select pg_notify($1, $2)";
+
+const CONNECT_MS_MAX = 5_000;
+const ANSWER_MS_MAX = 5_000;
+
+/** Before the ids of calls to oneself; all replicas hear them. */
+const PROBE = "probe ";
+
+export interface ConnectionListener {
+  onMessage(message: string): void;
+
+  /** It is of no further use. May be told more than once. */
+  onBroken(error: Error): void;
+}
+
+export interface ConnectionOptions extends ConnectionListener {
+  readonly url: string;
+  /** That no other connection has. */
+  readonly id: string;
+  readonly clock: Clock;
+}
+
+export class ListeningConnection {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #probe: string;
+  #heard = () => {};
+
+  constructor({ url, id, clock, onMessage, onBroken }: ConnectionOptions) {
+    this.#clock = clock;
+    this.#probe = PROBE + id;
+    this.#client = new Client({
+      connectionString: url,
+      application_name: "countersign wake",
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      query_timeout: ANSWER_MS_MAX,
+      keepAlive: true,
+      pipeline: true,
+    });
+    this.#client.on("error", onBroken);
+    this.#client.on("end", () => onBroken(new Error("the connection has ended")));
+    this.#client.on("notification", ({ channel, payload = "" }) => {
+      if (payload === this.#probe) this.#heard();
+      else if (channel === NAME && !payload.startsWith(PROBE)) onMessage(payload);
+    });
+  }
+
+  /** @throws whatever the driver throws, or when it turns out not to listen */
+  async listen(): Promise<void> {
+    await this.#client.connect();
+    await this.#client.query(`listen ${NAME}`);
+    await this.probe();
+  }
+
+  /** @throws whatever the driver throws */
+  async notify(message: string): Promise<void> {
+    await this.#client.query(NOTIFY, [NAME, message]);
+  }
+
+  /**
+   * Calls itself. A pooler that lends connections for one transaction takes LISTEN without an
+   * error, and nothing is ever heard; a connection that died in silence looks like a quiet one.
+   *
+   * @throws when the call does not come back in time
+   */
+  async probe(): Promise<void> {
+    const heard = new Promise<void>((resolve, reject) => {
+      const cancel = this.#clock.after(ANSWER_MS_MAX, () => {
+        reject(new Error("what it sends to itself does not come back"));
+      });
+      this.#heard = () => {
+        cancel();
+        resolve();
+      };
+    });
+    await Promise.all([this.notify(this.#probe), heard]);
+  }
+
+  /** Waits for what is under way. */
+  async end(): Promise<void> {
+    await this.#client.end();
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The channel on a real PostgreSQL, with a proxy in between where the way to it fails.
+ */
+
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { Client } from "pg";
+import { startCuttingProxy } from "../../../test/support/cutting-proxy.ts";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { createDatabase } from "../../../test/support/postgres.ts";
+import { until } from "../../../test/support/until.ts";
+import { systemRandom } from "../../clock.ts";
+import { PostgresChannel } from "./postgres-channel.ts";
+
+interface Ear {
+  readonly channel: PostgresChannel;
+  readonly clock: ManualClock;
+  readonly messages: string[];
+  /** `listening`, or the message of what was lost. */
+  readonly told: string[];
+}
+
+/** A channel whose clock stands still, and what it says. */
+function open(t: TestContext, url: string): Ear {
+  const clock = new ManualClock();
+  const channel = new PostgresChannel({ url, random: systemRandom(), clock });
+  t.after(() => channel.close());
+  const ear: Ear = { channel, clock, messages: [], told: [] };
+  channel.open({
+    onMessage: (message) => ear.messages.push(message),
+    onListening: () => ear.told.push("listening"),
+    onLost: (error) => ear.told.push(error.message),
+  });
+  return ear;
+}
+
+async function listening(ear: Ear): Promise<void> {
+  await until(() => ear.told.at(-1) === "listening", "it listens");
+}
+
+async function lost(ear: Ear): Promise<string> {
+  const last = () => ear.told.at(-1) ?? "listening";
+  await until(() => last() !== "listening", "the loss is told");
+  return last();
+}
+
+/** The longest pause between tries. */
+const PAUSE_MS_MAX = 30_000;
+const PROBE_MS = 10_000;
+const ECHO_MS = 5_000;
+
+test("a message reaches all who listen on its database, and nobody on another", async (t) => {
+  const url = await createDatabase();
+  const ears = [open(t, url), open(t, url)];
+  const elsewhere = open(t, await createDatabase());
+  for (const ear of [...ears, elsewhere]) await listening(ear);
+  const [first, second] = ears as [Ear, Ear];
+  const long = "x".repeat(first.channel.messageBytesMax);
+  assert.equal(await first.channel.send("one"), true);
+  assert.equal(await second.channel.send(long), true);
+  for (const { messages } of ears) {
+    await until(() => messages.length === 2, "both messages");
+    assert.deepEqual(messages.toSorted(), ["one", long]);
+  }
+  assert.equal(await elsewhere.channel.send("two"), true);
+  await until(() => elsewhere.messages.length > 0, "its own message");
+  assert.deepEqual(elsewhere.messages, ["two"]);
+});
+
+test("what other programs send on channels of theirs is nobody's message", async (t) => {
+  const url = await createDatabase();
+  const ear = open(t, url);
+  await listening(ear);
+  const other = new Client({ connectionString: url });
+  await other.connect();
+  await other.query("notify something_else, 'theirs'");
+  await other.query("notify countersign_wake");
+  await other.query("notify countersign_wake, 'for all'");
+  await other.end();
+  await until(() => ear.messages.length === 2, "what is sent to all");
+  assert.deepEqual(ear.messages, ["", "for all"]);
+});
+
+test("[ours.replicas.not-notified] a connection that is cut is told once, made again when its time comes, and nothing is sent meanwhile", async (t) => {
+  const proxy = await startCuttingProxy(t, await createDatabase());
+  const ear = open(t, proxy.url);
+  await listening(ear);
+  proxy.isDown = true;
+  proxy.cutAll();
+  await lost(ear);
+  const { mock } = t.mock.method(ear.clock, "after");
+  for (let tries = 1; tries <= 5; tries++) {
+    assert.equal(await ear.channel.send("lost"), false);
+    ear.clock.advance(PAUSE_MS_MAX);
+    await until(() => mock.callCount() === tries, "it pauses again");
+  }
+  assert.equal(ear.told.length, 2, "a loss that goes on is told once");
+  proxy.isDown = false;
+  ear.clock.advance(PAUSE_MS_MAX);
+  await listening(ear);
+  assert.equal(await ear.channel.send("heard"), true);
+  await until(() => ear.messages.length === 1, "the message");
+  assert.deepEqual(ear.messages, ["heard"]);
+});
+
+test("[ours.replicas.not-notified] a connection that died in silence is found and replaced", async (t) => {
+  const proxy = await startCuttingProxy(t, await createDatabase());
+  const ear = open(t, proxy.url);
+  await listening(ear);
+  ear.clock.advance(PROBE_MS);
+  proxy.silence();
+  ear.clock.advance(PROBE_MS - 1);
+  assert.deepEqual(ear.told, ["listening"]);
+  await until(() => {
+    ear.clock.advance(ECHO_MS);
+    return ear.told.length > 1;
+  }, "the silence is noticed");
+  assert.match(await lost(ear), /does not come back/);
+  ear.clock.advance(PAUSE_MS_MAX);
+  await listening(ear);
+});
+
+test("[ours.replicas.not-notified] an engine that refuses LISTEN is told once, with its reason", async (t) => {
+  const proxy = await startCuttingProxy(t, await createDatabase());
+  proxy.listen = "refused";
+  const ear = open(t, proxy.url);
+  assert.match(await lost(ear), /database_direct_url\): .*syntax error/);
+  assert.equal(await ear.channel.send("nobody"), false);
+  assert.equal(ear.told.length, 1);
+});
+
+test("[ours.replicas.not-notified] a pooler that takes LISTEN and notifies nobody is found out at the start", async (t) => {
+  const proxy = await startCuttingProxy(t, await createDatabase());
+  proxy.listen = "ignored";
+  const ear = open(t, proxy.url);
+  await until(() => {
+    ear.clock.advance(ECHO_MS);
+    return ear.told.length > 0;
+  }, "it is found out");
+  assert.match(await lost(ear), /without a transaction pooler.*does not come back/);
+});
+
+test("a channel that is closed says nothing more, connected or not", async (t) => {
+  const url = await createDatabase();
+  const [ear, other] = [open(t, url), open(t, url)];
+  const nowhere = open(t, "postgres://postgres@127.0.0.1:1/nobody");
+  await listening(ear);
+  await listening(other);
+  await lost(nowhere);
+  await ear.channel.close();
+  await nowhere.channel.close();
+  nowhere.clock.advance(PAUSE_MS_MAX);
+  await other.channel.send("too late");
+  await until(() => other.messages.length === 1, "the message");
+  assert.deepEqual([ear.messages, ear.told, nowhere.told.length], [[], ["listening"], 1]);
+  assert.equal(await ear.channel.send("nothing"), false);
+});

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readMessage, toHint, toMessage } from "./hints.ts";
+import type { Signal } from "./wake.ts";
+
+const SENDER = "0f9a8f1f-1c11-4b9e-9d43-5f6c1c0e7a0e";
+const ID = "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11";
+const KEY_HASH = "kE0-_".padEnd(43, "a");
+
+test("what concerns other replicas is read as it was signalled", () => {
+  const provision: Signal = { kind: "verified", scope: `provision:${ID}`, keyHash: KEY_HASH };
+  const update: Signal = { ...provision, scope: `update:${ID}:${SENDER}` };
+  const hurried: Signal = { kind: "hurried", instanceId: ID };
+  const resolved: Signal = {
+    ...({ kind: "resolved", requestId: ID } as const),
+    ...({ status: "approved", notifies: SENDER } as const),
+  };
+  const hints = [provision, update, hurried, resolved].map((signal) => toHint(signal) ?? "");
+  assert.deepEqual(readMessage(toMessage(SENDER, hints)), {
+    sender: SENDER,
+    hints: [provision, update, hurried, { kind: "resolved", requestId: ID }],
+  });
+  assert.equal(toHint({ kind: "opened", requestId: ID, deadlineAt: 1 }), undefined);
+  assert.equal(toHint({ kind: "removed", instanceId: ID }), undefined);
+});
+
+test("too much to tell is everything", () => {
+  assert.deepEqual(readMessage(toMessage(SENDER, ["*"])), { sender: SENDER, hints: "everything" });
+});
+
+test("[ours.replicas.untrusted] whatever else is on the channel is no message", () => {
+  const hint = `r:${ID}`;
+  const message = toMessage(SENDER, [hint]);
+  for (const text of [
+    ...["", " ", "1", "*", "1 *", hint, JSON.stringify({ sender: SENDER, hints: [hint] })],
+    ...[`1 ${SENDER}`, `1 ${SENDER} `, `2 ${SENDER} ${hint}`, `1 ${SENDER.toUpperCase()} ${hint}`],
+    ...[`${message} `, ` ${message}`, `${message}\n`, `${message} *`, `${message} ${hint}x`],
+    ...[`1 ${SENDER} x:${ID}`, `1 ${SENDER} r:${ID.slice(1)}`, `1 ${SENDER} r:${"z".repeat(36)}`],
+    ...[`1 ${SENDER} v:${ID}:${KEY_HASH}`, `1 ${SENDER} v:provision:${ID}:${KEY_HASH}a`],
+    ...[`1 ${SENDER} v:provision:${ID}`, `1 ${SENDER} h:`, "\u0000".repeat(7_999)],
+  ]) {
+    assert.equal(readMessage(text), undefined, JSON.stringify(text));
+  }
+});

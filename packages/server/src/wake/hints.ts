@@ -1,0 +1,84 @@
+/**
+ * What replicas tell each other, as text:
+ *
+ *   1 SENDER r:REQUEST h:INSTANCE v:SCOPE:KEYHASH ...
+ *   1 SENDER *
+ *
+ * The star says that there is too much to tell: look at everything you wait for. Whoever may use
+ * the database can send such a text, so it is read as strictly as a stranger's; and nothing follows
+ * from it but a look into the database.
+ *
+ * Called by: shared-wake.ts.
+ */
+
+import type { Signal } from "./wake.ts";
+
+export type Hint = Extract<Signal, { readonly kind: "hurried" | "verified" }> | ResolvedHint;
+
+export interface ResolvedHint {
+  readonly kind: "resolved";
+  readonly requestId: string;
+}
+
+export interface Told {
+  readonly sender: string;
+  readonly hints: readonly Hint[] | "everything";
+}
+
+const FORMAT = "1";
+
+export const EVERYTHING = "*";
+
+const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+const SENDER = new RegExp(`^${UUID}$`);
+const RESOLVED = new RegExp(`^r:(${UUID})$`);
+const HURRIED = new RegExp(`^h:(${UUID})$`);
+const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
+
+/**
+ * @returns undefined for what does not concern other replicas: who opens a request waits for its
+ *   deadline, and who resolves one delivers its notification; should that process die, the others
+ *   find either by their look every second. Whether a receiver was removed is asked before sending
+ */
+export function toHint(signal: Signal): string | undefined {
+  switch (signal.kind) {
+    case "opened":
+    case "removed":
+      return undefined;
+    case "resolved":
+      return `r:${signal.requestId}`;
+    case "hurried":
+      return `h:${signal.instanceId}`;
+    case "verified":
+      return `v:${signal.scope}:${signal.keyHash}`;
+  }
+}
+
+/** @param hints texts of {@link toHint}, or the star alone */
+export function toMessage(sender: string, hints: Iterable<string>): string {
+  return [FORMAT, sender, ...hints].join(" ");
+}
+
+/** @returns undefined when it is no message of a replica, or of one that speaks another format */
+export function readMessage(message: string): Told | undefined {
+  const [format, sender = "", ...texts] = message.split(" ");
+  if (format !== FORMAT || !SENDER.test(sender) || texts.length === 0) return undefined;
+  if (texts.length === 1 && texts[0] === EVERYTHING) return { sender, hints: "everything" };
+  const hints: Hint[] = [];
+  for (const text of texts) {
+    const hint = readHint(text);
+    if (hint === undefined) return undefined;
+    hints.push(hint);
+  }
+  return { sender, hints };
+}
+
+function readHint(text: string): Hint | undefined {
+  const [, requestId] = RESOLVED.exec(text) ?? [];
+  if (requestId !== undefined) return { kind: "resolved", requestId };
+  const [, instanceId] = HURRIED.exec(text) ?? [];
+  if (instanceId !== undefined) return { kind: "hurried", instanceId };
+  const [, scope, keyHash] = VERIFIED.exec(text) ?? [];
+  if (scope === undefined || keyHash === undefined) return undefined;
+  return { kind: "verified", scope, keyHash };
+}

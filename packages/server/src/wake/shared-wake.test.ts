@@ -1,0 +1,208 @@
+/**
+ * What replicas tell each other, over a channel in memory whose messages the test hands on.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { test } from "node:test";
+import { turns, until } from "../../test/support/until.ts";
+import { systemRandom } from "../clock.ts";
+import type { Channel, ChannelListener } from "../storage/channel.ts";
+import { LocalWake } from "./local-wake.ts";
+import { SharedWake } from "./shared-wake.ts";
+import type { Signal } from "./wake.ts";
+
+class HeldChannel implements Channel {
+  readonly messageBytesMax = 7_900;
+  readonly messages: string[] = [];
+  listener: ChannelListener | undefined;
+  isClosed = false;
+  #answer: ((wasSent: boolean) => void) | undefined;
+
+  open(listener: ChannelListener): void {
+    this.listener = listener;
+  }
+
+  send(message: string): Promise<boolean> {
+    assert.equal(this.#answer, undefined, "two messages are on their way at one time");
+    this.messages.push(message);
+    return new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+  }
+
+  /** The message on its way has arrived, or has not. */
+  answer(wasSent = true): void {
+    this.#answer?.(wasSent);
+    this.#answer = undefined;
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+  }
+}
+
+interface Replica {
+  readonly wake: SharedWake;
+  readonly channel: HeldChannel;
+  /** What it was told to look at. */
+  readonly looks: (readonly string[] | "all")[];
+}
+
+function start(): Replica {
+  const channel = new HeldChannel();
+  const wake = new SharedWake({ local: new LocalWake(), channel, random: systemRandom() });
+  const looks: Replica["looks"] = [];
+  wake.open({
+    onListening() {},
+    onLost() {},
+    onResolvedElsewhere: (requestIds) => looks.push(requestIds),
+  });
+  return { wake, channel, looks };
+}
+
+const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "resolved" } => ({
+  kind: "resolved",
+  requestId,
+  status: "approved",
+  notifies: undefined,
+});
+
+/** The message with this ordinal, from 1, once it is on its way. */
+async function sent({ channel: { messages } }: Replica, ordinal: number): Promise<string> {
+  await until(() => messages.length >= ordinal, `message ${ordinal}`);
+  return messages[ordinal - 1] ?? "";
+}
+
+function hear({ channel }: Replica, message: string): void {
+  channel.listener?.onMessage(message);
+}
+
+test("[ours.replicas.woken] what is signalled wakes those who wait here at once, and is told to others once", async () => {
+  const [here, there] = [start(), start()];
+  const signal = resolved();
+  const calls: string[] = [];
+  here.wake.onResolved(signal.requestId, () => calls.push("here"));
+  there.wake.onResolved(signal.requestId, () => calls.push("there"));
+  here.wake.signal(signal);
+  assert.deepEqual(calls, ["here"]);
+  const message = await sent(here, 1);
+  for (const replica of [here, there]) hear(replica, message);
+  assert.deepEqual([here.looks, there.looks], [[], [[signal.requestId]]]);
+  // What a message says is for the database to confirm.
+  assert.deepEqual(calls, ["here"]);
+  there.wake.resolvedElsewhere(signal.requestId);
+  assert.deepEqual(calls, ["here", "there"]);
+  here.channel.answer();
+  await turns();
+  assert.deepEqual([here.channel.messages.length, there.channel.messages.length], [1, 0]);
+  assert.deepEqual([here.wake.sent, here.wake.received, there.wake.received], [1, 0, 1]);
+});
+
+test("[ours.replicas.woken] those who wait for a verification or an earlier delivery hear of it elsewhere", async () => {
+  const [here, there] = [start(), start()];
+  const scope = `update:${randomUUID()}:${randomUUID()}`;
+  const signals: Signal[] = [
+    { kind: "verified", scope, keyHash: "k".repeat(43) },
+    { kind: "hurried", instanceId: randomUUID() },
+  ];
+  const heard: Signal[] = [];
+  there.wake.onSignal((signal) => heard.push(signal));
+  for (const signal of signals) here.wake.signal(signal);
+  hear(there, await sent(here, 1));
+  assert.deepEqual(heard, signals);
+});
+
+test("[ours.replicas.woken] nobody looks for what nobody waits for", async () => {
+  const [here, there] = [start(), start()];
+  const [awaited, other] = [resolved(), resolved()];
+  const end = there.wake.onResolved(awaited.requestId, () => {});
+  for (const signal of [other, awaited]) here.wake.signal(signal);
+  const message = await sent(here, 1);
+  hear(there, message);
+  end();
+  hear(there, message);
+  assert.deepEqual(there.looks, [[awaited.requestId]]);
+});
+
+test("[ours.replicas.coalesced] what is signalled while a message is on its way goes into the next one", async () => {
+  const replica = start();
+  const signals = Array.from({ length: 101 }, () => resolved());
+  replica.wake.signal(signals[0] as Signal);
+  const first = await sent(replica, 1);
+  for (const signal of signals.slice(1)) replica.wake.signal(signal);
+  await turns();
+  assert.equal(replica.channel.messages.length, 1);
+  replica.channel.answer();
+  const second = await sent(replica, 2);
+  replica.channel.answer();
+  assert.equal(first.split(" ").length, 3);
+  assert.equal(second.split(" ").length, 102);
+  await replica.wake.close();
+  assert.deepEqual([replica.channel.messages.length, replica.wake.sent], [2, 2]);
+});
+
+test("[ours.replicas.coalesced] a thousand decisions are one message that says to look at everything", async () => {
+  const [here, there] = [start(), start()];
+  for (let i = 0; i < 1_000; i++) here.wake.signal(resolved());
+  const message = await sent(here, 1);
+  hear(there, message);
+  assert.deepEqual(there.looks, ["all"]);
+  here.channel.answer();
+  const next = resolved();
+  here.wake.signal(next);
+  assert.match(await sent(here, 2), new RegExp(` r:${next.requestId}$`));
+});
+
+test("[ours.replicas.coalesced] a message is as long as one may be, and not longer", async () => {
+  for (const [count, isEverything] of [
+    [201, false],
+    [202, true],
+  ] as const) {
+    const { wake, channel } = start();
+    for (let i = 0; i < count; i++) wake.signal(resolved());
+    const message = await sent({ wake, channel, looks: [] }, 1);
+    assert.ok(message.length <= channel.messageBytesMax);
+    assert.equal(message.endsWith(" *"), isEverything);
+  }
+});
+
+test("[ours.replicas.coalesced] one request that is signalled again and again is told once", async () => {
+  const replica = start();
+  const signal = resolved();
+  for (let i = 0; i < 1_000; i++) replica.wake.signal(signal);
+  assert.equal((await sent(replica, 1)).split(" ").length, 3);
+});
+
+test("[ours.replicas.not-notified] who begins to listen looks at everything, and a message that was not sent is not counted", async () => {
+  const replica = start();
+  assert.equal(replica.wake.isListening, false);
+  replica.channel.listener?.onListening();
+  assert.deepEqual([replica.wake.isListening, replica.looks], [true, ["all"]]);
+  replica.wake.signal(resolved());
+  await sent(replica, 1);
+  replica.channel.answer(false);
+  replica.channel.listener?.onLost(new Error("cut"));
+  await replica.wake.close();
+  assert.deepEqual([replica.wake.isListening, replica.wake.sent], [false, 0]);
+});
+
+test("[ours.replicas.untrusted] what is no message of a replica does nothing", async () => {
+  const replica = start();
+  replica.wake.onSignal(() => assert.fail("somebody heard of it"));
+  for (const text of ["", "*", "1 me *", "1 00000000-0000-4000-8000-000000000000 r:x"]) {
+    hear(replica, text);
+  }
+  assert.deepEqual([replica.looks, replica.wake.received], [[], 0]);
+});
+
+test("[ours.replicas.woken] a process that stops tells first what it has decided", async () => {
+  const replica = start();
+  replica.wake.signal(resolved());
+  const closed = replica.wake.close();
+  await sent(replica, 1);
+  assert.equal(replica.channel.isClosed, false);
+  replica.channel.answer();
+  await closed;
+  assert.equal(replica.channel.isClosed, true);
+});

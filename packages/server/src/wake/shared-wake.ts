@@ -1,0 +1,160 @@
+/**
+ * Waking across the processes that share a database: what is signalled here is told to the others,
+ * and what they tell wakes those who wait here. The house knows it as any other Wake.
+ *
+ * What is to be told is gathered while a message is on its way and for a few milliseconds after it,
+ * so the number of messages does not grow with that of decisions. A message that is lost costs
+ * those who wait the second that they sleep between their own looks.
+ *
+ * Called by: provider.ts.
+ */
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Random, systemClock } from "../clock.ts";
+import type { Channel, ChannelListener } from "../storage/channel.ts";
+import { EVERYTHING, type Hint, readMessage, toHint, toMessage } from "./hints.ts";
+import type { LocalWake } from "./local-wake.ts";
+import type { Signal, Wake } from "./wake.ts";
+
+/** Between two messages: each is read by every replica. */
+const GAP_MS = 5;
+
+export interface SharedWakeParts {
+  readonly local: LocalWake;
+  readonly channel: Channel;
+  readonly random: Random;
+}
+
+export interface SharedWakeListener extends Pick<ChannelListener, "onListening" | "onLost"> {
+  /** Others say that these were resolved, and somebody here waits for them; `all`: who knows. */
+  onResolvedElsewhere(requestIds: readonly string[] | "all"): void;
+}
+
+export class SharedWake implements Wake {
+  readonly #local: LocalWake;
+  readonly #channel: Channel;
+  readonly #id: string;
+  /** What is to be told. */
+  readonly #hints = new Set<string>();
+  /** How long a message of it would be. */
+  #bytes: number;
+  /** It is more than a message holds. */
+  #isEverything = false;
+  #sending: Promise<void> | undefined;
+  isListening = false;
+  /** Messages, since the start. */
+  sent = 0;
+  /** Those of other replicas. */
+  received = 0;
+
+  constructor({ local, channel, random }: SharedWakeParts) {
+    this.#local = local;
+    this.#channel = channel;
+    this.#id = random.uuid();
+    this.#bytes = toMessage(this.#id, []).length;
+  }
+
+  /** Begins to tell and to be told. */
+  open({ onListening, onLost, onResolvedElsewhere }: SharedWakeListener): void {
+    this.#channel.open({
+      onMessage: (message) => this.#hear(message, onResolvedElsewhere),
+      onListening: () => {
+        this.isListening = true;
+        onListening();
+        // Nobody knows what was missed.
+        onResolvedElsewhere("all");
+      },
+      onLost: (error) => {
+        this.isListening = false;
+        onLost(error);
+      },
+    });
+  }
+
+  signal(signal: Signal): void {
+    this.#local.signal(signal);
+    const hint = toHint(signal);
+    if (hint === undefined) return;
+    this.#gather(hint);
+    this.#sending ??= this.#send();
+  }
+
+  onResolved(requestId: string, callback: () => void): () => void {
+    return this.#local.onResolved(requestId, callback);
+  }
+
+  onSignal(callback: (signal: Signal) => void): () => void {
+    return this.#local.onSignal(callback);
+  }
+
+  releaseAll(): void {
+    this.#local.releaseAll();
+  }
+
+  resolvedElsewhere(requestId: string): void {
+    this.#local.resolvedElsewhere(requestId);
+  }
+
+  get waiting(): number {
+    return this.#local.waiting;
+  }
+
+  awaited(): string[] {
+    return this.#local.awaited();
+  }
+
+  /** Tells what is left to tell, and nothing after that. */
+  async close(): Promise<void> {
+    await this.#sending;
+    await this.#channel.close();
+    this.isListening = false;
+  }
+
+  #gather(hint: string): void {
+    if (this.#isEverything || this.#hints.has(hint)) return;
+    this.#hints.add(hint);
+    // With the space in front of it; hints are ASCII.
+    this.#bytes += hint.length + 1;
+    if (this.#bytes <= this.#channel.messageBytesMax) return;
+    this.#isEverything = true;
+    this.#hints.clear();
+  }
+
+  async #send(): Promise<void> {
+    // What is signalled in one go is told in one go.
+    await nextTurn();
+    while (this.#isEverything || this.#hints.size > 0) {
+      if (await this.#channel.send(this.#take())) this.sent++;
+      await new Promise<void>((resolve) => void systemClock.after(GAP_MS, resolve));
+    }
+    this.#sending = undefined;
+  }
+
+  #take(): string {
+    const message = toMessage(this.#id, this.#isEverything ? [EVERYTHING] : this.#hints);
+    this.#isEverything = false;
+    this.#hints.clear();
+    this.#bytes = toMessage(this.#id, []).length;
+    return message;
+  }
+
+  #hear(message: string, onResolvedElsewhere: SharedWakeListener["onResolvedElsewhere"]): void {
+    const told = readMessage(message);
+    if (told === undefined || told.sender === this.#id) return;
+    this.received++;
+    if (told.hints === "everything") onResolvedElsewhere("all");
+    else this.#follow(told.hints, onResolvedElsewhere);
+  }
+
+  #follow(
+    hints: readonly Hint[],
+    onResolvedElsewhere: SharedWakeListener["onResolvedElsewhere"],
+  ): void {
+    const requestIds: string[] = [];
+    for (const hint of hints) {
+      if (hint.kind !== "resolved") this.#local.signal(hint);
+      else if (this.#local.isAwaited(hint.requestId)) requestIds.push(hint.requestId);
+    }
+    if (requestIds.length > 0) onResolvedElsewhere(requestIds);
+  }
+}

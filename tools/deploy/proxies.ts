@@ -1,0 +1,135 @@
+/**
+ * The proxies of deploy/ as processes of this machine: their own configuration files, with nothing
+ * changed but addresses, folders and the certificate.
+ *
+ * Called by: try-proxy.ts.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
+
+const DEPLOY = join(import.meta.dirname, "../../deploy");
+
+export const PROXIES = ["nginx", "caddy"] as const;
+
+export type ProxyName = (typeof PROXIES)[number];
+
+export interface RunningProxy {
+  readonly port: number;
+  /** The authority that its certificate can be checked with. */
+  readonly ca: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param folder for its files; the caller removes it
+ * @param upstreams ports on loopback
+ */
+export async function startProxy(
+  name: ProxyName,
+  folder: string,
+  upstreams: readonly [number, number],
+): Promise<RunningProxy> {
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  const { args, env, caFile } = (name === "nginx" ? nginx : caddy)(folder, port, upstreams);
+  const child = spawn(name, args, { stdio: "inherit", env: { ...process.env, ...env } });
+  process.once("exit", () => child.kill("SIGKILL"));
+  await listening(child, port);
+  while (!existsSync(caFile)) await pause(50);
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  };
+  return { port, ca: readFileSync(caFile, "utf8"), stop };
+}
+
+interface Start {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly caFile: string;
+}
+
+function nginx(folder: string, port: number, [first, second]: readonly [number, number]): Start {
+  const { key, certificate } = createSelfSigned();
+  const [certFile, keyFile] = [join(folder, "fullchain.pem"), join(folder, "privkey.pem")];
+  writeFileSync(certFile, certificate);
+  writeFileSync(keyFile, key, { mode: 0o600 });
+  const text = replaceEach(readFileSync(join(DEPLOY, "nginx/nginx.conf"), "utf8"), [
+    ["user www-data;", ""],
+    ["/run/nginx.pid", join(folder, "nginx.pid")],
+    ["127.0.0.1:8787", `127.0.0.1:${first}`],
+    ["127.0.0.1:8788", `127.0.0.1:${second}`],
+    ["listen 80;\n    listen [::]:80;", `listen 127.0.0.1:${port + 1};`],
+    ["listen 443 ssl;\n    listen [::]:443 ssl;", `listen 127.0.0.1:${port} ssl;`],
+    ["/etc/nginx/tls/fullchain.pem", certFile],
+    ["/etc/nginx/tls/privkey.pem", keyFile],
+    ["/var/log/nginx/access.log", join(folder, "access.log")],
+    ["/var/log/nginx/error.log", join(folder, "error.log")],
+  ]);
+  const file = join(folder, "nginx.conf");
+  writeFileSync(file, text);
+  return { args: ["-c", file, "-p", folder, "-g", "daemon off;"], env: {}, caFile: certFile };
+}
+
+function caddy(folder: string, port: number, upstreams: readonly [number, number]): Start {
+  const options = "skip_install_trust\n\tauto_https disable_redirects\n\tadmin off";
+  const text = replaceEach(readFileSync(join(DEPLOY, "caddy/Caddyfile"), "utf8"), [
+    ["{\n\tservers {", `{\n\t${options}\n\tservers {`],
+  ]);
+  const file = join(folder, "Caddyfile");
+  writeFileSync(file, text);
+  const env = {
+    SITE: `localhost:${port}`,
+    UPSTREAMS: upstreams.map((upstream) => `127.0.0.1:${upstream}`).join(" "),
+    XDG_DATA_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+  };
+  const caFile = join(folder, "caddy/pki/authorities/local/root.crt");
+  return { args: ["run", "--config", file, "--adapter", "caddyfile"], env, caFile };
+}
+
+/** @throws Error when there is nothing to replace: the file has changed and this has not */
+function replaceEach(text: string, changes: readonly (readonly [string, string])[]): string {
+  let changed = text;
+  for (const [from, to] of changes) {
+    if (!changed.includes(from)) throw new Error(`nothing to replace: ${from}`);
+    changed = changed.replaceAll(from, to);
+  }
+  return changed;
+}
+
+async function listening(child: ChildProcess, port: number): Promise<void> {
+  const failed = once(child, "error").then(([error]) => Promise.reject(error));
+  failed.catch(() => {});
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`the proxy ended with ${child.exitCode}`);
+    const { ok } = await Promise.race([isOpen(port), failed]);
+    if (ok) return;
+    await pause(50);
+  }
+}
+
+async function isOpen(port: number): Promise<{ ok: boolean }> {
+  // A plain request to a port of HTTPS is answered, which is all there is to know.
+  return fetch(`http://127.0.0.1:${port}/`).then(
+    () => ({ ok: true }),
+    () => ({ ok: false }),
+  );
+}
+
+/** Free, and the one after it most likely too. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
