@@ -55,7 +55,16 @@ const DOOR: RoomEntry = {
   types: [],
 };
 
-const EVERYTHING = [...BASICS, ...MIDDLE, "http", "review", "workers", "provider"];
+const EVERYTHING = [
+  ...BASICS,
+  ...MIDDLE,
+  "http",
+  "review",
+  "workers",
+  "provider",
+  "maintenance",
+  "gauges",
+];
 
 /** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
 export const ROOMS: Readonly<Record<string, RoomEntry>> = {
@@ -83,6 +92,9 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   review: { values: [...DOOR.values, "http"], types: [] },
   // The delivery worker keeps its own count of failing destinations.
   workers: { values: [...DOOR.values, "delivery"], types: [] },
+  gauges: { values: [...BASICS, "operations"], types: MIDDLE },
+  // What is done to a database while it is not served.
+  maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
 };

@@ -29,6 +29,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "deliveries retry-now": async () => (await import("./commands/deliveries.ts")).deliveriesRetryNow,
   "secret-key show": async () => (await import("./commands/secret-key.ts")).secretKeyShow,
   "secret-key rotate": async () => (await import("./commands/secret-key.ts")).secretKeyRotate,
+  migrate: async () => (await import("./commands/migrate.ts")).migrate,
+  import: async () => (await import("./commands/import.ts")).importCommand,
   backup: async () => (await import("./commands/backup.ts")).backup,
 };
 

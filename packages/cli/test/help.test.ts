@@ -22,6 +22,8 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "deliveries retry-now": ["--instance ID"],
   "secret-key show": [],
   "secret-key rotate": [],
+  migrate: ["--check"],
+  import: ["--accept-damaged"],
   backup: [],
 };
 
@@ -31,6 +33,8 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   requests: ["client"],
   deliveries: ["client"],
   "secret-key": ["server"],
+  migrate: ["server"],
+  import: ["server"],
   backup: ["server"],
 };
 

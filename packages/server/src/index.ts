@@ -6,11 +6,21 @@ export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/opti
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { Failure } from "./failure.ts";
+export {
+  type Imported,
+  type ImportOptions,
+  importDatabase,
+} from "./maintenance/import-database.ts";
+export {
+  checkDatabase,
+  type Migrated,
+  migrateDatabase,
+  type SchemaState,
+} from "./maintenance/migrate-database.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export {
-  databaseFile,
   type OpenedContext,
   openContext,
   type Parts,
@@ -22,3 +32,4 @@ export {
 export { Report } from "./report.ts";
 export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";
+export { databaseFile } from "./storage/sqlite/data-folder.ts";

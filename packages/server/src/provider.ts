@@ -4,7 +4,6 @@
 
 import { existsSync, mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -12,21 +11,29 @@ import { createDelivery } from "./delivery/create-delivery.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
 import { Failure } from "./failure.ts";
+import { observe } from "./gauges.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
-import { countPendingRequests } from "./operations/countPendingRequests.ts";
-import { countWaitingNotifications } from "./operations/countWaitingNotifications.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
 import type { Resealing } from "./operations/resealSecrets.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
-import { assertMigrated, migrate } from "./storage/migrate.ts";
+import { migrate } from "./storage/migrate.ts";
+import { type Migration, readMigrations, schemaOf } from "./storage/read-migrations.ts";
+import {
+  assertMigrated,
+  NO_SCHEMA,
+  readAnySchemaVersion,
+  type SchemaVersion,
+} from "./storage/schema-version.ts";
+import { databaseFile } from "./storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
+import { assertNotMoved } from "./storage/sqlite/moved-marker.ts";
 import { SqliteStore } from "./storage/sqlite/sqlite-store.ts";
 import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
@@ -35,6 +42,7 @@ import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startRetention } from "./workers/retention.ts";
+import { startSchemaWatch } from "./workers/schema-watch.ts";
 import type { Worker } from "./workers/worker.ts";
 
 /** What tests and simulations replace. */
@@ -46,13 +54,17 @@ export interface Parts {
   readonly resolver?: Resolver;
   /** Certificates to trust besides the usual ones, in PEM. */
   readonly ca?: readonly string[];
+  /** Folder of the migrations, in place of those of this program. */
+  readonly migrations?: string;
 }
 
 export interface OpenedContext {
   readonly context: Context;
   /** True when there was no database before. */
   readonly isNew: boolean;
-  readonly schemaVersion: number;
+  readonly schema: SchemaVersion;
+  /** The schema that this program knows; the database may have a newer one. */
+  readonly schemaKnown: number;
   /** What was done about a rotation of the secret key. */
   readonly resealing: Resealing;
   close(): Promise<void>;
@@ -68,13 +80,16 @@ export interface Provider {
   readonly url: string;
   readonly context: Context;
   readonly isNew: boolean;
-  /** Answers held polls, finishes open exchanges within the grace, stops work, closes. */
+  /**
+   * Answers held polls, finishes open exchanges within the grace, stops work, closes; once,
+   * however often it is asked to.
+   */
   close(): Promise<void>;
-}
-
-/** The database of a data folder; what commands use that run beside a server. */
-export function databaseFile(dataDirectory: string): string {
-  return join(dataDirectory, "countersign.db");
+  /**
+   * Resolves when it has closed: with the Failure for which it closed by itself, which is a
+   * migration of the database that this program cannot go on with.
+   */
+  readonly closed: Promise<Failure | undefined>;
 }
 
 /** How long a server lets a command beside it write, with its own event loop held. */
@@ -164,14 +179,33 @@ async function open(
   const delivery = new NoDelivery(settings, clock);
   const context = { store, clock, random, wake: new LocalWake(), keyring, settings, delivery };
   try {
-    const schemaVersion = await (isServer || isNew ? migrate(store) : assertMigrated(store));
+    const migrations = readMigrations(parts.migrations);
+    // A new data folder is nobody else's yet.
+    const mayMigrate = settings.database.migratesAtStart
+      ? isServer || isNew
+      : isNew && !isShared(secrets);
+    const schema = await settleSchema(store, clock, migrations, { mayMigrate, isNew });
     const resealing = await adoptSecretKey(context, role !== "beside");
     await releaseLeases(context);
-    return { context, isNew, schemaVersion, resealing, close: () => store.close() };
+    const schemaKnown = schemaOf(migrations);
+    return { context, isNew, schema, schemaKnown, resealing, close: () => store.close() };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+/** @throws Failure when this program cannot use the database, and is not to migrate it */
+async function settleSchema(
+  store: Store,
+  clock: Clock,
+  migrations: readonly Migration[],
+  { mayMigrate, isNew }: { readonly mayMigrate: boolean; readonly isNew: boolean },
+): Promise<SchemaVersion> {
+  if (mayMigrate) return migrate(store, migrations, clock);
+  const schema = isNew ? NO_SCHEMA : await readAnySchemaVersion(store);
+  assertMigrated(schema, schemaOf(migrations));
+  return schema;
 }
 
 interface OpenedStore {
@@ -196,6 +230,7 @@ function openLocal(
   { clock = systemClock }: Parts,
   isServer: boolean,
 ): OpenedStore {
+  assertNotMoved(dataDirectory);
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const file = databaseFile(dataDirectory);
   const isNew = !existsSync(file);
@@ -282,13 +317,14 @@ async function withSharedWake(context: Context, secrets: SecretSettings): Promis
 }
 
 async function serve(
-  { context, isNew, schemaVersion, resealing, close: closeStore }: OpenedContext,
+  { context, isNew, schema, schemaKnown, resealing, close: closeStore }: OpenedContext,
   shared: SharedWake | undefined,
   report: Report,
   unlock: () => void,
 ): Promise<Provider> {
   const { settings } = context;
   let accepting = true;
+  const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
   const gate = createGate(context);
   const prefixed = { prefix: settings.pathPrefix };
@@ -298,21 +334,26 @@ async function serve(
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status);
   });
-  report.observe({
-    pollsHeld: () => context.wake.waiting,
-    requestsPending: remembered(context.clock, () => countPendingRequests(context)),
-    deliveriesWaiting: remembered(context.clock, () => countWaitingNotifications(context)),
-  });
+  observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
   const workers = [startExpiry(context, report), startRetention(context, report)];
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
-  if (shared !== undefined) workers.push(startAwaiting(context, shared, report));
+  if (shared !== undefined) {
+    workers.push(startAwaiting(context, shared, report));
+    const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
+    workers.push(startSchemaWatch(context, report, schemas));
+  }
   const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
-  report.started(url, schemaVersion);
+  report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
 
-  async function close(): Promise<void> {
+  function close(reason?: Failure): Promise<Failure | undefined> {
+    if (accepting) end().then(() => closed.resolve(reason), closed.reject);
     accepting = false;
+    return closed.promise;
+  }
+
+  async function end(): Promise<void> {
     report.stopping();
     // Connections whose exchange ends from now on are not kept for a next one.
     app.server.keepAliveTimeout = 1;
@@ -330,7 +371,7 @@ async function serve(
     report.stopped();
   }
 
-  return { url, context, isNew, close };
+  return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
 }
 
 /** Looks for what others have resolved, whether they say so or not. */
@@ -343,24 +384,6 @@ function startAwaiting(context: Context, shared: SharedWake, report: Report): Wo
     onResolvedElsewhere: (requestIds) => worker.look(requestIds),
   });
   return worker;
-}
-
-/** Counting goes through all rows, and anybody may ask: a large count is good for a while. */
-const LARGE_COUNT = 10_000;
-const LARGE_COUNT_MS = 5_000;
-
-function remembered(clock: Clock, count: () => Promise<number>): () => Promise<number> {
-  let counting: Promise<number> | undefined;
-  let large = { count: 0, at: Number.NEGATIVE_INFINITY };
-  return async () => {
-    if (Math.abs(clock.now() - large.at) < LARGE_COUNT_MS) return large.count;
-    counting ??= count().finally(() => {
-      counting = undefined;
-    });
-    const counted = await counting;
-    if (counted >= LARGE_COUNT) large = { count: counted, at: clock.now() };
-    return counted;
-  };
 }
 
 function listeningUrl({ tls, host }: Settings, port: number): string {

@@ -7,6 +7,7 @@
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { LogLevel } from "./config/settings.ts";
+import type { Failure } from "./failure.ts";
 
 export interface ExchangeEnd {
   readonly exchangeId: string;
@@ -280,8 +281,21 @@ export class Report {
     this.#log.info({ event: "rows.erased", count });
   }
 
-  started(address: string, schemaVersion: number): void {
+  /** @param schemaKnown the schema that this program knows */
+  started(address: string, schemaVersion: number, schemaKnown: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
+    if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
+  }
+
+  /** The database has a newer schema than this program, which goes on all the same. */
+  schemaChanged(schemaVersion: number, schemaKnown: number): void {
+    const versions = { schema_version: schemaVersion, schema_known: schemaKnown };
+    this.#log.info({ event: "schema.newer", ...versions });
+  }
+
+  /** The database is not for this program any more. */
+  schemaOutgrown(reason: Failure): void {
+    this.#log.error({ event: "schema.outgrown", error: reason.message });
   }
 
   /** @param counts as in resealSecrets; a start without a rotation says nothing */

@@ -107,7 +107,8 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
     says: /countersign\.db cannot be opened: file is not a database/,
   },
   "of a newer program": {
-    damage: (database) => execute(database, "update schema_version set version = 999"),
+    damage: (database) =>
+      execute(database, "update schema_version set version = 999, oldest_program = 999"),
     says: /the database has schema 999, .* use a newer countersign/,
   },
   "beside the secret key of another": {

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Provider, startProvider, toSecrets, toSettings } from "@countersign/server";
+import { Failure, type Provider, startProvider, toSecrets, toSettings } from "@countersign/server";
 import type { Command } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";
 
@@ -16,7 +16,9 @@ export const serve: Command = {
     const provider = await start(settings, toSecrets(config));
     const stopped = stopSignal();
     if (!line.json) terminal.note(banner(provider));
-    const signal = await stopped;
+    const signal = await Promise.race([stopped, provider.closed]);
+    // A supervisor starts it again, which is refused until the program is a newer one.
+    if (signal instanceof Failure) throw signal;
     if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);
     await provider.close();
     return EXIT.done;

@@ -4,28 +4,9 @@
  * and `port` in the config file; the first of the three that names it wins.
  */
 
-export type OptionType =
-  | "text"
-  | "integer" // a whole number, 0 or more
-  /** As in the contract: `90s`, `5m`, `24h`; a number of milliseconds once read. */
-  | "duration"
-  | "flag";
+import type { Option, OptionType } from "./option.ts";
 
-export interface Option {
-  readonly name: string;
-  readonly type: OptionType;
-  /** As a person would write it; undefined when there is none. */
-  readonly default: string | undefined;
-  /** What the value is called in `--help`. */
-  readonly value?: string;
-  readonly help: string;
-  /**
-   * Not for a command line, where other users of the machine can read it, and never repeated in a
-   * message. `password`: only when it is a URL that holds one.
-   */
-  readonly secret?: true | "password";
-  readonly group: "server" | "limits" | "webhooks" | "client";
-}
+export type { Option, OptionType } from "./option.ts";
 
 export const OPTIONS = [
   {
@@ -84,6 +65,13 @@ export const OPTIONS = [
     default: "false",
     group: "server",
     help: "Use database_url although a crash of that server may lose answered decisions.",
+  },
+  {
+    name: "migrations_off",
+    type: "flag",
+    default: "false",
+    group: "server",
+    help: "Refuse a database that must be migrated, instead of doing so: run countersign migrate.",
   },
   {
     name: "config",

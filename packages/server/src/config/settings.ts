@@ -37,6 +37,8 @@ export interface Settings {
   readonly database: {
     readonly connectionsMax: number;
     readonly acceptsLoss: boolean;
+    /** False: a start leaves the schema as it is; this is for either database. */
+    readonly migratesAtStart: boolean;
   };
 }
 
@@ -124,6 +126,7 @@ export function toSettings(values: ConfigValues): Settings {
     database: {
       connectionsMax: values.database_connections_max,
       acceptsLoss: values.database_accept_loss,
+      migratesAtStart: !values.migrations_off,
     },
   };
 }

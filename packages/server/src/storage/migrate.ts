@@ -1,82 +1,88 @@
 /**
- * Brings a database to the schema that this program knows: plain numbered SQL files, applied in
- * order, each in one transaction. A database that is newer than the program is refused, because
- * an old program would not keep promises that a newer schema stands for.
+ * Brings a database to the schema that this program knows: numbered SQL files, applied in order
+ * in one transaction. Each says which older programs can go on beside it, so that replicas are
+ * upgraded one after another; docs/decisions/0012-rolling-upgrades.md argues.
+ *
+ * Called by: provider.ts at a start, and the command `countersign migrate`.
  */
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { Failure } from "../failure.ts";
+import type { Clock } from "../clock.ts";
+import { type Migration, schemaOf, splitStatements } from "./read-migrations.ts";
+import {
+  assertKnown,
+  ensureSchemaVersion,
+  readSchemaVersion,
+  type SchemaVersion,
+  writeSchemaVersion,
+} from "./schema-version.ts";
 import type { Store, Transaction } from "./store.ts";
 
-const DIRECTORY = join(import.meta.dirname, "migrations");
-const FILE_NAME = /^(\d{4})_[a-z_]+\.sql$/;
-
-interface Migration {
-  readonly version: number;
-  readonly sql: string;
-}
+/**
+ * How long replicas have to notice that they cannot go on, which they look for every second, and
+ * to finish what they do. ms.
+ */
+const NOTICE_MS = 5_000;
 
 /**
- * For programs that run beside a server: the schema changes only when a server starts.
+ * Before a migration that older programs cannot go on with, these are told and given the time to
+ * stop: from then on until the migration is applied, nobody but migrating programs starts.
  *
- * @throws Failure when the database has another schema than this program
+ * @returns what the database has now, which may be newer than what this program knows
+ * @throws Failure when this program cannot use the database
  */
-export async function assertMigrated(store: Store): Promise<number> {
-  const newest = readMigrations().at(-1)?.version ?? 0;
-  const current = Number((await store.get("select version from schema_version"))?.version ?? 0);
-  if (current === newest) return current;
-  throw new Failure(
-    "store",
-    `the database has schema ${current}, this program has ${newest}: ` +
-      "use the program that the server runs, or start the server with this one first",
-  );
-}
-
-/**
- * @returns the version that the database has now
- * @throws Failure when the database is newer than this program
- */
-export async function migrate(store: Store): Promise<number> {
-  const migrations = readMigrations();
+export async function migrate(
+  store: Store,
+  migrations: readonly Migration[],
+  clock: Clock,
+): Promise<SchemaVersion> {
+  const known = schemaOf(migrations);
+  const schema = await store.transactAlone(async (tx) => {
+    await ensureSchemaVersion(tx);
+    const current = await readSchemaVersion(tx);
+    assertKnown(current, known);
+    const target = after(current, migrations);
+    if (store.isExclusive || !breaksOthers(current, target)) return apply(tx, current, migrations);
+    await writeSchemaVersion(tx, { ...current, oldestProgram: target.oldestProgram });
+    return undefined;
+  });
+  if (schema !== undefined) return schema;
+  await new Promise<void>((resolve) => clock.after(NOTICE_MS, resolve));
   return store.transactAlone(async (tx) => {
-    await tx.run("create table if not exists schema_version (version bigint not null)");
-    const current = Number((await tx.get("select version from schema_version"))?.version ?? 0);
-    const newest = migrations.at(-1)?.version ?? 0;
-    if (current > newest) {
-      throw new Failure(
-        "store",
-        `the database has schema ${current}, this program knows ${newest}: use a newer countersign`,
-      );
-    }
-    for (const { version, sql } of migrations) {
-      if (version > current) await apply(tx, version, sql);
-    }
-    return newest;
+    const current = await readSchemaVersion(tx);
+    assertKnown(current, known);
+    return apply(tx, current, migrations);
   });
 }
 
-async function apply(tx: Transaction, version: number, sql: string): Promise<void> {
-  for (const statement of splitStatements(sql)) await tx.run(statement);
-  await tx.run("delete from schema_version");
-  await tx.run("insert into schema_version (version) values ($1)", [version]);
+/** What a database has once these migrations are applied to it. */
+function after(current: SchemaVersion, migrations: readonly Migration[]): SchemaVersion {
+  const pending = migrations.filter(({ version }) => version > current.version);
+  return pending.reduce(
+    ({ oldestProgram }, { version, compatibleWith }) => ({
+      version,
+      oldestProgram: Math.max(oldestProgram, compatibleWith),
+    }),
+    current,
+  );
 }
 
-function readMigrations(): Migration[] {
-  return readdirSync(DIRECTORY)
-    .sort()
-    .flatMap((name) => {
-      const match = FILE_NAME.exec(name);
-      if (match === null) return [];
-      return [{ version: Number(match[1]), sql: readFileSync(join(DIRECTORY, name), "utf8") }];
-    });
+/** Whether programs may be running that cannot go on: also when somebody has told them already. */
+function breaksOthers(current: SchemaVersion, target: SchemaVersion): boolean {
+  if (current.version === 0 || current.version === target.version) return false;
+  return target.oldestProgram > Math.min(current.oldestProgram, current.version);
 }
 
-/** Migrations hold plain statements: no semicolon inside a string or a body. */
-function splitStatements(sql: string): string[] {
-  return sql
-    .replace(/--.*$/gm, "")
-    .split(";")
-    .map((statement) => statement.trim())
-    .filter((statement) => statement !== "");
+async function apply(
+  tx: Transaction,
+  current: SchemaVersion,
+  migrations: readonly Migration[],
+): Promise<SchemaVersion> {
+  const target = after(current, migrations);
+  if (target === current) return current;
+  for (const { version, sql } of migrations) {
+    if (version <= current.version) continue;
+    for (const statement of splitStatements(sql)) await tx.run(statement);
+  }
+  await writeSchemaVersion(tx, target);
+  return target;
 }

@@ -24,6 +24,11 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** How many calls are waited for. */
+  get pending(): number {
+    return this.#timers.size;
+  }
+
   /** Moves time and calls back, in order, everything that falls due on the way. */
   advance(ms: number): void {
     const target = this.#now + ms;

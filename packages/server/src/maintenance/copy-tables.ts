@@ -1,0 +1,157 @@
+/**
+ * The passes of an import: look through the source, copy it, compare the copy. Each goes through
+ * all rows in the order of their keys and holds a few megabytes of them at a time.
+ *
+ * Called by: import-database.ts.
+ */
+
+import { Failure } from "../failure.ts";
+import { analyze, insertRows, readRows } from "../storage/postgres/import-target.ts";
+import { checksumOfRow } from "../storage/sql/requests.ts";
+import type { ImportSource } from "../storage/sqlite/import-source.ts";
+import type { Row, Transaction } from "../storage/store.ts";
+import { type Content, ContentDigest, sizeOf, type Table } from "../storage/table.ts";
+
+/** What is in memory at a time, whichever comes first. */
+const ROWS_PER_STEP_MAX = 2_000;
+const CHARS_PER_STEP_MAX = 4_000_000;
+
+/** Called every {@link ROWS_PER_REPORT} rows of a table, with how many are done so far. */
+export type OnProgress = (step: Step, table: string, rows: number) => void;
+
+export type Step = "check" | "copy" | "compare";
+
+const ROWS_PER_REPORT = 50_000;
+
+/** A row that is not what was once written. */
+export interface DamagedRow {
+  readonly table: string;
+  /** Values of its primary key. */
+  readonly key: readonly string[];
+  readonly reason: string;
+  /** Whether it can be copied as it is all the same. */
+  readonly canBeCopied: boolean;
+}
+
+export interface Examined {
+  readonly contents: readonly Content[];
+  readonly damaged: readonly DamagedRow[];
+  /** By table: how many rows fit into memory at a time, whichever these are. */
+  readonly pageRows: ReadonlyMap<string, number>;
+}
+
+/** Reads everything that will be copied and finds out what it is. */
+export function examine(
+  source: ImportSource,
+  tables: readonly Table[],
+  onProgress: OnProgress,
+): Examined {
+  const damaged: DamagedRow[] = [];
+  const pageRows = new Map<string, number>();
+  const contents = tables.map((table) => {
+    for (const orphan of source.orphans(table)) {
+      damaged.push({ ...orphan, table: table.name, canBeCopied: false });
+    }
+    const digest = new ContentDigest(table);
+    const findFault = source.faultFinder(table);
+    const count = counter("check", table, onProgress);
+    let largest = 1;
+    for (const row of source.rows(table)) {
+      const fault = findFault(row);
+      const reason = fault ?? findMismatch(table, row);
+      if (reason !== undefined) {
+        const key = table.key.map(({ name }) => String(row[name]));
+        damaged.push({ table: table.name, key, reason, canBeCopied: fault === undefined });
+      }
+      digest.add(row);
+      largest = Math.max(largest, sizeOf(table, row));
+      count(1);
+    }
+    const fitting = Math.floor(CHARS_PER_STEP_MAX / largest);
+    pageRows.set(table.name, Math.min(ROWS_PER_STEP_MAX, Math.max(1, fitting)));
+    return digest.end();
+  });
+  return { contents, damaged, pageRows };
+}
+
+export async function copy(
+  tx: Transaction,
+  source: ImportSource,
+  tables: readonly Table[],
+  onProgress: OnProgress,
+): Promise<void> {
+  for (const table of tables) {
+    const count = counter("copy", table, onProgress);
+    // While one step is written, the next one is read.
+    let writing: Promise<void> = Promise.resolve();
+    for (const rows of inSteps(table, source.rows(table))) {
+      await writing;
+      count(rows.length);
+      writing = insertRows(tx, table, rows);
+    }
+    await writing;
+    await analyze(tx, table);
+  }
+}
+
+/** @throws Failure that names the first table which is not as it was in the source */
+export async function assertSame(
+  tx: Transaction,
+  tables: readonly Table[],
+  { contents, pageRows }: Examined,
+  onProgress: OnProgress,
+): Promise<void> {
+  for (const table of tables) {
+    const count = counter("compare", table, onProgress);
+    const digest = new ContentDigest(table);
+    for await (const row of readRows(tx, table, pageRows.get(table.name) ?? 1)) {
+      digest.add(row);
+      count(1);
+    }
+    assertEqual(
+      contents.find((content) => content.table === table.name),
+      digest.end(),
+    );
+  }
+}
+
+function assertEqual(source: Content | undefined, target: Content): void {
+  if (source?.rows === target.rows && source.digest === target.digest) return;
+  throw new Failure(
+    "import",
+    `table ${target.table} is not the same at both places: ` +
+      `${source?.rows ?? 0} rows ${source?.digest} in the source, ` +
+      `${target.rows} rows ${target.digest} at database_url`,
+  );
+}
+
+function findMismatch({ name }: Table, row: Row): string | undefined {
+  if (name !== "request" || checksumOfRow(row) === row.checksum) return undefined;
+  return "its checksum does not match";
+}
+
+function* inSteps(table: Table, rows: Iterable<Row>): Generator<Row[]> {
+  let step: Row[] = [];
+  let size = 0;
+  for (const row of rows) {
+    step.push(row);
+    size += sizeOf(table, row);
+    if (step.length < ROWS_PER_STEP_MAX && size < CHARS_PER_STEP_MAX) continue;
+    yield step;
+    step = [];
+    size = 0;
+  }
+  if (step.length > 0) yield step;
+}
+
+/** @returns counts rows */
+function counter(step: Step, { name }: Table, onProgress: OnProgress): (more: number) => void {
+  let rows = 0;
+  let reported = 0;
+  return (more) => {
+    rows += more;
+    if (rows - reported < ROWS_PER_REPORT) return;
+    reported = rows;
+    onProgress(step, name, rows);
+  };
+}

@@ -1,0 +1,284 @@
+/**
+ * Moves a whole SQLite database into an empty PostgreSQL: in one transaction there, from one
+ * snapshot here, compared before it is committed. Ended anywhere, the target is empty as before.
+ *
+ * Called by: the command `countersign import`.
+ */
+
+import { existsSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { SecretSettings, Settings } from "../config/settings.ts";
+import { Failure } from "../failure.ts";
+import { Keyring } from "../secrets/keyring.ts";
+import { loadKeys } from "../secrets/master-key.ts";
+import { migrate } from "../storage/migrate.ts";
+import { countRows, missingColumns } from "../storage/postgres/import-target.ts";
+import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
+import { FINGERPRINT_KEY } from "../storage/sql/sealed.ts";
+import { databaseFile } from "../storage/sqlite/data-folder.ts";
+import { lockDataDirectory } from "../storage/sqlite/data-lock.ts";
+import { ImportSource } from "../storage/sqlite/import-source.ts";
+import { markMoved, markMoving, markOf, targetOf } from "../storage/sqlite/moved-marker.ts";
+import type { Transaction } from "../storage/store.ts";
+import { type Content, digestOf, inForeignKeyOrder, type Table } from "../storage/table.ts";
+import {
+  assertSame,
+  copy,
+  type DamagedRow,
+  type Examined,
+  examine,
+  type OnProgress,
+} from "./copy-tables.ts";
+import { type BareStore, openShared } from "./open-store.ts";
+
+export interface ImportOptions {
+  /** A data folder, or a database file such as a backup. */
+  readonly from: string;
+  /** Copy requests whose checksum does not match, which nobody can read at either place. */
+  readonly acceptsDamaged: boolean;
+  readonly onProgress: OnProgress;
+}
+
+export interface Imported {
+  /** Where it is now, without a password. */
+  readonly target: string;
+  readonly contents: readonly Content[];
+  /** Over everything, SHA-256 in hex. */
+  readonly digest: string;
+  /** The id of the secret key that every replica needs. */
+  readonly keyId: string;
+  /** Requests that were copied although their checksum does not match. */
+  readonly damaged: readonly DamagedRow[];
+  /** True when an earlier import had done it and was interrupted before it could say so. */
+  readonly wasThere: boolean;
+}
+
+/**
+ * @throws Failure when either side is not as it must be, or the copy is not the same; the target
+ *   then is empty, unless the message says that nobody knows
+ */
+export async function importDatabase(
+  settings: Pick<Settings, "database" | "dataDirectory">,
+  secrets: SecretSettings,
+  options: ImportOptions,
+): Promise<Imported> {
+  const place = placeOf(options.from);
+  const unlock = place.folder === undefined ? () => {} : lockDataDirectory(place.folder);
+  try {
+    assertNotMovedYet(place);
+    const source = new ImportSource(place.file);
+    try {
+      const keyId = assertReady(source, place, settings, secrets);
+      return { ...(await move(source, place, settings, secrets, options)), keyId };
+    } finally {
+      source.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+interface SourcePlace {
+  readonly file: string;
+  /** The data folder that the file is the database of; a backup has none. */
+  readonly folder: string | undefined;
+}
+
+/** @throws Failure when there is no database */
+function placeOf(from: string): SourcePlace {
+  const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
+  const file = isFolder ? databaseFile(from) : from;
+  if (!existsSync(file)) throw refusal(`there is no database at ${from}`);
+  const isInFolder = basename(file) === basename(databaseFile(""));
+  return { file, folder: isInFolder ? dirname(file) : undefined };
+}
+
+function assertNotMovedYet({ folder }: SourcePlace): void {
+  if (folder === undefined || markOf(folder) !== "moved") return;
+  throw refusal(
+    `the database in ${folder} was moved already (${join(folder, "MOVED")} says where to); ` +
+      "imported once more elsewhere, its requests would be decided twice",
+  );
+}
+
+/** @returns the id of the secret key */
+function assertReady(
+  source: ImportSource,
+  place: SourcePlace,
+  { dataDirectory }: Pick<Settings, "dataDirectory">,
+  secrets: SecretSettings,
+): string {
+  const has = source.tables.length === 0 ? undefined : readVersion(source);
+  if (has === undefined) throw refusal(`${place.file} is no database of countersign`);
+  const known = schemaOf(readMigrations());
+  if (has !== known) {
+    const advice = has < known ? `run countersign migrate ${dataFlag(place)}first` : NEWER;
+    throw refusal(`the database has schema ${has}, this program has ${known}: ${advice}`);
+  }
+  return assertKey(source, place, keyringOf(secrets, dataDirectory, place));
+}
+
+const NEWER = "use the program that served it";
+
+function dataFlag({ folder }: SourcePlace): string {
+  return folder === undefined ? "on its data folder " : `--data ${folder} `;
+}
+
+function readVersion(source: ImportSource): number | undefined {
+  const sql = "select name from sqlite_schema where name = 'schema_version'";
+  if (source.get(sql) === undefined) return undefined;
+  return Number(source.get("select version from schema_version")?.version);
+}
+
+function keyringOf(
+  secrets: SecretSettings,
+  dataDirectory: string,
+  { folder }: SourcePlace,
+): Keyring {
+  const keyFile = join(dataDirectory, "secret.key");
+  if (secrets.secretKey === undefined && !existsSync(keyFile)) {
+    throw new Failure("secret-key", `no secret key is set: ${adviceOf(folder)}`);
+  }
+  const { current, previous } = loadKeys(secrets, dataDirectory, false);
+  return new Keyring(
+    current.key,
+    previous.map(({ key }) => key),
+  );
+}
+
+function adviceOf(folder: string | undefined): string {
+  const file = folder === undefined ? undefined : join(folder, "secret.key");
+  const content = file !== undefined && existsSync(file) ? `"$(cat ${file})"` : "that key";
+  return (
+    "the replicas need the one that the imported data is sealed with; " +
+    `export COUNTERSIGN_SECRET_KEY=${content}`
+  );
+}
+
+/** @throws Failure unless the replicas could use what is imported, with these keys */
+function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): string {
+  const row = source.get("select key_id, sealed_fingerprint_key from secret_key");
+  if (row === undefined) throw refusal("no server has served this database: nothing to import");
+  const keyId = String(row.key_id);
+  if (keyId !== keyring.keyId) {
+    const isBetween = keyring.knows(keyId);
+    const advice = isBetween ? "start its server once, which ends the rotation" : adviceOf(folder);
+    const message = `the database is sealed with key ${keyId}, not with ${keyring.keyId}`;
+    throw new Failure("secret-key", `${message}: ${advice}`);
+  }
+  const sealed = row.sealed_fingerprint_key;
+  if (typeof sealed === "string") keyring.open(sealed, FINGERPRINT_KEY.what);
+  return keyId;
+}
+
+async function move(
+  source: ImportSource,
+  place: SourcePlace,
+  settings: Pick<Settings, "database">,
+  { databaseUrl }: SecretSettings,
+  { acceptsDamaged, onProgress }: ImportOptions,
+): Promise<Omit<Imported, "keyId">> {
+  if (databaseUrl === undefined) throw refusal("database_url names no PostgreSQL to import into");
+  const name = nameOf(databaseUrl);
+  const isMoving = wasInterrupted(place, name);
+  const target = await openShared(settings, databaseUrl);
+  try {
+    const tables = inForeignKeyOrder(source.tables);
+    await prepare(target, tables, isMoving);
+    const examined = examine(source, tables, onProgress);
+    assertCopyable(examined, acceptsDamaged);
+    // Replicas that start meanwhile wait for the end of this, and so nobody serves half of it.
+    const wasThere = await target.store.transactAlone(async (tx) => {
+      const isThere = (await contentsOf(tx, tables)).length > 0;
+      if (!isThere) await copy(tx, source, tables, onProgress);
+      else if (!isMoving) await assertEmpty(tx, tables);
+      await assertSame(tx, tables, examined, onProgress);
+      // From here on nobody knows where it is until the commit is answered.
+      if (place.folder !== undefined) markMoving(place.folder, name);
+      return isThere;
+    });
+    if (place.folder !== undefined) markMoved(place.folder);
+    const { contents, damaged } = examined;
+    return { target: name, contents, digest: digestOf(contents), damaged, wasThere };
+  } finally {
+    await target.close();
+  }
+}
+
+/**
+ * Whether an earlier import into this target may have been committed before it ended.
+ *
+ * @throws Failure when it was one into another target
+ */
+function wasInterrupted({ folder }: SourcePlace, target: string): boolean {
+  if (folder === undefined || markOf(folder) !== "moving") return false;
+  const earlier = targetOf(folder);
+  if (earlier === target) return true;
+  throw refusal(
+    `an import of ${folder} into ${earlier} was interrupted and may be complete: run that one ` +
+      `again, or remove ${join(folder, "MOVING")} if you know that nothing is there`,
+  );
+}
+
+/** Gives the target its tables. */
+async function prepare(
+  { store, clock }: BareStore,
+  tables: readonly Table[],
+  isMoving: boolean,
+): Promise<void> {
+  const migrations = readMigrations();
+  const { version } = await migrate(store, migrations, clock);
+  if (version !== schemaOf(migrations)) {
+    throw refusal(`the database at database_url has schema ${version} already: ${NEWER}`);
+  }
+  await store.transact(async (tx) => {
+    const missing = await missingColumns(tx, tables);
+    if (missing.length > 0) throw new Error(`the target has no ${missing.join(", ")}`);
+    if (!isMoving) await assertEmpty(tx, tables);
+  });
+}
+
+async function assertEmpty(tx: Transaction, tables: readonly Table[]): Promise<void> {
+  const contents = await contentsOf(tx, tables);
+  if (contents.length === 0) return;
+  throw refusal(
+    `the database at database_url is not empty (${contents.join(", ")}): ` +
+      "give it a new one; a server that starts on it fills in the first rows",
+  );
+}
+
+/** What is in the target, like `request: 12 rows`. */
+async function contentsOf(tx: Transaction, tables: readonly Table[]): Promise<string[]> {
+  const contents: string[] = [];
+  for (const table of tables) {
+    const rows = await countRows(tx, table);
+    if (rows > 0) contents.push(`${table.name}: ${rows} row${rows === 1 ? "" : "s"}`);
+  }
+  return contents;
+}
+
+const SHOWN_MAX = 20;
+
+function assertCopyable({ damaged }: Examined, acceptsDamaged: boolean): void {
+  const refused = acceptsDamaged ? damaged.filter(({ canBeCopied }) => !canBeCopied) : damaged;
+  if (refused.length === 0) return;
+  const shown = refused.slice(0, SHOWN_MAX);
+  const lines = shown.map(({ table, key, reason }) => `  ${table} ${key.join(" ")}: ${reason}`);
+  const more = refused.length - shown.length;
+  if (more > 0) lines.push(`  and ${more} more`);
+  const advice = refused.every(({ canBeCopied }) => canBeCopied)
+    ? "put back a backup, or copy them as they are with --accept-damaged: nobody can read them " +
+      "there either"
+    : "PostgreSQL cannot hold this; put back a backup";
+  throw refusal([`rows are damaged (${refused.length}); ${advice}`, ...lines].join("\n"));
+}
+
+/** Of a URL, what may be shown. */
+function nameOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `postgres://${host}${pathname}`;
+}
+
+function refusal(message: string): Failure {
+  return new Failure("import", message);
+}

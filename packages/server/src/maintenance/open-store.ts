@@ -1,0 +1,56 @@
+/**
+ * Opens the database that the settings name, with nothing around it: no secret key, no worker.
+ *
+ * Called by: the other files of this folder.
+ */
+
+import { existsSync } from "node:fs";
+import { type Clock, systemClock, systemRandom } from "../clock.ts";
+import type { SecretSettings, Settings } from "../config/settings.ts";
+import { databaseFile } from "../storage/sqlite/data-folder.ts";
+import { lockDataDirectory } from "../storage/sqlite/data-lock.ts";
+import { SqliteStore } from "../storage/sqlite/sqlite-store.ts";
+import type { Store } from "../storage/store.ts";
+
+export interface BareStore {
+  readonly store: Store;
+  /** True when there is no schema in it yet. */
+  readonly isNew: boolean;
+  readonly clock: Clock;
+  close(): Promise<void>;
+}
+
+/** @throws Failure when the database cannot be used */
+export async function openShared(
+  { database }: Pick<Settings, "database">,
+  url: string,
+): Promise<BareStore> {
+  const { PostgresStore } = await import("../storage/postgres/postgres-store.ts");
+  const store = await PostgresStore.open({ url, ...database, random: systemRandom() });
+  return { store, isNew: store.isNew, clock: store.clock, close: () => store.close() };
+}
+
+/**
+ * @param access `alone`: no server may run on it; `beside`: one may, and nothing is written
+ * @throws Failure when the database cannot be used, or a server runs that may not
+ */
+export async function openEither(
+  settings: Pick<Settings, "database" | "dataDirectory">,
+  { databaseUrl }: Pick<SecretSettings, "databaseUrl">,
+  access: "alone" | "beside",
+): Promise<BareStore> {
+  if (databaseUrl !== undefined) return openShared(settings, databaseUrl);
+  const { dataDirectory } = settings;
+  const isExclusive = access === "alone";
+  const unlock = isExclusive ? lockDataDirectory(dataDirectory) : () => {};
+  try {
+    const file = databaseFile(dataDirectory);
+    const isNew = !existsSync(file);
+    const store = new SqliteStore(file, systemClock, { isExclusive });
+    const close = () => store.close().finally(unlock);
+    return { store, isNew, clock: systemClock, close };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Writes and reads whole tables of PostgreSQL, some megabytes at a time.
+ *
+ * Called by: the import, in one transaction.
+ */
+
+import { Failure } from "../../failure.ts";
+import type { Row, SqlValue, Transaction } from "../store.ts";
+import { type Column, type Table, valuesOf } from "../table.ts";
+
+const COLUMNS = `select table_name, column_name, data_type from information_schema.columns
+  where table_schema = current_schema()`;
+
+/** @returns what is missing in the target, like `request.note`; empty when all of it fits */
+export async function missingColumns(
+  tx: Transaction,
+  tables: readonly Table[],
+): Promise<readonly string[]> {
+  const there = (await tx.all(COLUMNS)).map(
+    (row) => `${row.table_name}.${row.column_name} ${row.data_type}`,
+  );
+  return tables.flatMap(({ name: table, columns }) =>
+    columns
+      .filter(({ name, type }) => !there.includes(`${table}.${name} ${type}`))
+      .map(({ name }) => `${table}.${name}`),
+  );
+}
+
+export async function countRows(tx: Transaction, { name }: Table): Promise<number> {
+  return Number((await tx.get(`select count(*) as n from "${name}"`))?.n);
+}
+
+/**
+ * One array for each column: a statement that is planned once, whatever the number of rows.
+ *
+ * @throws Failure when a trigger of the target keeps rows out
+ */
+export async function insertRows(
+  tx: Transaction,
+  table: Table,
+  rows: readonly Row[],
+): Promise<void> {
+  const arrays = table.columns.map(({ type }, i) => `$${i + 1}::${type}[]`);
+  const sql = `insert into "${table.name}" (${namesOf(table.columns)})
+    select * from unnest(${arrays.join(", ")})`;
+  const written = await tx.run(sql, columnArrays(table, rows));
+  if (written === rows.length) return;
+  throw new Failure("import", `table ${table.name} took ${written} of ${rows.length} rows`);
+}
+
+/**
+ * In the order of their key, by its bytes, whatever the collation of the database.
+ *
+ * @param pageRows how many are in memory at a time
+ */
+export async function* readRows(
+  tx: Transaction,
+  { name, columns, key }: Table,
+  pageRows: number,
+): AsyncGenerator<Row> {
+  const order = key.map((column) => {
+    return column.type === "text" ? `"${column.name}" collate "C"` : `"${column.name}"`;
+  });
+  const cursor = `every_${name}`;
+  await tx.run(
+    `declare ${cursor} no scroll cursor for
+     select ${namesOf(columns)} from "${name}" order by ${order.join(", ")}`,
+  );
+  for (;;) {
+    const page = await tx.all(`fetch ${pageRows} from ${cursor}`);
+    yield* page;
+    if (page.length < pageRows) break;
+  }
+  await tx.run(`close ${cursor}`);
+}
+
+/** What the planner goes by, which is nothing yet for tables that were just filled. */
+export async function analyze(tx: Transaction, { name }: Table): Promise<void> {
+  await tx.run(`analyze "${name}"`);
+}
+
+/** Arrays in the syntax of PostgreSQL, as texts: one for each column. */
+function columnArrays(table: Table, rows: readonly Row[]): string[] {
+  const columns = table.columns.map((): string[] => []);
+  for (const row of rows) {
+    for (const [i, value] of valuesOf(table, row).entries()) columns[i]?.push(element(value));
+  }
+  return columns.map((elements) => `{${elements.join(",")}}`);
+}
+
+/** @see PostgreSQL, 8.15.6: array input and output syntax */
+function element(value: SqlValue): string {
+  if (value === null) return "NULL";
+  if (typeof value === "number") return String(value);
+  return `"${value.replace(/["\\]/g, "\\$&")}"`;
+}
+
+function namesOf(columns: readonly Column[]): string {
+  return columns.map(({ name }) => `"${name}"`).join(", ");
+}

@@ -1,0 +1,89 @@
+/**
+ * Marks a data folder whose database was moved elsewhere: served again beside the other one, it
+ * would decide the same requests a second time.
+ *
+ * The mark is set right before the other database is committed and named anew right after. So a
+ * folder without a mark was not moved; with the first one, nobody knows before looking there.
+ *
+ * Called by: provider.ts before anything is opened, and the import.
+ */
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { Failure } from "../../failure.ts";
+
+/** What a folder is marked as; undefined when it is not. */
+export type Mark = "moving" | "moved" | undefined;
+
+const FILES = { moving: "MOVING", moved: "MOVED" } as const;
+
+export function markOf(dataDirectory: string): Mark {
+  for (const mark of ["moved", "moving"] as const) {
+    if (existsSync(markFile(dataDirectory, mark))) return mark;
+  }
+  return undefined;
+}
+
+/** Where a folder that is marked as moving is, or may be, moved to; as {@link markMoving} says. */
+export function targetOf(dataDirectory: string): string | undefined {
+  const text = readFileSync(markFile(dataDirectory, "moving"), "utf8");
+  return TARGET.exec(text)?.[1];
+}
+
+const TARGET = /^The database in this folder was moved to (.+)$/m;
+
+/** @throws Failure when the database in this folder is, or may be, another one's past */
+export function assertNotMoved(dataDirectory: string): void {
+  const mark = markOf(dataDirectory);
+  if (mark === undefined) return;
+  const file = markFile(dataDirectory, mark);
+  throw new Failure("store", `the database in ${dataDirectory} ${SAYS[mark](file)}`);
+}
+
+const SAYS = {
+  moving: (file: string) =>
+    "was being moved to PostgreSQL when that was interrupted, and may be there: run the same " +
+    `countersign import again, it finds out (${file})`,
+  moved: (file: string) =>
+    "was moved to PostgreSQL and is served from there: set COUNTERSIGN_DATABASE_URL; served " +
+    `from here as well, requests would be decided twice (${file} says where it is)`,
+};
+
+/** @param target where the database is moved to, without a password */
+export function markMoving(dataDirectory: string, target: string): void {
+  const text =
+    `The database in this folder was moved to ${target}\n` +
+    "by `countersign import`. Serve it from there. The files here are kept as a copy of that\n" +
+    "moment; a server refuses to start on them as long as this file is here.\n";
+  const file = markFile(dataDirectory, "moving");
+  writeFileSync(file, text, { mode: 0o600, flush: true });
+  syncDirectory(dataDirectory);
+}
+
+export function markMoved(dataDirectory: string): void {
+  renameSync(markFile(dataDirectory, "moving"), markFile(dataDirectory, "moved"));
+  syncDirectory(dataDirectory);
+}
+
+function markFile(dataDirectory: string, mark: keyof typeof FILES): string {
+  return join(dataDirectory, FILES[mark]);
+}
+
+/** Makes a new name durable. Windows can neither open folders nor needs it. */
+function syncDirectory(directory: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(directory, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Programs of two schemas side by side on one PostgreSQL.
+ */
+
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { type TestContext, test } from "node:test";
+import { countersign, startServer } from "countersign/test/support/countersign.ts";
+import { systemRandom } from "../src/clock.ts";
+import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
+import { migrate } from "../src/storage/migrate.ts";
+import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
+import { readMigrations } from "../src/storage/read-migrations.ts";
+import { readSchemaVersion } from "../src/storage/schema-version.ts";
+import { hold } from "./support/held-poll.ts";
+import { ADDITIVE, BREAKING, KNOWN, laterMigrations } from "./support/later-migrations.ts";
+import { ManualClock } from "./support/manual-clock.ts";
+import { createDatabase } from "./support/postgres.ts";
+import { submitBody } from "./support/scene.ts";
+import { SUBMISSION, startTestProvider, type TestProvider } from "./support/test-provider.ts";
+import { until } from "./support/until.ts";
+
+interface Place {
+  readonly url: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+async function newPlace(): Promise<Place> {
+  const url = await createDatabase();
+  const key = randomBytes(32).toString("base64");
+  const rates = { instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" };
+  return {
+    url,
+    settings: { database_url: url, secret_key: key, ...rates },
+    env: { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_SECRET_KEY: key },
+  };
+}
+
+interface Logged {
+  readonly server: TestProvider;
+  readonly events: (name: string) => Record<string, unknown>[];
+}
+
+/** @param migrations of a later program; without them, it is this one */
+async function start(t: TestContext, place: Place, migrations?: string): Promise<Logged> {
+  const lines: string[] = [];
+  const report = new Report("info", { write: (line) => void lines.push(line) });
+  const parts = migrations === undefined ? { report } : { report, migrations };
+  const server = await startTestProvider(t, { ...parts, settings: place.settings });
+  const events = (name: string) =>
+    lines.map((line) => JSON.parse(line)).filter(({ event }) => event === name);
+  return { server, events };
+}
+
+async function openStore(t: TestContext, { url }: Place): Promise<PostgresStore> {
+  const random = systemRandom();
+  const store = await PostgresStore.open({ url, connectionsMax: 4, acceptsLoss: false, random });
+  t.after(() => store.close());
+  return store;
+}
+
+/** Each of two servers decides what the other was asked, while it holds the poll for it. */
+async function assertBothServe(one: TestProvider, two: TestProvider): Promise<void> {
+  const project = "both";
+  const reviewer = await one.token({ kind: "reviewer", project });
+  const { token } = await two.instance(project);
+  for (const [asked, decides] of [
+    [one, two],
+    [two, one],
+  ] as const) {
+    const { id } = await asked.submit(token);
+    const { answer } = await hold(asked, token, id);
+    const decided = await decides.decide(reviewer, id, "approve", { note: "seen" });
+    assert.equal(decided.status, 200, decided.text);
+    assert.deepEqual((await answer).json, await decides.read(token, id));
+  }
+}
+
+test("[ours.migrate.rolling] programs before and after an additive migration serve one database", async (t) => {
+  const place = await newPlace();
+  const old = await start(t, place);
+  const { token } = await old.server.instance();
+  const before = await old.server.submit(token);
+  const later = await start(t, place, laterMigrations(t, ADDITIVE));
+  assert.deepEqual(await later.server.read(token, before.id), before);
+  await assertBothServe(old.server, later.server);
+  const versions = { schema_version: KNOWN + 1, schema_known: KNOWN };
+  await until(() => old.events("schema.newer").length > 0, "the old one sees the migration");
+  for (const [key, value] of Object.entries(versions)) {
+    assert.equal(old.events("schema.newer")[0]?.[key], value);
+  }
+  assert.equal((await fetch(`${old.server.url}/readyz`)).status, 200);
+  assert.deepEqual(later.events("schema.newer"), []);
+});
+
+test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {
+  const place = await newPlace();
+  const later = await start(t, place, laterMigrations(t, ADDITIVE));
+  const old = await start(t, place);
+  assert.equal(old.events("schema.newer")[0]?.schema_known, KNOWN);
+  await assertBothServe(old.server, later.server);
+  const config = readConfig({ ...place.settings }, {});
+  await (await openContext(toSettings(config), toSecrets(config))).close();
+  const { code, stdout } = await countersign(t, ["migrate", "--check"], { env: place.env });
+  assert.equal(code, 0);
+  assert.match(stdout, new RegExp(`has schema ${KNOWN + 1}, this program needs ${KNOWN} and can`));
+});
+
+test("[ours.migrate.breaking] replicas that cannot go on end themselves before the migration is made, and lose nothing", async (t) => {
+  const place = await newPlace();
+  const replicas = [await start(t, place), await start(t, place)];
+  const [first] = replicas as [Logged, Logged];
+  const { token } = await first.server.instance();
+  const kept = await first.server.submit(token);
+  const { answer: poll } = await hold(first.server, token, kept.id);
+  const told = new Set([kept.id]);
+  const sending = replicas.map(async ({ server }, n) => {
+    for (let i = 0; ; i++) {
+      try {
+        const answer = await submitBody(server, token, SUBMISSION, `${n} ${i}`);
+        assert.ok(answer.status === 201 || answer.status === 503, answer.text);
+        if (answer.status === 201) told.add(answer.json.id);
+      } catch (error) {
+        // It listens no more.
+        if (error instanceof TypeError) return;
+        throw error;
+      }
+    }
+  });
+
+  const migrations = laterMigrations(t, ADDITIVE, BREAKING);
+  const [store, clock] = [await openStore(t, place), new ManualClock()];
+  const migrating = migrate(store, readMigrations(migrations), clock);
+  for (const { server, events } of replicas) {
+    const reason = await server.provider.closed;
+    assert.ok(reason instanceof Failure);
+    assert.match(reason.message, /is being migrated to schema \d+; .* use a newer countersign/);
+    assert.equal(events("schema.outgrown").length, 1);
+  }
+  assert.equal((await poll).json.status, "pending");
+  await Promise.all(sending);
+  const announced = { version: KNOWN, oldestProgram: KNOWN + 2 };
+  assert.deepEqual(await readSchemaVersion(store), announced);
+  clock.advance(60_000);
+  assert.deepEqual(await migrating, { version: KNOWN + 2, oldestProgram: KNOWN + 2 });
+
+  const { server } = await start(t, place, migrations);
+  assert.ok(told.size > 1);
+  for (const id of told) assert.equal((await server.read(token, id)).status, "pending");
+});
+
+test("[ours.migrate.breaking] a program is refused where it cannot go on, also between announcement and migration", async (t) => {
+  const place = await newPlace();
+  await (await start(t, place)).server.stop();
+  const migrations = readMigrations(laterMigrations(t, BREAKING));
+  const [store, clock] = [await openStore(t, place), new ManualClock()];
+  const abandoned = await openStore(t, place);
+  const failing = assert.rejects(migrate(abandoned, migrations, clock), Failure);
+  const isAnnounced = async () => (await readSchemaVersion(store)).oldestProgram > KNOWN;
+  await until(isAnnounced, "the migration is announced");
+  // Whoever announced it dies: the next one goes on, after the same notice.
+  await abandoned.close();
+  await assert.rejects(start(t, place), /is being migrated to schema .* use a newer countersign/);
+  clock.advance(60_000);
+  await failing;
+  assert.equal((await readSchemaVersion(store)).version, KNOWN);
+  const migrating = migrate(store, migrations, clock);
+  await until(() => clock.pending > 0, "it gives notice");
+  clock.advance(60_000);
+  await migrating;
+  await assert.rejects(start(t, place), /has schema \d+, .* use a newer countersign/);
+  const check = await countersign(t, ["migrate", "--check"], { env: place.env });
+  assert.equal(check.code, 1);
+  assert.match(check.stdout, /cannot use it: use a newer countersign/);
+  const migrated = await countersign(t, ["migrate"], { env: place.env });
+  assert.equal(migrated.code, 1);
+  assert.match(migrated.stderr, /^countersign: the database has schema .*newer countersign\n$/);
+});
+
+test("[ours.migrate.breaking] [ours.cli.exit-codes] a process that ends itself says why, with exit code 1", async (t) => {
+  const place = await newPlace();
+  const server = await startServer(t, { env: place.env });
+  const store = await openStore(t, place);
+  const clock = new ManualClock();
+  const migrating = migrate(store, readMigrations(laterMigrations(t, BREAKING)), clock);
+  const { code, stdout, stderr } = await server.process.ends();
+  assert.equal(code, 1);
+  assert.match(stderr, /is being migrated to schema \d+; .* use a newer countersign"\}\}\n$/);
+  assert.match(stdout, /"server\.stopped"/);
+  clock.advance(60_000);
+  await migrating;
+});

@@ -1,0 +1,152 @@
+/**
+ * A data folder with something in every table, as a stopped server left it, and the command that
+ * imports it. Always SQLite, whatever engine the test run is on.
+ */
+
+import assert from "node:assert/strict";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
+import { type Outcome, type Owner, temporaryFolder } from "countersign/test/support/child.ts";
+import {
+  countersign,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "countersign/test/support/countersign.ts";
+import {
+  newNotified,
+  notify,
+  SENDS_NOTHING,
+  withStore,
+} from "countersign/test/support/deliveries.ts";
+import {
+  Agent,
+  exchange,
+  makeToken,
+  provision,
+  SUBMISSION,
+} from "countersign/test/support/people.ts";
+import { databaseFile } from "../../src/index.ts";
+import { createDatabase } from "./postgres.ts";
+
+export interface Source {
+  readonly data: string;
+  /** As `secret.key` has it. */
+  readonly key: string;
+  readonly agent: Agent;
+  readonly reviewer: string;
+  readonly provisioner: string;
+  readonly provisioning: ProvisionInstanceResponse;
+  /** As they were last told, by idempotency key. */
+  readonly told: ReadonlyMap<string, ApprovalRequest>;
+}
+
+/** Everything that the syntax of an array, of SQL or of JSON could be broken with. */
+const STRANGE = `\\"'{},NULL \\\\ \u2028 \ufffd é😀 \\u0000 $1 \t%`;
+
+export function fieldsOf(key: string): object {
+  const strange = `${key} ${STRANGE}\u0000`;
+  return {
+    ...SUBMISSION,
+    tool: `deploy ${strange}`,
+    arguments: { [strange]: [1e300, 0.1, strange, null, ""] },
+    context: { a: strange },
+    agent_reasoning: strange,
+  };
+}
+
+/** Starts a server, uses it, and stops it. */
+export async function makeSource(owner: Owner): Promise<Source> {
+  const server = await startServer(owner, { args: SENDS_NOTHING });
+  const provisioner = await makeToken(server.data, { kind: "provisioner" });
+  const reviewer = await makeToken(server.data, { kind: "reviewer" });
+  const provisioning = await provision(server, provisioner);
+  const agent = new Agent(server.url, provisioning.credential.token);
+  const told = new Map<string, ApprovalRequest>();
+  for (const key of ["pending", "approve", "deny", "cancel"]) {
+    const answer = await agent.post(key, fieldsOf(key));
+    assert.equal(answer.status, 201, answer.text);
+    const { id } = answer.json;
+    if (key === "cancel") await agent.cancel(id);
+    if (key === "approve" || key === "deny") await decide(server, reviewer, id, key);
+    told.set(key, await agent.read(id));
+  }
+  const notified = await newNotified(server, "notified", "https://receiver.example/hook");
+  await notify(server, notified);
+  const sql = "insert into verification values ('s', 'k', 'f', 'i', 1, 0, null, null, 0)";
+  await withStore(server, (store) => store.transact((tx) => tx.run(sql)));
+  await server.stop();
+  const key = readFileSync(join(server.data, "secret.key"), "utf8").trim();
+  return { data: server.data, key, agent, reviewer, provisioner, provisioning, told };
+}
+
+export async function decide(
+  { url }: Pick<Server, "url">,
+  reviewer: string,
+  id: string,
+  verdict: string,
+): Promise<void> {
+  const path = `${url}/review/v1/requests/${id}`;
+  const shown = await exchange<{ arguments_sha256: string }>("GET", path, reviewer);
+  const { arguments_sha256 } = shown.json;
+  const body = { verdict, arguments_sha256, note: `${verdict} ${STRANGE}` };
+  const answer = await exchange("POST", `${path}/verdict`, reviewer, body);
+  assert.equal(answer.status, 200, answer.text);
+}
+
+/** A copy of the folder, for a test to import, damage or serve. */
+export function copyOf({ data }: Source, owner: Owner): string {
+  const copy = join(temporaryFolder(owner), "data");
+  cpSync(data, copy, { recursive: true });
+  return copy;
+}
+
+/** Changes the database of a stopped server as nobody should. */
+export function tamperWith(data: string, ...statements: readonly string[]): void {
+  const database = new DatabaseSync(databaseFile(data));
+  try {
+    for (const statement of statements) database.exec(statement);
+  } finally {
+    database.close();
+  }
+}
+
+export interface Target {
+  readonly url: string;
+  /** What an import and the replicas are given. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export async function newTarget({ key }: Source): Promise<Target> {
+  const url = await createDatabase();
+  return { url, env: { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_SECRET_KEY: key } };
+}
+
+/** Runs `countersign import` to its end. */
+export function runImport(
+  owner: Owner,
+  from: string,
+  { env }: Pick<Target, "env">,
+  ...more: readonly string[]
+): Promise<Outcome> {
+  return countersign(owner, ["import", from, ...more], { env });
+}
+
+/** Starts `countersign import` and goes on. */
+export function beginImport(owner: Owner, from: string, { env }: Pick<Target, "env">) {
+  return spawnCountersign(owner, ["import", from], { env });
+}
+
+/** Everything is there as it was told, and goes on. */
+export async function assertImported(server: Server, source: Source): Promise<void> {
+  const agent = source.agent.at(server);
+  for (const [key, told] of source.told) {
+    assert.deepEqual(await agent.read(told.id), told);
+    const replay = await agent.post(key, fieldsOf(key));
+    assert.deepEqual([replay.status, replay.json], [200, told]);
+    assert.equal((await agent.post(key, fieldsOf("other"))).status, 409);
+  }
+  assert.deepEqual(await provision(server, source.provisioner), source.provisioning);
+}
