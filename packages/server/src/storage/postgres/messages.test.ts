@@ -74,6 +74,22 @@ test("an insert that the engine refuses undoes its transaction, wherever it stan
   assert.equal(await items(store), "a10 b0");
 });
 
+test("one work inserts very many rows, and is told of the one that is refused", async (t) => {
+  const { store } = await openItems(t);
+  let inserted = 0;
+  const insertMany = (refused?: number) =>
+    store.transact(async (tx) => {
+      for (inserted = 0; inserted < 1_000; inserted++) {
+        await insertItem(tx, inserted === refused ? "a" : `many ${inserted}`);
+      }
+    });
+  await assert.rejects(insertMany(100), /refused a statement \(23505\)/);
+  assert.ok(inserted < 200, "what comes after the refusal is not even sent");
+  assert.equal(await items(store), "a0 b0");
+  await insertMany();
+  assert.equal((await store.all("select id from item")).length, 1_002);
+});
+
 test("what a work throws undoes an insert that it did not wait for", async (t) => {
   const { store } = await openItems(t);
   // One that would have been refused is among them.

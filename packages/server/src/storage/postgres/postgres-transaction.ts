@@ -20,6 +20,9 @@ export interface SharedTime {
 /** One row, whose number is known: nothing in it asks what is there already. */
 const PLAIN_INSERT = /^\s*insert into \w+\s*\([^()]*\)\s*values\s*\([^()]*\)\s*$/i;
 
+/** Bounds what one message holds, of a work that inserts very many rows. */
+const UNAWAITED_MAX = 64;
+
 export class PostgresTransaction implements Transaction {
   readonly #connection: Connection;
   readonly #time: SharedTime;
@@ -70,7 +73,8 @@ export class PostgresTransaction implements Transaction {
     // Without values it may be a statement that cannot be prepared, such as those of migrations.
     const written = this.#query(sql, values);
     if (values === undefined || !PLAIN_INSERT.test(sql)) return (await written).count;
-    this.#unawaited.push(written.catch(() => {}));
+    const unawaited = this.#unawaited.push(written.catch(() => {}));
+    if (unawaited >= UNAWAITED_MAX) await this.settled();
     return 1;
   }
 
@@ -86,7 +90,7 @@ export class PostgresTransaction implements Transaction {
 
   /** Waits for what nobody has waited for; then `fault` is known. */
   async settled(): Promise<void> {
-    await Promise.all(this.#unawaited);
+    await Promise.all(this.#unawaited.splice(0));
   }
 
   #readTime(): Promise<number> {
@@ -98,16 +102,20 @@ export class PostgresTransaction implements Transaction {
     this.#timeAfterLock = undefined;
     try {
       return await this.#connection.query(sql, values);
-    } catch (failure) {
+    } catch (error) {
       // Those behind the first one failed because of it.
-      this.fault ??= { error: failure };
-      const { error } = this.fault;
-      // Nobody in between may take what is about to be tried again for a failure.
-      throw isRetriable(error) ? error : toThrown(error);
+      this.fault ??= { error };
+      throw toTold(this.fault.error);
     }
   }
 
   #assertRunning(): void {
     if (this.#ended) throw new Error("a query was sent on a transaction that has ended");
+    if (this.fault !== undefined) throw toTold(this.fault.error);
   }
+}
+
+/** Nobody in between may take what is about to be tried again for a failure. */
+function toTold(error: unknown): unknown {
+  return isRetriable(error) ? error : toThrown(error);
 }
