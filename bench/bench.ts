@@ -8,6 +8,8 @@ import { measureGrowth } from "./growth.ts";
 import { holdPolls } from "./held-polls.ts";
 import { describeMachine } from "./machine.ts";
 import { type Options, readOptions, type Section, USAGE } from "./options.ts";
+import { PROFILE_NAME } from "./postgres/creates.ts";
+import { measurePostgres } from "./postgres/measurements.ts";
 import { readProfiles } from "./profile.ts";
 import { compareScenarios } from "./ratios.ts";
 import { printResults, type Results, type ScenarioProfile } from "./results.ts";
@@ -30,17 +32,19 @@ async function measure(options: Options): Promise<Results> {
   const scenarios = SCENARIOS.filter(({ name }) => wants(name));
   const comparisons = await compareScenarios(scenarios, options);
   const deliveries = wants("delivery") && { deliveries: await measureDeliveries(options) };
-  const names = scenarios.map(({ name }) => name as string);
-  const profiles = profilesOf(
-    options.profile,
-    deliveries === false ? names : [...names, ...DRAIN_NAMES],
-  );
+  const postgres = await measurePostgres(options);
+  const profiles = profilesOf(options.profile, [
+    ...scenarios.map(({ name }) => name),
+    ...(deliveries === false ? [] : DRAIN_NAMES),
+    ...(postgres?.creates === undefined ? [] : [PROFILE_NAME]),
+  ]);
   return {
     comparisons,
     ...deliveries,
     ...(wants("held-polls") && { heldPolls: await holdPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
+    ...(postgres && { postgres }),
     profiles,
     machine,
   };

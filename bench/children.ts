@@ -58,13 +58,14 @@ export async function startChild<T>(program: Program): Promise<Child<T>> {
   return { pid: child.pid ?? 0, process: child, ready, stop };
 }
 
-/** Starts Node with these arguments; it is killed when the benchmark exits. */
+/** Starts Node, or another program, with these arguments; it is killed when the benchmark exits. */
 export function spawnTracked(
   args: readonly string[],
   stdio: StdioOptions,
   environment = process.env,
+  command = process.execPath,
 ): ChildProcess {
-  const child = spawn(process.execPath, [...args], { stdio, env: environment });
+  const child = spawn(command, [...args], { stdio, env: environment });
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;
@@ -103,10 +104,16 @@ export function residentMb(pid: number): number {
 /** The kernel counts in hundredths of a second on every common architecture. */
 const TICKS_PER_S = 100;
 
-/** Processor seconds that a process has used on all its threads, in the kernel too. */
-export function cpuSeconds(pid: number): number {
+/**
+ * Processor seconds that a process has used on all its threads, in the kernel too.
+ *
+ * @param children whether those of its children that have ended and were waited for count as well
+ */
+export function cpuSeconds(pid: number, children?: "with those that ended"): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The second field, the name in parentheses, may hold anything.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+  const own = Number(fields[11]) + Number(fields[12]);
+  const ended = children === undefined ? 0 : Number(fields[13]) + Number(fields[14]);
+  return (own + ended) / TICKS_PER_S;
 }

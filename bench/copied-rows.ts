@@ -1,15 +1,11 @@
 /**
- * Stored requests by the hundred thousand, in seconds: the rows that the server wrote for one
- * decided request, again and again under other identifiers and times.
+ * Stored requests by the hundred thousand in a SQLite file, in seconds: copies of the rows that
+ * the server wrote for one decided request.
  */
 
-import { randomBytes } from "node:crypto";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
-import { uuidV7 } from "@countersign/protocol";
-import { writeEvent } from "@countersign/server/core/notification";
-import { hashRequestKey } from "@countersign/server/secrets/keyring";
-import { checksumOfRow } from "@countersign/server/storage/sql/requests";
+import { DatabaseSync } from "node:sqlite";
 import type { Row } from "@countersign/server/storage/store";
+import { copyRows, type RequestRows, timeOf } from "./row-copies.ts";
 
 const ROWS_PER_COMMIT = 20_000;
 
@@ -32,8 +28,7 @@ export function copyFirstRequest(
   const now = Date.now();
   for (let i = 0; i < count; i++) {
     if (i % ROWS_PER_COMMIT === 0) database.exec("begin");
-    const at = now - oldestMs + Math.floor((oldestMs * i) / count);
-    onCopied(insert(at, `copied-${i}`), i);
+    onCopied(insert(timeOf(i, count, oldestMs, now), `copied-${i}`), i);
     if ((i + 1) % ROWS_PER_COMMIT === 0 || i + 1 === count) database.exec("commit");
   }
   database.exec("pragma synchronous = full; pragma wal_checkpoint(truncate)");
@@ -42,48 +37,32 @@ export function copyFirstRequest(
 
 /** @returns inserts the rows of one more request and answers its id */
 function copier(database: DatabaseSync): (at: number, key: string) => string {
-  const request = database.prepare("select * from request").get() ?? {};
-  const instanceId = String(request.instance_id);
-  const windowMs = Number(request.deadline_at) - Number(request.created_at);
-  const entries = database
-    .prepare("select * from audit_entry where subject like 'request:%'")
-    .all();
-  const notification = database.prepare("select * from notification").get();
-  const insertRequest = inserter(database, "request", request);
-  const insertEntry = inserter(database, "audit_entry", entries[0] ?? {});
-  const insertNotification = inserter(database, "notification", notification ?? {});
+  const rows = readFirst(database);
+  const insertRequest = inserter(database, "request", rows.request);
+  const insertEntry = inserter(database, "audit_entry", rows.entries[0] ?? {});
+  const insertNotification = inserter(database, "notification", rows.notification ?? {});
   return (at, key) => {
-    const id = uuidV7(at, randomBytes(10));
-    const deadlineAt = at + windowMs;
-    const times = { created_at: at, deadline_at: deadlineAt, decided_at: at };
-    const row = { ...request, ...times, id, key_hash: hashRequestKey(instanceId, key) };
-    insertRequest({ ...row, checksum: checksumOfRow(row as Row) });
-    for (const entry of entries) {
-      insertEntry({ ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` });
-    }
-    if (notification !== undefined) {
-      insertNotification({ ...notification, ...notificationOf(notification, id, at) });
-    }
-    return id;
+    const { request, entries, notification } = copyRows(rows, at, key);
+    insertRequest(request);
+    for (const entry of entries) insertEntry(entry);
+    if (notification !== undefined) insertNotification(notification);
+    return String(request.id);
   };
 }
 
-/** What differs from notification to notification, as resolveRequest writes it. */
-function notificationOf(notification: CopiedRow, requestId: string, at: number): CopiedRow {
-  const id = uuidV7(at, randomBytes(10));
-  const instanceId = String(notification.instance_id);
-  const body = writeEvent({ id, instanceId, requestId, decidedAt: at });
-  return { id, request_id: requestId, body, created_at: at, next_at: at };
+function readFirst(database: DatabaseSync): RequestRows {
+  const [request = {}] = all(database, "select * from request limit 1");
+  const entries = all(database, "select * from audit_entry where subject like 'request:%'");
+  const [notification] = all(database, "select * from notification limit 1");
+  return { request, entries, notification };
 }
 
-type CopiedRow = Readonly<Record<string, SQLInputValue>>;
+function all(database: DatabaseSync, sql: string): Row[] {
+  return database.prepare(sql).all() as Row[];
+}
 
 /** Inserts rows with the columns of the example, whatever these are. */
-function inserter(
-  database: DatabaseSync,
-  name: string,
-  example: CopiedRow,
-): (row: CopiedRow) => void {
+function inserter(database: DatabaseSync, name: string, example: Row): (row: Row) => void {
   const columns = Object.keys(example);
   if (columns.length === 0) return () => undefined;
   const places = columns.map(() => "?").join(", ");

@@ -23,38 +23,54 @@ export interface Slowdown {
   readonly emptyP50Ms: number;
   readonly grownP50Ms: number;
   readonly ratio: number;
+  /** The lowest and the highest of all rounds. */
+  readonly spread: readonly [number, number];
 }
 
 /** Reads of the grown store go to as many requests, evenly over its age. */
-const READ_SAMPLE = 100_000;
+export const READ_SAMPLE = 100_000;
 const EMPTY_SAMPLE = 1_000;
 const WARM_UP_S = 1.5;
 
 export async function measureGrowth(options: Options): Promise<Growth> {
-  const { connections, stored, rounds } = options;
+  const { connections, stored } = options;
   const folder = temporaryFolder();
   const ids = await growStore(folder, stored);
   const empty = await startSubject({ connections });
   const grown = await startSubject({ connections, folder, firstNumber: 1 });
   try {
-    const known = await empty.fill({ seconds: 10, count: EMPTY_SAMPLE });
-    const emptyIds = known.map(({ id }) => id);
-    const turns: Turn[] = [];
-    for (let round = 0; round <= rounds; round++) {
-      tell(`growth: round ${round} of ${rounds}${round === 0 ? " (warm-up)" : ""}`);
-      const seconds = round === 0 ? WARM_UP_S : options.seconds;
-      const turn = {
-        empty: await measure(empty, emptyIds, seconds),
-        grown: await measure(grown, ids, seconds),
-      };
-      if (round > 0) turns.push(turn);
-    }
-    return { stored, create: compare(turns, "createMs"), read: compare(turns, "readMs") };
+    return await compareGrowth({ empty, grown, ids }, options);
   } finally {
     await empty.stop();
     await grown.stop();
     removeFolder(folder);
   }
+}
+
+export interface GrowthStores {
+  readonly empty: Subject;
+  readonly grown: Subject;
+  /** Of the grown store, to read. */
+  readonly ids: readonly string[];
+}
+
+export async function compareGrowth(
+  { empty, grown, ids }: GrowthStores,
+  { stored, rounds, ...options }: Options,
+): Promise<Growth> {
+  const known = await empty.fill({ seconds: 10, count: EMPTY_SAMPLE });
+  const emptyIds = known.map(({ id }) => id);
+  const turns: Turn[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    tell(`growth: round ${round} of ${rounds}${round === 0 ? " (warm-up)" : ""}`);
+    const seconds = round === 0 ? WARM_UP_S : options.seconds;
+    const turn = {
+      empty: await measure(empty, emptyIds, seconds),
+      grown: await measure(grown, ids, seconds),
+    };
+    if (round > 0) turns.push(turn);
+  }
+  return { stored, create: compare(turns, "createMs"), read: compare(turns, "readMs") };
 }
 
 interface Latencies {
@@ -81,10 +97,12 @@ async function measure(
 }
 
 function compare(turns: readonly Turn[], what: keyof Latencies): Slowdown {
+  const ratios = turns.map(({ empty, grown }) => grown[what] / empty[what]);
   return {
     emptyP50Ms: median(turns.map(({ empty }) => empty[what])),
     grownP50Ms: median(turns.map(({ grown }) => grown[what])),
-    ratio: median(turns.map(({ empty, grown }) => grown[what] / empty[what])),
+    ratio: median(ratios),
+    spread: [Math.min(...ratios), Math.max(...ratios)],
   };
 }
 
@@ -95,17 +113,22 @@ function compare(turns: readonly Turn[], what: keyof Latencies): Slowdown {
  */
 async function growStore(folder: string, count: number): Promise<string[]> {
   const subject = await startSubject({ connections: 1, folder });
+  await decideFirst(subject);
+  await subject.stop();
+  return copyRequests(join(folder, "countersign.db"), count);
+}
+
+/** Makes the request whose rows are copied. */
+export async function decideFirst(subject: Subject): Promise<void> {
   const [first] = await subject.fill({ seconds: 10, count: 1 });
   if (first === undefined) throw new Error("no request was made");
   const cancel = cancelMessage(subject.token, first.id);
   let left = 1;
   await subject.run({ next: () => (left-- > 0 ? cancel : undefined), status: 200 }, 1);
-  await subject.stop();
-  return copyRequests(join(folder, "countersign.db"), count);
 }
 
 /** Younger than what retention erases. */
-const OLDEST_MS = 6 * 24 * 3_600_000;
+export const OLDEST_MS = 6 * 24 * 3_600_000;
 
 function copyRequests(file: string, count: number): string[] {
   const ids: string[] = [];

@@ -15,11 +15,14 @@ import { type Spread, spreadOf } from "./statistics.ts";
 import { type Filled, type Subject, startSubject } from "./subject.ts";
 import { tell } from "./table.ts";
 
-export interface HeldPolls {
+export interface HeldPolls extends Wakes {
   readonly polls: number;
   /** Resident memory of the server with all requests stored and no poll. */
   readonly memoryBeforeMb: number;
   readonly memoryWithMb: number;
+}
+
+export interface Wakes {
   readonly verdicts: number;
   readonly verdictsPerSecond: number;
   /**
@@ -46,27 +49,46 @@ export async function holdPolls(options: Options): Promise<HeldPolls> {
     const pending = await subject.fill({ seconds: FILL_S_MAX, count });
     const memoryBeforeMb = residentMb(subject.pid);
     tell(`held-polls: opening ${pending.length} polls`);
-    const { port, token } = subject;
-    const order: PollOrder = { port, token, ids: pending.map(({ id }) => id) };
-    client.process.send(order);
-    await untilHeld(port, pending.length);
+    await openPolls(client, subject, pending);
     const memoryWithMb = residentMb(subject.pid);
     const chosen = spread(pending, options.verdicts);
     tell(`held-polls: deciding ${chosen.length} of them`);
-    const decided = await decide(subject, chosen);
-    const polls = await answersOf(client, chosen.length);
-    return {
-      polls: pending.length,
-      memoryBeforeMb,
-      memoryWithMb,
-      verdicts: chosen.length,
-      verdictsPerSecond: decided.verdicts.length / decided.seconds,
-      ...latencies(decided.verdicts, polls),
-    };
+    const wakes = await wake(client, subject, chosen);
+    return { polls: pending.length, memoryBeforeMb, memoryWithMb, ...wakes };
   } finally {
     await client.stop();
     await subject.stop();
   }
+}
+
+/** Returns when the server holds a poll for each. */
+export async function openPolls(
+  client: Child<unknown>,
+  { port, token }: Subject,
+  pending: readonly Filled[],
+): Promise<void> {
+  const order: PollOrder = { port, token, ids: pending.map(({ id }) => id) };
+  client.process.send(order);
+  await untilHeld(port, pending.length);
+}
+
+/**
+ * Decides requests that the client polls, and waits for the answers of the polls.
+ *
+ * @param reviewed where the verdicts are sent to
+ */
+export async function wake(
+  client: Child<unknown>,
+  reviewed: Subject,
+  chosen: readonly Filled[],
+): Promise<Wakes> {
+  const decided = await decide(reviewed, chosen);
+  const polls = await answersOf(client, chosen.length);
+  return {
+    verdicts: chosen.length,
+    verdictsPerSecond: decided.verdicts.length / decided.seconds,
+    ...latencies(decided.verdicts, polls),
+  };
 }
 
 /** Evenly over all, so that old and new connections are among them. */
@@ -109,7 +131,7 @@ async function decide(
 function latencies(
   verdicts: readonly Verdict[],
   polls: PollAnswers,
-): Pick<HeldPolls, "fromCommitMs" | "fromSendingMs"> {
+): Pick<Wakes, "fromCommitMs" | "fromSendingMs"> {
   const at = new Map(polls);
   const polledAt = ({ id }: Verdict) => {
     const answeredAtMs = at.get(id);

@@ -38,6 +38,11 @@ function post(path: string, headers: string, body: string): string {
   );
 }
 
+/** For servers that ask for no token. */
+export function postMessage(path: string, body: string): string {
+  return post(path, "", body);
+}
+
 export function echoMessage(n: number): string {
   return post("/echo", "", toolCall(n));
 }

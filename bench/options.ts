@@ -16,7 +16,16 @@ export const SECTIONS = [
   "growth",
 ] as const;
 
-export type Section = (typeof SECTIONS)[number];
+/** What `postgres` stands for; not part of a run that names no section. */
+export const POSTGRES_SECTIONS = [
+  "postgres-create",
+  "postgres-round-trip",
+  "postgres-replicas",
+  "postgres-wake",
+  "postgres-growth",
+] as const;
+
+export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number];
 
 export interface Options {
   /** Alternations of floor and subject; the median of them is printed. */
@@ -45,6 +54,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [sections] [options]
 
 Sections, all when none is named: ${SECTIONS.join(", ")}
+Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
 
   --rounds N        alternations of floor and subject (5)
   --seconds S       length of one timed run (3)
@@ -54,12 +64,15 @@ Sections, all when none is named: ${SECTIONS.join(", ")}
   --verdicts N      held polls to wake (1000)
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
-  --stored N        also compare an empty store with one of N decided requests (0)
+  --stored N        also compare an empty store with one of N decided requests (0; with postgres
+                    2000000)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
 `;
 
 const COUNT_MAX = 10_000_000;
+
+const STORED_SHARED = "2000000";
 
 /**
  * @returns undefined when help was asked for
@@ -78,7 +91,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
       verdicts: { type: "string", default: "1000" },
       notifications: { type: "string", default: "40000" },
       queued: { type: "string", default: "100000" },
-      stored: { type: "string", default: "0" },
+      stored: { type: "string" },
       profile: { type: "string" },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -86,7 +99,8 @@ export function readOptions(args: readonly string[]): Options | undefined {
   });
   if (values.help) return undefined;
   const only = sections([...values.only, ...positionals]);
-  const stored = count("stored", values.stored, 0);
+  const isShared = only.includes("postgres-growth");
+  const stored = count("stored", values.stored ?? (isShared ? STORED_SHARED : "0"), 0);
   if (only !== SECTIONS && only.includes("growth") && stored === 0) {
     throw new Error("growth needs --stored, the number of requests to compare with none");
   }
@@ -114,10 +128,12 @@ function count(name: string, text: string, min: number): number {
 }
 
 function sections(lists: readonly string[]): readonly Section[] {
-  const names = lists.flatMap((list) => list.split(","));
+  const named = lists.flatMap((list) => list.split(","));
+  const names = named.flatMap((name) => (name === "postgres" ? POSTGRES_SECTIONS : [name]));
+  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS];
   for (const name of names) {
-    if (!SECTIONS.some((section) => section === name)) {
-      throw new Error(`${name} is not one of ${SECTIONS.join(", ")}`);
+    if (!known.includes(name)) {
+      throw new Error(`${name} is not one of ${known.join(", ")}, postgres`);
     }
   }
   return names.length === 0 ? SECTIONS : (names as Section[]);

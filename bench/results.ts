@@ -5,6 +5,8 @@
 import type { Growth, Slowdown } from "./growth.ts";
 import type { HeldPolls } from "./held-polls.ts";
 import type { Machine } from "./machine.ts";
+import type { PostgresResults } from "./postgres/measurements.ts";
+import { postgresTables } from "./postgres/tables.ts";
 import type { SelfTime } from "./profile.ts";
 import type { Comparison, Rate } from "./ratios.ts";
 import type { StartUp } from "./start-up.ts";
@@ -18,6 +20,7 @@ export interface Results {
   readonly startUp?: StartUp;
   readonly deliveries?: Deliveries;
   readonly growth?: Growth;
+  readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
 }
@@ -28,13 +31,15 @@ export interface ScenarioProfile {
 }
 
 export function printResults(results: Results): void {
-  const { comparisons, heldPolls, startUp, deliveries, growth, profiles, machine } = results;
+  const { comparisons, heldPolls, startUp, deliveries, growth } = results;
+  const { postgres, profiles, machine } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(heldPolls === undefined ? [] : [heldPollsTable(heldPolls)]),
     ...(startUp === undefined ? [] : [startUpTable(startUp)]),
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
+    ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),
   ];
@@ -85,14 +90,15 @@ function startUpTable(startUp: StartUp): string {
   ]);
 }
 
-function growthTable({ stored, create, read }: Growth): string {
-  const cells = ({ emptyP50Ms, grownP50Ms, ratio }: Slowdown) => [
+export function growthTable({ stored, create, read }: Growth): string {
+  const cells = ({ emptyP50Ms, grownP50Ms, ratio, spread }: Slowdown) => [
     times(ratio),
+    `${times(spread[0])} to ${times(spread[1])}`,
     ms(grownP50Ms),
     ms(emptyP50Ms),
   ];
   return table([
-    [`${perSecond(stored)} stored requests`, "of empty", "p50 ms", "empty p50 ms"],
+    [`${perSecond(stored)} stored requests`, "of empty", "spread", "p50 ms", "empty p50 ms"],
     ["create", ...cells(create)],
     ["read", ...cells(read)],
   ]);

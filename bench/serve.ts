@@ -18,7 +18,7 @@ const flags = {
   provisioner_rate: NO_LIMIT,
   reviewer_rate: NO_LIMIT,
   unauthenticated_rate: NO_LIMIT,
-  ...Object.fromEntries(settings.map((setting) => setting.split("="))),
+  ...Object.fromEntries(settings.map(split)),
 };
 const config = readConfig(flags, {});
 const provider = await startProvider(toSettings(config), toSecrets(config));
@@ -34,3 +34,9 @@ process.send?.({
   provisionerToken: provisioner.token,
   reviewerToken: reviewer.token,
 });
+
+/** A value may hold the sign that ends the name. */
+function split(setting: string): [string, string] {
+  const nameEnd = setting.indexOf("=");
+  return [setting.slice(0, nameEnd), setting.slice(nameEnd + 1)];
+}

@@ -4,12 +4,11 @@
  */
 
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { residentMb, spawnTracked, stopChild } from "./children.ts";
 import { Connection } from "./connection.ts";
+import { freePort } from "./free-port.ts";
 import { getMessage } from "./messages.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { median } from "./statistics.ts";
@@ -99,14 +98,4 @@ async function isReady(port: number): Promise<boolean> {
     // Nobody listens yet.
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" ? (address?.port ?? 0) : 0;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,7 +1,4 @@
-import { type Connection, expectAnswer, openConnections } from "../connection.ts";
-import { summarize } from "../load-generator.ts";
-import { approveMessage, createMessage, idOf, readMessage } from "../messages.ts";
-import type { Subject } from "../subject.ts";
+import { providerEngine, travelFor } from "../traveller.ts";
 import type { Scenario } from "./scenario.ts";
 
 /**
@@ -12,41 +9,7 @@ import type { Scenario } from "./scenario.ts";
 export const roundTrip: Scenario = {
   name: "round-trip",
   async prepare(subject) {
-    return async (seconds) => {
-      const reviewers = await openConnections(subject.port, subject.connections.length);
-      const latenciesMs: number[] = [];
-      const startedAt = performance.now();
-      const endsAt = startedAt + seconds * 1000;
-      const clients = subject.connections.map(async (client, i) => {
-        const reviewer = reviewers[i];
-        while (reviewer !== undefined && performance.now() < endsAt) {
-          latenciesMs.push(await travel(subject, client, reviewer));
-        }
-      });
-      await Promise.all(clients);
-      const elapsedS = (performance.now() - startedAt) / 1000;
-      for (const reviewer of reviewers) reviewer.close();
-      return summarize(latenciesMs, elapsedS);
-    };
+    const engine = providerEngine("provider", subject);
+    return (seconds) => travelFor(engine, subject.connections.length, seconds);
   },
 };
-
-/** @returns how long one round trip took, in ms */
-async function travel(
-  { token, reviewerToken, nextNumber }: Subject,
-  client: Connection,
-  reviewer: Connection,
-): Promise<number> {
-  const startedAt = performance.now();
-  const n = nextNumber();
-  const created = await client.exchange(createMessage(token, n));
-  expectAnswer(created, 201, "pending");
-  const id = idOf(created.body);
-  const [polled, decided] = await Promise.all([
-    client.exchange(readMessage(token, id, "30s")),
-    reviewer.exchange(approveMessage(reviewerToken, id, n)),
-  ]);
-  expectAnswer(decided, 200, "approved");
-  expectAnswer(polled, 200, "approved");
-  return performance.now() - startedAt;
-}

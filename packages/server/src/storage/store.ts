@@ -31,7 +31,10 @@ export interface Transaction extends Reader {
    */
   lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
-  /** @returns how many rows were written */
+  /**
+   * @returns how many rows were written; an insert of plain values may be answered before it was
+   *   made, and what it fails with is then thrown by what comes next, the commit at the latest
+   */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
 
   /**

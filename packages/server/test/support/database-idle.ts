@@ -35,8 +35,8 @@ function watch(name: "connect" | "query"): void {
 watch("connect");
 watch("query");
 
-/** Between two statements of one transaction nothing is open for a few turns. */
-const QUIET_TURNS = 6;
+/** Before a lookup and between the statements of a transaction nothing is open for a few turns. */
+const QUIET_TURNS = 10;
 
 /** A statement that waits for a lock that the test holds must not hold the test. */
 const PATIENCE_MS = 500;

@@ -13,6 +13,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import {
   accessSync,
+  appendFileSync,
   chmodSync,
   chownSync,
   constants,
@@ -82,10 +83,23 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 
 const OWNER: typeof NOBODY | undefined = process.getuid?.() === 0 ? NOBODY : undefined;
 
+export interface PostgresOptions {
+  /** Keep the data on the disk of TMPDIR, also where there is a file system in memory. */
+  readonly onDisk?: boolean;
+  /** Lines of postgresql.conf, in place of those that suit tests. */
+  readonly settings?: readonly string[];
+}
+
+const TEST_SETTINGS = ["max_connections = 200", "shared_buffers = 32MB", "autovacuum = off"];
+
 /** It ends with this process, however that ends, and its folder with it. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({
+  onDisk = false,
+  settings = TEST_SETTINGS,
+}: PostgresOptions = {}): Promise<PostgresServer> {
   const home = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
-  const memory = mkdtempSync(join(memoryFolder() ?? home, "countersign-postgres-"));
+  const folder = onDisk ? undefined : memoryFolder();
+  const memory = mkdtempSync(join(folder ?? home, "countersign-postgres-"));
   for (const folder of [home, memory]) {
     chmodSync(folder, 0o755);
     if (OWNER !== undefined) chownSync(folder, OWNER.uid, OWNER.gid);
@@ -93,6 +107,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const binaries = reachableBinaries(home);
   const data = join(memory, "data");
   await initialise(binaries, data);
+  appendFileSync(join(data, "postgresql.conf"), `\n${settings.join("\n")}\n`);
   const port = await freePort();
   let server: Keeper | undefined;
   const start = async (): Promise<void> => {
@@ -190,8 +205,7 @@ const ENDED = "the server has ended";
 const KEEPER = `
   trap '' PIPE
   {
-    "$1/postgres" -D "$2" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-      -c max_connections=200 -c shared_buffers=32MB -c autovacuum=off
+    "$1/postgres" -D "$2" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories=
     echo "${ENDED}" >&2
   } &
   read -r word

@@ -3,9 +3,10 @@
  * from holding this process, and this process from holding a healthy database.
  */
 
-import { Pool, types } from "pg";
-import type { Row, SqlValue } from "../store.ts";
+import { Pool, type PoolClient } from "pg";
+import type { SqlValue } from "../store.ts";
 import { breaksConnection } from "./errors.ts";
+import { type Answer, type Prepared, type Statement, StatementBatch } from "./statement-batch.ts";
 
 /** For a free connection, or for a new one to be made. */
 const CONNECT_MS_MAX = 5_000;
@@ -27,22 +28,17 @@ const IDLE_IN_TRANSACTION_MS_MAX = 15_000;
 /** Statements that are planned once for a connection; texts with long lists come in many. */
 const PREPARED_MAX = 256;
 
-const NUMERIC_OIDS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
-
 /** One of the pool's; a caller waits for its answers in the order in which it asked. */
 export interface Connection {
+  /**
+   * What is asked in the same turn of the loop goes in one message, and is answered together.
+   *
+   * @param values of its places; without any it may be several statements, which cannot be prepared
+   */
   query(sql: string, values?: readonly SqlValue[]): Promise<Answer>;
 
   /** Gives it back. @param error what it was last seen to fail with, if it did */
   release(error?: unknown): void;
-}
-
-export interface Answer {
-  readonly rows: Row[];
-  /** How many rows were written or read. */
-  readonly count: number;
-  /** What was executed: `COMMIT`, `INSERT`, ... */
-  readonly command: string;
 }
 
 /** Of a caller whose statements may take longer than those of an exchange. */
@@ -51,6 +47,7 @@ export type Patience = "patient" | undefined;
 export class Connections {
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
+  readonly #prepared = new WeakMap<PoolClient, Prepared>();
 
   /** @param max how many there may be; more callers than that wait, for a while */
   constructor(url: string, max: number, connectMs = CONNECT_MS_MAX) {
@@ -66,7 +63,6 @@ export class Connections {
       query_timeout: ANSWER_MS_MAX,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       pipeline: true,
-      types: { getTypeParser },
     });
     // A connection that breaks tells whoever uses it; unheard, the event would end the process.
     this.#pool.on("error", () => {});
@@ -76,15 +72,10 @@ export class Connections {
   /** @throws an error of the driver when there is none, none is free in time, or it is refused */
   async take(patience?: Patience): Promise<Connection> {
     const client = await this.#pool.connect();
-    const bound = patience === "patient" ? { query_timeout: PATIENT_ANSWER_MS_MAX } : {};
-    return {
-      query: async (sql, values) => {
-        const query = { ...this.#toQuery(sql, values), ...bound };
-        const { rows, rowCount, command } = await client.query(query);
-        return { rows, count: rowCount ?? 0, command };
-      },
-      release: (error) => client.release(error !== undefined && breaksConnection(error)),
-    };
+    const prepared = this.#prepared.get(client) ?? new Map();
+    this.#prepared.set(client, prepared);
+    const patienceMs = patience === "patient" ? PATIENT_ANSWER_MS_MAX : undefined;
+    return new TakenConnection(client, prepared, (text) => this.#nameOf(text), patienceMs);
   }
 
   /** Waits for those that are in use. */
@@ -92,28 +83,59 @@ export class Connections {
     return this.#pool.end();
   }
 
-  #toQuery(text: string, values: readonly SqlValue[] | undefined) {
-    if (values === undefined) return { text };
-    const name = this.#nameOf(text);
-    return { text, values: [...values], ...(name === undefined ? {} : { name }) };
-  }
-
   /** Statements with a name are prepared once for each connection. */
   #nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;
-    const name = `countersign_${this.#names.size}`;
+    // Those of one word are named like it: who looks at the wire wants to see the commits.
+    const name = `countersign_${/^\w+$/.test(text) ? text : this.#names.size}`;
     this.#names.set(text, name);
     return name;
   }
 }
 
-function getTypeParser(...[oid, format]: Parameters<typeof types.getTypeParser>) {
-  return NUMERIC_OIDS.has(oid) ? toNumber : types.getTypeParser(oid, format);
-}
+class TakenConnection implements Connection {
+  readonly #client: PoolClient;
+  readonly #prepared: Prepared;
+  readonly #nameOf: (text: string) => string | undefined;
+  readonly #patienceMs: number | undefined;
+  #waiting: Statement[] = [];
 
-function toNumber(text: string): number {
-  const number = Number(text);
-  if (Number.isSafeInteger(number)) return number;
-  throw new RangeError("a stored number is too large");
+  constructor(
+    client: PoolClient,
+    prepared: Prepared,
+    nameOf: (text: string) => string | undefined,
+    patienceMs: number | undefined,
+  ) {
+    this.#client = client;
+    this.#prepared = prepared;
+    this.#nameOf = nameOf;
+    this.#patienceMs = patienceMs;
+  }
+
+  query(text: string, values?: readonly SqlValue[]): Promise<Answer> {
+    if (values === undefined) return this.#querySimply(text);
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    if (this.#waiting.length === 0) process.nextTick(() => this.#send());
+    this.#waiting.push({ text, values, name: this.#nameOf(text), resolve, reject });
+    return promise;
+  }
+
+  release(error?: unknown): void {
+    this.#client.release(error !== undefined && breaksConnection(error));
+  }
+
+  #send(): void {
+    const statements = this.#waiting;
+    if (statements.length === 0) return;
+    this.#waiting = [];
+    new StatementBatch(statements, this.#prepared, this.#patienceMs).sendOn(this.#client);
+  }
+
+  async #querySimply(text: string): Promise<Answer> {
+    this.#send();
+    const bound = this.#patienceMs === undefined ? {} : { query_timeout: this.#patienceMs };
+    const { rows, rowCount, command } = await this.#client.query({ text, ...bound });
+    return { rows, count: rowCount ?? 0, command };
+  }
 }

@@ -3,7 +3,8 @@
  *
  * A transaction is BEGIN, the work and COMMIT on one connection, READ COMMITTED: what must not
  * change meanwhile is locked, and every statement sees what was committed before it. Commits that
- * wait for the disk together are synced together by the server, so nothing is gathered here.
+ * wait for the disk together are synced together by the server, so no commits are gathered here;
+ * messages are: what one transaction asks in one turn of the loop, and lookups of all exchanges.
  *
  * Every commit waits for the disk, also where less was asked for: when the database loses what was
  * not synced, replicas that rely on it (the holder of a claim, foremost) live on.
@@ -19,7 +20,8 @@ import { assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, isRetriable, reasonOf, toThrown } from "./errors.ts";
-import { PostgresTransaction, type ReadTime } from "./postgres-transaction.ts";
+import { GatheredLookups } from "./gathered-lookups.ts";
+import { PostgresTransaction, type SharedTime } from "./postgres-transaction.ts";
 
 /** Runs of a work that loses against others: deadlocks, foremost. */
 const RUNS_MAX = 6;
@@ -39,6 +41,8 @@ const ALONE_LOCK = 4_735_401_187_092_310;
 const ALONE_SETTINGS = ["set local lock_timeout = 60000", "set local statement_timeout = 0"];
 
 const IS_NEW = "select case when to_regclass('schema_version') is null then 1 end as is_new";
+
+const BEGIN = "begin isolation level read committed";
 
 const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
@@ -62,8 +66,9 @@ export class PostgresStore implements Store {
   /** The clock of `Transaction.now`, for those who look at the time outside of a transaction. */
   readonly clock: Clock;
   readonly #connections: Connections;
+  readonly #lookups: GatheredLookups;
   readonly #random: Random;
-  readonly #readTime: ReadTime;
+  readonly #time: SharedTime;
   /** What was begun and has not ended. */
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -87,10 +92,11 @@ export class PostgresStore implements Store {
 
   private constructor({ url, connectionsMax, patienceMs, random, clock }: PostgresOptions) {
     this.#connections = new Connections(url, connectionsMax, patienceMs);
+    this.#lookups = new GatheredLookups(() => this.#take());
     this.#random = random;
     const shared = new DatabaseClock();
     this.clock = clock ?? shared;
-    this.#readTime = clock === undefined ? readFrom(shared) : async () => clock.now();
+    this.#time = clock === undefined ? databaseTime(shared) : ownTime(clock);
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -140,6 +146,14 @@ export class PostgresStore implements Store {
   }
 
   async #read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    if (this.#lookups.takes(sql)) {
+      try {
+        return await this.#lookups.read(sql, values);
+      } catch (error) {
+        if (error instanceof Failure) throw error;
+        // Perhaps because of one beside it, or of a connection that broke: now alone.
+      }
+    }
     if (!READS.test(sql)) throw new Error("a statement that writes was sent as a read");
     for (let run = 1; ; run++) {
       const connection = await this.#take();
@@ -170,9 +184,9 @@ export class PostgresStore implements Store {
 
   async #run<T>(work: Work<T>, patience?: Patience): Promise<Outcome<T>> {
     const connection = await this.#take(patience);
-    const transaction = new PostgresTransaction(connection, this.#readTime);
+    const transaction = new PostgresTransaction(connection, this.#time);
     // On its way together with the first statement of the work, which waits for both answers.
-    const begun = connection.query("begin isolation level read committed").then(
+    const begun = connection.query(BEGIN, []).then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
@@ -187,8 +201,11 @@ export class PostgresStore implements Store {
       // The connection broke while nobody used it: the next one may be better.
       return { kind: "again", error: unbegun.error };
     }
+    if (transaction.fault === undefined && "value" in worked) {
+      return commit(connection, transaction, worked.value);
+    }
+    await transaction.settled();
     const { fault } = transaction;
-    if (fault === undefined && "value" in worked) return commit(connection, worked.value);
     await rollBack(connection, fault?.error);
     if (fault !== undefined && isRetriable(fault.error)) return { kind: "again", ...fault };
     return { kind: "failed", error: "error" in worked ? worked.error : toThrown(fault?.error) };
@@ -222,38 +239,60 @@ type Outcome<T> =
 /** What may be sent outside of a transaction. */
 const READS = /^\s*(?:select|with)\b/i;
 
-async function commit<T>(connection: Connection, value: T): Promise<Outcome<T>> {
-  try {
-    const { command } = await connection.query("commit");
+/**
+ * Sends COMMIT behind what the work did not wait for. From here on a connection that breaks leaves
+ * the outcome unknown, whichever of their answers is missing; a statement that was refused does
+ * not: the server skips a COMMIT behind it, or answers that it has undone everything.
+ */
+async function commit<T>(
+  connection: Connection,
+  transaction: PostgresTransaction,
+  value: T,
+): Promise<Outcome<T>> {
+  const committing = connection.query("commit", []).catch((error: unknown) => ({ error }));
+  const [committed] = await Promise.all([committing, transaction.settled()]);
+  if (!("error" in committed)) {
     connection.release();
-    if (command === "COMMIT") return { kind: "committed", value };
-    return { kind: "failed", error: new Failure("store", "the database undid a transaction") };
-  } catch (error) {
-    connection.release(error);
-    if (isRetriable(error)) return { kind: "again", error };
-    if (!breaksConnection(error)) return { kind: "failed", error: toThrown(error) };
-    const message = "the connection broke during a commit: its outcome is unknown";
-    return { kind: "failed", error: new Failure("store", message, error) };
+    if (committed.command === "COMMIT") return { kind: "committed", value };
+    return undone(transaction.fault?.error ?? new Failure("store", "a transaction was undone"));
   }
+  const { error } = committed;
+  if (!breaksConnection(error)) {
+    await rollBack(connection, undefined);
+    return undone(error);
+  }
+  connection.release(error);
+  const message = "the connection broke during a commit: its outcome is unknown";
+  return { kind: "failed", error: new Failure("store", message, error) };
+}
+
+/** What the database did not take. */
+function undone(error: unknown): Outcome<never> {
+  return isRetriable(error) ? { kind: "again", error } : { kind: "failed", error: toThrown(error) };
 }
 
 /** A connection that cannot do so any more is closed, which undoes the transaction as well. */
 async function rollBack(connection: Connection, fault: unknown): Promise<void> {
   if (fault !== undefined && breaksConnection(fault)) return connection.release(fault);
   try {
-    await connection.query("rollback");
+    await connection.query("rollback", []);
     connection.release();
   } catch (error) {
     connection.release(error);
   }
 }
 
-function readFrom(clock: DatabaseClock): ReadTime {
-  return async (connection) => {
+function databaseTime(clock: DatabaseClock): SharedTime {
+  const read: SharedTime["read"] = async (connection) => {
     const askedAt = systemClock.now();
     const { rows } = await connection.query(TIME, []);
     const now = Number(rows[0]?.now);
     clock.learn(now, askedAt);
     return now;
   };
+  return { isAsked: true, read };
+}
+
+function ownTime(clock: Clock): SharedTime {
+  return { isAsked: false, read: async () => clock.now() };
 }

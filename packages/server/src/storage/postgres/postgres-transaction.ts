@@ -5,25 +5,41 @@
  */
 
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
-import type { Answer, Connection } from "./connections.ts";
+import type { Connection } from "./connections.ts";
 import { isRetriable, toThrown } from "./errors.ts";
+import type { Answer } from "./statement-batch.ts";
 
-/** Reads the time of the database, epoch ms. */
-export type ReadTime = (connection: Pick<Connection, "query">) => Promise<number>;
+/** The clock that all replicas share. */
+export interface SharedTime {
+  /** Whether it is read by a statement, which can go along with another one. */
+  readonly isAsked: boolean;
+  /** @returns epoch ms */
+  read(connection: Pick<Connection, "query">): Promise<number>;
+}
+
+/** One row, whose number is known: nothing in it asks what is there already. */
+const PLAIN_INSERT = /^\s*insert into \w+\s*\([^()]*\)\s*values\s*\([^()]*\)\s*$/i;
+
+/** Bounds what one message holds, of a work that inserts very many rows. */
+const UNAWAITED_MAX = 64;
 
 export class PostgresTransaction implements Transaction {
   readonly #connection: Connection;
-  readonly #readTime: ReadTime;
+  readonly #time: SharedTime;
   /**
    * What a statement failed with first. PostgreSQL refuses everything after it, and answers a
    * commit by undoing the transaction: the work must not end well, also if it swallowed this.
    */
   fault: { readonly error: unknown } | undefined;
+  /** Read right behind a lock, as long as nothing was asked since. */
+  #timeAfterLock: Promise<number> | undefined;
+  /** What was written and not waited for. */
+  readonly #unawaited: Promise<unknown>[] = [];
   #ended = false;
 
-  constructor(connection: Connection, readTime: ReadTime) {
+  constructor(connection: Connection, time: SharedTime) {
     this.#connection = connection;
-    this.#readTime = readTime;
+    this.#time = time;
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -34,32 +50,72 @@ export class PostgresTransaction implements Transaction {
     return (await this.#query(sql, values ?? [])).rows;
   }
 
+  /**
+   * Who locks wants to know the time next. It is read by a statement of its own behind this one,
+   * which begins when this one has the lock, and saves a message on the way.
+   */
   lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
-    return this.get(`${sql} for ${mode}`, values);
+    const locked = this.get(`${sql} for ${mode}`, values);
+    if (this.#time.isAsked) {
+      const time = this.#readTime();
+      time.catch(() => {});
+      this.#timeAfterLock = time;
+    }
+    return locked;
   }
 
+  /**
+   * A plain insert is not waited for: it writes its row or fails, and then nothing behind it
+   * succeeds, the commit least of all.
+   */
   async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
+    this.#assertRunning();
     // Without values it may be a statement that cannot be prepared, such as those of migrations.
-    return (await this.#query(sql, values)).count;
+    const written = this.#query(sql, values);
+    if (values === undefined || !PLAIN_INSERT.test(sql)) return (await written).count;
+    const unawaited = this.#unawaited.push(written.catch(() => {}));
+    if (unawaited >= UNAWAITED_MAX) await this.settled();
+    return 1;
   }
 
   /** A statement of its own: one that waits for a lock would tell the time before it. */
   now(): Promise<number> {
-    return this.#readTime({ query: (sql, values) => this.#query(sql, values) });
+    return this.#timeAfterLock ?? this.#readTime();
   }
 
+  /** Nothing more may be asked. */
   end(): void {
     this.#ended = true;
   }
 
+  /** Waits for what nobody has waited for; then `fault` is known. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#unawaited.splice(0));
+  }
+
+  #readTime(): Promise<number> {
+    return this.#time.read({ query: (sql, values) => this.#query(sql, values) });
+  }
+
   async #query(sql: string, values?: readonly SqlValue[]): Promise<Answer> {
-    if (this.#ended) throw new Error("a query was sent on a transaction that has ended");
+    this.#assertRunning();
+    this.#timeAfterLock = undefined;
     try {
       return await this.#connection.query(sql, values);
     } catch (error) {
+      // Those behind the first one failed because of it.
       this.fault ??= { error };
-      // Nobody in between may take what is about to be tried again for a failure.
-      throw isRetriable(error) ? error : toThrown(error);
+      throw toTold(this.fault.error);
     }
   }
+
+  #assertRunning(): void {
+    if (this.#ended) throw new Error("a query was sent on a transaction that has ended");
+    if (this.fault !== undefined) throw toTold(this.fault.error);
+  }
+}
+
+/** Nobody in between may take what is about to be tried again for a failure. */
+function toTold(error: unknown): unknown {
+  return isRetriable(error) ? error : toThrown(error);
 }

@@ -1,0 +1,127 @@
+/**
+ * The floor of writing on PostgreSQL: what a pending request consists of (its row and its audit
+ * entry, written by the functions that the provider writes them with) in a transaction each, and
+ * nothing else: no HTTP, no authentication, no parsing, no lock, no clock of the database. A child
+ * process of the benchmark.
+ *
+ * Called with the URL of a database that a provider has migrated and provisioned an instance in.
+ * Each message orders one run.
+ */
+
+import { randomBytes } from "node:crypto";
+import { uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "@countersign/server/audit/append-audit";
+import { systemRandom } from "@countersign/server/clock";
+import type { StoredRequest } from "@countersign/server/core/request";
+import { sha256Hex } from "@countersign/server/secrets/keyring";
+import { insertRequest } from "@countersign/server/storage/sql/requests";
+import type { Transaction } from "@countersign/server/storage/store";
+import { Pool, type PoolClient } from "pg";
+import { type Outcome, summarize } from "../load-generator.ts";
+import { toolCall } from "../messages.ts";
+
+export interface InsertOrder {
+  readonly seconds: number;
+  readonly connections: number;
+  /** Whether the four statements are sent at once, and not each after the answer to the last. */
+  readonly isPipelined: boolean;
+}
+
+export type InsertOutcome = Outcome;
+
+const [url] = process.argv.slice(2);
+const pools = {
+  plain: new Pool({ connectionString: url, max: 100 }),
+  pipelined: new Pool({ connectionString: url, max: 100, pipeline: true }),
+};
+const random = systemRandom();
+const { rows } = await pools.plain.query("select id, project_id from instance");
+const [instance] = rows as [{ id: string; project_id: string }];
+
+async function insertAll(order: InsertOrder): Promise<InsertOutcome> {
+  const pool = order.isPipelined ? pools.pipelined : pools.plain;
+  const connecting = Array.from({ length: order.connections }, () => pool.connect());
+  const clients = await Promise.all(connecting);
+  const latenciesMs: number[] = [];
+  const startedAt = performance.now();
+  const endsAt = startedAt + order.seconds * 1000;
+  const repeat = async (client: PoolClient) => {
+    while (performance.now() < endsAt) {
+      const sentAt = performance.now();
+      await insertOne(client, order.isPipelined);
+      latenciesMs.push(performance.now() - sentAt);
+    }
+  };
+  await Promise.all(clients.map(repeat));
+  const outcome = summarize(latenciesMs, (performance.now() - startedAt) / 1000);
+  for (const client of clients) client.release();
+  return outcome;
+}
+
+async function insertOne(client: PoolClient, isPipelined: boolean): Promise<void> {
+  const request = newRequest();
+  const keyHash = randomBytes(24).toString("base64url");
+  const statements = [
+    () => client.query("begin"),
+    () => insertRequest(bare(client), request, keyHash),
+    () => appendAudit(bare(client), random, entryOf(request)),
+    () => client.query("commit"),
+  ];
+  if (isPipelined) await Promise.all(statements.map((send) => send()));
+  else for (const send of statements) await send();
+}
+
+/** Only what the two inserts use. */
+function bare(client: PoolClient): Transaction {
+  const run = async (text: string, values: readonly unknown[] = []) => {
+    const query = { name: nameOf(text), text, values: [...values] };
+    return (await client.query(query)).rowCount ?? 0;
+  };
+  return { run } as Transaction;
+}
+
+const names = new Map<string, string>();
+
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `insert_${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+let n = 0;
+
+function newRequest(): StoredRequest {
+  const now = Date.now();
+  const input = JSON.parse(toolCall(n++));
+  return {
+    id: uuidV7(now, random.bytes(10)),
+    instanceId: instance.id,
+    projectId: instance.project_id,
+    tool: JSON.stringify(input.tool),
+    arguments: JSON.stringify(input.arguments),
+    timeout: input.timeout,
+    agentReasoning: JSON.stringify(input.agent_reasoning),
+    context: JSON.stringify(input.context),
+    status: "pending",
+    createdAt: now,
+    deadlineAt: now + 604_800_000,
+    decision: null,
+  };
+}
+
+function entryOf({ id, projectId, instanceId, createdAt, ...request }: StoredRequest) {
+  return {
+    at: createdAt,
+    projectId,
+    kind: "request.opened",
+    actor: `instance:${instanceId}`,
+    subject: `request:${id}`,
+    detail: { arguments_sha256: sha256Hex(request.arguments) },
+  } as const;
+}
+
+process.on("message", async (order: InsertOrder) => {
+  process.send?.(await insertAll(order));
+});
+process.once("disconnect", () => process.exit());
+process.send?.("started");

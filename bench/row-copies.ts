@@ -1,0 +1,48 @@
+/**
+ * The rows of one request again and again, under other identifiers and times: what a server wrote
+ * for one decided request, copied for any engine.
+ */
+
+import { randomBytes } from "node:crypto";
+import { uuidV7 } from "@countersign/protocol";
+import { writeEvent } from "@countersign/server/core/notification";
+import { hashRequestKey } from "@countersign/server/secrets/keyring";
+import { checksumOfRow } from "@countersign/server/storage/sql/requests";
+import type { Row } from "@countersign/server/storage/store";
+
+export interface RequestRows {
+  readonly request: Row;
+  readonly entries: readonly Row[];
+  /** One that no attempt was made for, if there is one. */
+  readonly notification: Row | undefined;
+}
+
+/** @param key an Idempotency-Key that no other copy has */
+export function copyRows(rows: RequestRows, at: number, key: string): RequestRows {
+  const { request, entries, notification } = rows;
+  const id = uuidV7(at, randomBytes(10));
+  const deadlineAt = at + Number(request.deadline_at) - Number(request.created_at);
+  const times = { created_at: at, deadline_at: deadlineAt, decided_at: at };
+  const keyHash = hashRequestKey(String(request.instance_id), key);
+  const copy = { ...request, ...times, id, key_hash: keyHash };
+  return {
+    request: { ...copy, checksum: checksumOfRow(copy) },
+    entries: entries.map((entry) => {
+      return { ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` };
+    }),
+    notification: notification && { ...notification, ...notificationOf(notification, id, at) },
+  };
+}
+
+/** What differs from notification to notification, as resolveRequest writes it. */
+function notificationOf(notification: Row, requestId: string, at: number): Row {
+  const id = uuidV7(at, randomBytes(10));
+  const instanceId = String(notification.instance_id);
+  const body = writeEvent({ id, instanceId, requestId, decidedAt: at });
+  return { id, request_id: requestId, body, created_at: at, next_at: at };
+}
+
+/** Of the copies, when the first of `count` is `oldestMs` old and the others follow evenly. */
+export function timeOf(i: number, count: number, oldestMs: number, now: number): number {
+  return now - oldestMs + Math.floor((oldestMs * i) / count);
+}

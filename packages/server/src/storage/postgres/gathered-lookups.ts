@@ -1,0 +1,81 @@
+/**
+ * Lookups outside of transactions that are asked for in one turn of the loop, by as many exchanges:
+ * they go to the database in one message, on one connection. A message costs both sides more than
+ * such a lookup.
+ *
+ * Called by: postgres-store.ts.
+ */
+
+import type { Row, SqlValue } from "../store.ts";
+import type { Connection } from "./connections.ts";
+
+/** One table by equality, as an index answers: nobody is held up by what travels beside it. */
+const LOOKUP =
+  /^\s*select [\w\s,]+ from \w+ where \w+ (?:= \$1(?: and \w+ = \$\d)*|in \(\$1\))\s*$/i;
+
+/** Bounds how long the first waits for the last. */
+const LOOKUPS_MAX = 64;
+
+interface Lookup {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+  readonly resolve: (rows: Row[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class GatheredLookups {
+  readonly #take: () => Promise<Connection>;
+  readonly #isLookup = new Map<string, boolean>();
+  #waiting: Lookup[] = [];
+
+  /** @param take lends a connection, or throws a Failure */
+  constructor(take: () => Promise<Connection>) {
+    this.#take = take;
+  }
+
+  /** Whether it may go along with others. */
+  takes(sql: string): boolean {
+    const known = this.#isLookup.get(sql);
+    if (known !== undefined) return known;
+    const isLookup = LOOKUP.test(sql);
+    // Those that come in many texts are none.
+    if (isLookup) this.#isLookup.set(sql, isLookup);
+    return isLookup;
+  }
+
+  /**
+   * @throws Failure when there is no connection to be had; any other error came of this one, of
+   *   one beside it or of the connection: ask again, alone
+   */
+  read(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      // After the poll phase: everything that arrived in one turn of the loop goes together.
+      if (this.#waiting.length === 0) setImmediate(() => this.#send());
+      this.#waiting.push({ sql, values, resolve, reject });
+    });
+  }
+
+  #send(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let from = 0; from < waiting.length; from += LOOKUPS_MAX) {
+      const lookups = waiting.slice(from, from + LOOKUPS_MAX);
+      this.#sendTogether(lookups).catch((error: unknown) => {
+        for (const { reject } of lookups) reject(error);
+      });
+    }
+  }
+
+  async #sendTogether(lookups: readonly Lookup[]): Promise<void> {
+    const connection = await this.#take();
+    const asked = lookups.map(({ sql, values }) => connection.query(sql, values));
+    const answers = await Promise.allSettled(asked);
+    const failed = answers.find((answer) => answer.status === "rejected");
+    connection.release(failed?.reason);
+    for (const [i, { resolve, reject }] of lookups.entries()) {
+      const answer = answers[i];
+      if (answer?.status === "fulfilled") resolve(answer.value.rows);
+      else reject(answer?.reason);
+    }
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * Statements that travel to PostgreSQL in one message and are answered in one: their results come
+ * when all of them have run. After one that fails the server skips the rest.
+ *
+ * What it costs to talk to the database is messages, on both sides; and the description of a
+ * result that is known from the last time. The driver sends and describes each statement by
+ * itself, so this speaks the protocol itself, through what the driver offers to those who do
+ * (as its cursors do).
+ *
+ * Called by: connections.ts.
+ *
+ * @see PostgreSQL, Frontend/Backend Protocol: Extended Query, Pipelining
+ */
+
+import { type PoolClient, Query, types } from "pg";
+import type { Row, SqlValue } from "../store.ts";
+
+export interface Answer {
+  readonly rows: Row[];
+  /** How many rows were written or read. */
+  readonly count: number;
+  /** What was executed: `COMMIT`, `INSERT`, ... */
+  readonly command: string;
+}
+
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+  /** Prepared once for a connection under this name; undefined for what comes in many texts. */
+  readonly name: string | undefined;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What a connection has prepared, by the name of the statement. */
+export type Prepared = Map<string, Preparation>;
+
+interface Preparation {
+  /** That it answers with. */
+  columns: readonly Column[];
+  uses: number;
+  /** After so many uses. */
+  renewAt: number;
+}
+
+/**
+ * PostgreSQL keeps a plan for as long as the statement is prepared or until a table is analyzed,
+ * and one that was made for an empty table reads all of a full one: a new database would be slow
+ * until its first autovacuum. So each statement is prepared anew after so many uses, and again
+ * whenever these have doubled.
+ */
+const RENEW_AT = 32;
+
+interface Column {
+  readonly name: string;
+  readonly parse: (text: string) => SqlValue;
+}
+
+/** The part of the driver's connection that writes messages. */
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void };
+  parse(message: { name: string; text: string }): void;
+  bind(message: { statement: string; values: readonly (string | null)[] }): void;
+  describe(message: { type: "P" }): void;
+  execute(message: undefined): void;
+  close(message: { type: "S"; name: string }): void;
+  sync(): void;
+}
+
+interface Progress {
+  columns: readonly Column[];
+  readonly rows: Row[];
+}
+
+/** The driver's way to be told when all is answered, or nothing will be any more. */
+interface TakingCallback {
+  query(batch: StatementBatch, callback: (error: unknown) => void): void;
+}
+
+export class StatementBatch extends Query {
+  /** Read by the driver: how long it waits for the answer, ms. */
+  readonly query_timeout: number | undefined;
+  readonly #statements: readonly Statement[];
+  readonly #prepared: Prepared;
+  readonly #answers: Answer[] = [];
+  #current: Progress = { columns: [], rows: [] };
+  /** An answer that this program cannot read. */
+  #unreadable: unknown;
+
+  constructor(statements: readonly Statement[], prepared: Prepared, patienceMs?: number) {
+    super("");
+    this.#statements = statements;
+    this.#prepared = prepared;
+    this.query_timeout = patienceMs;
+    this.#begin();
+  }
+
+  sendOn(client: PoolClient): void {
+    const takingCallback = client as unknown as TakingCallback;
+    takingCallback.query(this, (error) => this.#settle(error));
+  }
+
+  /** Called by the driver, as all that is public below. */
+  override submit = (connection: unknown): null => {
+    const wire = connection as Wire;
+    wire.stream.cork();
+    for (const statement of this.#statements) this.#write(wire, statement);
+    wire.sync();
+    wire.stream.uncork();
+    return null;
+  };
+
+  #write(wire: Wire, { text, values, name = "" }: Statement): void {
+    const preparation = this.#prepared.get(name);
+    const isWornOut = preparation !== undefined && preparation.uses >= preparation.renewAt;
+    if (isWornOut) preparation.renewAt = 2 * preparation.uses;
+    const isKnown = preparation !== undefined && !isWornOut;
+    if (!isKnown) {
+      // It may be there from an attempt that failed.
+      if (name !== "") wire.close({ type: "S", name });
+      wire.parse({ name, text });
+    }
+    const texts = values.map((value) => (value === null ? null : String(value)));
+    wire.bind({ statement: name, values: texts });
+    if (!isKnown) wire.describe({ type: "P" });
+    wire.execute(undefined);
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
+    this.#current.columns = fields.map(({ name, dataTypeID }) => {
+      return { name, parse: parserOf(dataTypeID) };
+    });
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const row: Record<string, SqlValue> = {};
+    const { columns, rows } = this.#current;
+    try {
+      for (const [i, { name, parse }] of columns.entries()) {
+        const text = fields[i] ?? null;
+        row[name] = text === null ? null : parse(text);
+      }
+    } catch (error) {
+      this.#unreadable ??= error;
+    }
+    rows.push(row);
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    const { rows, columns } = this.#current;
+    const name = this.#statements[this.#answers.length]?.name;
+    if (name !== undefined) {
+      const preparation = this.#prepared.get(name) ?? { columns, uses: 0, renewAt: RENEW_AT };
+      preparation.columns = columns;
+      preparation.uses++;
+      this.#prepared.set(name, preparation);
+    }
+    // `INSERT 0 1`, `SELECT 3`, `COMMIT`
+    const [command = "", ...numbers] = text.split(" ");
+    this.#answers.push({ rows, count: Number(numbers.at(-1) ?? 0), command });
+    this.#begin();
+  }
+
+  /** The columns of the next statement are known, or described before its rows. */
+  #begin(): void {
+    const name = this.#statements[this.#answers.length]?.name ?? "";
+    this.#current = { columns: this.#prepared.get(name)?.columns ?? [], rows: [] };
+  }
+
+  #settle(failure: unknown): void {
+    const error = failure ?? this.#unreadable ?? undefined;
+    const answered = this.#answers.length;
+    const failed = this.#statements[answered]?.name;
+    // Whatever is wrong with it: the next time it is prepared anew.
+    if (error !== undefined && failed !== undefined) this.#prepared.delete(failed);
+    for (const [i, { resolve, reject }] of this.#statements.entries()) {
+      const answer = this.#answers[i];
+      if (answer !== undefined && this.#unreadable === undefined) resolve(answer);
+      else reject(error ?? new Error("a statement was not answered"));
+    }
+  }
+}
+
+interface Field {
+  readonly name: string;
+  readonly dataTypeID: number;
+}
+
+const NUMERIC_OIDS: ReadonlySet<number> = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
+
+function parserOf(oid: number): Column["parse"] {
+  return NUMERIC_OIDS.has(oid) ? toNumber : types.getTypeParser(oid, "text");
+}
+
+function toNumber(text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number)) return number;
+  throw new RangeError("a stored number is too large");
+}
