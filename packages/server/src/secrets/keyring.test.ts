@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
 import { Failure } from "../failure.ts";
 import {
@@ -15,7 +16,7 @@ import {
 const keyring = new Keyring(new Uint8Array(32).fill(7));
 const SECRET = "cs_inst_é😀\0 secret";
 
-function assertSealed(open: () => string): void {
+function assertSealed(open: () => unknown): void {
   assert.throws(open, (error) => error instanceof Failure && error.dependency === "secret-key");
 }
 
@@ -52,6 +53,19 @@ test("a sealed text with any one byte altered does not open", () => {
   }
   const rests = ["", "AAAA", bytes.subarray(0, -1).toString("base64url")];
   for (const rest of rests) assertSealed(() => keyring.open(`${keyId}.${rest}`, "row 1"));
+});
+
+test("a signing secret opens as the key that it holds, the first time and later", () => {
+  const [one, other] = [7, 9].map((byte) => Buffer.alloc(32, byte));
+  assert.ok(one && other);
+  const sealed = keyring.seal(`whsec_${one.toString("base64")}`, "row 1");
+  const replaced = keyring.seal(`whsec_${other.toString("base64")}`, "row 1");
+  for (const _ of [1, 2]) {
+    assert.ok(keyring.openSigningKey(sealed, "row 1").equals(createSecretKey(one)));
+    assert.ok(keyring.openSigningKey(replaced, "row 1").equals(createSecretKey(other)));
+    assertSealed(() => keyring.openSigningKey(sealed, "row 2"));
+    assertSealed(() => keyring.openSigningKey(keyring.seal(SECRET, "row 1"), "row 1"));
+  }
 });
 
 test("another key does not open it, also when the text claims to be sealed with it", () => {
