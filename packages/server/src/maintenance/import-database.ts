@@ -275,8 +275,14 @@ function assertCopyable({ damaged }: Examined, acceptsDamaged: boolean): void {
 
 /** Of a URL, what may be shown. */
 function nameOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `postgres://${host}${pathname}`;
+  const { host, pathname, searchParams } = new URL(url);
+  // Where it leads may also stand behind the path.
+  const where = ["host", "port", "options"].flatMap((name) => {
+    const value = searchParams.get(name);
+    return value === null ? [] : [`${name}=${value}`];
+  });
+  const query = where.length === 0 ? "" : `?${where.join("&")}`;
+  return `postgres://${host}${pathname}${query}`;
 }
 
 function refusal(message: string): Failure {

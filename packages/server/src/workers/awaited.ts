@@ -45,10 +45,9 @@ export function startAwaited(context: Context, report: Report): AwaitedWorker {
     running = undefined;
   }
 
-  /** The next look comes a second after the end of this one. */
-  async function lookAndSleep(): Promise<void> {
+  /** Not after the end of the look: with hints that never cease it may have none. */
+  function lookAndSleep(): void {
     look("all");
-    await running;
     sleep();
   }
 

@@ -13,7 +13,17 @@ const SETTINGS = `select current_setting('server_version_num') as version,
   current_setting('server_encoding') as encoding,
   current_setting('synchronous_commit') as synchronous_commit,
   current_setting('fsync') as fsync,
+  current_setting('lock_timeout') as lock_timeout,
+  current_setting('statement_timeout') as statement_timeout,
+  current_setting('idle_in_transaction_session_timeout') as idle_in_transaction_session_timeout,
   cast(pg_is_in_recovery() as text) as is_standby`;
+
+/** Asked for at the start of every connection; poolers may leave them out. */
+const BOUNDS = [
+  "lock_timeout",
+  "statement_timeout",
+  "idle_in_transaction_session_timeout",
+] as const;
 
 /**
  * @param acceptsLoss whether a server will do that loses acknowledged commits in a crash
@@ -29,6 +39,14 @@ export async function assertUsable(reader: Reader, acceptsLoss: boolean): Promis
   }
   if (settings.is_standby === "true") {
     throw new Failure("store", "this server is a standby; name the primary");
+  }
+  for (const name of BOUNDS) {
+    if (settings[name] !== "0") continue;
+    throw new Failure(
+      "store",
+      `${name} does not arrive at the database, and without it whoever hangs holds up all others: ` +
+        `a pooler leaves it out; set it on the role, as in alter role ... set ${name} = '10s'`,
+    );
   }
   if (acceptsLoss) return;
   for (const name of ["synchronous_commit", "fsync"] as const) {

@@ -3,6 +3,7 @@
  * from holding this process, and this process from holding a healthy database.
  */
 
+import { hash } from "node:crypto";
 import { Pool, type PoolClient } from "pg";
 import type { SqlValue } from "../store.ts";
 import { breaksConnection } from "./errors.ts";
@@ -39,6 +40,9 @@ export interface Connection {
 
   /** Gives it back. @param error what it was last seen to fail with, if it did */
   release(error?: unknown): void;
+
+  /** Ends it: nobody knows whether it is still in a transaction. */
+  discard(): void;
 }
 
 /** Of a caller whose statements may take longer than those of an exchange. */
@@ -87,11 +91,21 @@ export class Connections {
   #nameOf(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= PREPARED_MAX) return known;
-    // Those of one word are named like it: who looks at the wire wants to see the commits.
-    const name = `countersign_${/^\w+$/.test(text) ? text : this.#names.size}`;
+    const name = nameOf(text);
     this.#names.set(text, name);
     return name;
   }
+}
+
+const WORD = /^\w+$/;
+
+/**
+ * The same in every process: a pooler that does not keep prepared statements apart may hand over a
+ * connection on which another process has prepared its own, and one name must never stand for two
+ * texts. Those of one word are named like it: who looks at the wire wants to see the commits.
+ */
+function nameOf(text: string): string {
+  return `countersign_${WORD.test(text) ? text : hash("sha256", text, "hex").slice(0, 32)}`;
 }
 
 class TakenConnection implements Connection {
@@ -123,6 +137,10 @@ class TakenConnection implements Connection {
 
   release(error?: unknown): void {
     this.#client.release(error !== undefined && breaksConnection(error));
+  }
+
+  discard(): void {
+    this.#client.release(true);
   }
 
   #send(): void {

@@ -9,8 +9,11 @@
 import { DatabaseError } from "pg";
 import { Failure } from "../../failure.ts";
 
-/** serialization_failure, deadlock_detected: undone as a whole, and may work the next time. */
-const RETRIABLE_CODES: ReadonlySet<string> = new Set(["40001", "40P01"]);
+/**
+ * serialization_failure, deadlock_detected, and invalid_sql_statement_name (what was prepared is
+ * gone, and is prepared anew): undone as a whole, and may work the next time.
+ */
+const RETRIABLE_CODES: ReadonlySet<string> = new Set(["40001", "40P01", "26000"]);
 
 /** Classes that mean a wrong statement, not a sick engine: syntax, constraint, data, ... */
 const BUG_CLASSES: ReadonlySet<string> = new Set(["0A", "21", "22", "23", "26", "2B", "34", "42"]);

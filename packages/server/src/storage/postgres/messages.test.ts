@@ -197,6 +197,42 @@ test("lookups of one turn get their own answers, and one that fails harms no oth
 
 const LOOKUPS = 7;
 
+test("a name of a prepared statement means one text, whoever prepares it", async (t) => {
+  const { url } = await openItems(t);
+  const texts = ["select id from item where n = $1", "select n from item where id = $1"];
+  const named = async (order: readonly string[]) => {
+    const store = await open(t, url, 1);
+    for (const text of order) await store.all(text, [0]);
+    const sql = "select name, statement from pg_prepared_statements order by name";
+    const rows = await store.all(sql);
+    return new Map(rows.map(({ name, statement }) => [name, statement]));
+  };
+  const one = await named(texts);
+  const other = await named(texts.toReversed());
+  assert.ok(texts.every((text) => [...one.values()].includes(text)));
+  for (const [name, statement] of one) assert.equal(other.get(name) ?? statement, statement);
+});
+
+test("what has lost its prepared statements ends no transaction, and is not used again", async (t) => {
+  const { url } = await openItems(t);
+  const store = await open(t, url, 1);
+  const lost = async (tx: Transaction) => {
+    await add(tx, "a");
+    await tx.run("deallocate all");
+  };
+  // Neither its commit nor its rollback is known to the database any more.
+  await assert.rejects(store.transact(async (tx) => lost(tx).then(() => assert.fail("thrown"))));
+  await store.transact((tx) => add(tx, "b"));
+  assert.equal(await items(store), "a0 b1");
+  let isFirst = true;
+  await store.transact(async (tx) => {
+    if (!isFirst) return void (await add(tx, "b"));
+    isFirst = false;
+    await lost(tx);
+  });
+  assert.equal(await items(store), "a0 b2");
+});
+
 test("a plan that was made for an empty table is not kept for a full one", async (t) => {
   const url = await createDatabase();
   // As wide as a request: of an empty one, PostgreSQL then takes either index for as good.

@@ -184,12 +184,12 @@ export class PostgresStore implements Store {
 
   async #run<T>(work: Work<T>, patience?: Patience): Promise<Outcome<T>> {
     const connection = await this.#take(patience);
-    const transaction = new PostgresTransaction(connection, this.#time);
     // On its way together with the first statement of the work, which waits for both answers.
     const begun = connection.query(BEGIN, []).then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
+    const transaction = new PostgresTransaction(connection, this.#time, begun);
     const worked = await work(transaction).then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
@@ -197,7 +197,7 @@ export class PostgresStore implements Store {
     transaction.end();
     const unbegun = await begun;
     if (unbegun !== undefined) {
-      connection.release(unbegun.error);
+      connection.discard();
       // The connection broke while nobody used it: the next one may be better.
       return { kind: "again", error: unbegun.error };
     }
@@ -277,8 +277,8 @@ async function rollBack(connection: Connection, fault: unknown): Promise<void> {
   try {
     await connection.query("rollback", []);
     connection.release();
-  } catch (error) {
-    connection.release(error);
+  } catch {
+    connection.discard();
   }
 }
 

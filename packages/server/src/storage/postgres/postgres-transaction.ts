@@ -35,11 +35,16 @@ export class PostgresTransaction implements Transaction {
   #timeAfterLock: Promise<number> | undefined;
   /** What was written and not waited for. */
   readonly #unawaited: Promise<unknown>[] = [];
+  #hasBegun = false;
   #ended = false;
 
-  constructor(connection: Connection, time: SharedTime) {
+  /** @param begun resolves when the database has answered that it begins, or that it does not */
+  constructor(connection: Connection, time: SharedTime, begun: Promise<unknown>) {
     this.#connection = connection;
     this.#time = time;
+    begun.then(() => {
+      this.#hasBegun = true;
+    });
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -66,13 +71,15 @@ export class PostgresTransaction implements Transaction {
 
   /**
    * A plain insert is not waited for: it writes its row or fails, and then nothing behind it
-   * succeeds, the commit least of all.
+   * succeeds, the commit least of all. Except before it is known that the transaction has begun:
+   * what comes behind a refused beginning would stand by itself.
    */
   async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
     this.#assertRunning();
     // Without values it may be a statement that cannot be prepared, such as those of migrations.
     const written = this.#query(sql, values);
-    if (values === undefined || !PLAIN_INSERT.test(sql)) return (await written).count;
+    const isAwaited = values === undefined || !this.#hasBegun || !PLAIN_INSERT.test(sql);
+    if (isAwaited) return (await written).count;
     const unawaited = this.#unawaited.push(written.catch(() => {}));
     if (unawaited >= UNAWAITED_MAX) await this.settled();
     return 1;

@@ -104,9 +104,12 @@ export class StatementBatch extends Query {
   override submit = (connection: unknown): null => {
     const wire = connection as Wire;
     wire.stream.cork();
-    for (const statement of this.#statements) this.#write(wire, statement);
-    wire.sync();
-    wire.stream.uncork();
+    try {
+      for (const statement of this.#statements) this.#write(wire, statement);
+      wire.sync();
+    } finally {
+      wire.stream.uncork();
+    }
     return null;
   };
 
@@ -158,6 +161,12 @@ export class StatementBatch extends Query {
     // `INSERT 0 1`, `SELECT 3`, `COMMIT`
     const [command = "", ...numbers] = text.split(" ");
     this.#answers.push({ rows, count: Number(numbers.at(-1) ?? 0), command });
+    this.#begin();
+  }
+
+  /** Of a statement without words. */
+  handleEmptyQuery(): void {
+    this.#answers.push({ rows: [], count: 0, command: "" });
     this.#begin();
   }
 

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Failure } from "../../failure.ts";
+import type { Row } from "../store.ts";
+import { assertUsable } from "./assert-usable.ts";
+
+const USABLE = {
+  version: "180000",
+  encoding: "UTF8",
+  synchronous_commit: "on",
+  fsync: "on",
+  lock_timeout: "5s",
+  statement_timeout: "10s",
+  idle_in_transaction_session_timeout: "15s",
+  is_standby: "false",
+};
+
+function readerOf(row: Row) {
+  return { get: async () => row, all: async () => [row] };
+}
+
+test("a server that can keep the promises is taken, and one that cannot is refused with what to do", async () => {
+  await assertUsable(readerOf(USABLE), false);
+  const refused: [Partial<typeof USABLE>, RegExp][] = [
+    [{ version: "140010" }, /15 or newer/],
+    [{ encoding: "LATIN1" }, /UTF8/],
+    [{ is_standby: "true" }, /name the primary/],
+    [{ lock_timeout: "0" }, /lock_timeout .* alter role/],
+    [{ statement_timeout: "0" }, /statement_timeout .* alter role/],
+    [{ idle_in_transaction_session_timeout: "0" }, /idle_in_transaction.* alter role/],
+    [{ synchronous_commit: "off" }, /synchronous_commit is off/],
+    [{ fsync: "off" }, /fsync is off/],
+  ];
+  for (const [change, says] of refused) {
+    await assert.rejects(
+      assertUsable(readerOf({ ...USABLE, ...change }), false),
+      (error) => error instanceof Failure && says.test(error.message),
+    );
+  }
+  await assertUsable(readerOf({ ...USABLE, fsync: "off" }), true);
+});

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ManualClock } from "../../test/support/manual-clock.ts";
+import type { Context } from "../context.ts";
+import { Report } from "../report.ts";
+import { LocalWake } from "../wake/local-wake.ts";
+import { startAwaited } from "./awaited.ts";
+
+test("[ours.replicas.not-notified] hints that never cease do not keep the look of every second from what they do not name", async (t) => {
+  const clock = new ManualClock();
+  const wake = new LocalWake();
+  t.after(wake.onResolved(KEPT, () => {}));
+  /** Ends the look that is under way. */
+  let end = () => {};
+  const looks: (readonly unknown[])[] = [];
+  const all = (_: string, values: readonly unknown[] = []) => {
+    looks.push(values.filter((value) => value !== null));
+    return new Promise<[]>((resolve) => {
+      end = () => resolve([]);
+    });
+  };
+  const store = { all } as unknown as Context["store"];
+  const context = { clock, wake, store } as unknown as Context;
+  const worker = startAwaited(context, new Report("silent"));
+  const lookBesideHint = async () => {
+    worker.look([HINTED]);
+    end();
+    await nextTurn();
+  };
+  for (let second = 1; second <= 3; second++) {
+    looks.length = 0;
+    clock.advance(1_000);
+    for (let i = 0; i < 10; i++) await lookBesideHint();
+    assert.ok(looks.flat().includes(KEPT), `second ${second}`);
+  }
+  const stopped = worker.stop();
+  end();
+  await nextTurn();
+  end();
+  await stopped;
+});
+
+const KEPT = "0198f3a0-0000-7000-8000-000000000001";
+const HINTED = "0198f3a0-0000-7000-8000-000000000002";
