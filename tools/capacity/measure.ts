@@ -124,8 +124,9 @@ async function readSizes(client: Client): Promise<Sizes> {
 /** A receiver that nothing is ever sent to, as an agent's provisioner would have installed it. */
 async function installReceiver(client: Client): Promise<void> {
   await client.query(
-    `insert into receiver (instance_id, url, registration_id, sealed_secret, verified_at)
-     select id, 'https://receiver.example.com/hook', gen_random_uuid()::text,
+    `insert into receiver
+       (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+     select project_id, id, 'https://receiver.example.com/hook', gen_random_uuid()::text,
        repeat('s', 96), created_at from instance on conflict do nothing`,
   );
 }

@@ -286,9 +286,10 @@ function addResults(data: string): void {
   const keyring = keyringOf(data);
   withDatabase(data, (database) => {
     const columns =
-      "key_hash, instance_id, sealed_credential, created_at, scope, fingerprint, result";
+      "key_hash, instance_id, sealed_credential, created_at, project_id, scope, " +
+      "fingerprint, result";
     const insert = database.prepare(
-      `insert into idempotency (${columns}) values (?, ?, ?, ?, 's', '', '')`,
+      `insert into idempotency (${columns}) values (?, ?, ?, ?, 'p', 's', '', '')`,
     );
     database.exec("begin");
     for (let n = 0; n < ROWS; n++) {

@@ -163,8 +163,9 @@ test("[ours.retention.erased] more than one round of erasures is worked off with
     const createdAt = await tx.now();
     for (let i = 0; i < 1100; i++) {
       await tx.run(
-        `insert into idempotency (scope, key_hash, fingerprint, instance_id, result, created_at)
-         values ('update', $1, '', $2, '""', $3)`,
+        `insert into idempotency
+           (project_id, scope, key_hash, fingerprint, instance_id, result, created_at)
+         select project_id, 'update', $1, '', id, '""', $3 from instance where id = $2`,
         [String(i), instance.id, createdAt],
       );
     }

@@ -37,7 +37,8 @@ async function startIdle(t: TestContext): Promise<Idle> {
   const row = await notificationOf(idle, await denied(idle, token));
   const { context } = idle.server.provider;
   const claim: Idle["claim"] = async (limit = 1, outstanding = []) => {
-    const { claimed } = await claimNotifications(context, id, limit, new Set(outstanding));
+    const instance = { projectId: row.project_id, instanceId: id };
+    const { claimed } = await claimNotifications(context, instance, limit, new Set(outstanding));
     return claimed;
   };
   return { ...idle, row, claim };

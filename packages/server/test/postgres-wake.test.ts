@@ -115,7 +115,10 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   for (const { id } of over) assert.equal((await cancel(here, token, id)).status, 200);
   mock.restore();
   for (let i = 0; i < 1_000; i++) {
-    const decided = { requestId: randomUUID(), status: "approved", notifies: undefined } as const;
+    const decided = {
+      ...({ requestId: randomUUID(), projectId: "0f9a8f1f1c114b9e" } as const),
+      ...({ status: "approved", notifies: undefined } as const),
+    };
     wake.signal({ kind: "resolved", ...decided });
   }
   for (const { answer } of polls) assert.equal((await answer).json.status, "cancelled");

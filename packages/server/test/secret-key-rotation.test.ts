@@ -53,9 +53,9 @@ function keyFile(data: string): string {
 function addReceiver(data: string, keyring: Keyring, { provisioning }: Told, secret: string): void {
   const { id } = provisioning.instance;
   const sealed = keyring.seal(secret, `signing secret ${id}`);
-  const columns = "instance_id, url, registration_id, sealed_secret, verified_at";
-  const sql = `insert into receiver (${columns}) values (?, 'https://a.test/', 'r', ?, 0)`;
-  query(data, sql, id, sealed);
+  const columns = "project_id, instance_id, url, registration_id, sealed_secret, verified_at";
+  const values = "select project_id, id, 'https://a.test/', 'r', ?, 0 from instance where id = ?";
+  query(data, `insert into receiver (${columns}) ${values}`, sealed, id);
 }
 
 function signingSecret(data: string, keyring: Keyring, { provisioning }: Told): string {
@@ -169,8 +169,9 @@ function addResults(data: string, keyring: Keyring): void {
   for (let n = 0; n < ROWS; n++) {
     const sealed = keyring.seal(`token ${n}`, `instance credential row-${n}`);
     const columns =
-      "key_hash, instance_id, sealed_credential, created_at, scope, fingerprint, result";
-    const sql = `insert into idempotency (${columns}) values (?, ?, ?, ?, 's', '', '')`;
+      "key_hash, instance_id, sealed_credential, created_at, project_id, scope, " +
+      "fingerprint, result";
+    const sql = `insert into idempotency (${columns}) values (?, ?, ?, ?, 'p', 's', '', '')`;
     query(data, sql, n, `row-${n}`, sealed, MUCH_LATER);
   }
 }

@@ -32,7 +32,8 @@ export async function newNotified(server: Server, project: string, url: string):
   );
   assert.equal(answer.status, 201, answer.text);
   const { instance, credential } = answer.json;
-  const sql = "insert into receiver values ($1, $2, 'registration', 'sealed-s3cret', 0)";
+  const sql = `insert into receiver
+    select project_id, id, $2, 'registration', 'sealed-s3cret', 0 from instance where id = $1`;
   await withStore(server, (store) => store.transact((tx) => tx.run(sql, [instance.id, url])));
   const reviewer = await makeToken(server.data, { kind: "reviewer", project });
   return { agent: new Agent(server.url, credential.token), instanceId: instance.id, reviewer };

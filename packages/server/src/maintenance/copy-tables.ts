@@ -10,7 +10,7 @@ import { analyze, insertRows, readRows } from "../storage/postgres/import-target
 import { checksumOfRow } from "../storage/sql/requests.ts";
 import type { ImportSource } from "../storage/sqlite/import-source.ts";
 import type { Row, Transaction } from "../storage/store.ts";
-import { type Content, ContentDigest, sizeOf, type Table } from "../storage/table.ts";
+import { type Content, ContentDigest, nameOf, sizeOf, type Table } from "../storage/table.ts";
 
 /** What is in memory at a time, whichever comes first. */
 const ROWS_PER_STEP_MAX = 2_000;
@@ -26,7 +26,7 @@ const ROWS_PER_REPORT = 50_000;
 /** A row that is not what was once written. */
 export interface DamagedRow {
   readonly table: string;
-  /** Values of its primary key. */
+  /** What people know it by. */
   readonly key: readonly string[];
   readonly reason: string;
   /** Whether it can be copied as it is all the same. */
@@ -60,7 +60,7 @@ export function examine(
       const fault = findFault(row);
       const reason = fault ?? findMismatch(table, row);
       if (reason !== undefined) {
-        const key = table.key.map(({ name }) => String(row[name]));
+        const key = nameOf(table, row);
         damaged.push({ table: table.name, key, reason, canBeCopied: fault === undefined });
       }
       digest.add(row);

@@ -35,7 +35,7 @@ export async function authenticateCaller(
     case "instance":
       return { kind: "instance", credentialId, projectId, instanceId: holderId };
     case "reviewer": {
-      const reviewer = await readReviewer(context.store, holderId);
+      const reviewer = await readReviewer(context.store, { projectId, id: holderId });
       if (reviewer === undefined) throw new Problem("invalid_credential");
       const { name, role } = reviewer;
       return { kind: "reviewer", credentialId, projectId, reviewerId: holderId, name, role };

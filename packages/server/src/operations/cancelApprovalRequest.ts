@@ -18,7 +18,7 @@ export async function cancelApprovalRequest(
   id: string,
 ): Promise<StoredRequest> {
   const { request, resolution } = await context.store.transact(async (tx) => {
-    const locked = await lockRequestOfInstance(tx, id, caller.instanceId);
+    const locked = await lockRequestOfInstance(tx, caller, id);
     if (locked === undefined) throw new Problem("not_found");
     const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;
     return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };

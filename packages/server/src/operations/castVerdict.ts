@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import type { Ending, JsonText, Resolution, StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { lockRequestOfProject } from "../storage/sql/requests.ts";
+import { lockRequest } from "../storage/sql/requests.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 export interface Verdict {
@@ -34,7 +34,7 @@ export async function castVerdict(
   }
   const ending = toEnding(context, caller, verdict);
   const { request, resolution } = await context.store.transact(async (tx) => {
-    const locked = await lockRequestOfProject(tx, id, caller.projectId);
+    const locked = await lockRequest(tx, { projectId: caller.projectId, id });
     if (locked === undefined) throw new Problem("not_found");
     if (sha256Hex(locked.arguments) !== verdict.argumentsSha256) {
       throw new Problem("arguments_mismatch", undefined, { param: "arguments_sha256" });

@@ -3,6 +3,7 @@ import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
 import { isWindowOver, type StoredNotification } from "../core/notification.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import {
   claimNotification,
   type DueNotification,
@@ -55,7 +56,7 @@ const MARGIN_MS = 3_000;
  */
 export async function claimNotifications(
   context: Context,
-  instanceId: string,
+  instance: InstanceKey,
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
@@ -64,11 +65,11 @@ export async function claimNotifications(
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const now = await tx.now();
-    const due = await readFree(tx, instanceId, now, limit, outstanding);
+    const due = await readFree(tx, instance, now, limit, outstanding);
     let target: Target | undefined;
     // Once for all of them, and not at all when there is only an end to record.
     const open = (receiver: DueReceiver) => {
-      target ??= openTarget(context, instanceId, receiver);
+      target ??= openTarget(context, instance, receiver);
       return target;
     };
     const claimed: ClaimedNotification[] = [];
@@ -83,15 +84,15 @@ export async function claimNotifications(
 /** What is outstanding may be due again, and must not stand before what is not. */
 async function readFree(
   tx: Transaction,
-  instanceId: string,
+  instance: InstanceKey,
   now: number,
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<DueNotification[]> {
   const isFree = ({ notification: { id } }: DueNotification) => !outstanding.has(id);
-  const due = await readDueNotifications(tx, instanceId, now, limit);
+  const due = await readDueNotifications(tx, instance, now, limit);
   if (due.every(isFree)) return due;
-  const more = await readDueNotifications(tx, instanceId, now, limit + outstanding.size);
+  const more = await readDueNotifications(tx, instance, now, limit + outstanding.size);
   return more.filter(isFree).slice(0, limit);
 }
 
@@ -105,14 +106,14 @@ async function claim(
   { notification, deliveryEpoch, isInstanceDeleted, receiver }: DueNotification,
   now: number,
 ): Promise<Omit<ClaimedNotification, "endsBy"> | undefined> {
-  const { id, fence } = notification;
+  const { fence } = notification;
   if (receiver === null || notification.deliveryEpoch < deliveryEpoch) {
-    await endNotification(tx, id, isInstanceDeleted ? "deletion" : "removal", now);
+    await endNotification(tx, notification, isInstanceDeleted ? "deletion" : "removal", now);
     return undefined;
   }
   if (isWindowOver(notification, now)) {
     // It ended then, however much later somebody came to record it.
-    await endNotification(tx, id, "window", givesUpAt(notification));
+    await endNotification(tx, notification, "window", givesUpAt(notification));
     return undefined;
   }
   const target = open(receiver);
@@ -123,7 +124,7 @@ async function claim(
 
 function openTarget(
   { keyring, settings }: Context,
-  instanceId: string,
+  { instanceId }: InstanceKey,
   receiver: DueReceiver,
 ): Target {
   const place = signingSecretPlace(instanceId);

@@ -16,6 +16,7 @@ import type { Context } from "../context.ts";
 import type { Verification } from "../delivery/delivery.ts";
 import { Failure } from "../failure.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
+import type { ScopedKey } from "../storage/sql/keys.ts";
 import {
   deleteVerification,
   failVerification,
@@ -29,9 +30,7 @@ import {
 import type { Transaction } from "../storage/store.ts";
 
 /** Whose Idempotency-Key it is, and for which input. */
-export interface KeyedInput {
-  readonly scope: string;
-  readonly keyHash: string;
+export interface KeyedInput extends ScopedKey {
   readonly fingerprint: string;
 }
 
@@ -94,11 +93,8 @@ export async function commitVerified<T>(
 }
 
 /** @throws Problem `idempotency_conflict` while an attempt with other input is under way */
-export async function assertNotVerifying(
-  tx: Transaction,
-  { scope, keyHash }: KeyedInput,
-): Promise<void> {
-  const verification = await lockVerification(tx, scope, keyHash);
+export async function assertNotVerifying(tx: Transaction, key: KeyedInput): Promise<void> {
+  const verification = await lockVerification(tx, key);
   if (verification === undefined) return;
   if (isUnderWay(verification, await tx.now())) throw new Problem("idempotency_conflict");
 }
@@ -123,7 +119,7 @@ async function begin<T>(
     await deleteVerification(tx, fresh);
     return { kind: "replayed", value: late };
   }
-  const existing = await lockVerification(tx, key.scope, key.keyHash);
+  const existing = await lockVerification(tx, key);
   // Committed between the two statements: there is nothing to wait for.
   if (existing === undefined) return { kind: "joined", verification: fresh };
   const isSame = existing.fingerprint === key.fingerprint;
@@ -176,11 +172,11 @@ async function finish<T>(
   verification: StoredVerification,
   steps: Steps<T>,
 ): Promise<T | undefined> {
-  const { scope, keyHash, fence, instanceId } = verification;
+  const { fence, instanceId } = verification;
   // First, as in `begin`: both take their locks in one order.
   const value = await steps.replay(tx);
   if (value !== undefined) return value;
-  const current = await lockVerification(tx, scope, keyHash);
+  const current = await lockVerification(tx, verification);
   if (current?.fence !== fence) return undefined;
   const committed = await steps.commit(tx, instanceId);
   await deleteVerification(tx, verification);
@@ -242,7 +238,7 @@ async function untilEnded(
     });
     const cancel = clock.after(POLL_MS, tell);
     try {
-      const current = await readVerification(store, scope, keyHash);
+      const current = await readVerification(store, joined);
       if (current?.fence !== fence) return null;
       if (current.failure !== null) return current.failure;
       const now = clock.now();

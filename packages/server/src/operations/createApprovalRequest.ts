@@ -51,7 +51,7 @@ async function submit(
   keyHash: string,
 ): Promise<Submission> {
   // Held until the commit: no request can slip in beside the deletion of its instance.
-  const instance = await lockInstance(tx, "share", caller.instanceId);
+  const instance = await lockInstance(tx, "share", caller);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
@@ -67,7 +67,7 @@ async function submit(
     });
     return { outcome: "created", request };
   }
-  const existing = await lockRequestByKey(tx, keyHash);
+  const existing = await lockRequestByKey(tx, caller.projectId, keyHash);
   if (existing === undefined) throw new Error("a used key has no request");
   if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");
   return { outcome: "replayed", request: existing };

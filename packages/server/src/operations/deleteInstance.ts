@@ -1,10 +1,10 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import type { StoredInstance } from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
 import { revokeCredentialsOf } from "../storage/sql/credentials.ts";
 import { lockInstance, markInstanceDeleted } from "../storage/sql/instances.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import { removeReceiver } from "../storage/sql/receivers.ts";
 import { lockRequest, readPendingIdsOfInstance } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -29,15 +29,16 @@ export async function deleteInstance(
   caller: ProvisionerCaller,
   id: string,
 ): Promise<void> {
+  const key = { projectId: caller.projectId, instanceId: id };
   const ended = await context.store.transact(async (tx) => {
-    const instance = await lockInstance(tx, "update", id);
-    if (instance?.projectId !== caller.projectId) throw new Problem("not_found");
-    if (instance.deletedAt === null) await markDeleted(tx, context, caller, instance);
-    return cancelPending(tx, context, id);
+    const instance = await lockInstance(tx, "update", key);
+    if (instance === undefined) throw new Problem("not_found");
+    if (instance.deletedAt === null) await markDeleted(tx, context, caller, key);
+    return cancelPending(tx, context, key);
   });
   signal(context, ended.signals);
-  if (ended.more) await finishDeletion(context, id);
-  await finishDeliveryEnd(context, id);
+  if (ended.more) await finishDeletion(context, key);
+  await finishDeliveryEnd(context, key);
 }
 
 /**
@@ -45,9 +46,9 @@ export async function deleteInstance(
  *
  * Called by: the deletion itself, and the retention worker for one that was interrupted.
  */
-export async function finishDeletion(context: Context, id: string): Promise<void> {
+export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
   for (;;) {
-    const ended = await context.store.transact((tx) => cancelPending(tx, context, id));
+    const ended = await context.store.transact((tx) => cancelPending(tx, context, instance));
     signal(context, ended.signals);
     if (!ended.more) return;
   }
@@ -57,19 +58,19 @@ async function markDeleted(
   tx: Transaction,
   { random }: Context,
   caller: ProvisionerCaller,
-  { id, projectId }: StoredInstance,
+  instance: InstanceKey,
 ): Promise<void> {
   const now = await tx.now();
-  await markInstanceDeleted(tx, id, now);
-  const revoked = await revokeCredentialsOf(tx, id, now);
+  await markInstanceDeleted(tx, instance, now);
+  const revoked = await revokeCredentialsOf(tx, instance.instanceId, now);
   // Before the requests end: what ends without a receiver is not notified.
-  await removeReceiver(tx, id);
+  await removeReceiver(tx, instance);
   await appendAudit(tx, random, {
     at: now,
-    projectId,
+    projectId: instance.projectId,
     kind: "instance.deleted",
     actor: `provisioner:${caller.provisionerId}`,
-    subject: `instance:${id}`,
+    subject: `instance:${instance.instanceId}`,
     detail: { credentials_revoked: revoked },
   });
 }
@@ -84,12 +85,12 @@ interface Cancelled {
 async function cancelPending(
   tx: Transaction,
   context: Context,
-  instanceId: string,
+  instance: InstanceKey,
 ): Promise<Cancelled> {
   const signals: Signal[] = [];
-  const pending = await readPendingIdsOfInstance(tx, instanceId, REQUESTS_PER_COMMIT_MAX);
+  const pending = await readPendingIdsOfInstance(tx, instance, REQUESTS_PER_COMMIT_MAX);
   for (const id of pending) {
-    const request = await lockRequest(tx, id);
+    const request = await lockRequest(tx, { projectId: instance.projectId, id });
     if (request === undefined) continue;
     const by = "system:instance-deletion";
     const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });

@@ -16,7 +16,7 @@ export async function expireRequest(
   request: StoredRequest,
 ): Promise<StoredRequest> {
   const { locked, resolution } = await context.store.transact(async (tx) => {
-    const locked = await lockRequest(tx, request.id);
+    const locked = await lockRequest(tx, request);
     if (locked === undefined) throw new Problem("not_found");
     const resolution = await resolveRequest(tx, context, locked, { status: "expired" });
     return { locked, resolution };

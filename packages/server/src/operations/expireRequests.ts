@@ -1,7 +1,8 @@
 import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { Failure } from "../failure.ts";
-import { lockRequest, readOverdueIds } from "../storage/sql/requests.ts";
+import type { RowKey } from "../storage/sql/keys.ts";
+import { lockRequest, readOverdue } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
@@ -20,12 +21,12 @@ const REQUESTS_PER_CALL_MAX = 200;
 export async function expireRequests(
   context: Context,
 ): Promise<{ readonly expired: number; readonly more: boolean }> {
-  const overdue = await readOverdueIds(context.store, context.clock.now(), REQUESTS_PER_CALL_MAX);
+  const overdue = await readOverdue(context.store, context.clock.now(), REQUESTS_PER_CALL_MAX);
   if (overdue.length === 0) return { expired: 0, more: false };
   const expired = await context.store.transact(async (tx) => {
     const ended: Signal[] = [];
-    for (const id of overdue) {
-      const request = await lockReadable(tx, id);
+    for (const key of overdue) {
+      const request = await lockReadable(tx, key);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
       if (resolution.kind === "resolved") ended.push(resolution.signal);
@@ -38,9 +39,9 @@ export async function expireRequests(
 }
 
 /** One damaged row must not keep all others from expiring; whoever reads it is told. */
-async function lockReadable(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
+async function lockReadable(tx: Transaction, key: RowKey): Promise<StoredRequest | undefined> {
   try {
-    return await lockRequest(tx, id);
+    return await lockRequest(tx, key);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -10,7 +10,7 @@ const INSTANCES_PER_CALL_MAX = 100;
  * Called by: the retention worker.
  */
 export async function finishDeletions(context: Context): Promise<void> {
-  for (const id of await readHalfDeletedInstances(context.store, INSTANCES_PER_CALL_MAX)) {
-    await finishDeletion(context, id);
+  for (const instance of await readHalfDeletedInstances(context.store, INSTANCES_PER_CALL_MAX)) {
+    await finishDeletion(context, instance);
   }
 }

@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import { endNotificationsBefore } from "../storage/sql/notifications.ts";
 import { readDeliveryState } from "../storage/sql/receivers.ts";
 
@@ -11,15 +12,15 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
  *
  * Called by: updateInstance and deleteInstance, after their commit.
  */
-export async function finishDeliveryEnd(context: Context, instanceId: string): Promise<void> {
-  context.wake.signal({ kind: "removed", instanceId });
+export async function finishDeliveryEnd(context: Context, instance: InstanceKey): Promise<void> {
+  context.wake.signal({ kind: "removed", instanceId: instance.instanceId });
   for (;;) {
     const ended = await context.store.transact(async (tx) => {
-      const state = await readDeliveryState(tx, instanceId);
+      const state = await readDeliveryState(tx, instance);
       if (state === undefined) return 0;
       const by = state.isDeleted ? "deletion" : "removal";
       const limit = NOTIFICATIONS_PER_COMMIT_MAX;
-      return endNotificationsBefore(tx, instanceId, state.epoch, by, await tx.now(), limit);
+      return endNotificationsBefore(tx, instance, state.epoch, by, await tx.now(), limit);
     });
     if (ended < NOTIFICATIONS_PER_COMMIT_MAX) return;
   }

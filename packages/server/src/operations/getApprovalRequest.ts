@@ -35,7 +35,7 @@ async function readCurrent(
   caller: InstanceCaller,
   id: string,
 ): Promise<StoredRequest> {
-  const request = await readRequestOfInstance(context.store, id, caller.instanceId);
+  const request = await readRequestOfInstance(context.store, caller, id);
   if (request === undefined) throw new Problem("not_found");
   return isOverdue(request, context.clock.now()) ? expireRequest(context, request) : request;
 }
@@ -52,7 +52,7 @@ async function resolvedOrOver(
   { waitMs, onGone }: Waiting,
 ): Promise<void> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const unsubscribe = context.wake.onResolved(id, end);
+  const unsubscribe = context.wake.onResolved(id, caller.projectId, end);
   const cancelTimer = context.clock.after(waitMs, end);
   onGone(end);
   try {

@@ -13,7 +13,10 @@ export async function getInstance(
   caller: ProvisionerCaller,
   id: string,
 ): Promise<AnsweredInstance> {
-  const instance = await readActiveInstance(context.store, id, caller.projectId);
+  const instance = await readActiveInstance(context.store, {
+    projectId: caller.projectId,
+    instanceId: id,
+  });
   if (instance === undefined) throw new Problem("not_found");
   return instance;
 }

@@ -1,5 +1,6 @@
 import type { WebhookDeliveryInput } from "@countersign/protocol";
 import type { Context } from "../context.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import { putReceiver } from "../storage/sql/receivers.ts";
 import type { Transaction } from "../storage/store.ts";
 
@@ -12,13 +13,13 @@ import type { Transaction } from "../storage/store.ts";
 export async function installReceiver(
   tx: Transaction,
   { keyring }: Pick<Context, "keyring">,
-  instanceId: string,
+  instance: InstanceKey,
   { url, registrationId, signingSecret }: WebhookDeliveryInput,
 ): Promise<void> {
-  await putReceiver(tx, instanceId, {
+  await putReceiver(tx, instance, {
     url: url.text,
     registrationId,
-    sealedSecret: keyring.seal(signingSecret, signingSecretPlace(instanceId)),
+    sealedSecret: keyring.seal(signingSecret, signingSecretPlace(instance.instanceId)),
     verifiedAt: await tx.now(),
   });
 }

@@ -15,11 +15,11 @@ import type { ClaimedNotification } from "./claimNotifications.ts";
  */
 export async function isStillClaimed(
   { store, clock }: Pick<Context, "store" | "clock">,
-  { notification: { id }, fence }: ClaimedNotification,
+  { notification, fence }: ClaimedNotification,
   leftMs: number,
 ): Promise<boolean> {
   const isCurrent = (reader: Reader, now: number) =>
-    isClaimCurrent(reader, id, fence, Math.ceil(now + leftMs));
+    isClaimCurrent(reader, notification, fence, Math.ceil(now + leftMs));
   // Where nobody else can take over, the time here is the time.
   if (store.isExclusive) return isCurrent(store, clock.now());
   return store.transact(async (tx) => isCurrent(tx, await tx.now()), "process");

@@ -64,7 +64,7 @@ export async function listDeliveries(
       ? await listWaitingNotifications(store, projectId, after ?? EARLIEST, limit + 1)
       : await listEndedNotifications(store, projectId, after ?? LATEST, limit + 1);
   const shown = found.slice(0, limit);
-  const deliveries = await toReviewed(store, shown, now);
+  const deliveries = await toReviewed(store, projectId, shown, now);
   return {
     // What has ended waits no more, also while the end is not recorded.
     deliveries:
@@ -75,14 +75,18 @@ export async function listDeliveries(
   };
 }
 
-/** @param now epoch ms, which tells what is in flight and whose window is over */
+/**
+ * @param notifications of this project
+ * @param now epoch ms, which tells what is in flight and whose window is over
+ */
 export async function toReviewed(
   reader: Reader,
+  projectId: string,
   notifications: readonly StoredNotification[],
   now: number,
 ): Promise<ReviewedDelivery[]> {
   const ids = new Set(notifications.map(({ instanceId }) => instanceId));
-  const instances = await readNotifiedInstances(reader, [...ids]);
+  const instances = await readNotifiedInstances(reader, projectId, [...ids]);
   return notifications.flatMap((notification) => {
     const instance = instances.get(notification.instanceId);
     return instance === undefined ? [] : [review(notification, instance, now)];

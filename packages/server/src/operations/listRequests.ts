@@ -48,9 +48,10 @@ export async function listRequests(
   const shown = outlines.slice(0, Math.min(limit, fitting(outlines)));
   const requests = await readRequests(
     store,
+    caller.projectId,
     shown.map(({ id }) => id),
   );
-  const names = await readInstanceNames(store, [
+  const names = await readInstanceNames(store, caller.projectId, [
     ...new Set(requests.map((request) => request.instanceId)),
   ]);
   return {

@@ -1,4 +1,5 @@
 import type { Context } from "../context.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import {
   readWaitingInstance,
   readWaitingInstances,
@@ -6,21 +7,26 @@ import {
   type WaitingPage,
 } from "../storage/sql/waiting-instances.ts";
 
+export type { InstanceKey } from "../storage/sql/keys.ts";
 export type { WaitingInstance } from "../storage/sql/waiting-instances.ts";
+
+/** In front of every instance. */
+export const NO_INSTANCE: InstanceKey = { projectId: "", instanceId: "" };
 
 /** Bounds how long the event loop is held: a page takes about a millisecond. */
 const INSTANCES_PER_PAGE = 200;
 
 /**
- * Instances that have notifications to attempt now, in the order of their ids, page by page.
+ * Instances of all projects that have notifications to attempt now, in the order of their keys,
+ * page by page.
  *
  * Called by: the delivery worker.
  *
- * @param after `next` of the page before; empty to begin
+ * @param after `next` of the page before
  */
 export async function listWaitingInstances(
   { store, clock }: Pick<Context, "store" | "clock">,
-  after: string,
+  after: InstanceKey,
 ): Promise<WaitingPage> {
   return readWaitingInstances(store, clock.now(), after, INSTANCES_PER_PAGE);
 }
@@ -28,7 +34,7 @@ export async function listWaitingInstances(
 /** The same of one instance that has just got something to deliver. */
 export async function findWaitingInstance(
   { store }: Pick<Context, "store">,
-  instanceId: string,
+  instance: InstanceKey,
 ): Promise<WaitingInstance | undefined> {
-  return readWaitingInstance(store, instanceId);
+  return readWaitingInstance(store, instance);
 }

@@ -50,6 +50,7 @@ export async function provisionInstance(
 ): Promise<Provisioning> {
   const { keyring, random, store } = context;
   const key = {
+    projectId: caller.projectId,
     scope: `provision:${caller.provisionerId}`,
     keyHash: hashIdempotencyKey(idempotencyKey),
     fingerprint: keyring.fingerprint(input.canonical),
@@ -103,7 +104,9 @@ async function create(
   });
   if (!reserved) return undefined;
   await insertInstance(tx, instance);
-  if (delivery !== undefined) await installReceiver(tx, context, id, delivery);
+  const { projectId } = caller;
+  const instanceKey = { projectId, instanceId: id };
+  if (delivery !== undefined) await installReceiver(tx, context, instanceKey, delivery);
   await issueCredential(tx, context, instance, token, delivery);
   return { outcome: "created", instance: answered, token };
 }
@@ -150,13 +153,13 @@ async function issueCredential(
 async function replay(
   tx: Transaction,
   { keyring }: Context,
-  { scope, keyHash, fingerprint }: KeyedInput,
+  key: KeyedInput,
 ): Promise<Provisioning | undefined> {
-  const stored = await readResult(tx, scope, keyHash);
+  const stored = await readResult(tx, key);
   if (stored === undefined) return undefined;
-  if (stored.fingerprint !== fingerprint) throw new Problem("idempotency_conflict");
+  if (stored.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
   const { instanceId } = stored;
-  const instance = await lockInstance(tx, "share", instanceId);
+  const instance = await lockInstance(tx, "share", stored);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("instance_deleted");
   }

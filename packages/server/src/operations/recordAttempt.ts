@@ -41,7 +41,7 @@ export async function recordAttempt(
     const now = await tx.now();
     // Under its claim nobody else changes it, except that delivery may end.
     const after = next(claimed.notification, outcome, now, chance);
-    if (!(await updateAttempt(tx, claimed.notification.id, claimed.fence, after))) {
+    if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
       return recordLate(tx, claimed, after, now);
     }
     if (after.ended !== null) return { kind: "ended", by: after.ended.by };
@@ -52,15 +52,15 @@ export async function recordAttempt(
 /** Removed or deleted while it was outstanding: the 24 hours of retention start now. */
 async function recordLate(
   tx: Transaction,
-  { notification: { id }, fence }: ClaimedNotification,
+  { notification, fence }: ClaimedNotification,
   { attempts, last }: AfterAttempt,
   now: number,
 ): Promise<Recorded> {
-  const current = await lockNotification(tx, id);
+  const current = await lockNotification(tx, notification);
   if (current?.fence !== fence || current.claimedUntil === null || current.ended === null) {
     return { kind: "stale" };
   }
-  await updateLateAttempt(tx, id, attempts, last, now);
+  await updateLateAttempt(tx, notification, attempts, last, now);
   return { kind: "ended", by: current.ended.by };
 }
 

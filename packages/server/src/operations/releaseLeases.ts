@@ -15,7 +15,9 @@ export async function releaseLeases({ store }: Pick<Context, "store">): Promise<
   const projects = await readProjectIds(store);
   await store.transact(async (tx) => {
     const now = await tx.now();
-    for (const project of projects) await releaseNotifications(tx, project, now);
-    await releaseVerifications(tx, now);
+    for (const project of projects) {
+      await releaseNotifications(tx, project, now);
+      await releaseVerifications(tx, project, now);
+    }
   });
 }

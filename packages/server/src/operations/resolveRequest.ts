@@ -57,7 +57,8 @@ export async function resolveRequest(
     },
   });
   const { status } = decision;
-  const signal = { kind: "resolved", requestId: request.id, status, notifies } as const;
+  const { id: requestId, projectId } = request;
+  const signal = { kind: "resolved", requestId, projectId, status, notifies } as const;
   return { ...resolution, signal };
 }
 
@@ -68,7 +69,7 @@ async function writeNotification(
   { id: requestId, instanceId, projectId }: StoredRequest,
   { decidedAt: createdAt }: StoredDecision,
 ): Promise<string | undefined> {
-  const deliveryEpoch = await readNotifyingEpoch(tx, instanceId);
+  const deliveryEpoch = await readNotifyingEpoch(tx, { projectId, instanceId });
   if (deliveryEpoch === undefined) return undefined;
   const id = uuidV7(createdAt, random.bytes(10));
   const body = writeEvent({ id, instanceId, requestId, decidedAt: createdAt });

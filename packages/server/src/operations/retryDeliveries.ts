@@ -3,6 +3,7 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readActiveInstance } from "../storage/sql/instances.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import { readLaterNotifications } from "../storage/sql/notification-listings.ts";
 import { hurryNotification } from "../storage/sql/notifications.ts";
 import type { Place } from "../storage/sql/requests.ts";
@@ -33,18 +34,18 @@ export async function retryDeliveries(
 ): Promise<number> {
   assertMayRetry(caller);
   const { store, wake } = context;
-  const instance = await readActiveInstance(store, instanceId, caller.projectId);
-  if (instance === undefined) throw new Problem("not_found");
+  const instance = { projectId: caller.projectId, instanceId };
+  if ((await readActiveInstance(store, instance)) === undefined) throw new Problem("not_found");
   let count = 0;
   let after: Place | undefined;
   do {
     const place: Place | undefined = after;
-    const hurried = await store.transact((tx) => hurry(tx, context, caller, instanceId, place));
+    const hurried = await store.transact((tx) => hurry(tx, context, caller, instance, place));
     count += hurried.count;
     after = hurried.next;
   } while (after !== undefined);
   // Also when none waited: what is due may be held back by a pause of its destination.
-  wake.signal({ kind: "hurried", instanceId });
+  wake.signal({ kind: "hurried", ...instance });
   return count;
 }
 
@@ -52,18 +53,18 @@ export async function retryDeliveries(
 async function hurry(
   tx: Transaction,
   { random }: Pick<Context, "random">,
-  { projectId, reviewerId }: ReviewerCaller,
-  instanceId: string,
+  { reviewerId }: ReviewerCaller,
+  { projectId, instanceId }: InstanceKey,
   after: Place | undefined,
 ): Promise<Hurried> {
   const now = await tx.now();
   const from = after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
   const limit = NOTIFICATIONS_PER_COMMIT_MAX;
-  const later = await readLaterNotifications(tx, instanceId, from, now, limit);
+  const later = await readLaterNotifications(tx, { projectId, instanceId }, from, now, limit);
   let count = 0;
   // In the order of their ids, in which everybody locks several rows.
   for (const id of later.map(({ id }) => id).sort()) {
-    if (await hurryNotification(tx, id, now)) count++;
+    if (await hurryNotification(tx, { projectId, id }, now)) count++;
   }
   if (count > 0) {
     await appendAudit(tx, random, {

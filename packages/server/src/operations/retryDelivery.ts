@@ -3,6 +3,7 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { NotificationEndCause } from "../core/notification.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
+import type { RowKey } from "../storage/sql/keys.ts";
 import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
 import { hurryNotification, lockNotification } from "../storage/sql/notifications.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -25,11 +26,12 @@ export async function retryDelivery(
 ): Promise<ReviewedDelivery> {
   assertMayRetry(caller);
   const { store, wake } = context;
-  const found = await readNotificationOfProject(store, id, caller.projectId);
+  const { projectId } = caller;
+  const found = await readNotificationOfProject(store, { projectId, id });
   if (found === undefined) throw new Problem("not_found");
-  const delivery = await store.transact((tx) => hurry(tx, context, caller, found.id));
+  const delivery = await store.transact((tx) => hurry(tx, context, caller, found));
   const { instanceId } = delivery.notification;
-  if (delivery.progress.kind === "waiting") wake.signal({ kind: "hurried", instanceId });
+  if (delivery.progress.kind === "waiting") wake.signal({ kind: "hurried", projectId, instanceId });
   return delivery;
 }
 
@@ -44,18 +46,18 @@ async function hurry(
   tx: Transaction,
   { random }: Pick<Context, "random">,
   { reviewerId }: ReviewerCaller,
-  id: string,
+  { projectId, id }: RowKey,
 ): Promise<ReviewedDelivery> {
-  const locked = await lockNotification(tx, id);
+  const locked = await lockNotification(tx, { projectId, id });
   const now = await tx.now();
-  const [delivery] = locked === undefined ? [] : await toReviewed(tx, [locked], now);
+  const [delivery] = locked === undefined ? [] : await toReviewed(tx, projectId, [locked], now);
   if (locked === undefined || delivery === undefined) throw new Problem("not_found");
   const { progress } = delivery;
   if (progress.kind === "ended") throw new Problem("already_terminal", ENDED[progress.by]);
-  if (!(await hurryNotification(tx, id, now))) return delivery;
+  if (!(await hurryNotification(tx, locked, now))) return delivery;
   await appendAudit(tx, random, {
     at: now,
-    projectId: locked.projectId,
+    projectId,
     kind: "delivery.hurried",
     actor: `reviewer:${reviewerId}`,
     subject: `request:${locked.requestId}`,

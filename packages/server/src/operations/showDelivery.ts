@@ -12,12 +12,12 @@ import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
  */
 export async function showDelivery(
   { store, clock }: Pick<Context, "store" | "clock">,
-  caller: ReviewerCaller,
+  { projectId }: ReviewerCaller,
   id: string,
 ): Promise<ReviewedDelivery> {
-  const notification = await readNotificationOfProject(store, id, caller.projectId);
+  const notification = await readNotificationOfProject(store, { projectId, id });
   const found = notification === undefined ? [] : [notification];
-  const [delivery] = await toReviewed(store, found, clock.now());
+  const [delivery] = await toReviewed(store, projectId, found, clock.now());
   if (delivery === undefined) throw new Problem("not_found");
   return delivery;
 }

@@ -11,6 +11,7 @@ import type { ProvisionerCaller } from "../identity/caller.ts";
 import { hashIdempotencyKey } from "../secrets/keyring.ts";
 import { insertResult, readResult } from "../storage/sql/idempotency.ts";
 import { lockInstance, renameInstance } from "../storage/sql/instances.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import { readDeliveryState, removeReceiver } from "../storage/sql/receivers.ts";
 import type { Transaction } from "../storage/store.ts";
 import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
@@ -34,18 +35,21 @@ export async function updateInstance(
   input: Refusable<UpdateInstanceInput>,
   idempotencyKey: string,
 ): Promise<AnsweredInstance> {
+  const { projectId } = caller;
+  const instance = { projectId, instanceId: id };
   const key = {
+    projectId,
     scope: `update:${caller.provisionerId}:${id}`,
     keyHash: hashIdempotencyKey(idempotencyKey),
     fingerprint: context.keyring.fingerprint(input.canonical),
   };
   const replayed = async (tx: Transaction) => {
-    await lockOwn(tx, caller, id);
+    await lockOwn(tx, instance);
     return replay(tx, key);
   };
   let isApplied = false;
   const commit = async (tx: Transaction) => {
-    const updated = await apply(tx, context, caller, id, input, key);
+    const updated = await apply(tx, context, caller, instance, input, key);
     isApplied = updated !== undefined;
     return updated;
   };
@@ -58,7 +62,7 @@ export async function updateInstance(
     const steps = { replay: replayed, reserve, commit };
     const answered = await commitVerified(context, caller, key, delivery, steps);
     // A replay is no reason to spare a failing receiver less.
-    if (isApplied) context.wake.signal({ kind: "hurried", instanceId: id });
+    if (isApplied) context.wake.signal({ kind: "hurried", ...instance });
     return answered;
   }
   const answered = await context.store.transact(async (tx) => {
@@ -69,30 +73,21 @@ export async function updateInstance(
     if (updated === undefined) throw new Error("a used key has no result");
     return updated;
   });
-  if (delivery === null) await finishDeliveryEnd(context, id);
+  if (delivery === null) await finishDeliveryEnd(context, instance);
   return answered;
 }
 
-/** @throws Problem `not_found` unless it is an active instance of the caller's project */
-async function lockOwn(
-  tx: Transaction,
-  caller: ProvisionerCaller,
-  id: string,
-): Promise<StoredInstance> {
-  const instance = await lockInstance(tx, "update", id);
-  if (instance?.projectId !== caller.projectId || instance.deletedAt !== null) {
-    throw new Problem("not_found");
-  }
+/** @throws Problem `not_found` unless it is an active instance of that project */
+async function lockOwn(tx: Transaction, key: InstanceKey): Promise<StoredInstance> {
+  const instance = await lockInstance(tx, "update", key);
+  if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
   return instance;
 }
 
-async function replay(
-  tx: Transaction,
-  { scope, keyHash, fingerprint }: KeyedInput,
-): Promise<AnsweredInstance | undefined> {
-  const stored = await readResult(tx, scope, keyHash);
+async function replay(tx: Transaction, key: KeyedInput): Promise<AnsweredInstance | undefined> {
+  const stored = await readResult(tx, key);
   if (stored === undefined) return undefined;
-  if (stored.fingerprint !== fingerprint) throw new Problem("idempotency_conflict");
+  if (stored.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
   return readAnswer(stored.instanceId, stored.result);
 }
 
@@ -101,30 +96,31 @@ async function apply(
   tx: Transaction,
   context: Context,
   caller: ProvisionerCaller,
-  id: string,
+  instanceKey: InstanceKey,
   input: UpdateInstanceInput,
   key: KeyedInput,
 ): Promise<AnsweredInstance | undefined> {
-  const instance = await lockOwn(tx, caller, id);
+  const { projectId, instanceId } = instanceKey;
+  const instance = await lockOwn(tx, instanceKey);
   const answered = await changed(tx, instance, input);
   const now = await tx.now();
   const applied = await insertResult(tx, {
     ...key,
-    instanceId: id,
+    instanceId,
     result: writeAnswer(answered),
     sealedCredential: null,
     createdAt: now,
   });
   if (!applied) return undefined;
-  await renameInstance(tx, id, answered.name);
-  if (input.delivery === null) await removeReceiver(tx, id);
-  else if (input.delivery) await installReceiver(tx, context, id, input.delivery);
+  await renameInstance(tx, instanceKey, answered.name);
+  if (input.delivery === null) await removeReceiver(tx, instanceKey);
+  else if (input.delivery) await installReceiver(tx, context, instanceKey, input.delivery);
   await appendAudit(tx, context.random, {
     at: now,
-    projectId: instance.projectId,
+    projectId,
     kind: "instance.updated",
     actor: `provisioner:${caller.provisionerId}`,
-    subject: `instance:${id}`,
+    subject: `instance:${instanceId}`,
     ...(input.delivery === undefined
       ? {}
       : { detail: { registration_id: answered.receiver?.registrationId ?? null } }),
@@ -135,12 +131,12 @@ async function apply(
 /** The instance as it will be. */
 async function changed(
   tx: Transaction,
-  { id, name }: StoredInstance,
+  { projectId, id, name }: StoredInstance,
   { instanceName, delivery }: UpdateInstanceInput,
 ): Promise<AnsweredInstance> {
   const renamed = instanceName === undefined ? name : JSON.stringify(instanceName);
   if (delivery === undefined) {
-    const state = await readDeliveryState(tx, id);
+    const state = await readDeliveryState(tx, { projectId, instanceId: id });
     return { id, name: renamed, receiver: state?.receiver ?? null };
   }
   if (delivery === null) return { id, name: renamed, receiver: null };

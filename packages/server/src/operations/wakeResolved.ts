@@ -14,7 +14,11 @@ export async function wakeResolved(
   requestIds: readonly string[],
 ): Promise<void> {
   for (let from = 0; from < requestIds.length; from += RESOLVED_IDS_MAX) {
-    const resolved = await readResolvedIds(store, requestIds.slice(from, from + RESOLVED_IDS_MAX));
+    const keys = requestIds.slice(from, from + RESOLVED_IDS_MAX).flatMap((id) => {
+      const projectId = wake.projectOf(id);
+      return projectId === undefined ? [] : [{ projectId, id }];
+    });
+    const resolved = await readResolvedIds(store, keys);
     for (const id of resolved) wake.resolvedElsewhere(id);
   }
 }

@@ -81,6 +81,13 @@ export function digestOf(contents: readonly Content[]): string {
   return createHash("sha256").update(lines.sort().join("")).digest("hex");
 }
 
+/** What people know a row by: its id, or else its key without the project. */
+export function nameOf({ columns, key }: Table, row: Row): string[] {
+  const ids = columns.filter(({ name }) => name === "id");
+  const shown = ids.length > 0 ? ids : key.filter(({ name }) => name !== "project_id");
+  return shown.map(({ name }) => String(row[name]));
+}
+
 /** In the order of the columns of the table. */
 export function valuesOf({ columns }: Table, row: Row): SqlValue[] {
   return columns.map(({ name }) => row[name] ?? null);

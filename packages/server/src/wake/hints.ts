@@ -1,7 +1,7 @@
 /**
  * What replicas tell each other, as text:
  *
- *   1 SENDER r:REQUEST h:INSTANCE v:SCOPE:KEYHASH ...
+ *   1 SENDER r:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
  *   1 SENDER *
  *
  * The star says that there is too much to tell: look at everything you wait for. Whoever may use
@@ -32,7 +32,9 @@ export const EVERYTHING = "*";
 const UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const SENDER = new RegExp(`^${UUID}$`);
 const RESOLVED = new RegExp(`^r:(${UUID})$`);
-const HURRIED = new RegExp(`^h:(${UUID})$`);
+/** Hex, and older ones a UUID. */
+const PROJECT = `[0-9a-f]{16}|${UUID}`;
+const HURRIED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
 const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
 
 /**
@@ -48,7 +50,7 @@ export function toHint(signal: Signal): string | undefined {
     case "resolved":
       return `r:${signal.requestId}`;
     case "hurried":
-      return `h:${signal.instanceId}`;
+      return `h:${signal.projectId}:${signal.instanceId}`;
     case "verified":
       return `v:${signal.scope}:${signal.keyHash}`;
   }
@@ -76,8 +78,10 @@ export function readMessage(message: string): Told | undefined {
 function readHint(text: string): Hint | undefined {
   const [, requestId] = RESOLVED.exec(text) ?? [];
   if (requestId !== undefined) return { kind: "resolved", requestId };
-  const [, instanceId] = HURRIED.exec(text) ?? [];
-  if (instanceId !== undefined) return { kind: "hurried", instanceId };
+  const [, projectId, instanceId] = HURRIED.exec(text) ?? [];
+  if (projectId !== undefined && instanceId !== undefined) {
+    return { kind: "hurried", projectId, instanceId };
+  }
   const [, scope, keyHash] = VERIFIED.exec(text) ?? [];
   if (scope === undefined || keyHash === undefined) return undefined;
   return { kind: "verified", scope, keyHash };

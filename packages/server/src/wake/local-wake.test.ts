@@ -3,8 +3,11 @@ import { test } from "node:test";
 import { LocalWake } from "./local-wake.ts";
 import type { Signal } from "./wake.ts";
 
+const PROJECT = "project";
+
 const resolved = (requestId: string): Signal => ({
   kind: "resolved",
+  projectId: PROJECT,
   notifies: undefined,
   status: "approved",
   requestId,
@@ -13,9 +16,9 @@ const resolved = (requestId: string): Signal => ({
 test("[ours.poll.woken] everybody who waits for a request is called when it is resolved, nobody else", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
-  wake.onResolved("a", () => calls.push("first"));
-  wake.onResolved("a", () => calls.push("second"));
-  wake.onResolved("b", () => calls.push("other"));
+  wake.onResolved("a", PROJECT, () => calls.push("first"));
+  wake.onResolved("a", PROJECT, () => calls.push("second"));
+  wake.onResolved("b", PROJECT, () => calls.push("other"));
   assert.equal(wake.waiting, 3);
   wake.signal(resolved("a"));
   assert.deepEqual(calls, ["first", "second"]);
@@ -26,7 +29,7 @@ test("[ours.poll.woken] everybody who waits for a request is called when it is r
 test("[ours.poll.woken] a request that is opened wakes nobody who waits for one", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
-  wake.onResolved("a", () => calls.push("woken"));
+  wake.onResolved("a", PROJECT, () => calls.push("woken"));
   wake.signal({ kind: "opened", requestId: "a", deadlineAt: 1 });
   assert.deepEqual(calls, []);
 });
@@ -34,8 +37,8 @@ test("[ours.poll.woken] a request that is opened wakes nobody who waits for one"
 test("[ours.poll.gone-client] a subscription that has ended is not called and not counted, once", () => {
   const wake = new LocalWake();
   const calls: string[] = [];
-  const end = wake.onResolved("a", () => calls.push("gone"));
-  wake.onResolved("a", () => calls.push("there"));
+  const end = wake.onResolved("a", PROJECT, () => calls.push("gone"));
+  wake.onResolved("a", PROJECT, () => calls.push("there"));
   end();
   end();
   assert.equal(wake.waiting, 1);
@@ -48,7 +51,7 @@ test("[ours.poll.woken] who unsubscribes while being called does not keep others
   const calls: string[] = [];
   const ends: (() => void)[] = [];
   for (const name of ["first", "second", "third"]) {
-    const end = wake.onResolved("a", () => {
+    const end = wake.onResolved("a", PROJECT, () => {
       calls.push(name);
       end();
     });
@@ -57,7 +60,7 @@ test("[ours.poll.woken] who unsubscribes while being called does not keep others
   wake.signal(resolved("a"));
   assert.deepEqual(calls, ["first", "second", "third"]);
   assert.equal(wake.waiting, 0);
-  wake.onResolved("a", () => calls.push("again"));
+  wake.onResolved("a", PROJECT, () => calls.push("again"));
   wake.signal(resolved("a"));
   assert.deepEqual(calls, ["first", "second", "third", "again"]);
 });
@@ -66,10 +69,14 @@ test("[ours.poll.woken] what another replica resolved calls those who wait for i
   const wake = new LocalWake();
   const calls: string[] = [];
   wake.onSignal(() => calls.push("signal"));
-  const end = wake.onResolved("a", () => calls.push("first"));
-  wake.onResolved("a", () => calls.push("second"));
-  wake.onResolved("b", () => calls.push("other"));
+  const end = wake.onResolved("a", PROJECT, () => calls.push("first"));
+  wake.onResolved("a", PROJECT, () => calls.push("second"));
+  wake.onResolved("b", PROJECT, () => calls.push("other"));
   assert.deepEqual(wake.awaited(), ["a", "b"]);
+  assert.deepEqual(
+    ["a", "c"].map((id) => wake.projectOf(id)),
+    [PROJECT, undefined],
+  );
   wake.resolvedElsewhere("a");
   assert.deepEqual(calls, ["first", "second"]);
   end();
@@ -92,7 +99,7 @@ test("[ours.poll.shutdown] a release calls everybody, and at once those who come
   const wake = new LocalWake();
   const calls: string[] = [];
   for (const id of ["a", "b"]) {
-    const end = wake.onResolved(id, () => {
+    const end = wake.onResolved(id, PROJECT, () => {
       calls.push(id);
       end();
     });
@@ -100,7 +107,7 @@ test("[ours.poll.shutdown] a release calls everybody, and at once those who come
   wake.releaseAll();
   assert.deepEqual(calls, ["a", "b"]);
   const late = Promise.withResolvers<void>();
-  wake.onResolved("c", late.resolve);
+  wake.onResolved("c", PROJECT, late.resolve);
   await late.promise;
   assert.equal(wake.waiting, 0);
 });

@@ -4,8 +4,13 @@
 
 import type { Signal, Wake } from "./wake.ts";
 
+interface Awaited {
+  readonly projectId: string;
+  readonly callbacks: Set<() => void>;
+}
+
 export class LocalWake implements Wake {
-  readonly #byRequest = new Map<string, Set<() => void>>();
+  readonly #byRequest = new Map<string, Awaited>();
   readonly #listeners = new Set<(signal: Signal) => void>();
   #released = false;
   waiting = 0;
@@ -16,25 +21,26 @@ export class LocalWake implements Wake {
   }
 
   resolvedElsewhere(requestId: string): void {
-    for (const callback of [...(this.#byRequest.get(requestId) ?? [])]) callback();
+    for (const callback of [...(this.#byRequest.get(requestId)?.callbacks ?? [])]) callback();
   }
 
   awaited(): string[] {
     return [...this.#byRequest.keys()];
   }
 
-  /** Whether somebody waits for this request. */
-  isAwaited(requestId: string): boolean {
-    return this.#byRequest.has(requestId);
+  projectOf(requestId: string): string | undefined {
+    return this.#byRequest.get(requestId)?.projectId;
   }
 
-  onResolved(requestId: string, callback: () => void): () => void {
+  onResolved(requestId: string, projectId: string, callback: () => void): () => void {
     if (this.#released) {
       queueMicrotask(callback);
       return () => {};
     }
-    const callbacks = this.#byRequest.get(requestId) ?? new Set();
-    this.#byRequest.set(requestId, callbacks.add(callback));
+    const awaited = this.#byRequest.get(requestId) ?? { projectId, callbacks: new Set() };
+    this.#byRequest.set(requestId, awaited);
+    const { callbacks } = awaited;
+    callbacks.add(callback);
     this.waiting++;
     return () => {
       if (!callbacks.delete(callback)) return;
@@ -50,7 +56,7 @@ export class LocalWake implements Wake {
 
   releaseAll(): void {
     this.#released = true;
-    for (const callbacks of [...this.#byRequest.values()]) {
+    for (const { callbacks } of [...this.#byRequest.values()]) {
       for (const callback of [...callbacks]) callback();
     }
   }

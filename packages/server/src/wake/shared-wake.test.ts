@@ -12,6 +12,8 @@ import { LocalWake } from "./local-wake.ts";
 import { SharedWake } from "./shared-wake.ts";
 import type { Signal } from "./wake.ts";
 
+const PROJECT = "0f9a8f1f1c114b9e";
+
 class HeldChannel implements Channel {
   readonly messageBytesMax = 7_900;
   readonly messages: string[] = [];
@@ -65,6 +67,7 @@ const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "
   kind: "resolved",
   requestId,
   status: "approved",
+  projectId: PROJECT,
   notifies: undefined,
 });
 
@@ -82,8 +85,8 @@ test("[ours.replicas.woken] what is signalled wakes those who wait here at once,
   const [here, there] = [start(), start()];
   const signal = resolved();
   const calls: string[] = [];
-  here.wake.onResolved(signal.requestId, () => calls.push("here"));
-  there.wake.onResolved(signal.requestId, () => calls.push("there"));
+  here.wake.onResolved(signal.requestId, PROJECT, () => calls.push("here"));
+  there.wake.onResolved(signal.requestId, PROJECT, () => calls.push("there"));
   here.wake.signal(signal);
   assert.deepEqual(calls, ["here"]);
   const message = await sent(here, 1);
@@ -104,7 +107,7 @@ test("[ours.replicas.woken] those who wait for a verification or an earlier deli
   const scope = `update:${randomUUID()}:${randomUUID()}`;
   const signals: Signal[] = [
     { kind: "verified", scope, keyHash: "k".repeat(43) },
-    { kind: "hurried", instanceId: randomUUID() },
+    { kind: "hurried", projectId: PROJECT, instanceId: randomUUID() },
   ];
   const heard: Signal[] = [];
   there.wake.onSignal((signal) => heard.push(signal));
@@ -116,7 +119,7 @@ test("[ours.replicas.woken] those who wait for a verification or an earlier deli
 test("[ours.replicas.woken] nobody looks for what nobody waits for", async () => {
   const [here, there] = [start(), start()];
   const [awaited, other] = [resolved(), resolved()];
-  const end = there.wake.onResolved(awaited.requestId, () => {});
+  const end = there.wake.onResolved(awaited.requestId, PROJECT, () => {});
   for (const signal of [other, awaited]) here.wake.signal(signal);
   const message = await sent(here, 1);
   hear(there, message);

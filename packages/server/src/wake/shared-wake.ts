@@ -79,8 +79,8 @@ export class SharedWake implements Wake {
     this.#sending ??= this.#send();
   }
 
-  onResolved(requestId: string, callback: () => void): () => void {
-    return this.#local.onResolved(requestId, callback);
+  onResolved(requestId: string, projectId: string, callback: () => void): () => void {
+    return this.#local.onResolved(requestId, projectId, callback);
   }
 
   onSignal(callback: (signal: Signal) => void): () => void {
@@ -101,6 +101,10 @@ export class SharedWake implements Wake {
 
   awaited(): string[] {
     return this.#local.awaited();
+  }
+
+  projectOf(requestId: string): string | undefined {
+    return this.#local.projectOf(requestId);
   }
 
   /** Tells what is left to tell, and nothing after that. */
@@ -153,7 +157,7 @@ export class SharedWake implements Wake {
     const requestIds: string[] = [];
     for (const hint of hints) {
       if (hint.kind !== "resolved") this.#local.signal(hint);
-      else if (this.#local.isAwaited(hint.requestId)) requestIds.push(hint.requestId);
+      else if (this.#local.projectOf(hint.requestId) !== undefined) requestIds.push(hint.requestId);
     }
     if (requestIds.length > 0) onResolvedElsewhere(requestIds);
   }

@@ -13,12 +13,13 @@ export type Signal =
   | {
       readonly kind: "resolved";
       readonly requestId: string;
+      readonly projectId: string;
       readonly status: TerminalStatus;
       /** The instance whose receiver is to be notified; undefined when there is none. */
       readonly notifies: string | undefined;
     }
   /** Something may be delivered earlier than it was said before. */
-  | { readonly kind: "hurried"; readonly instanceId: string }
+  | { readonly kind: "hurried"; readonly projectId: string; readonly instanceId: string }
   /** A receiver was removed, alone or with its instance: its deliveries have ended. */
   | { readonly kind: "removed"; readonly instanceId: string }
   /** A verification under this key has ended, well or not. */
@@ -32,7 +33,7 @@ export interface Wake {
    *
    * @returns ends the subscription
    */
-  onResolved(requestId: string, callback: () => void): () => void;
+  onResolved(requestId: string, projectId: string, callback: () => void): () => void;
 
   onSignal(callback: (signal: Signal) => void): () => void;
 
@@ -47,4 +48,7 @@ export interface Wake {
 
   /** The requests that somebody waits for, each once. */
   awaited(): string[];
+
+  /** The project of a request that somebody waits for; undefined when nobody does. */
+  projectOf(requestId: string): string | undefined;
 }

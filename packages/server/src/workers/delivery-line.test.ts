@@ -34,7 +34,7 @@ function waiting(
   url: string | null,
   provisionerId = "account",
 ): WaitingInstance {
-  return { instanceId, provisionerId, url };
+  return { projectId: "project", instanceId, provisionerId, url };
 }
 
 /** Whose turns it is now. */

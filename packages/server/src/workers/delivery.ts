@@ -19,7 +19,9 @@ import { type ClaimedNotification, claimNotifications } from "../operations/clai
 import { isStillClaimed } from "../operations/isStillClaimed.ts";
 import {
   findWaitingInstance,
+  type InstanceKey,
   listWaitingInstances,
+  NO_INSTANCE,
   type WaitingInstance,
 } from "../operations/listWaitingInstances.ts";
 import { type Recorded, recordAttempt } from "../operations/recordAttempt.ts";
@@ -74,8 +76,10 @@ class DeliveryWorker implements Worker {
     this.#report = report;
     this.#line = new DeliveryLine(context.delivery.limits);
     this.#unsubscribe = context.wake.onSignal((signal) => {
-      if (signal.kind === "resolved" && signal.notifies !== undefined) this.#add(signal.notifies);
-      if (signal.kind === "hurried") this.#hurry(signal.instanceId);
+      if (signal.kind === "resolved" && signal.notifies !== undefined) {
+        this.#add({ projectId: signal.projectId, instanceId: signal.notifies });
+      }
+      if (signal.kind === "hurried") this.#hurry(signal);
       if (signal.kind === "removed") this.#removals++;
     });
     this.#run(this.#scan());
@@ -95,9 +99,9 @@ class DeliveryWorker implements Worker {
     this.#running.add(tracked);
   }
 
-  /** @param after where the page before ended; empty for the first */
-  async #scan(after = ""): Promise<void> {
-    let next: string | undefined;
+  /** @param after where the page before ended */
+  async #scan(after = NO_INSTANCE): Promise<void> {
+    let next: InstanceKey | undefined;
     try {
       const page = await listWaitingInstances(this.#context, after);
       for (const instance of page.waiting) this.#line.add(instance);
@@ -112,19 +116,19 @@ class DeliveryWorker implements Worker {
     this.#pumpSoon();
   }
 
-  #add(instanceId: string): void {
-    if (this.#line.expect(instanceId)) this.#pumpSoon();
-    else this.#run(this.#find(instanceId));
+  #add(instance: InstanceKey): void {
+    if (this.#line.expect(instance.instanceId)) this.#pumpSoon();
+    else this.#run(this.#find(instance));
   }
 
   /** Its receiver may be another now, and somebody wants a try at once. */
-  #hurry(instanceId: string): void {
-    this.#run(this.#find(instanceId).then(() => this.#line.hurry(instanceId)));
+  #hurry(instance: InstanceKey): void {
+    this.#run(this.#find(instance).then(() => this.#line.hurry(instance.instanceId)));
   }
 
-  async #find(instanceId: string): Promise<void> {
+  async #find(instance: InstanceKey): Promise<void> {
     try {
-      const waiting = await findWaitingInstance(this.#context, instanceId);
+      const waiting = await findWaitingInstance(this.#context, instance);
       if (waiting !== undefined) this.#line.add(waiting);
       this.#pumpSoon();
     } catch (error) {
@@ -160,7 +164,7 @@ class DeliveryWorker implements Worker {
     const outstanding = this.#outstanding.get(instanceId) ?? NOTHING;
     const removals = this.#removals;
     try {
-      const claim = await claimNotifications(this.#context, instanceId, limit, outstanding);
+      const claim = await claimNotifications(this.#context, instance, limit, outstanding);
       for (const claimed of claim.claimed) {
         this.#run(this.#attempt(instance, claimed, places.pop(), removals));
       }

@@ -75,7 +75,7 @@ export async function makeSource(owner: Owner): Promise<Source> {
   }
   const notified = await newNotified(server, "notified", "https://receiver.example/hook");
   await notify(server, notified);
-  const sql = "insert into verification values ('s', 'k', 'f', 'i', 1, 0, null, null, 0)";
+  const sql = "insert into verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0)";
   await withStore(server, (store) => store.transact((tx) => tx.run(sql)));
   await server.stop();
   const key = readFileSync(join(server.data, "secret.key"), "utf8").trim();

@@ -156,14 +156,16 @@ export async function copyInstances(
   const ids = Array.from({ length: count }, () => random.uuid());
   await store.transact(async (tx) => {
     for (const id of ids) {
+      const projectId = String(like.project_id);
       await insertInstance(tx, {
-        ...{ id, projectId: String(like.project_id), name: String(like.name) },
+        ...{ id, projectId, name: String(like.name) },
         provisionerId: String(like.provisioner_id),
         ...{ createdAt: Number(like.created_at), deletedAt: null },
       });
       const registrationId = random.uuid();
       const delivery = { type: "webhook", url, registrationId, signingSecret: SIGNING_SECRET };
-      await installReceiver(tx, context, id, delivery as WebhookDeliveryInput);
+      const instance = { projectId, instanceId: id };
+      await installReceiver(tx, context, instance, delivery as WebhookDeliveryInput);
     }
   });
   const due = { next_at: original.created_at, attempts: 0, ended_at: null, ended_by: null };

@@ -161,6 +161,7 @@ export async function untilDelivered(
 
 /** A row of the outbox as it is stored. */
 export interface OutboxRow {
+  readonly project_id: string;
   readonly id: string;
   readonly request_id: string;
   readonly body: string;

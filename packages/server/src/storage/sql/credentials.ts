@@ -57,8 +57,10 @@ export async function listOperatorCredentials(
        project.name as project
      from credential
        join project on project.id = credential.project_id
-       left join provisioner on provisioner.id = credential.holder_id
-       left join reviewer on reviewer.id = credential.holder_id
+       left join provisioner on provisioner.project_id = credential.project_id
+         and provisioner.id = credential.holder_id
+       left join reviewer on reviewer.project_id = credential.project_id
+         and reviewer.id = credential.holder_id
      where credential.kind <> 'instance'
      order by credential.created_at, credential.id`,
   );
@@ -84,8 +86,12 @@ export async function lockCredential(
   tx: Transaction,
   id: string,
 ): Promise<StoredCredential | undefined> {
-  const sql = `select ${COLUMNS} from credential where id = $1`;
-  const row = await tx.lock("update", sql, [id]);
+  const { token_hash: tokenHash } =
+    (await tx.get("select token_hash from credential where id = $1", [id])) ?? {};
+  if (tokenHash === undefined) return undefined;
+  // By its key: a row is held on one shard.
+  const sql = `select ${COLUMNS} from credential where token_hash = $1`;
+  const row = await tx.lock("update", sql, [tokenHash]);
   return row === undefined ? undefined : fromRow(row);
 }
 

@@ -3,6 +3,7 @@
  */
 
 import type { Reader, Row, Transaction } from "../store.ts";
+import type { RowKey } from "./keys.ts";
 
 export type ReviewerRole = "viewer" | "reviewer";
 
@@ -68,9 +69,10 @@ export async function ensureReviewer(
 
 export async function readReviewer(
   reader: Reader,
-  id: string,
+  { projectId, id }: RowKey,
 ): Promise<StoredReviewer | undefined> {
-  return toReviewer(await reader.get("select id, name, role from reviewer where id = $1", [id]));
+  const sql = "select id, name, role from reviewer where project_id = $1 and id = $2";
+  return toReviewer(await reader.get(sql, [projectId, id]));
 }
 
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {

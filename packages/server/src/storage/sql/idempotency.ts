@@ -3,10 +3,9 @@
  */
 
 import type { Row, Transaction } from "../store.ts";
+import type { ScopedKey } from "./keys.ts";
 
-export interface StoredResult {
-  readonly scope: string;
-  readonly keyHash: string;
+export interface StoredResult extends ScopedKey {
   readonly fingerprint: string;
   readonly instanceId: string;
   /** JSON text of the instance as it was answered. */
@@ -19,10 +18,12 @@ export interface StoredResult {
 export async function insertResult(tx: Transaction, stored: StoredResult): Promise<boolean> {
   const inserted = await tx.run(
     `insert into idempotency
-       (scope, key_hash, fingerprint, instance_id, result, sealed_credential, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (scope, key_hash) do nothing`,
+       (project_id, scope, key_hash, fingerprint, instance_id, result, sealed_credential,
+        created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (project_id, scope, key_hash) do nothing`,
     [
+      stored.projectId,
       stored.scope,
       stored.keyHash,
       stored.fingerprint,
@@ -37,33 +38,45 @@ export async function insertResult(tx: Transaction, stored: StoredResult): Promi
 
 export async function readResult(
   tx: Transaction,
-  scope: string,
-  keyHash: string,
+  { projectId, scope, keyHash }: ScopedKey,
 ): Promise<StoredResult | undefined> {
   const row = await tx.get(
-    `select scope, key_hash, fingerprint, instance_id, result, sealed_credential, created_at
-     from idempotency where scope = $1 and key_hash = $2`,
-    [scope, keyHash],
+    `select project_id, scope, key_hash, fingerprint, instance_id, result, sealed_credential,
+       created_at
+     from idempotency where project_id = $1 and scope = $2 and key_hash = $3`,
+    [projectId, scope, keyHash],
   );
   return row === undefined ? undefined : fromRow(row);
 }
 
-/** Erases keys, results and sealed credentials together. */
+/**
+ * Erases keys, results and sealed credentials together, of all projects.
+ *
+ * @returns how many there were to erase, at most `limit`
+ */
 export async function deleteResultsBefore(
   tx: Transaction,
   createdBefore: number,
   limit: number,
 ): Promise<number> {
-  return tx.run(
-    `delete from idempotency where (scope, key_hash) in
-       (select scope, key_hash from idempotency where created_at <= $1
-        order by created_at limit $2)`,
+  const rows = await tx.all(
+    `select project_id, scope, key_hash from idempotency where created_at <= $1
+     order by created_at limit $2`,
     [createdBefore, limit],
   );
+  for (const { project_id: projectId = null, scope = null, key_hash: keyHash = null } of rows) {
+    await tx.run("delete from idempotency where project_id = $1 and scope = $2 and key_hash = $3", [
+      projectId,
+      scope,
+      keyHash,
+    ]);
+  }
+  return rows.length;
 }
 
 function fromRow(row: Row): StoredResult {
   return {
+    projectId: row.project_id as string,
     scope: row.scope as string,
     keyHash: row.key_hash as string,
     fingerprint: row.fingerprint as string,

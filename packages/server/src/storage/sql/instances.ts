@@ -4,6 +4,7 @@
 
 import type { AnsweredInstance, StoredInstance } from "../../core/instance.ts";
 import type { LockMode, Reader, Row, Transaction } from "../store.ts";
+import type { InstanceKey } from "./keys.ts";
 import { toReceiver } from "./receivers.ts";
 
 const COLUMNS = "id, project_id, provisioner_id, name, created_at, deleted_at";
@@ -20,23 +21,24 @@ export async function insertInstance(tx: Transaction, instance: StoredInstance):
 export async function lockInstance(
   tx: Transaction,
   mode: LockMode,
-  id: string,
+  { projectId, instanceId }: InstanceKey,
 ): Promise<StoredInstance | undefined> {
-  return toInstance(await tx.lock(mode, `select ${COLUMNS} from instance where id = $1`, [id]));
+  const sql = `select ${COLUMNS} from instance where project_id = $1 and id = $2`;
+  return toInstance(await tx.lock(mode, sql, [projectId, instanceId]));
 }
 
-/** An instance of this project that is not deleted, with its receiver. */
+/** An instance that is not deleted, with its receiver. */
 export async function readActiveInstance(
   reader: Reader,
-  id: string,
-  projectId: string,
+  { projectId, instanceId }: InstanceKey,
 ): Promise<AnsweredInstance | undefined> {
   const row = await reader.get(
     `select instance.id, instance.name,
        receiver.url, receiver.registration_id, receiver.sealed_secret, receiver.verified_at
-     from instance left join receiver on receiver.instance_id = instance.id
-     where instance.id = $1 and instance.project_id = $2 and instance.deleted_at is null`,
-    [id, projectId],
+     from instance left join receiver
+       on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
+     where instance.project_id = $1 and instance.id = $2 and instance.deleted_at is null`,
+    [projectId, instanceId],
   );
   if (row === undefined) return undefined;
   return { id: row.id as string, name: row.name as string, receiver: toReceiver(row) };
@@ -45,28 +47,37 @@ export async function readActiveInstance(
 /** @returns names as JSON text by instance id */
 export async function readInstanceNames(
   reader: Reader,
+  projectId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
-  const rows = await reader.all(`select id, name from instance where id in (${places})`, ids);
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id, name from instance where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), String(row.name)]));
 }
 
-export async function renameInstance(tx: Transaction, id: string, name: string): Promise<void> {
-  await tx.run("update instance set name = $2 where id = $1", [id, name]);
+export async function renameInstance(
+  tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
+  name: string,
+): Promise<void> {
+  const sql = "update instance set name = $3 where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, instanceId, name]);
 }
 
 export async function markInstanceDeleted(
   tx: Transaction,
-  id: string,
+  { projectId, instanceId }: InstanceKey,
   deletedAt: number,
 ): Promise<void> {
-  await tx.run("update instance set deleted_at = $2 where id = $1", [id, deletedAt]);
+  const sql = "update instance set deleted_at = $3 where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, instanceId, deletedAt]);
 }
 
 /**
- * Erases deletion records that are old enough and that nothing refers to any more.
+ * Erases deletion records that are old enough and that nothing refers to any more, of all
+ * projects.
  *
  * @returns how many were erased, at most `limit`
  */
@@ -76,16 +87,19 @@ export async function deleteInstancesDeletedBefore(
   limit: number,
 ): Promise<number> {
   const rows = await tx.all(
-    `select id from instance where deleted_at <= $1
-       and not exists (select 1 from request where request.instance_id = instance.id)
-       and not exists (select 1 from idempotency where idempotency.instance_id = instance.id)
-       and not exists (select 1 from receiver where receiver.instance_id = instance.id)
+    `select project_id, id from instance where deleted_at <= $1
+       and not exists (select 1 from request
+         where request.project_id = instance.project_id and request.instance_id = instance.id)
+       and not exists (select 1 from idempotency where
+         idempotency.project_id = instance.project_id and idempotency.instance_id = instance.id)
+       and not exists (select 1 from receiver
+         where receiver.project_id = instance.project_id and receiver.instance_id = instance.id)
      order by deleted_at limit $2`,
     [deletedBefore, limit],
   );
-  for (const { id = null } of rows) {
+  for (const { project_id: projectId = null, id = null } of rows) {
     await tx.run("delete from credential where holder_id = $1", [id]);
-    await tx.run("delete from instance where id = $1", [id]);
+    await tx.run("delete from instance where project_id = $1 and id = $2", [projectId, id]);
   }
   return rows.length;
 }

@@ -4,6 +4,7 @@
 
 import type { StoredNotification } from "../../core/notification.ts";
 import type { Reader, Row } from "../store.ts";
+import type { InstanceKey, RowKey } from "./keys.ts";
 import { NOTIFICATION_COLUMNS, toNotification } from "./notifications.ts";
 
 export async function countWaitingNotifications(reader: Reader): Promise<number> {
@@ -54,13 +55,12 @@ export async function listEndedNotifications(
 /** By its own id or by that of its request. */
 export async function readNotificationOfProject(
   reader: Reader,
-  id: string,
-  projectId: string,
+  { projectId, id }: RowKey,
 ): Promise<StoredNotification | undefined> {
   const row = await reader.get(
     `select ${NOTIFICATION_COLUMNS} from notification
-     where (id = $1 or request_id = $1) and project_id = $2`,
-    [id, projectId],
+     where (project_id = $1 and id = $2) or (project_id = $1 and request_id = $2)`,
+    [projectId, id],
   );
   return row === undefined ? undefined : toNotification(row);
 }
@@ -79,15 +79,17 @@ export interface NotifiedInstance {
 /** @returns by instance id */
 export async function readNotifiedInstances(
   reader: Reader,
+  projectId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, NotifiedInstance>> {
   if (ids.length === 0) return new Map();
-  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
     `select instance.id, instance.name, instance.delivery_epoch, instance.deleted_at, receiver.url
-     from instance left join receiver on receiver.instance_id = instance.id
-     where instance.id in (${places})`,
-    ids,
+     from instance left join receiver
+       on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
+     where instance.project_id = $1 and instance.id in (${places})`,
+    [projectId, ...ids],
   );
   return new Map(rows.map((row) => [row.id as string, toNotifiedInstance(row)]));
 }
@@ -108,18 +110,19 @@ function toNotifiedInstance(row: Row): NotifiedInstance {
  */
 export async function readLaterNotifications(
   reader: Reader,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
   after: Place,
   now: number,
   limit: number,
 ): Promise<Place[]> {
   const rows = await reader.all(
     `select id, next_at from notification
-     where instance_id = $1 and next_at is not null and (next_at, id) > ($2, $3)
-       and (claimed_until is null or claimed_until <= $4)
-       and delivery_epoch >= (select delivery_epoch from instance where id = $1)
-     order by next_at, id limit $5`,
-    [instanceId, after.at, after.id, now, limit],
+     where project_id = $1 and instance_id = $2 and next_at is not null
+       and (next_at, id) > ($3, $4) and (claimed_until is null or claimed_until <= $5)
+       and delivery_epoch >=
+         (select delivery_epoch from instance where project_id = $1 and id = $2)
+     order by next_at, id limit $6`,
+    [projectId, instanceId, after.at, after.id, now, limit],
   );
   return rows.map((row) => ({ at: Number(row.next_at), id: row.id as string }));
 }

@@ -5,6 +5,7 @@
 import type { StoredReceiver } from "../../core/instance.ts";
 import type { Attempt, NotificationEndCause, StoredNotification } from "../../core/notification.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
+import type { InstanceKey, RowKey } from "./keys.ts";
 
 export const NOTIFICATION_COLUMNS = `id, request_id, instance_id, project_id, delivery_epoch,
   body, created_at, next_at, not_before, claimed_until, fence, attempts, last_at, last_outcome,
@@ -50,7 +51,7 @@ export type DueReceiver = Pick<StoredReceiver, "url" | "sealedSecret">;
 /** Those of an instance that are due and that nobody attempts, the longest waiting first. */
 export async function readDueNotifications(
   tx: Transaction,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
   now: number,
   limit: number,
 ): Promise<DueNotification[]> {
@@ -58,12 +59,15 @@ export async function readDueNotifications(
     `select ${QUALIFIED_COLUMNS}, instance.delivery_epoch as instance_epoch, instance.deleted_at,
        receiver.url, receiver.sealed_secret
      from notification
-     join instance on instance.id = notification.instance_id
-     left join receiver on receiver.instance_id = notification.instance_id
-     where notification.instance_id = $1 and notification.next_at <= $2
-       and (notification.claimed_until is null or notification.claimed_until <= $2)
-     order by notification.next_at limit $3`,
-    [instanceId, now, limit],
+     join instance on instance.project_id = notification.project_id
+       and instance.id = notification.instance_id
+     left join receiver on receiver.project_id = notification.project_id
+       and receiver.instance_id = notification.instance_id
+     where notification.project_id = $1 and notification.instance_id = $2
+       and notification.next_at <= $3
+       and (notification.claimed_until is null or notification.claimed_until <= $3)
+     order by notification.next_at limit $4`,
+    [projectId, instanceId, now, limit],
   );
   return rows.map((row) => ({
     notification: toNotification(row),
@@ -85,13 +89,13 @@ function toDueReceiver({ url, sealed_secret: sealedSecret }: Row): DueReceiver |
  */
 export async function claimNotification(
   tx: Transaction,
-  { id, fence }: StoredNotification,
+  { projectId, id, fence }: StoredNotification,
   claimedUntil: number,
 ): Promise<boolean> {
   const claimed = await tx.run(
-    `update notification set claimed_until = $3, fence = fence + 1
-     where id = $1 and fence = $2 and next_at is not null`,
-    [id, fence, claimedUntil],
+    `update notification set claimed_until = $4, fence = fence + 1
+     where project_id = $1 and id = $2 and fence = $3 and next_at is not null`,
+    [projectId, id, fence, claimedUntil],
   );
   return claimed === 1;
 }
@@ -112,27 +116,29 @@ export async function releaseNotifications(
 /** Whether this claim is the last one, lasts until then, and delivery has not ended since. */
 export async function isClaimCurrent(
   reader: Reader,
-  id: string,
+  { projectId, id }: RowKey,
   fence: number,
   until: number,
 ): Promise<boolean> {
   const row = await reader.get(
     `select notification.id
-     from notification join instance on instance.id = notification.instance_id
-     where notification.id = $1 and notification.fence = $2 and notification.next_at is not null
-       and notification.claimed_until >= $3
+     from notification join instance on instance.project_id = notification.project_id
+       and instance.id = notification.instance_id
+     where notification.project_id = $1 and notification.id = $2 and notification.fence = $3
+       and notification.next_at is not null and notification.claimed_until >= $4
        and notification.delivery_epoch = instance.delivery_epoch`,
-    [id, fence, until],
+    [projectId, id, fence, until],
   );
   return row !== undefined;
 }
 
 export async function lockNotification(
   tx: Transaction,
-  id: string,
+  { projectId, id }: RowKey,
 ): Promise<StoredNotification | undefined> {
-  const sql = `select ${NOTIFICATION_COLUMNS} from notification where id = $1`;
-  const row = await tx.lock("update", sql, [id]);
+  const sql = `select ${NOTIFICATION_COLUMNS} from notification
+    where project_id = $1 and id = $2`;
+  const row = await tx.lock("update", sql, [projectId, id]);
   return row === undefined ? undefined : toNotification(row);
 }
 
@@ -150,15 +156,17 @@ export type AfterAttempt = Pick<
  */
 export async function updateAttempt(
   tx: Transaction,
-  id: string,
+  { projectId, id }: RowKey,
   fence: number,
   after: AfterAttempt,
 ): Promise<boolean> {
   const updated = await tx.run(
-    `update notification set next_at = $3, claimed_until = null, attempts = $4, last_at = $5,
-       last_outcome = $6, last_status = $7, ended_at = $8, ended_by = $9, not_before = $10
-     where id = $1 and fence = $2 and claimed_until is not null and next_at is not null`,
+    `update notification set next_at = $4, claimed_until = null, attempts = $5, last_at = $6,
+       last_outcome = $7, last_status = $8, ended_at = $9, ended_by = $10, not_before = $11
+     where project_id = $1 and id = $2 and fence = $3
+       and claimed_until is not null and next_at is not null`,
     [
+      projectId,
       id,
       fence,
       after.nextAt,
@@ -177,30 +185,30 @@ export async function updateAttempt(
 /** What a completed attempt leaves whose delivery had ended; the caller has locked the row. */
 export async function updateLateAttempt(
   tx: Transaction,
-  id: string,
+  { projectId, id }: RowKey,
   attempts: number,
   last: Attempt | null,
   now: number,
 ): Promise<void> {
   await tx.run(
-    `update notification set claimed_until = null, not_before = null, attempts = $2, last_at = $3,
-       last_outcome = $4, last_status = $5, ended_at = $6
-     where id = $1`,
-    [id, attempts, last?.at ?? null, last?.outcome ?? null, last?.status ?? null, now],
+    `update notification set claimed_until = null, not_before = null, attempts = $3, last_at = $4,
+       last_outcome = $5, last_status = $6, ended_at = $7
+     where project_id = $1 and id = $2`,
+    [projectId, id, attempts, last?.at ?? null, last?.outcome ?? null, last?.status ?? null, now],
   );
 }
 
 export async function endNotification(
   tx: Transaction,
-  id: string,
+  { projectId, id }: RowKey,
   by: NotificationEndCause,
   at: number,
 ): Promise<void> {
   await tx.run(
-    `update notification set next_at = null, ended_by = $2, ended_at =
-       case when claimed_until > $3 then claimed_until else $3 end
-     where id = $1 and next_at is not null`,
-    [id, by, at],
+    `update notification set next_at = null, ended_by = $3, ended_at =
+       case when claimed_until > $4 then claimed_until else $4 end
+     where project_id = $1 and id = $2 and next_at is not null`,
+    [projectId, id, by, at],
   );
 }
 
@@ -212,33 +220,34 @@ export async function endNotification(
  */
 export async function endNotificationsBefore(
   tx: Transaction,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
   epoch: number,
   by: NotificationEndCause,
   now: number,
   limit: number,
 ): Promise<number> {
   return tx.run(
-    `update notification set next_at = null, ended_by = $4, ended_at =
-       case when claimed_until > $3 then claimed_until else $3 end
-     where next_at is not null and id in (select id from notification
-       where instance_id = $1 and next_at is not null and delivery_epoch < $2 limit $5)`,
-    [instanceId, epoch, now, by, limit],
+    `update notification set next_at = null, ended_by = $5, ended_at =
+       case when claimed_until > $4 then claimed_until else $4 end
+     where project_id = $1 and ended_by is null and id in (select id from notification
+       where project_id = $1 and instance_id = $2 and next_at is not null
+         and delivery_epoch < $3 limit $6)`,
+    [projectId, instanceId, epoch, now, by, limit],
   );
 }
 
 /** Makes one due now, or when the receiver asked for it; not if it is attempted or has ended. */
 export async function hurryNotification(
   tx: Transaction,
-  id: string,
+  { projectId, id }: RowKey,
   now: number,
 ): Promise<boolean> {
   const hurried = await tx.run(
     `update notification
-     set next_at = case when not_before > $2 then not_before else $2 end
-     where id = $1 and next_at > $2 and next_at > coalesce(not_before, 0)
-       and (claimed_until is null or claimed_until <= $2)`,
-    [id, now],
+     set next_at = case when not_before > $3 then not_before else $3 end
+     where project_id = $1 and id = $2 and next_at > $3 and next_at > coalesce(not_before, 0)
+       and (claimed_until is null or claimed_until <= $3)`,
+    [projectId, id, now],
   );
   return hurried === 1;
 }

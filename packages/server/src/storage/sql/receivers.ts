@@ -4,20 +4,22 @@
 
 import type { StoredReceiver } from "../../core/instance.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
+import type { InstanceKey } from "./keys.ts";
 
 /** Installs a verified receiver, in place of the one before it. */
 export async function putReceiver(
   tx: Transaction,
-  instanceId: string,
-  receiver: StoredReceiver,
+  { projectId, instanceId }: InstanceKey,
+  { url, registrationId, sealedSecret, verifiedAt }: StoredReceiver,
 ): Promise<void> {
   await tx.run(
-    `insert into receiver (instance_id, url, registration_id, sealed_secret, verified_at)
-     values ($1, $2, $3, $4, $5)
-     on conflict (instance_id) do update set url = excluded.url,
+    `insert into receiver
+       (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (project_id, instance_id) do update set url = excluded.url,
        registration_id = excluded.registration_id, sealed_secret = excluded.sealed_secret,
        verified_at = excluded.verified_at`,
-    [instanceId, receiver.url, receiver.registrationId, receiver.sealedSecret, receiver.verifiedAt],
+    [projectId, instanceId, url, registrationId, sealedSecret, verifiedAt],
   );
 }
 
@@ -33,14 +35,15 @@ export interface DeliveryState {
 
 export async function readDeliveryState(
   reader: Reader,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
 ): Promise<DeliveryState | undefined> {
   const row = await reader.get(
     `select instance.delivery_epoch, instance.provisioner_id, instance.deleted_at,
        receiver.url, receiver.registration_id, receiver.sealed_secret, receiver.verified_at
-     from instance left join receiver on receiver.instance_id = instance.id
-     where instance.id = $1`,
-    [instanceId],
+     from instance left join receiver
+       on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
+     where instance.project_id = $1 and instance.id = $2`,
+    [projectId, instanceId],
   );
   if (row === undefined) return undefined;
   return {
@@ -55,13 +58,14 @@ export async function readDeliveryState(
 /** The epoch in which notifications of this instance are written; undefined without receiver. */
 export async function readNotifyingEpoch(
   tx: Transaction,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
 ): Promise<number | undefined> {
   const row = await tx.get(
     `select instance.delivery_epoch
-     from receiver join instance on instance.id = receiver.instance_id
-     where receiver.instance_id = $1`,
-    [instanceId],
+     from receiver join instance
+       on instance.project_id = receiver.project_id and instance.id = receiver.instance_id
+     where receiver.project_id = $1 and receiver.instance_id = $2`,
+    [projectId, instanceId],
   );
   return row === undefined ? undefined : Number(row.delivery_epoch);
 }
@@ -72,12 +76,16 @@ export async function readNotifyingEpoch(
  *
  * @returns whether there was one
  */
-export async function removeReceiver(tx: Transaction, instanceId: string): Promise<boolean> {
-  const removed = await tx.run("delete from receiver where instance_id = $1", [instanceId]);
-  if (removed === 0) return false;
-  await tx.run("update instance set delivery_epoch = delivery_epoch + 1 where id = $1", [
-    instanceId,
-  ]);
+export async function removeReceiver(
+  tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
+): Promise<boolean> {
+  const remove = "delete from receiver where project_id = $1 and instance_id = $2";
+  if ((await tx.run(remove, [projectId, instanceId])) === 0) return false;
+  await tx.run(
+    "update instance set delivery_epoch = delivery_epoch + 1 where project_id = $1 and id = $2",
+    [projectId, instanceId],
+  );
   return true;
 }
 

@@ -7,9 +7,12 @@ import type { RequestStatus } from "@countersign/protocol";
 import type { Actor, StoredDecision, StoredRequest } from "../../core/request.ts";
 import { Failure } from "../../failure.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
+import type { InstanceKey, RowKey } from "./keys.ts";
 
 const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
   expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, checksum`;
+
+const SELECT = `select ${COLUMNS} from request where project_id = $1 and id = $2`;
 
 /**
  * Inserts a pending request, unless its instance has used the key before: the hash covers both.
@@ -25,7 +28,7 @@ export async function insertRequest(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        tool, timeout, agent_reasoning, context, arguments, checksum)
      values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12)
-     on conflict (key_hash) do nothing`,
+     on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
       request.instanceId,
@@ -46,53 +49,47 @@ export async function insertRequest(
 
 export async function lockRequestByKey(
   tx: Transaction,
+  projectId: string,
   keyHash: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where key_hash = $1`;
-  return toRequest(await tx.lock("update", sql, [keyHash]));
+  const sql = `select ${COLUMNS} from request where project_id = $1 and key_hash = $2`;
+  return toRequest(await tx.lock("update", sql, [projectId, keyHash]));
 }
 
-export async function lockRequest(tx: Transaction, id: string): Promise<StoredRequest | undefined> {
-  return toRequest(await tx.lock("update", `select ${COLUMNS} from request where id = $1`, [id]));
+/** Another project's request is as absent as none. */
+export async function lockRequest(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+): Promise<StoredRequest | undefined> {
+  return toRequest(await tx.lock("update", SELECT, [projectId, id]));
 }
 
 /** As {@link lockRequest}; another instance's request is as absent as none. */
 export async function lockRequestOfInstance(
   tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
   id: string,
-  instanceId: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where id = $1 and instance_id = $2`;
-  return toRequest(await tx.lock("update", sql, [id, instanceId]));
-}
-
-/** As {@link lockRequest}; another project's request is as absent as none. */
-export async function lockRequestOfProject(
-  tx: Transaction,
-  id: string,
-  projectId: string,
-): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where id = $1 and project_id = $2`;
-  return toRequest(await tx.lock("update", sql, [id, projectId]));
+  const sql = `${SELECT} and instance_id = $3`;
+  return toRequest(await tx.lock("update", sql, [projectId, id, instanceId]));
 }
 
 /** A request of this instance; another instance's is as absent as none. */
 export async function readRequestOfInstance(
   reader: Reader,
+  { projectId, instanceId }: InstanceKey,
   id: string,
-  instanceId: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where id = $1 and instance_id = $2`;
-  return toRequest(await reader.get(sql, [id, instanceId]));
+  const sql = `${SELECT} and instance_id = $3`;
+  return toRequest(await reader.get(sql, [projectId, id, instanceId]));
 }
 
-export async function readRequestOfProject(
+/** Another project's request is as absent as none. */
+export async function readRequest(
   reader: Reader,
-  id: string,
-  projectId: string,
+  { projectId, id }: RowKey,
 ): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where id = $1 and project_id = $2`;
-  return toRequest(await reader.get(sql, [id, projectId]));
+  return toRequest(await reader.get(SELECT, [projectId, id]));
 }
 
 /** A place in the order of a listing: the time it is sorted by, and the id. */
@@ -147,11 +144,13 @@ export async function listDecided(
 /** @returns the requests of these ids, in their order */
 export async function readRequests(
   reader: Reader,
+  projectId: string,
   ids: readonly string[],
 ): Promise<StoredRequest[]> {
   if (ids.length === 0) return [];
-  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
-  const rows = await reader.all(`select ${COLUMNS} from request where id in (${places})`, ids);
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${COLUMNS} from request where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
   const byId = new Map(rows.map((row) => [row.id, fromRow(row)]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
@@ -159,40 +158,45 @@ export async function readRequests(
 /** In the order of their ids, in which everybody locks several requests. */
 export async function readPendingIdsOfInstance(
   reader: Reader,
-  instanceId: string,
+  { projectId, instanceId }: InstanceKey,
   limit: number,
 ): Promise<string[]> {
   const rows = await reader.all(
-    `select id from request where status = 'pending' and instance_id = $1
-     order by id limit $2`,
-    [instanceId, limit],
+    `select id from request where status = 'pending' and project_id = $1 and instance_id = $2
+     limit $3`,
+    [projectId, instanceId, limit],
   );
-  return rows.map((row) => String(row.id));
+  return rows.map((row) => String(row.id)).sort();
 }
 
-/** Instances whose deletion was interrupted before all their requests had ended. */
-export async function readHalfDeletedInstances(reader: Reader, limit: number): Promise<string[]> {
+/** Instances of all projects whose deletion was interrupted before their requests had ended. */
+export async function readHalfDeletedInstances(
+  reader: Reader,
+  limit: number,
+): Promise<InstanceKey[]> {
   const rows = await reader.all(
-    `select distinct request.instance_id as id
-     from request join instance on instance.id = request.instance_id
-     where request.status = 'pending' and instance.deleted_at is not null limit $1`,
+    `select project_id, id from instance where deleted_at is not null and exists
+       (select 1 from request where request.project_id = instance.project_id
+         and request.instance_id = instance.id and request.status = 'pending') limit $1`,
     [limit],
   );
-  return rows.map((row) => String(row.id));
+  return rows.map((row) => ({
+    projectId: row.project_id as string,
+    instanceId: row.id as string,
+  }));
 }
 
-export async function readOverdueIds(
-  reader: Reader,
-  now: number,
-  limit: number,
-): Promise<string[]> {
+/** Pending requests of all projects whose window has passed. */
+export async function readOverdue(reader: Reader, now: number, limit: number): Promise<RowKey[]> {
   const rows = await reader.all(
-    `select id from request where status = 'pending' and deadline_at <= $1
+    `select project_id, id from request where status = 'pending' and deadline_at <= $1
      order by deadline_at limit $2`,
     [now, limit],
   );
   // In the order of their ids, in which everybody locks several requests.
-  return rows.map((row) => String(row.id)).sort();
+  return rows
+    .map((row) => ({ projectId: row.project_id as string, id: row.id as string }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 export async function readNextDeadline(reader: Reader): Promise<number | undefined> {
@@ -202,16 +206,24 @@ export async function readNextDeadline(reader: Reader): Promise<number | undefin
   return row === undefined ? undefined : Number(row.deadline_at);
 }
 
-/** How many ids {@link readResolvedIds} takes. */
+/** How many requests {@link readResolvedIds} takes. */
 export const RESOLVED_IDS_MAX = 200;
 
-/** @returns those of these requests that have ended */
-export async function readResolvedIds(reader: Reader, ids: readonly string[]): Promise<string[]> {
+/** @returns ids of those of these requests, of any projects, that have ended */
+export async function readResolvedIds(reader: Reader, keys: readonly RowKey[]): Promise<string[]> {
   // Always as many places, so that it is one statement to prepare.
-  const places = Array.from({ length: RESOLVED_IDS_MAX }, (_, i) => `$${i + 1}`);
-  const values = places.map((_, i) => ids[i] ?? null);
-  const sql = `select id from request where id in (${places.join(", ")}) and status <> 'pending'`;
-  return (await reader.all(sql, values)).map((row) => String(row.id));
+  const places = Array.from(
+    { length: RESOLVED_IDS_MAX },
+    (_, i) => `($${2 * i + 1}, $${2 * i + 2})`,
+  );
+  const values = places.flatMap((_, i) => [keys[i]?.projectId ?? null, keys[i]?.id ?? null]);
+  const rows = await reader.all(
+    `select request.id from (values ${places.join(", ")}) as awaited
+     join request on request.project_id = awaited.column1 and request.id = awaited.column2
+     where request.status <> 'pending'`,
+    values,
+  );
+  return rows.map((row) => String(row.id));
 }
 
 export async function countPending(reader: Reader): Promise<number> {
@@ -227,9 +239,10 @@ export async function updateDecision(
 ): Promise<void> {
   const updated = await tx.run(
     `update request
-     set status = $2, decided_at = $3, expires_at = $4, decided_by = $5, note = $6, checksum = $7
-     where id = $1 and status = 'pending'`,
+     set status = $3, decided_at = $4, expires_at = $5, decided_by = $6, note = $7, checksum = $8
+     where project_id = $1 and id = $2 and status = 'pending'`,
     [
+      request.projectId,
       request.id,
       decision.status,
       decision.decidedAt,
@@ -259,14 +272,16 @@ export async function deleteDecidedBefore(
   const rows = await tx.all(
     `select id from request where project_id = $1 and decided_at <= $2
        and not exists (select 1 from notification
-         where notification.request_id = request.id and notification.created_at > $4
+         where notification.project_id = request.project_id
+           and notification.request_id = request.id and notification.created_at > $4
            and (notification.ended_at is null or notification.ended_at > $3))
      order by decided_at limit $5`,
     [projectId, decidedBefore, endedBefore, createdBefore, limit],
   );
   for (const { id = null } of rows) {
-    await tx.run("delete from notification where request_id = $1", [id]);
-    await tx.run("delete from request where id = $1", [id]);
+    const key = [projectId, id];
+    await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
   return rows.length;
 }

@@ -30,14 +30,14 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   {
     table: "idempotency",
     column: "sealed_credential",
-    key: ["scope", "key_hash"],
+    key: ["project_id", "scope", "key_hash"],
     what: "instance credential",
     owner: "instance_id",
   },
   {
     table: "receiver",
     column: "sealed_secret",
-    key: ["instance_id"],
+    key: ["project_id", "instance_id"],
     what: "signing secret",
     owner: "instance_id",
   },

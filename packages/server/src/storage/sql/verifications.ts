@@ -4,6 +4,7 @@
 
 import type { ProblemCode } from "@countersign/protocol";
 import type { Reader, Row, Transaction } from "../store.ts";
+import type { ScopedKey } from "./keys.ts";
 
 /** The problem with which an attempt failed. */
 export interface VerificationFailure {
@@ -11,9 +12,7 @@ export interface VerificationFailure {
   readonly retryAfterS: number | null;
 }
 
-export interface StoredVerification {
-  readonly scope: string;
-  readonly keyHash: string;
+export interface StoredVerification extends ScopedKey {
   readonly fingerprint: string;
   readonly instanceId: string;
   /** Grows with every attempt under this key. */
@@ -29,36 +28,35 @@ export async function insertVerification(
   verification: StoredVerification,
   now: number,
 ): Promise<boolean> {
-  const { scope, keyHash, fingerprint, instanceId, fence, leaseUntil } = verification;
+  const { projectId, scope, keyHash, fingerprint, instanceId, fence, leaseUntil } = verification;
   const inserted = await tx.run(
     `insert into verification
-       (scope, key_hash, fingerprint, instance_id, fence, lease_until, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (scope, key_hash) do nothing`,
-    [scope, keyHash, fingerprint, instanceId, fence, leaseUntil, now],
+       (project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     on conflict (project_id, scope, key_hash) do nothing`,
+    [projectId, scope, keyHash, fingerprint, instanceId, fence, leaseUntil, now],
   );
   return inserted === 1;
 }
 
 const SELECT = `
-  select scope, key_hash, fingerprint, instance_id, fence, lease_until, failure, retry_after_s
-  from verification where scope = $1 and key_hash = $2`;
+  select project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, failure,
+    retry_after_s
+  from verification where project_id = $1 and scope = $2 and key_hash = $3`;
 
 export async function lockVerification(
   tx: Transaction,
-  scope: string,
-  keyHash: string,
+  { projectId, scope, keyHash }: ScopedKey,
 ): Promise<StoredVerification | undefined> {
-  return toVerification(await tx.lock("update", SELECT, [scope, keyHash]));
+  return toVerification(await tx.lock("update", SELECT, [projectId, scope, keyHash]));
 }
 
 /** For those who only look how it goes: it keeps nobody from committing. */
 export async function readVerification(
   reader: Reader,
-  scope: string,
-  keyHash: string,
+  { projectId, scope, keyHash }: ScopedKey,
 ): Promise<StoredVerification | undefined> {
-  return toVerification(await reader.get(SELECT, [scope, keyHash]));
+  return toVerification(await reader.get(SELECT, [projectId, scope, keyHash]));
 }
 
 /** Takes over from an attempt that failed or whose holder is gone, under the next fence. */
@@ -68,10 +66,11 @@ export async function takeOverVerification(
   now: number,
 ): Promise<void> {
   await tx.run(
-    `update verification set fingerprint = $3, instance_id = $4, fence = $5, lease_until = $6,
-       failure = null, retry_after_s = null, updated_at = $7
-     where scope = $1 and key_hash = $2`,
+    `update verification set fingerprint = $4, instance_id = $5, fence = $6, lease_until = $7,
+       failure = null, retry_after_s = null, updated_at = $8
+     where project_id = $1 and scope = $2 and key_hash = $3`,
     [
+      verification.projectId,
       verification.scope,
       verification.keyHash,
       verification.fingerprint,
@@ -83,11 +82,16 @@ export async function takeOverVerification(
   );
 }
 
-/** Lets everything that is under way be taken over, for when every holder of a lease is dead. */
-export async function releaseVerifications(tx: Transaction, now: number): Promise<void> {
+/** Lets what is under way be taken over, for when every holder of a lease is dead. */
+export async function releaseVerifications(
+  tx: Transaction,
+  projectId: string,
+  now: number,
+): Promise<void> {
   await tx.run(
-    "update verification set lease_until = $1 where lease_until > $1 and failure is null",
-    [now],
+    `update verification set lease_until = $2
+     where project_id = $1 and lease_until > $2 and failure is null`,
+    [projectId, now],
   );
 }
 
@@ -98,42 +102,55 @@ export async function releaseVerifications(tx: Transaction, now: number): Promis
  */
 export async function failVerification(
   tx: Transaction,
-  { scope, keyHash, fence }: StoredVerification,
+  { projectId, scope, keyHash, fence }: StoredVerification,
   { code, retryAfterS }: VerificationFailure,
   now: number,
 ): Promise<boolean> {
   const failed = await tx.run(
-    `update verification set lease_until = 0, failure = $4, retry_after_s = $5, updated_at = $6
-     where scope = $1 and key_hash = $2 and fence = $3`,
-    [scope, keyHash, fence, code, retryAfterS, now],
+    `update verification set lease_until = 0, failure = $5, retry_after_s = $6, updated_at = $7
+     where project_id = $1 and scope = $2 and key_hash = $3 and fence = $4`,
+    [projectId, scope, keyHash, fence, code, retryAfterS, now],
   );
   return failed === 1;
 }
 
 export async function deleteVerification(
   tx: Transaction,
-  { scope, keyHash }: Pick<StoredVerification, "scope" | "keyHash">,
+  { projectId, scope, keyHash }: ScopedKey,
 ): Promise<void> {
-  await tx.run("delete from verification where scope = $1 and key_hash = $2", [scope, keyHash]);
+  const sql = "delete from verification where project_id = $1 and scope = $2 and key_hash = $3";
+  await tx.run(sql, [projectId, scope, keyHash]);
 }
 
-/** Erases what failed attempts and those of dead holders left behind. */
+/**
+ * Erases what failed attempts and those of dead holders left behind, of all projects.
+ *
+ * @returns how many there were to erase, at most `limit`
+ */
 export async function deleteVerificationsBefore(
   tx: Transaction,
   updatedBefore: number,
   limit: number,
 ): Promise<number> {
-  return tx.run(
-    `delete from verification where (scope, key_hash) in
-       (select scope, key_hash from verification where updated_at <= $1
-        order by updated_at limit $2)`,
+  const rows = await tx.all(
+    `select project_id, scope, key_hash from verification where updated_at <= $1
+     order by updated_at limit $2`,
     [updatedBefore, limit],
   );
+  for (const { project_id: projectId = null, scope = null, key_hash: keyHash = null } of rows) {
+    await tx.run(
+      `delete from verification
+       where project_id = $1 and scope = $2 and key_hash = $3 and updated_at <= $4`,
+      [projectId, scope, keyHash, updatedBefore],
+    );
+  }
+  return rows.length;
 }
 
 function toVerification(row: Row | undefined): StoredVerification | undefined {
   if (row === undefined) return undefined;
   return {
+    projectId: row.project_id as string,
     scope: row.scope as string,
     keyHash: row.key_hash as string,
     fingerprint: row.fingerprint as string,

@@ -8,7 +8,13 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 import type { Row, SqlValue } from "../store.ts";
-import { type Column, type ColumnType, FILLED_BY_MIGRATIONS, type Table } from "../table.ts";
+import {
+  type Column,
+  type ColumnType,
+  FILLED_BY_MIGRATIONS,
+  nameOf,
+  type Table,
+} from "../table.ts";
 
 /** What U+FFFD in a read text may stand for: bytes that are no UTF-8. */
 const REPLACEMENT = "\ufffd";
@@ -64,12 +70,12 @@ export class ImportSource {
   }
 
   /** Keys of the rows that reference something which is not there, with what that is. */
-  orphans({ name, key }: Table): { readonly key: readonly string[]; readonly reason: string }[] {
+  orphans(table: Table): { readonly key: readonly string[]; readonly reason: string }[] {
     const found = this.#database.prepare("select * from pragma_foreign_key_check(?)");
-    const row = this.#database.prepare(`select ${namesOf(key)} from "${name}" where rowid = ?`);
+    const row = this.#database.prepare(`select * from "${table.name}" where rowid = ?`);
     return this.#guard(() =>
-      found.all(name).map(({ rowid = null, parent }) => ({
-        key: Object.values(row.get(rowid) ?? {}).map(String),
+      found.all(table.name).map(({ rowid = null, parent }) => ({
+        key: nameOf(table, (row.get(rowid) ?? {}) as Row),
         reason: `the ${parent} that it belongs to is missing`,
       })),
     );

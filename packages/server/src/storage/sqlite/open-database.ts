@@ -88,3 +88,8 @@ export function openDatabase(file: string, busyMs = PATIENCE_MS): DatabaseSync {
     throw new Failure("store", `the database ${file} cannot be opened: ${reason}`, error);
   }
 }
+
+/** Where there is room for the database and nobody else reads; it holds for the whole process. */
+export function keepTemporaryFilesIn(database: DatabaseSync, folder: string): void {
+  database.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`);
+}

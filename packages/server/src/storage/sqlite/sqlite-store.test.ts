@@ -261,3 +261,16 @@ test("closing lets the waiting finish, refuses the late, and may be repeated", a
   t.after(() => again.close());
   assert.deepEqual(await ids(again), ["last"]);
 });
+
+test("what a migration would need to undo a statement is in a file, not in memory", async (t) => {
+  const { store } = await openStore(t);
+  const where = async (tx: Transaction) => Object.values((await tx.get("pragma temp_store")) ?? {});
+  const [file, memory] = [[1], [2]];
+  assert.deepEqual(await store.transact(where), memory);
+  assert.deepEqual(await store.transactAlone(where), file);
+  await assert.rejects(
+    store.transactAlone(() => Promise.reject(new Error("no"))),
+    /no/,
+  );
+  assert.deepEqual(await store.transact(where), memory);
+});

@@ -8,11 +8,17 @@
  * The reader sees only what is committed and never waits for the writer (WAL).
  */
 
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
-import { assertSound, ensureDatabase, openDatabase } from "./open-database.ts";
+import {
+  assertSound,
+  ensureDatabase,
+  keepTemporaryFilesIn,
+  openDatabase,
+} from "./open-database.ts";
 import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
 
@@ -51,6 +57,7 @@ export class SqliteStore implements Store {
     ensureDatabase(file);
     assertSound(file);
     this.#writer = openDatabase(file, busyMs);
+    keepTemporaryFilesIn(this.#writer, dirname(file));
     this.#writing = new Statements(this.#writer);
     this.#reader = new SnapshotReader(openDatabase(file, busyMs));
     this.#clock = clock;
@@ -77,9 +84,23 @@ export class SqliteStore implements Store {
     });
   }
 
-  /** There is one writer anyway. */
-  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.transact(work);
+  /**
+   * There is one writer anyway. But a single statement of a migration may change a whole table, and
+   * what would undo it has to be somewhere: beside the database, not in memory.
+   */
+  async transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this.#keepTemporary("file");
+    try {
+      return await this.transact(work);
+    } finally {
+      await this.#keepTemporary("memory");
+    }
+  }
+
+  /** Takes effect with the next transaction, and cannot be changed in one. */
+  async #keepTemporary(where: "file" | "memory"): Promise<void> {
+    while (this.#draining !== undefined) await this.#draining;
+    if (!this.#closed) this.#writer.exec(`pragma temp_store = ${where}`);
   }
 
   async check(): Promise<void> {

@@ -1,0 +1,198 @@
+/**
+ * What a distributed PostgreSQL asks of the schema and of the statements, and what SQLite makes of
+ * these: docs/decisions/0011-primary-keys-carry-the-project.md argues.
+ */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { applyMigrations, openFile, testOnEmptyStores } from "../../test/support/empty-store.ts";
+import { SEALED_COLUMNS } from "./sql/sealed.ts";
+import type { Store } from "./store.ts";
+
+const ADR = readFileSync(
+  join(import.meta.dirname, "../../../../docs/decisions/0011-primary-keys-carry-the-project.md"),
+  "utf8",
+);
+
+/** Keys without a project, as `table (columns)`. */
+const OTHER_KEYS: readonly string[] = [
+  // A reference table, a copy of which is on every shard.
+  ...["project (id)", "project (name)"],
+  // A token is looked up before its project is known.
+  "credential (token_hash)",
+  // Of the database, not of projects.
+  "secret_key (key_id)",
+];
+
+const UNIQUE_INDEXES = {
+  sqlite: `
+    select tables.name as table_name, indexes.name as index_name, columns.name as column_name
+    from sqlite_schema as tables, pragma_index_list(tables.name) as indexes,
+      pragma_index_info(indexes.name) as columns
+    where tables.type = 'table' and indexes."unique" = 1
+    order by tables.name, indexes.name, columns.seqno`,
+  postgres: `
+    select tables.relname::text as table_name, indexes.relname::text as index_name,
+      columns.attname::text as column_name
+    from pg_index
+      join pg_class as tables on tables.oid = pg_index.indrelid
+      join pg_class as indexes on indexes.oid = pg_index.indexrelid
+      join pg_attribute as columns on columns.attrelid = indexes.oid
+    where pg_index.indisunique and tables.relnamespace = 'public'::regnamespace
+    order by tables.relname, indexes.relname, columns.attnum`,
+};
+
+/** As `table (columns)`. */
+async function uniqueKeys(store: Store, engine: keyof typeof UNIQUE_INDEXES): Promise<string[]> {
+  const keys = new Map<string, { table: string; columns: string[] }>();
+  for (const row of await store.all(UNIQUE_INDEXES[engine])) {
+    const name = String(row.index_name);
+    const key = keys.get(name) ?? { table: String(row.table_name), columns: [] };
+    key.columns.push(String(row.column_name));
+    keys.set(name, key);
+  }
+  return [...keys.values()].map(({ table, columns }) => `${table} (${columns.join(", ")})`).sort();
+}
+
+testOnEmptyStores(
+  "[ours.shards.keys] every primary key and unique index begins with the project",
+  async (store, engine) => {
+    await applyMigrations(store, 1);
+    const keys = await uniqueKeys(store, engine);
+    const others = keys.filter((key) => !key.includes(" (project_id, "));
+    assert.deepEqual(others, [...OTHER_KEYS].sort());
+    assert.equal(keys.length, OTHER_KEYS.length + 13);
+  },
+);
+
+interface Statement {
+  /** The function that sends it, or the constant that holds it. */
+  readonly name: string;
+  readonly sql: string;
+}
+
+const FOLDERS = [join(import.meta.dirname, "sql"), join(import.meta.dirname, "../audit")];
+
+/** The statement is put together from names of columns; SEALED_COLUMNS is looked at instead. */
+const COMPOSED = new Set(["readSealedWithOthers", "replaceSealed"]);
+
+const NAME_OR_TEXT =
+  /(?:^export async function|^async function|^const) (\w+)|`([^`]*)`|"((?:[^"\\\n]|\\.)*)"/gm;
+
+/** Every statement on a table, with constants put in place and lists of two. */
+function statements(): Statement[] {
+  const files = FOLDERS.flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      .map((name) => readFileSync(join(folder, name), "utf8")),
+  );
+  const shared = constantsIn(files.join("\n"), new Map([["LATEST", "1"]]));
+  return files.flatMap((file) => statementsIn(file, constantsIn(file, shared)));
+}
+
+function constantsIn(
+  file: string,
+  known: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const found = file.matchAll(/const ([A-Z_]+) = (?:`([^`]*)`|"([^"]*)")/g);
+  return new Map([
+    ...known,
+    ...[...found].map(([, name = "", a, b]) => [name, a ?? b ?? ""] as const),
+  ]);
+}
+
+function statementsIn(file: string, constants: ReadonlyMap<string, string>): Statement[] {
+  const found: Statement[] = [];
+  let name = "";
+  for (const [, definedName, template, text] of file.matchAll(NAME_OR_TEXT)) {
+    name = definedName ?? name;
+    const written = (template ?? text ?? "").trim();
+    if (COMPOSED.has(name) || !/^(select|insert|update|delete|with|\$\{[A-Z]+\}) /.test(written)) {
+      continue;
+    }
+    found.push({ name, sql: expand(written, constants) });
+  }
+  return found;
+}
+
+function expand(text: string, constants: ReadonlyMap<string, string>): string {
+  if (!text.includes("${")) return text;
+  const expanded = text.replace(/\$\{([^}]+)\}/g, (whole, inner: string) => {
+    if (inner === "QUALIFIED_COLUMNS") return "notification.body";
+    if (inner === "places") return "'a', 'b'";
+    if (inner.startsWith("places.")) return "('a', 'b')";
+    return constants.get(inner) ?? assert.fail(`unknown in a statement: ${whole}`);
+  });
+  return expand(expanded, constants);
+}
+
+const LOCAL = ["project", "secret_key", "health", "schema_version"];
+const DISTRIBUTED = [
+  ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
+  ...["receiver", "request", "notification", "audit_entry"],
+];
+
+function isRouted(sql: string): boolean {
+  const tables = [...sql.matchAll(/\b(?:from|join|into|update) (\w+)/g)].map(([, table]) => table);
+  const distributed = tables.filter((table = "") => DISTRIBUTED.includes(table));
+  if (distributed.length === 0) return tables.every((table = "") => LOCAL.includes(table));
+  if (distributed.every((table) => table === "credential")) {
+    return sql.includes("token_hash = $") || /^insert [^)]*\btoken_hash\b/.test(sql);
+  }
+  if (sql.startsWith("insert ")) return /^insert into \w+\s*\([^)]*\bproject_id\b/.test(sql);
+  const named = sql.match(/\bproject_id = /g)?.length ?? 0;
+  return named >= distributed.length && /\bproject_id = \$\d/.test(sql);
+}
+
+/** The table `Who looks over all projects` in the ADR: names of functions in backticks. */
+function listedFanOuts(): string[] {
+  const [, section = ""] = ADR.split("**Who looks over all projects.**");
+  const names = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = ""]) => name);
+  return names.filter((name) => !COMPOSED.has(name)).sort();
+}
+
+test("[ours.shards.routed] every statement names the project of its rows, or is in the list of ADR 11", () => {
+  const all = statements();
+  assert.ok(all.length > 60, `only ${all.length} statements were found`);
+  const others = new Set(all.filter(({ sql }) => !isRouted(sql)).map(({ name }) => name));
+  assert.deepEqual([...others].sort(), listedFanOuts());
+  for (const { table, key } of SEALED_COLUMNS) {
+    if (table !== "secret_key") assert.equal(key[0], "project_id", table);
+  }
+});
+
+/** Those that go through all there is of something, which is little or what they are for. */
+const WALKS: Readonly<Record<string, RegExp>> = {
+  countPending: /^SCAN request USING COVERING INDEX request_deadline$/,
+  readNextDeadline: /^SCAN request USING COVERING INDEX request_deadline$/,
+  countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
+  listOperatorCredentials: /^SCAN credential$/,
+  releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
+};
+
+/** The index of what waits in a whole project is for these; others are about one instance. */
+const OF_ALL_THAT_WAITS = ["listWaitingNotifications", "releaseNotifications"];
+
+test("SQLite reads no whole table and no whole project for any statement", async (t) => {
+  const store = openFile(t);
+  try {
+    await applyMigrations(store, 1);
+    for (const { name, sql } of statements()) {
+      if (sql.startsWith("insert ")) continue;
+      const rows = await store.transact((tx) => tx.all(`explain query plan ${sql}`));
+      for (const detail of rows.map((row) => String(row.detail))) {
+        if (WALKS[name]?.test(detail)) continue;
+        const scanned = /^SCAN (\w+)/.exec(detail)?.[1] ?? "";
+        assert.ok(!DISTRIBUTED.includes(scanned), `${name}: ${detail}`);
+        assert.doesNotMatch(detail, /\(project_id[=>]\?\)/, name);
+        if (detail.includes("notification_waiting")) {
+          assert.ok(OF_ALL_THAT_WAITS.includes(name), `${name}: ${detail}`);
+        }
+      }
+    }
+  } finally {
+    await store.close();
+  }
+});

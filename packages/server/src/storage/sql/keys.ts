@@ -1,0 +1,22 @@
+/**
+ * How rows are named. Identifiers are unique by themselves; the project beside them says which
+ * shard of a distributed database has the row, so that a statement goes to that one alone.
+ */
+
+export interface RowKey {
+  readonly projectId: string;
+  readonly id: string;
+}
+
+export interface InstanceKey {
+  readonly projectId: string;
+  readonly instanceId: string;
+}
+
+/** An Idempotency-Key of a provisioning account. */
+export interface ScopedKey {
+  readonly projectId: string;
+  /** Operation and whose key it is. */
+  readonly scope: string;
+  readonly keyHash: string;
+}
