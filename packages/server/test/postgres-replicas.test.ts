@@ -95,6 +95,10 @@ test("[ours.expire.race] of verdicts, a cancellation and the deadline at all rep
   }
 });
 
+/** How many wait for a lock in this database. */
+const WAITING = `select count(*) as n from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
 test("[ours.expire.race] a verdict that waits for the row until after the deadline comes too late", async () => {
   const { token } = await here.instance();
   const { id, deadline_at } = await here.submit(token, { timeout: "2s" });
@@ -103,9 +107,28 @@ test("[ours.expire.race] a verdict that waits for the row until after the deadli
   await holder.query("begin");
   await holder.query("select id from request where id = $1 for update", [id]);
   const verdict = here.decide(reviewer, id, "approve");
-  const sql = `select count(*) as n from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  await until(async () => Number((await holder.query(sql)).rows[0]?.n) > 0, "the verdict waits");
+  await until(async () => Number((await holder.query(WAITING)).rows[0]?.n) > 0, "it waits");
+  assert.ok(systemClock.now() < Date.parse(deadline_at), "the verdict came in time");
+  await until(() => systemClock.now() > Date.parse(deadline_at) + 20, "the deadline passes");
+  await holder.query("commit");
+  await holder.end();
+  const answer = await verdict;
+  assert.deepEqual([answer.status, answer.json.error.code], [409, "already_terminal"]);
+  const { status, decision } = await there.read(token, id);
+  assert.equal(status, "expired");
+  assert.ok((decision?.decided_at ?? "") >= deadline_at);
+});
+
+test("[ours.expire.race] a verdict whose writing takes until after the deadline comes too late", async () => {
+  const { token } = await here.instance();
+  const { id, deadline_at } = await here.submit(token, { timeout: "2s" });
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query("begin");
+  // As the making of an index does: the decision is locked and its time read, and its entry waits.
+  await holder.query("lock table audit_entry in share mode");
+  const verdict = here.decide(reviewer, id, "approve");
+  await until(async () => Number((await holder.query(WAITING)).rows[0]?.n) > 0, "it waits");
   assert.ok(systemClock.now() < Date.parse(deadline_at), "the verdict came in time");
   await until(() => systemClock.now() > Date.parse(deadline_at) + 20, "the deadline passes");
   await holder.query("commit");

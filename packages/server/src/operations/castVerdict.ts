@@ -4,7 +4,8 @@ import type { Ending, JsonText, Resolution, StoredRequest } from "../core/reques
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
-import { resolveRequest } from "./resolveRequest.ts";
+import type { Transaction } from "../storage/store.ts";
+import { DeadlinePassed, resolveRequest } from "./resolveRequest.ts";
 
 export interface Verdict {
   readonly verdict: "approve" | "deny";
@@ -33,13 +34,18 @@ export async function castVerdict(
     throw new Problem("forbidden", "This reviewer may look but not decide.");
   }
   const ending = toEnding(context, caller, verdict);
-  const { request, resolution } = await context.store.transact(async (tx) => {
+  const decide = async (tx: Transaction) => {
     const locked = await lockRequest(tx, { projectId: caller.projectId, id });
     if (locked === undefined) throw new Problem("not_found");
     if (sha256Hex(locked.arguments) !== verdict.argumentsSha256) {
       throw new Problem("arguments_mismatch", undefined, { param: "arguments_sha256" });
     }
     return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };
+  };
+  const { request, resolution } = await context.store.transact(decide).catch((error: unknown) => {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    // By now it is too late from the beginning, and expires.
+    return context.store.transact(decide);
   });
   if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");
   const { decision } = resolution;

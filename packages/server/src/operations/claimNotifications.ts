@@ -118,7 +118,7 @@ async function claim(
   }
   const target = open(receiver);
   const claimedUntil = now + LEASE_MS;
-  if (!(await claimNotification(tx, notification, claimedUntil))) return undefined;
+  if (!(await claimNotification(tx, notification, now, claimedUntil))) return undefined;
   return { notification, fence: fence + 1, ...target };
 }
 

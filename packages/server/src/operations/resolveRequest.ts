@@ -21,6 +21,9 @@ export type Ended =
   | Exclude<Resolution, { readonly kind: "resolved" }>
   | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
 
+/** While an approval was being written its deadline passed: undo it, and try again. */
+export class DeadlinePassed extends Error {}
+
 /**
  * Ends approval requests: the only function that does. Every path to a terminal status (verdict,
  * deadline, cancellation, instance deletion) comes through here, so that the decision, its
@@ -29,6 +32,8 @@ export type Ended =
  * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
  * @param request as read by a `lock` of this transaction; the clock is read after it
+ * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
+ *   transaction may be committed
  * @see contract: States and transitions
  */
 export async function resolveRequest(
@@ -41,8 +46,10 @@ export async function resolveRequest(
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
   const { decision } = resolution;
-  await updateDecision(tx, request, decision);
-  const notifies = await writeNotification(tx, random, request, decision);
+  const [notifies] = await Promise.all([
+    writeNotification(tx, random, request, decision),
+    updateDecision(tx, request, decision),
+  ]);
   await appendAudit(tx, random, {
     at: decision.decidedAt,
     projectId: request.projectId,
@@ -57,6 +64,8 @@ export async function resolveRequest(
     },
   });
   const { status } = decision;
+  // A table that somebody holds or a disk that is slow can take seconds of it.
+  if (status === "approved" && (await tx.now()) >= request.deadlineAt) throw new DeadlinePassed();
   const { id: requestId, projectId } = request;
   const signal = { kind: "resolved", requestId, projectId, status, notifies } as const;
   return { ...resolution, signal };

@@ -10,7 +10,7 @@ import { startAwaited } from "./awaited.ts";
 test("[ours.replicas.not-notified] hints that never cease do not keep the look of every second from what they do not name", async (t) => {
   const clock = new ManualClock();
   const wake = new LocalWake();
-  t.after(wake.onResolved(KEPT, () => {}));
+  t.after(wake.onResolved(KEPT, "p", () => {}));
   /** Ends the look that is under way. */
   let end = () => {};
   const looks: (readonly unknown[])[] = [];

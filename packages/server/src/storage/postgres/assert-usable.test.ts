@@ -19,7 +19,7 @@ function readerOf(row: Row) {
   return { get: async () => row, all: async () => [row] };
 }
 
-test("a server that can keep the promises is taken, and one that cannot is refused with what to do", async () => {
+test("a server that cannot keep the promises is refused, with what to do", async () => {
   await assertUsable(readerOf(USABLE), false);
   const refused: [Partial<typeof USABLE>, RegExp][] = [
     [{ version: "140010" }, /15 or newer/],

@@ -44,8 +44,8 @@ export async function assertUsable(reader: Reader, acceptsLoss: boolean): Promis
     if (settings[name] !== "0") continue;
     throw new Failure(
       "store",
-      `${name} does not arrive at the database, and without it whoever hangs holds up all others: ` +
-        `a pooler leaves it out; set it on the role, as in alter role ... set ${name} = '10s'`,
+      `${name} does not arrive at the database, and without it one who hangs holds up all: ` +
+        `a pooler leaves it out; set it on the role: alter role ... set ${name} = '10s'`,
     );
   }
   if (acceptsLoss) return;

@@ -90,12 +90,15 @@ function toDueReceiver({ url, sealed_secret: sealedSecret }: Row): DueReceiver |
 export async function claimNotification(
   tx: Transaction,
   { projectId, id, fence }: StoredNotification,
+  now: number,
   claimedUntil: number,
 ): Promise<boolean> {
+  // Still due: a late record, which leaves the fence, may have put off the next attempt.
   const claimed = await tx.run(
-    `update notification set claimed_until = $4, fence = fence + 1
-     where project_id = $1 and id = $2 and fence = $3 and next_at is not null`,
-    [projectId, id, fence, claimedUntil],
+    `update notification set claimed_until = $5, fence = fence + 1
+     where project_id = $1 and id = $2 and fence = $3 and next_at <= $4
+       and (claimed_until is null or claimed_until <= $4)`,
+    [projectId, id, fence, now, claimedUntil],
   );
   return claimed === 1;
 }
