@@ -7,6 +7,7 @@ import {
 } from "../src/operations/claimNotifications.ts";
 import { isStillClaimed } from "../src/operations/isStillClaimed.ts";
 import { recordAttempt } from "../src/operations/recordAttempt.ts";
+import { claimNotification, readDueNotifications } from "../src/storage/sql/notifications.ts";
 import { copyDeliveries } from "./support/deliveries.ts";
 import { denied, notificationOf, restartWebhooks, tamper } from "./support/notifications.ts";
 import { turns } from "./support/until.ts";
@@ -60,6 +61,22 @@ test("[event.retry.one-outstanding] what is claimed is nobody else's until its l
   assert.deepEqual(await scene.claim(16, [first.notification.id]), []);
   const second = await theOnly(scene.claim(16));
   assert.equal(second.fence, first.fence + 1);
+});
+
+test("[event.retry.retry-after] who was about to claim when a late result came goes by that result", async (t) => {
+  const scene = await startIdle(t);
+  const { context } = scene.server.provider;
+  const late = await theOnly(scene.claim());
+  scene.clock.advance(LEASE);
+  const now = scene.clock.now();
+  const instance = late.notification;
+  const [due] = await context.store.transact((tx) => readDueNotifications(tx, instance, now, 1));
+  assert.ok(due);
+  await recordAttempt(context, late, { kind: "rejected", status: 503, retryAfterMs: 3_600_000 });
+  const claimed = await context.store.transact((tx) =>
+    claimNotification(tx, due.notification, now, now + LEASE),
+  );
+  assert.equal(claimed, false);
 });
 
 test("[ours.delivery.frozen] a claim is good for an attempt that is over three seconds before its lease, whatever the clocks of its process say", async (t) => {
