@@ -228,8 +228,17 @@ class DeliveryWorker implements Worker {
 
   /** Where nobody else takes leases or removes receivers, the database knows no more than this. */
   #isWanted(claimed: ClaimedNotification, removals: number, leftMs: number): Soon<boolean> {
-    const isUntouched = this.#context.store.isExclusive && removals === this.#removals;
-    return isUntouched || isStillClaimed(this.#context, claimed, leftMs);
+    if (this.#context.store.isExclusive && removals === this.#removals) return true;
+    return this.#askWhetherWanted(claimed, leftMs);
+  }
+
+  /** Asks again when a receiver was removed here while the answer was on its way. */
+  async #askWhetherWanted(claimed: ClaimedNotification, leftMs: number): Promise<boolean> {
+    for (;;) {
+      const removals = this.#removals;
+      const isWanted = await isStillClaimed(this.#context, claimed, leftMs);
+      if (!isWanted || removals === this.#removals) return isWanted;
+    }
   }
 
   /** A database that is away for a moment must not cost the receiver a second delivery. */
