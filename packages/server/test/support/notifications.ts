@@ -80,7 +80,9 @@ export async function attemptNext(
     const row = await notificationOf(scene, request);
     if (row.attempts > attempts || row.ended_at !== null) return true;
     // A breaker may put it off; what has begun must not run out of time here.
-    if (row.claimed_until === null) await pass(scene, 250);
+    if (row.claimed_until !== null) return false;
+    if ((row.next_at ?? 0) > scene.clock.now()) await reach(scene, row.next_at ?? 0);
+    else await pass(scene, 250);
     return false;
   };
   await untilDelivered(scene, isOver, "the next attempt is recorded");
