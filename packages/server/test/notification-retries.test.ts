@@ -301,7 +301,7 @@ test("[event.retry.not-ended] [delivery.update.queued-follow] a new receiver doe
   const instance = await provisionWithReceiver(scene);
   const request = await denied(scene, instance.token);
   const { created_at } = await untilAttempted(scene, request, 1);
-  scene.clock.advance(created_at + WINDOW - HOUR - scene.clock.now());
+  await reach(scene, created_at + WINDOW - HOUR);
   const delivery = scene.delivery({ url: scene.receiver.url("/new") });
   assert.equal((await tryUpdate(scene, instance.id, { delivery })).status, 200);
   let row = await attemptNext(scene, request);
