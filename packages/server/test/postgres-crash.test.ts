@@ -6,11 +6,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
+import { eventually } from "countersign/test/support/eventually.ts";
 import { SUBMISSION } from "countersign/test/support/people.ts";
 import { type Cluster, provision, send, startCluster } from "./support/cluster.ts";
 import { startPostgres } from "./support/postgres.ts";
 import type { ReviewedRequest } from "./support/test-provider.ts";
-import { until } from "./support/until.ts";
 
 const REPLICAS = 3;
 const REQUESTS = 120;
@@ -66,7 +66,8 @@ test("[ours.operations.crash] replicas that are killed, on a database that start
 
   for (const replica of [0, 1, 2]) {
     const target = ((replica + 1) * REQUESTS) / 5;
-    await Promise.race([until(() => done.length >= target, "work is done"), working]);
+    const isDone = () => (done.length >= target ? true : undefined);
+    await Promise.race([eventually(`${target} requests are decided`, isDone), working]);
     await cluster.servers[replica]?.kill();
     if (replica === 1) {
       await database.stop();
