@@ -45,9 +45,9 @@ const move = (...names: MoveName[]): fc.Arbitrary<Move> =>
     late: fc.nat(SPREAD_MS),
   });
 
-/** Each request is wished some end or other, and watched; one in three only around its deadline. */
+/** Each request is wished some end or other, and watched; every second one around its deadline. */
 const PLAN: fc.Arbitrary<Plan> = fc.record({
-  atDeadline: fc.nat(2).map((n) => n === 0),
+  beforeDeadline: fc.oneof(fc.constant(null), fc.integer({ min: -10, max: 50 })),
   moves: fc
     .tuple(
       fc.array(move("approve", "deny", "cancel"), { minLength: 3, maxLength: 6 }),
@@ -63,8 +63,8 @@ const PLANS = fc
     fc.array(move("delete", "submit"), { maxLength: 3 }),
   )
   .map(([[first, ...plans], deletions]) => {
-    const { atDeadline = false, moves = [] } = first ?? {};
-    return [{ atDeadline, moves: [...moves, ...deletions] }, ...plans];
+    const { beforeDeadline = null, moves = [] } = first ?? {};
+    return [{ beforeDeadline, moves: [...moves, ...deletions] }, ...plans];
   });
 
 interface Ended extends OpenContest {

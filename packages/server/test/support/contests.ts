@@ -32,8 +32,8 @@ export interface Move {
 }
 
 export interface Plan {
-  /** Whether everything happens around the deadline. */
-  readonly atDeadline: boolean;
+  /** How long before the deadline the first moves are made, ms; null when it is far away. */
+  readonly beforeDeadline: number | null;
   readonly moves: readonly Move[];
 }
 
@@ -63,9 +63,6 @@ export interface MoveAnswer extends Answer<ApprovalRequest & ErrorResponse> {
 /** Leaves time for everything to come before it. */
 const SHORT = "2s";
 
-/** How long before the deadline the first moves are made. */
-const BEFORE_MS = 40;
-
 /** Opens a request with all replicas at one time: one makes it, the others replay it. */
 export async function openContest(
   players: Players,
@@ -74,7 +71,7 @@ export async function openContest(
   key: string,
 ): Promise<OpenContest> {
   const { servers } = players.cluster;
-  const timeout = plan.atDeadline ? SHORT : "1h";
+  const timeout = plan.beforeDeadline !== null ? SHORT : "1h";
   const body = { ...SUBMISSION, arguments: { key }, timeout };
   const opened = await Promise.all(
     servers.map(({ url }) =>
@@ -92,7 +89,8 @@ export async function openContest(
 /** Makes the moves of its plan. */
 export async function playContest(contest: OpenContest): Promise<readonly MoveAnswer[]> {
   const { players, request, plan } = contest;
-  const start = plan.atDeadline ? Date.parse(request.deadline_at) - BEFORE_MS : 0;
+  const { beforeDeadline } = plan;
+  const start = beforeDeadline === null ? 0 : Date.parse(request.deadline_at) - beforeDeadline;
   const moves = plan.moves.map(async (move): Promise<MoveAnswer> => {
     // Polls are to be held before anything happens.
     if (move.name !== "poll") await sleep(Math.max(0, start - systemClock.now()) + move.late);
