@@ -114,23 +114,29 @@ async function heldOpen({ webhooks }: Notified, count: number): Promise<readonly
 }
 
 const SHARED = 100;
-/** So long does the receiver take, so that whoever looks once a second finds something left, ms. */
-const WORK_MS = 60;
+/** How long the receiver takes, ms. */
+const WORK_MS = 20;
 
 describe("one outbox", { concurrency: true }, () => {
   test("[event.retry.one-outstanding] [ours.replicas.shared-outbox] three processes share what waits: each event is attempted by one at a time, and again only after a failure", async (t) => {
     const notified = await startNotified(t, 3);
     const { cluster, webhooks } = notified;
     const failed = new Set<string>();
+    const released = Promise.withResolvers<void>();
     webhooks.onNotification = async ({ id, answer }) => {
-      await sleep(WORK_MS);
-      // Every tenth event once.
-      const isFirst = webhooks.notifications.filter((one) => one.id === id).length === 1;
-      const fails = isFirst && webhooks.notifications.length % 10 === 0;
+      const arrived = webhooks.notifications;
+      const isFirst = arrived.filter((one) => one.id === id).length === 1;
+      const fails = isFirst && arrived.length % 10 === 0;
       if (fails) failed.add(id);
+      await released.promise;
+      await sleep(WORK_MS);
       await answer(fails ? 500 : 204);
     };
-    const requests = await decide(notified, 0, SHARED);
+    // The one that decided sends first, two at a time; the others find the rest.
+    const [requests] = await Promise.all([
+      decide(notified, 0, SHARED),
+      heldOpen(notified, 2 * cluster.servers.length).then(() => released.resolve()),
+    ]);
     await untilAllEnded(notified);
 
     const counts = await assertDelivered(notified, requests);
