@@ -5,6 +5,7 @@ import { type Server, startServer } from "countersign/test/support/countersign.t
 import { eventually } from "countersign/test/support/eventually.ts";
 import { type Agent, exchange, newAgent, SUBMISSION } from "countersign/test/support/people.ts";
 import { accepts, RawConnection } from "countersign/test/support/raw-connection.ts";
+import { databaseEnvironment } from "./support/engine.ts";
 
 async function untilHeld(server: Server, polls: number): Promise<void> {
   const line = new RegExp(`^countersign_polls_held ${polls}$`, "m");
@@ -42,7 +43,7 @@ async function halfSubmission(
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   test(`[ours.operations.drain] ${signal} answers held polls with the current state, and the process exits 0`, async (t) => {
-    const server = await startServer(t);
+    const server = await startServer(t, { env: await databaseEnvironment() });
     const agent = await newAgent(server);
     const requests = [await agent.submit(), await agent.submit()];
     const polls = requests.map(({ id }) => agent.read(id, "?wait=30s"));
@@ -58,7 +59,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 }
 
 test("[ours.operations.drain] an exchange that had begun is finished, and what it wrote is there afterwards", async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { env: await databaseEnvironment() });
   const agent = await newAgent(server);
   const { connection, rest } = await halfSubmission(t, server, agent);
   const stopped = server.process.end("SIGTERM");
@@ -68,12 +69,15 @@ test("[ours.operations.drain] an exchange that had begun is finished, and what i
 
   const [, id = ""] = await connection.receives(/HTTP\/1\.1 201 Created.*"id":"([^"]+)"/s);
   assert.equal((await stopped).code, 0);
-  const again = await startServer(t, { data: server.data });
+  const again = await startServer(t, { data: server.data, env: server.env });
   assert.equal((await agent.at(again).read(id)).status, "pending");
 });
 
 test("[ours.operations.drain] an exchange that does not end is cut off after the grace, and the process exits 0", async (t) => {
-  const server = await startServer(t, { args: ["--shutdown-grace", "1s"] });
+  const server = await startServer(t, {
+    args: ["--shutdown-grace", "1s"],
+    env: await databaseEnvironment(),
+  });
   const agent = await newAgent(server);
   const { connection } = await halfSubmission(t, server, agent);
   const stopped = server.process.end("SIGTERM");
@@ -83,7 +87,10 @@ test("[ours.operations.drain] an exchange that does not end is cut off after the
 });
 
 test("[ours.operations.drain] a connection that is kept open between exchanges does not hold the process", async (t) => {
-  const server = await startServer(t, { args: ["--shutdown-grace", "1h"] });
+  const server = await startServer(t, {
+    args: ["--shutdown-grace", "1h"],
+    env: await databaseEnvironment(),
+  });
   const idle = await RawConnection.open(t, server.url);
   idle.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   await idle.receives(/"ok"/);
@@ -92,7 +99,10 @@ test("[ours.operations.drain] a connection that is kept open between exchanges d
 });
 
 test("[ours.operations.drain] a second signal ends a process that still drains", async (t) => {
-  const server = await startServer(t, { args: ["--shutdown-grace", "1h"] });
+  const server = await startServer(t, {
+    args: ["--shutdown-grace", "1h"],
+    env: await databaseEnvironment(),
+  });
   const agent = await newAgent(server);
   await halfSubmission(t, server, agent);
   server.process.signal("SIGTERM");
@@ -101,7 +111,7 @@ test("[ours.operations.drain] a second signal ends a process that still drains",
 });
 
 test("[ours.operations.health] /healthz and /readyz answer without a credential while the server serves", async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { env: await databaseEnvironment() });
   const health = await exchange("GET", `${server.url}/healthz`);
   assert.deepEqual([health.status, health.json], [200, { status: "ok" }]);
   const ready = await exchange("GET", `${server.url}/readyz`);
@@ -109,7 +119,7 @@ test("[ours.operations.health] /healthz and /readyz answer without a credential 
 });
 
 test("[ours.operations.health] while the server stops it lives, and is not ready", async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { env: await databaseEnvironment() });
   // Each asks once, and has half asked again before the signal comes.
   const [health, ready] = [
     await RawConnection.open(t, server.url),
@@ -138,13 +148,16 @@ test("[ours.operations.health] while the server stops it lives, and is not ready
 });
 
 test("[ours.operations.health] once the process has ended nothing answers", async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { env: await databaseEnvironment() });
   await server.stop();
   assert.equal(await accepts(server.url), false);
 });
 
 test("[ours.operations.drain] a connection that never sent a request does not hold up the stop", async (t) => {
-  const server = await startServer(t, { args: ["--shutdown-grace", "1h"] });
+  const server = await startServer(t, {
+    args: ["--shutdown-grace", "1h"],
+    env: await databaseEnvironment(),
+  });
   const unused = await RawConnection.open(t, server.url);
 
   const { code } = await server.stop();

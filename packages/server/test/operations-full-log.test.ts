@@ -4,20 +4,18 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { TestContext } from "node:test";
+import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
 import { exchange } from "countersign/test/support/people.ts";
-import { testOnly } from "./support/engine.ts";
-
-const test = testOnly("sqlite", "the server process is on a folder");
+import { databaseEnvironment } from "./support/engine.ts";
 
 /** A server whose standard output is on a device that is always full. */
 async function startOnFullLog(t: TestContext): Promise<{ child: ChildProcess; url: string }> {
   const full = openSync("/dev/full", "w");
   const args = [BIN, "serve", "--port", "0", "--data", join(temporaryFolder(t), "data")];
   const child = spawn(process.execPath, args, {
-    env: ownEnvironment(),
+    env: { ...ownEnvironment(), ...(await databaseEnvironment()) },
     stdio: ["ignore", full, "pipe"],
   });
   closeSync(full);

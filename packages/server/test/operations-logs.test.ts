@@ -8,6 +8,8 @@ import { type Outcome, temporaryFolder } from "countersign/test/support/child.ts
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
 import { Agent, exchange, makeToken, provision } from "countersign/test/support/people.ts";
 import { RawConnection } from "countersign/test/support/raw-connection.ts";
+import { databaseEnvironment } from "./support/engine.ts";
+import { execute } from "./support/postgres.ts";
 
 /** Stands in every place of an exchange that is nobody else's business. */
 const MARK = "Xyzzy7Plugh";
@@ -40,7 +42,10 @@ async function outspoken(t: TestContext): Promise<{ server: Server; secretKey: s
   const secretKey = randomBytes(32).toString("base64");
   const server = await startServer(t, {
     args: ["--log-level", "debug"],
-    env: { COUNTERSIGN_SECRET_KEY: secretKey, COUNTERSIGN_TOKEN: `${MARK}-token` },
+    env: {
+      ...(await databaseEnvironment()),
+      ...{ COUNTERSIGN_SECRET_KEY: secretKey, COUNTERSIGN_TOKEN: `${MARK}-token` },
+    },
   });
   return { server, secretKey };
 }
@@ -52,7 +57,7 @@ async function makeTokenWith(
   kind: "provisioner" | "reviewer",
 ): Promise<string> {
   const args = ["tokens", "create", kind, "--name", "me", "--data", server.data];
-  const env = { COUNTERSIGN_SECRET_KEY: secretKey };
+  const env = { ...server.env, COUNTERSIGN_SECRET_KEY: secretKey };
   const { code, stdout, stderr } = await countersign(t, args, { env });
   assert.equal(code, 0, stderr);
   return stdout.trim();
@@ -111,6 +116,23 @@ async function sendMalformed(t: TestContext, url: string): Promise<void> {
   }
 }
 
+/** From here on nothing can be written. */
+async function takeStore({ process, env }: Server): Promise<void> {
+  const { COUNTERSIGN_DATABASE_URL: database } = env;
+  if (database === undefined) {
+    execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=0:"]);
+    return;
+  }
+  const url = new URL(database);
+  const name = url.pathname.slice(1);
+  url.pathname = "/postgres";
+  await execute(
+    url.href,
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  );
+}
+
 test("[ours.operations.logs] whatever is sent, rightly or wrongly, no argument, reasoning, context, note, key, path or secret is logged", async (t) => {
   const { server, secretKey } = await outspoken(t);
   const provisioner = await makeTokenWith(t, server, secretKey, "provisioner");
@@ -128,7 +150,7 @@ test("[ours.operations.logs] whatever is sent, rightly or wrongly, no argument, 
   assert.equal((await countersign(t, deny, { env })).code, 0);
   await sendRefused(server.url, agent);
   await sendMalformed(t, server.url);
-  execFileSync("prlimit", ["--pid", String(server.process.pid), "--fsize=0:"]);
+  await takeStore(server);
   assert.equal((await agent.post(`${MARK}-no-room`, MARKED)).status, 503);
 
   const outcome = await server.stop();
@@ -139,8 +161,8 @@ test("[ours.operations.logs] whatever is sent, rightly or wrongly, no argument, 
 });
 
 test("[ours.operations.logs] an exchange is one line with what helps: its id, operation, status, credential and subject", async (t) => {
-  const server = await startServer(t);
-  const provisioner = await makeToken(server.data, { kind: "provisioner" });
+  const server = await startServer(t, { env: await databaseEnvironment() });
+  const provisioner = await makeToken(server.data, { kind: "provisioner" }, server.env);
   const { credential } = await provision(server, provisioner);
   const agent = new Agent(server.url, credential.token);
   const answer = await agent.post("one");

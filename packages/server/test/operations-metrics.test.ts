@@ -5,6 +5,7 @@ import { fileOwner } from "countersign/test/support/child.ts";
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { type Agent, exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
+import { databaseEnvironment } from "./support/engine.ts";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
@@ -16,7 +17,7 @@ let server: Server;
 let agent: Agent;
 
 before(async () => {
-  server = await startServer(file);
+  server = await startServer(file, { env: await databaseEnvironment() });
   agent = await newAgent(server);
 });
 
@@ -112,7 +113,7 @@ test("[ours.operations.metrics] they tell of the process as well", async () => {
 });
 
 test("[ours.operations.metrics] reviewers' exchanges are counted too", async (t) => {
-  const env = { COUNTERSIGN_TOKEN: await makeToken(server.data, { kind: "reviewer" }) };
+  const env = { COUNTERSIGN_TOKEN: await makeToken(server.data, { kind: "reviewer" }, server.env) };
   const { id } = await agent.submit();
   const deny = ["requests", "deny", id, "--url", server.url];
   assert.equal((await countersign(t, deny, { env })).code, 0);

@@ -4,91 +4,17 @@
  */
 
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { type Server, startServer } from "countersign/test/support/countersign.ts";
-import { type Answer, exchange, SUBMISSION } from "countersign/test/support/people.ts";
-import {
-  createToken,
-  type OpenedContext,
-  openContext,
-  readConfig,
-  type TokenOrder,
-  toSecrets,
-  toSettings,
-} from "../src/index.ts";
-import { createDatabase, type PostgresServer, startPostgres } from "./support/postgres.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import { SUBMISSION } from "countersign/test/support/people.ts";
+import { type Cluster, provision, send, startCluster } from "./support/cluster.ts";
+import { startPostgres } from "./support/postgres.ts";
 import type { ReviewedRequest } from "./support/test-provider.ts";
-import { until } from "./support/until.ts";
 
 const REPLICAS = 3;
 const REQUESTS = 120;
 const CALLERS = 10;
-const ARGS = ["--instance-rate", "0", "--reviewer-rate", "0", "--unauthenticated-rate", "0"];
-
-/** Longer than any outage here. */
-const TRIES_MAX = 400;
-
-interface Cluster {
-  readonly database: PostgresServer;
-  readonly servers: Server[];
-  readonly opened: OpenedContext;
-  /** Starts the replica at this place, in a new process. */
-  start(index: number): Promise<void>;
-}
-
-async function startCluster(t: TestContext): Promise<Cluster> {
-  const database = await startPostgres();
-  t.after(() => database.stop());
-  const url = await createDatabase(database);
-  const key = randomBytes(32).toString("base64");
-  const env = { COUNTERSIGN_DATABASE_URL: url, COUNTERSIGN_SECRET_KEY: key };
-  const servers: Server[] = [];
-  const start = async (index: number) => {
-    servers[index] = await startServer(t, { env, args: ARGS });
-  };
-  await Promise.all(Array.from({ length: REPLICAS }, (_, index) => start(index)));
-  const data = join(temporaryFolder(t), "data");
-  const config = readConfig({ data, database_url: url, secret_key: key }, {});
-  const opened = await openContext(toSettings(config), toSecrets(config));
-  t.after(() => opened.close());
-  return { database, servers, opened, start };
-}
-
-async function makeToken({ opened }: Cluster, kind: TokenOrder["kind"]): Promise<string> {
-  const order = {
-    kind,
-    name: kind,
-    project: "default",
-    role: "reviewer",
-    expiresAt: null,
-  } as const;
-  return (await createToken(opened.context, order)).token;
-}
-
-/** Sends an exchange to one replica after another until one of them answers it. */
-async function send<T>(
-  { servers }: Cluster,
-  from: number,
-  ...[method, path, token, body, key]: Parameters<typeof exchange>
-): Promise<Answer<T>> {
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const server = servers[(from + tries) % servers.length] as Server;
-    try {
-      const answer = await exchange<T>(method, server.url + path, token, body, key);
-      if (answer.status !== 503) return answer;
-      assert.equal(answer.headers.get("retry-after"), "1");
-    } catch (error) {
-      // The process was killed: nothing was promised.
-      if (!(error instanceof TypeError)) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
-  throw new Error(`${method} ${path} was never answered`);
-}
 
 interface Done {
   readonly key: string;
@@ -126,13 +52,11 @@ async function decideOne(cluster: Cluster, { agent, reviewer }: People, n: numbe
 }
 
 test("[ours.operations.crash] replicas that are killed, on a database that starts anew, lose nothing that was answered and decide once", async (t) => {
-  const cluster = await startCluster(t);
-  const provisioner = await makeToken(cluster, "provisioner");
-  const provisioned = await send<{ credential: { token: string } }>(
-    ...([cluster, 0, "POST", "/v1/instances", provisioner, {}, "instance"] as const),
-  );
-  const agent = provisioned.json.credential.token;
-  const people = { agent, reviewer: await makeToken(cluster, "reviewer") };
+  const database = await startPostgres();
+  t.after(() => database.stop());
+  const cluster = await startCluster(t, REPLICAS, { database });
+  const { token: agent } = await provision(cluster, await cluster.token("provisioner"));
+  const people = { agent, reviewer: await cluster.token("reviewer") };
   const done: Done[] = [];
   let next = 0;
   const work = async () => {
@@ -142,18 +66,19 @@ test("[ours.operations.crash] replicas that are killed, on a database that start
 
   for (const replica of [0, 1, 2]) {
     const target = ((replica + 1) * REQUESTS) / 5;
-    await Promise.race([until(() => done.length >= target, "work is done"), working]);
+    const isDone = () => (done.length >= target ? true : undefined);
+    await Promise.race([eventually(`${target} requests are decided`, isDone), working]);
     await cluster.servers[replica]?.kill();
     if (replica === 1) {
-      await cluster.database.stop();
-      await cluster.database.start();
+      await database.stop();
+      await database.start();
     }
     await cluster.start(replica);
   }
   await working;
 
   assert.equal(done.length, REQUESTS);
-  const { store } = cluster.opened.context;
+  const { store } = cluster;
   const statuses = new Set<RequestStatus>();
   for (const { key, id, told } of done) {
     const final = await send<ApprovalRequest>(cluster, 0, "GET", `/v1/requests/${id}`, agent);

@@ -54,11 +54,14 @@ export class Server {
   readonly url: string;
   readonly data: string;
   readonly process: Child;
+  /** What it was started with besides the folder; says where its database is, if not there. */
+  readonly env: Readonly<Record<string, string>>;
 
-  constructor(url: string, data: string, process: Child) {
+  constructor(url: string, data: string, process: Child, env: Server["env"] = {}) {
     this.url = url;
     this.data = data;
     this.process = process;
+    this.env = env;
   }
 
   get database(): string {
@@ -89,5 +92,5 @@ export async function startServer(owner: Owner, options: ServerOptions = {}): Pr
   const child = spawnCountersign(owner, words, invocation);
   const pattern = /"event":"server\.started","address":"([^"]+)"/;
   const [, url = ""] = await child.prints("stdout", pattern);
-  return new Server(url, data, child);
+  return new Server(url, data, child, invocation.env);
 }

@@ -121,7 +121,7 @@ export async function provision(
 
 /** An agent with an instance of its own. */
 export async function newAgent(server: Server, project = "default"): Promise<Agent> {
-  const provisioner = await makeToken(server.data, { kind: "provisioner", project });
+  const provisioner = await makeToken(server.data, { kind: "provisioner", project }, server.env);
   const { credential } = await provision(server, provisioner);
   return new Agent(server.url, credential.token);
 }

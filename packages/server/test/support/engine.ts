@@ -51,6 +51,15 @@ export async function databaseSettings(data: string): Promise<Readonly<Record<st
   return { database_url: await url, database_connections_max: "10" };
 }
 
+/** As {@link databaseSettings}, for a server in a process of its own on a new database. */
+export async function databaseEnvironment(): Promise<Readonly<Record<string, string>>> {
+  if (ENGINE === "sqlite") return {};
+  return {
+    COUNTERSIGN_DATABASE_URL: await createDatabase(),
+    COUNTERSIGN_SECRET_KEY: randomBytes(32).toString("base64"),
+  };
+}
+
 /** A connection to the database of a provider from outside of it, as an operator has one. */
 export interface OutsideDatabase {
   /** @param sql with `$1` for the first value */

