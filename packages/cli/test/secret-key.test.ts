@@ -269,7 +269,8 @@ const ROWS = 4_000;
 const MUCH_LATER = 9_000_000_000_000;
 
 function withDatabase<T>(data: string, work: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(join(data, "countersign.db"));
+  // Whoever opens or closes it may hold it for a moment.
+  const database = new DatabaseSync(join(data, "countersign.db"), { timeout: 5_000 });
   try {
     return work(database);
   } finally {
