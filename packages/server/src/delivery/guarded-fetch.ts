@@ -153,7 +153,8 @@ class GuardedDoor implements Door {
   }
 
   /** One with an open connection first, then one of each family, as this network may lack one. */
-  #choose({ url, message }: Errand, addresses: readonly string[]): string[] {
+  #choose({ url, message }: Errand, addresses: readonly string[]): readonly string[] {
+    if (addresses.length === 1) return addresses;
     const isOpen = (address: string) => this.#idle.has(destinationOf(url, address));
     const open = message.freshConnection ? undefined : addresses.find(isOpen);
     const ipv4 = addresses.find((address) => !address.includes(":"));

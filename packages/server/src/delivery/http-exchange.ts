@@ -114,7 +114,7 @@ function headersOf(
     host: url.authority,
     connection: freshConnection ? "close" : "keep-alive",
     "accept-encoding": "identity",
-    "content-length": String(body.length),
+    "content-length": String(Buffer.byteLength(body)),
   };
 }
 

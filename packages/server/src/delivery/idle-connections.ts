@@ -16,8 +16,7 @@ const CONNECTIONS_MAX = 128;
 interface Idle {
   readonly destination: string;
   readonly socket: TLSSocket;
-  /** Leaves the connection as it was before it came here. */
-  readonly release: () => void;
+  readonly cancelTimer: () => void;
 }
 
 export class IdleConnections {
@@ -27,6 +26,8 @@ export class IdleConnections {
   readonly #idle = new Set<Idle>();
   /** None is kept empty. */
   readonly #byDestination = new Map<string, Set<Idle>>();
+  /** Sockets that have been here, and as what they are here now. */
+  readonly #bySocket = new WeakMap<TLSSocket, { idle: Idle | undefined }>();
 
   /** @param perDestinationMax what may be in flight there; more would never be used */
   constructor(clock: Clock, perDestinationMax = PER_DESTINATION_MAX) {
@@ -40,10 +41,11 @@ export class IdleConnections {
 
   /** The one that came last: it is the least likely to be closed soon. */
   take(destination: string): TLSSocket | undefined {
-    const idle = [...(this.#byDestination.get(destination) ?? [])].at(-1);
-    if (idle === undefined) return undefined;
-    this.#remove(idle);
-    return idle.socket;
+    let last: Idle | undefined;
+    for (const idle of this.#byDestination.get(destination) ?? []) last = idle;
+    if (last === undefined) return undefined;
+    this.#remove(last);
+    return last.socket;
   }
 
   /** From now on it is closed here: after its time, when it is one too many, when it speaks. */
@@ -52,19 +54,25 @@ export class IdleConnections {
       socket.destroy();
       return;
     }
-    const close = () => this.#close(idle);
-    const cancel = this.#clock.after(IDLE_MS_MAX, close);
-    // Nobody has asked: what it says now must not become the answer to the next message.
-    const endings = ["data", "end", "close"] as const;
-    for (const ending of endings) socket.on(ending, close);
+    const cancelTimer = this.#clock.after(IDLE_MS_MAX, () => this.#close(idle));
+    const idle: Idle = { destination, socket, cancelTimer };
+    this.#placeOf(socket).idle = idle;
     socket.unref();
-    const release = () => {
-      cancel();
-      for (const ending of endings) socket.off(ending, close);
-      socket.ref();
-    };
-    const idle: Idle = { destination, socket, release };
     this.#add(idle);
+  }
+
+  /** Listens once for as long as the socket lives: it may come here a thousand times. */
+  #placeOf(socket: TLSSocket): { idle: Idle | undefined } {
+    const known = this.#bySocket.get(socket);
+    if (known !== undefined) return known;
+    const place: { idle: Idle | undefined } = { idle: undefined };
+    this.#bySocket.set(socket, place);
+    const close = () => {
+      if (place.idle !== undefined) this.#close(place.idle);
+    };
+    // Nobody has asked: what it says now must not become the answer to the next message.
+    for (const ending of ["data", "end", "close"] as const) socket.on(ending, close);
+    return place;
   }
 
   closeAll(): void {
@@ -91,6 +99,8 @@ export class IdleConnections {
     const others = this.#byDestination.get(idle.destination);
     others?.delete(idle);
     if (others?.size === 0) this.#byDestination.delete(idle.destination);
-    idle.release();
+    idle.cancelTimer();
+    this.#placeOf(idle.socket).idle = undefined;
+    idle.socket.ref();
   }
 }

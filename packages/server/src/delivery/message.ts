@@ -5,7 +5,8 @@
 export interface Message {
   /** Besides those that the door writes itself: Host, lengths, Connection and encodings. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** A text goes out as UTF-8, in one piece with the headers. */
+  readonly body: string | Uint8Array;
   /** For everything from DNS to the last byte that is wanted. */
   readonly timeoutMs: number;
   /** `Clock.monotonic` when it must be over, if that comes earlier. */

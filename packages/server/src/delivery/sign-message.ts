@@ -14,7 +14,7 @@ export function signMessage(
   key: KeyObject,
   id: string,
   timestampS: number,
-  body: Uint8Array,
+  body: string | Uint8Array,
 ): string {
   const content = createHmac("sha256", key).update(`${id}.${timestampS}.`).update(body);
   return `v1,${content.digest("base64")}`;

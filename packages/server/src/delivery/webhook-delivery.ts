@@ -138,10 +138,9 @@ export class WebhookDelivery implements Delivery {
     url: WebhookUrl,
     signingKey: KeyObject,
     id: string,
-    text: string,
+    body: string,
     options: PostOptions,
   ): Promise<Reply> {
-    const body = Buffer.from(text);
     const timestampS = Math.floor(this.#clock.now() / 1000);
     const headers = {
       "content-type": "application/json",
