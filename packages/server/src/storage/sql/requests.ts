@@ -70,8 +70,8 @@ export async function lockRequestOfInstance(
   { projectId, instanceId }: InstanceKey,
   id: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `${SELECT} and instance_id = $3`;
-  return toRequest(await tx.lock("update", sql, [projectId, id, instanceId]));
+  const request = toRequest(await tx.lock("update", SELECT, [projectId, id]));
+  return request?.instanceId === instanceId ? request : undefined;
 }
 
 /** A request of this instance; another instance's is as absent as none. */
@@ -80,8 +80,10 @@ export async function readRequestOfInstance(
   { projectId, instanceId }: InstanceKey,
   id: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `${SELECT} and instance_id = $3`;
-  return toRequest(await reader.get(sql, [projectId, id, instanceId]));
+  // Not said in the statement: PostgreSQL would take the index of the instance for as good, as
+  // long as nothing is known of the table, and read all of its requests.
+  const request = toRequest(await reader.get(SELECT, [projectId, id]));
+  return request?.instanceId === instanceId ? request : undefined;
 }
 
 /** Another project's request is as absent as none. */
@@ -237,10 +239,11 @@ export async function updateDecision(
   request: StoredRequest,
   decision: StoredDecision,
 ): Promise<void> {
+  // By `decided_at` and not by the status, for which there is an index of what is pending.
   const updated = await tx.run(
     `update request
      set status = $3, decided_at = $4, expires_at = $5, decided_by = $6, note = $7, checksum = $8
-     where project_id = $1 and id = $2 and status = 'pending'`,
+     where project_id = $1 and id = $2 and decided_at is null`,
     [
       request.projectId,
       request.id,
