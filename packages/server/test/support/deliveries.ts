@@ -51,9 +51,13 @@ export interface DeliveryScene extends WebhookScene {
   answer: AnswerMessage;
 }
 
-export async function startDeliveryScene(t: Lifetime): Promise<DeliveryScene> {
+export async function startDeliveryScene(
+  t: Lifetime,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<DeliveryScene> {
   const answers: { answer: AnswerMessage } = { answer: answering(500) };
   const scene = await startWebhookScene(t, {
+    settings,
     onNotification: (received, response) => answers.answer(received, response),
   });
   const instance = await provisionWithReceiver(scene);
