@@ -106,6 +106,7 @@ function newRequest(): StoredRequest {
     createdAt: now,
     deadlineAt: now + 604_800_000,
     decision: null,
+    policy: null,
   };
 }
 

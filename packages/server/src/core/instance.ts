@@ -13,6 +13,10 @@ export interface StoredInstance {
   readonly name: JsonText;
   readonly createdAt: number;
   readonly deletedAt: number | null;
+  /** Given by whoever administers the project, for policy to tell instances apart. */
+  readonly groups: readonly string[];
+  /** A reviewer; null when nobody is named. */
+  readonly ownerId: string | null;
 }
 
 /** Where an instance is notified; verified before it became active. */

@@ -17,6 +17,7 @@ const stored: StoredRequest = {
   createdAt: 0,
   deadlineAt: 60_000,
   decision: null,
+  policy: null,
 };
 
 /** Whether a submission with these changed members is the stored one again. */

@@ -19,6 +19,7 @@ const pending: StoredRequest = {
   createdAt: CREATED,
   deadlineAt: DEADLINE,
   decision: null,
+  policy: null,
 };
 
 const approve: Ending = { status: "approved", by: "reviewer:r", note: '"go"', validityMs: 5_000 };

@@ -23,6 +23,8 @@ export interface StoredRequest {
   readonly timeout: string;
   readonly agentReasoning: JsonText | null;
   readonly context: JsonText | null;
+  /** How policy judged it, as policy/judgement.ts wrote it. */
+  readonly policy: JsonText | null;
   readonly status: RequestStatus;
   readonly createdAt: number;
   readonly deadlineAt: number;
@@ -43,6 +45,10 @@ export type Actor =
   | `reviewer:${string}`
   | `provisioner:${string}`
   | `instance:${string}`
+  /** A rule of the project's policy, or of the floor as `policy:floor/ID`. */
+  | `policy:${string}`
+  | `grant:${string}`
+  | `freeze:${string}`
   | "system:deadline"
   | "system:instance-deletion"
   | "operator:cli";

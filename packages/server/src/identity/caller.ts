@@ -4,7 +4,7 @@
  * @see contract: Authentication
  */
 
-import type { ReviewerRole } from "../storage/sql/holders.ts";
+import type { ReviewerRole } from "../core/roles.ts";
 
 interface AnyCaller {
   readonly credentialId: string;
@@ -28,6 +28,7 @@ export interface ReviewerCaller extends AnyCaller {
   readonly reviewerId: string;
   readonly name: string;
   readonly role: ReviewerRole;
+  readonly groups: readonly string[];
 }
 
 export type Caller = ProvisionerCaller | InstanceCaller | ReviewerCaller;

@@ -37,8 +37,8 @@ export async function authenticateCaller(
     case "reviewer": {
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
       if (reviewer === undefined) throw new Problem("invalid_credential");
-      const { name, role } = reviewer;
-      return { kind: "reviewer", credentialId, projectId, reviewerId: holderId, name, role };
+      const { id: reviewerId, name, role, groups } = reviewer;
+      return { kind: "reviewer", credentialId, projectId, reviewerId, name, role, groups };
     }
   }
 }

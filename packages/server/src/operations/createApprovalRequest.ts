@@ -89,6 +89,7 @@ function open(
     agentReasoning:
       input.agentReasoning === undefined ? null : JSON.stringify(input.agentReasoning),
     context: input.context?.source ?? null,
+    policy: null,
     status: "pending",
     createdAt: now,
     deadlineAt: deadline(now, input.timeoutMs, settings.windowMsMax),

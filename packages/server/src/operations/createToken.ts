@@ -3,14 +3,10 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Random } from "../clock.ts";
 import type { Context } from "../context.ts";
 import type { Actor } from "../core/request.ts";
+import type { ReviewerRole } from "../core/roles.ts";
 import { createToken as drawToken, hashToken } from "../secrets/token.ts";
 import { insertCredential } from "../storage/sql/credentials.ts";
-import {
-  ensureProject,
-  ensureProvisioner,
-  ensureReviewer,
-  type ReviewerRole,
-} from "../storage/sql/holders.ts";
+import { ensureProject, ensureProvisioner, ensureReviewer } from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
 
 export interface TokenOrder {
@@ -95,7 +91,7 @@ async function ensureHolder(
     }
     return id;
   }
-  const reviewer = await ensureReviewer(tx, projectId, { id: newId, name, role }, now);
+  const reviewer = await ensureReviewer(tx, projectId, { id: newId, name, role, groups: [] }, now);
   if (reviewer.role !== role) {
     const message = `The reviewer ${name} has the role ${reviewer.role}.`;
     throw new Problem("invalid_request", message, { param: "role" });

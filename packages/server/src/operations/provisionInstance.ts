@@ -10,7 +10,6 @@ import {
   type AnsweredInstance,
   defaultInstanceName,
   readAnswer,
-  type StoredInstance,
   writeAnswer,
 } from "../core/instance.ts";
 import type { ProvisionerCaller } from "../identity/caller.ts";
@@ -18,7 +17,7 @@ import { hashIdempotencyKey } from "../secrets/keyring.ts";
 import { createToken, hashToken } from "../secrets/token.ts";
 import { insertCredential } from "../storage/sql/credentials.ts";
 import { insertResult, readResult } from "../storage/sql/idempotency.ts";
-import { insertInstance, lockInstance } from "../storage/sql/instances.ts";
+import { insertInstance, lockInstance, type NewInstance } from "../storage/sql/instances.ts";
 import type { Transaction } from "../storage/store.ts";
 import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
 import { installReceiver } from "./installReceiver.ts";
@@ -85,13 +84,12 @@ async function create(
 ): Promise<Provisioning | undefined> {
   const { keyring, random } = context;
   const now = await tx.now();
-  const instance: StoredInstance = {
+  const instance: NewInstance = {
     id,
     projectId: caller.projectId,
     provisionerId: caller.provisionerId,
     name: JSON.stringify(instanceName ?? defaultInstanceName(random.bytes(8))),
     createdAt: now,
-    deletedAt: null,
   };
   const answered = answer(instance, delivery);
   const token = createToken("instance", random);
@@ -112,7 +110,7 @@ async function create(
 }
 
 function answer(
-  { id, name }: StoredInstance,
+  { id, name }: NewInstance,
   delivery: WebhookDeliveryInput | undefined,
 ): AnsweredInstance {
   if (delivery === undefined) return { id, name, receiver: null };
@@ -126,7 +124,7 @@ function answer(
 async function issueCredential(
   tx: Transaction,
   { random }: Context,
-  instance: StoredInstance,
+  instance: NewInstance,
   token: string,
   delivery: WebhookDeliveryInput | undefined,
 ): Promise<void> {

@@ -63,7 +63,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !key.includes(" (project_id, "));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 13);
+    assert.equal(keys.length, OTHER_KEYS.length + 18);
   },
 );
 
@@ -132,6 +132,7 @@ const LOCAL = ["project", "secret_key", "health", "schema_version"];
 const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
+  ...["policy_version", "standing_freeze", "standing_grant", "vote"],
 ];
 
 function isRouted(sql: string): boolean {
@@ -169,6 +170,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readNextDeadline: /^SCAN request USING COVERING INDEX request_deadline$/,
   countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
   listOperatorCredentials: /^SCAN credential$/,
+  readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };
 

@@ -57,6 +57,15 @@ export function fieldsOf(key: string): object {
   };
 }
 
+/** One of each table that nothing above writes to. */
+const OTHER_ROWS = [
+  "verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0)",
+  "policy_version values ('', 1, 'aa', 'version: 1', null, 0, 'operator:cli')",
+  "standing_freeze values ('p', 'z', '', 'why', 0, 'operator:cli', 1, 'operator:cli')",
+  "standing_grant values ('p', 'g', 'i', 'r', '{}', 0, 1, 10, 3, null, null)",
+  "vote values ('p', 'q', 'r', null, 60000, 0)",
+];
+
 /** Starts a server, uses it, and stops it. */
 export async function makeSource(owner: Owner): Promise<Source> {
   const server = await startServer(owner, { args: SENDS_NOTHING });
@@ -75,8 +84,11 @@ export async function makeSource(owner: Owner): Promise<Source> {
   }
   const notified = await newNotified(server, "notified", "https://receiver.example/hook");
   await notify(server, notified);
-  const sql = "insert into verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0)";
-  await withStore(server, (store) => store.transact((tx) => tx.run(sql)));
+  await withStore(server, (store) =>
+    store.transact(async (tx) => {
+      for (const row of OTHER_ROWS) await tx.run(`insert into ${row}`);
+    }),
+  );
   await server.stop();
   const key = readFileSync(join(server.data, "secret.key"), "utf8").trim();
   return { data: server.data, key, agent, reviewer, provisioner, provisioning, told };

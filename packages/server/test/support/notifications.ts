@@ -174,7 +174,7 @@ export async function copyInstances(
       await insertInstance(tx, {
         ...{ id, projectId, name: String(like.name) },
         provisionerId: String(like.provisioner_id),
-        ...{ createdAt: Number(like.created_at), deletedAt: null },
+        ...{ createdAt: Number(like.created_at) },
       });
       const registrationId = random.uuid();
       const delivery = { type: "webhook", url, registrationId, signingSecret: SIGNING_SECRET };

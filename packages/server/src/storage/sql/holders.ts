@@ -2,15 +2,17 @@
  * Projects, and those in them who hold operator-made tokens: provisioners and reviewers.
  */
 
+import type { ReviewerRole } from "../../core/roles.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 import type { RowKey } from "./keys.ts";
-
-export type ReviewerRole = "viewer" | "reviewer";
+import { parseNames, writeNames } from "./names.ts";
 
 export interface StoredReviewer {
   readonly id: string;
   readonly name: string;
   readonly role: ReviewerRole;
+  /** Rules of policy name them. */
+  readonly groups: readonly string[];
 }
 
 /** @returns the id of the project of that name, made if there was none */
@@ -49,7 +51,9 @@ export async function ensureProvisioner(
   return onlyId(await tx.get(sql, [projectId, name]));
 }
 
-/** @returns the reviewer of that name in the project, made with this role if there was none */
+const REVIEWER = "id, name, role, group_names";
+
+/** @returns the reviewer of that name in the project, made as given if there was none */
 export async function ensureReviewer(
   tx: Transaction,
   projectId: string,
@@ -57,11 +61,12 @@ export async function ensureReviewer(
   now: number,
 ): Promise<StoredReviewer> {
   await tx.run(
-    `insert into reviewer (id, project_id, name, role, created_at) values ($1, $2, $3, $4, $5)
+    `insert into reviewer (id, project_id, name, role, group_names, created_at)
+     values ($1, $2, $3, $4, $5, $6)
      on conflict (project_id, name) do nothing`,
-    [reviewer.id, projectId, reviewer.name, reviewer.role, now],
+    [reviewer.id, projectId, reviewer.name, reviewer.role, writeNames(reviewer.groups), now],
   );
-  const sql = "select id, name, role from reviewer where project_id = $1 and name = $2";
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and name = $2`;
   const stored = toReviewer(await tx.get(sql, [projectId, reviewer.name]));
   if (stored === undefined) throw new Error("a reviewer was neither found nor made");
   return stored;
@@ -71,7 +76,7 @@ export async function readReviewer(
   reader: Reader,
   { projectId, id }: RowKey,
 ): Promise<StoredReviewer | undefined> {
-  const sql = "select id, name, role from reviewer where project_id = $1 and id = $2";
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id = $2`;
   return toReviewer(await reader.get(sql, [projectId, id]));
 }
 
@@ -81,6 +86,7 @@ function toReviewer(row: Row | undefined): StoredReviewer | undefined {
     id: row.id as string,
     name: row.name as string,
     role: row.role as ReviewerRole,
+    groups: parseNames(row.group_names),
   };
 }
 

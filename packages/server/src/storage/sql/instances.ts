@@ -5,11 +5,16 @@
 import type { AnsweredInstance, StoredInstance } from "../../core/instance.ts";
 import type { LockMode, Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey } from "./keys.ts";
+import { parseNames } from "./names.ts";
 import { toReceiver } from "./receivers.ts";
 
-const COLUMNS = "id, project_id, provisioner_id, name, created_at, deleted_at";
+export type NewInstance = Omit<StoredInstance, "deletedAt" | "groups" | "ownerId">;
 
-export async function insertInstance(tx: Transaction, instance: StoredInstance): Promise<void> {
+const COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at, group_names,
+  owner_id`;
+
+/** A new one belongs to no group and has no owner. */
+export async function insertInstance(tx: Transaction, instance: NewInstance): Promise<void> {
   await tx.run(
     `insert into instance (id, project_id, provisioner_id, name, created_at)
      values ($1, $2, $3, $4, $5)`,
@@ -113,5 +118,7 @@ function toInstance(row: Row | undefined): StoredInstance | undefined {
     name: row.name as string,
     createdAt: Number(row.created_at),
     deletedAt: row.deleted_at === null ? null : Number(row.deleted_at),
+    groups: parseNames(row.group_names),
+    ownerId: row.owner_id as string | null,
   };
 }

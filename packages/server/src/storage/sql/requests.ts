@@ -10,7 +10,8 @@ import type { Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey, RowKey } from "./keys.ts";
 
 const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
-  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, checksum`;
+  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, policy,
+  checksum`;
 
 const SELECT = `select ${COLUMNS} from request where project_id = $1 and id = $2`;
 
@@ -26,8 +27,8 @@ export async function insertRequest(
 ): Promise<boolean> {
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
-       tool, timeout, agent_reasoning, context, arguments, checksum)
-     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12)
+       tool, timeout, agent_reasoning, context, arguments, policy, checksum)
+     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
@@ -41,6 +42,7 @@ export async function insertRequest(
       request.agentReasoning,
       request.context,
       request.arguments,
+      request.policy,
       checksum(request),
     ],
   );
@@ -319,6 +321,8 @@ function checksum(request: StoredRequest): number {
     ...[request.agentReasoning, request.context],
     ...[decision?.decidedAt, decision?.expiresAt, decision?.decidedBy, decision?.note],
   ];
+  // Rows of the time before policy were written without it.
+  if (request.policy !== null) small.push(request.policy);
   return crc32(request.arguments, crc32(small.join("\n")));
 }
 
@@ -333,6 +337,7 @@ function readColumns(row: Row): StoredRequest {
     timeout: row.timeout as string,
     agentReasoning: row.agent_reasoning as string | null,
     context: row.context as string | null,
+    policy: row.policy as string | null,
     status,
     createdAt: Number(row.created_at),
     deadlineAt: Number(row.deadline_at),

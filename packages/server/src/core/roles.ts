@@ -1,0 +1,33 @@
+/**
+ * What a reviewer's role allows. Looking is allowed to every role; what else is asked for by
+ * name, so that one table says who may do what.
+ *
+ * Called by: operations of the reviewer surface, through identity/assert-may.ts.
+ */
+
+export const REVIEWER_ROLES = ["viewer", "reviewer", "editor", "admin", "operator"] as const;
+
+export type ReviewerRole = (typeof REVIEWER_ROLES)[number];
+
+export type Power =
+  /** Give verdicts, and make, use and revoke grants. */
+  | "decide"
+  /** Freeze instances and the project, and lift that. */
+  | "freeze"
+  /** Publish policy, and put instances into groups. */
+  | "publish"
+  /** The same for the whole server: its floor, its freeze. */
+  | "server";
+
+const POWERS: Readonly<Record<ReviewerRole, readonly Power[]>> = {
+  viewer: [],
+  reviewer: ["decide", "freeze"],
+  editor: ["publish"],
+  admin: ["decide", "freeze", "publish"],
+  operator: ["decide", "freeze", "publish", "server"],
+};
+
+export function allows(role: ReviewerRole, power: Power): boolean {
+  // A role that a newer program made allows nothing here.
+  return POWERS[role]?.includes(power) === true;
+}

@@ -1,0 +1,93 @@
+/**
+ * Rows of the table `policy_version`: every policy that was ever in force, never changed. The
+ * highest number of a project is in force; that of the project `SERVER` is the floor.
+ */
+
+import type { Actor } from "../../core/request.ts";
+import type { Reader, Row, Transaction } from "../store.ts";
+
+/** In place of a project: what holds for all of them. */
+export const SERVER = "";
+
+export interface StoredPolicyVersion {
+  readonly projectId: string;
+  /** From 1. */
+  readonly number: number;
+  /** Of the source, in hex. */
+  readonly sha256: string;
+  readonly source: string;
+  /** Why it was published. */
+  readonly note: string | null;
+  /** Epoch ms. */
+  readonly publishedAt: number;
+  readonly publishedBy: Actor;
+}
+
+export type PolicyVersionOutline = Omit<StoredPolicyVersion, "source">;
+
+const OUTLINE = "project_id, number, sha256, note, published_at, published_by";
+
+/** @returns false when there is a version of this number already */
+export async function insertPolicyVersion(
+  tx: Transaction,
+  version: StoredPolicyVersion,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    `insert into policy_version
+       (project_id, number, sha256, source, note, published_at, published_by)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict (project_id, number) do nothing`,
+    [
+      version.projectId,
+      version.number,
+      version.sha256,
+      version.source,
+      version.note,
+      version.publishedAt,
+      version.publishedBy,
+    ],
+  );
+  return inserted === 1;
+}
+
+/** The number in force; 0 where nothing was published. */
+export async function readPolicyNumber(reader: Reader, projectId: string): Promise<number> {
+  const sql = `select number from policy_version where project_id = $1
+    order by number desc limit 1`;
+  return Number((await reader.get(sql, [projectId]))?.number ?? 0);
+}
+
+export async function readPolicyVersion(
+  reader: Reader,
+  projectId: string,
+  number: number,
+): Promise<StoredPolicyVersion | undefined> {
+  const sql = `select ${OUTLINE}, source from policy_version where project_id = $1 and number = $2`;
+  const row = await reader.get(sql, [projectId, number]);
+  return row === undefined ? undefined : { ...toOutline(row), source: row.source as string };
+}
+
+/** Versions below a number, the newest first. */
+export async function listPolicyVersions(
+  reader: Reader,
+  projectId: string,
+  below: number,
+  limit: number,
+): Promise<PolicyVersionOutline[]> {
+  const rows = await reader.all(
+    `select ${OUTLINE} from policy_version where project_id = $1 and number < $2
+     order by number desc limit $3`,
+    [projectId, below, limit],
+  );
+  return rows.map(toOutline);
+}
+
+function toOutline(row: Row): PolicyVersionOutline {
+  return {
+    projectId: row.project_id as string,
+    number: Number(row.number),
+    sha256: row.sha256 as string,
+    note: row.note as string | null,
+    publishedAt: Number(row.published_at),
+    publishedBy: row.published_by as Actor,
+  };
+}
