@@ -1,5 +1,5 @@
 import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
-import { RecentlyUsed } from "../core/recently-used.ts";
+import { RecentlyUsed } from "../recently-used.ts";
 
 /** Some hundred bytes each. */
 const URLS_MAX = 5_000;

@@ -17,8 +17,8 @@ import {
   randomBytes,
 } from "node:crypto";
 import { parseSigningSecret } from "@countersign/protocol";
-import { RecentlyUsed } from "../core/recently-used.ts";
 import { Failure } from "../failure.ts";
+import { RecentlyUsed } from "../recently-used.ts";
 
 const MASTER_KEY_BYTES = 32;
 const FINGERPRINT_KEY_BYTES = 32;
