@@ -1,5 +1,5 @@
 import { uuidV7 } from "@countersign/protocol";
-import { appendAudit } from "../audit/append-audit.ts";
+import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { writeEvent } from "../core/notification.ts";
 import {
@@ -32,6 +32,7 @@ export class DeadlinePassed extends Error {}
  * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
  * @param request as read by a `lock` of this transaction; the clock is read after it
+ * @param detail for the audit entry besides what is there of every ending
  * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
  *   transaction may be committed
  * @see contract: States and transitions
@@ -41,6 +42,7 @@ export async function resolveRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   ending: Ending,
+  detail: AuditEntry["detail"] = {},
 ): Promise<Ended> {
   const now = await tx.now();
   const resolution = resolve(request, ending, now);
@@ -61,6 +63,7 @@ export async function resolveRequest(
       arguments_sha256: sha256Hex(request.arguments),
       expires_at: decision.expiresAt,
       note_sha256: decision.note === null ? null : sha256Hex(decision.note),
+      ...detail,
     },
   });
   const { status } = decision;

@@ -80,6 +80,19 @@ export async function readReviewer(
   return toReviewer(await reader.get(sql, [projectId, id]));
 }
 
+/** Reviewers of these ids, in any order. */
+export async function readReviewers(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredReviewer[]> {
+  if (ids.length === 0) return [];
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
+  return rows.flatMap((row) => toReviewer(row) ?? []);
+}
+
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {
   if (row === undefined) return undefined;
   return {

@@ -49,17 +49,17 @@ export async function readActiveInstance(
   return { id: row.id as string, name: row.name as string, receiver: toReceiver(row) };
 }
 
-/** @returns names as JSON text by instance id */
-export async function readInstanceNames(
+/** @returns instances by their ids, deleted or not */
+export async function readInstances(
   reader: Reader,
   projectId: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, StoredInstance>> {
   if (ids.length === 0) return new Map();
   const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select id, name from instance where project_id = $1 and id in (${places})`;
+  const sql = `select ${COLUMNS} from instance where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
-  return new Map(rows.map((row) => [String(row.id), String(row.name)]));
+  return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
 }
 
 export async function renameInstance(
@@ -110,7 +110,10 @@ export async function deleteInstancesDeletedBefore(
 }
 
 function toInstance(row: Row | undefined): StoredInstance | undefined {
-  if (row === undefined) return undefined;
+  return row === undefined ? undefined : fromRow(row);
+}
+
+function fromRow(row: Row): StoredInstance {
   return {
     id: row.id as string,
     projectId: row.project_id as string,
