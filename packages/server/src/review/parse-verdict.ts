@@ -3,7 +3,8 @@ import type { Verdict } from "../operations/castVerdict.ts";
 
 /**
  * Reads the body of a verdict: `verdict` (approve or deny), `arguments_sha256` (hex, of the
- * exact arguments text that was shown), optional `note`, and for approvals `valid_for` and `confirmation`.
+ * exact arguments text that was shown), optional `note`, and for approvals `valid_for` and
+ * `confirmation`.
  *
  * @throws Problem `invalid_request` naming the first wrong field
  */

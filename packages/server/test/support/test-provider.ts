@@ -96,7 +96,7 @@ export class TestProvider {
   }
 
   async token(order: Partial<TokenOrder> & Pick<TokenOrder, "kind">): Promise<string> {
-    const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };
+    const defaults = { name: order.kind, project: "default", expiresAt: null };
     const issued = await createToken(this.provider.context, {
       ...defaults,
       ...order,
