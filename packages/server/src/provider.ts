@@ -41,6 +41,7 @@ import { SharedWake } from "./wake/shared-wake.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
+import { startFreeze } from "./workers/freeze.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import type { Worker } from "./workers/worker.ts";
@@ -336,7 +337,11 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const workers = [startExpiry(context, report), startRetention(context, report)];
+  const workers = [
+    startExpiry(context, report),
+    startFreeze(context, report),
+    startRetention(context, report),
+  ];
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
