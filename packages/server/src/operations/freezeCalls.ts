@@ -31,7 +31,7 @@ export interface Frozen extends ReviewedFreeze {
 }
 
 /** Bounds the exchange: what takes longer is left to the worker. */
-const REQUESTS_PER_EXCHANGE_MAX = 2_000;
+const REQUESTS_PER_EXCHANGE_MAX = 1_000;
 
 /**
  * Freezes an instance, the reviewer's project or the whole server: from the commit on every new
