@@ -29,13 +29,11 @@ export function writeReviewedRequest(reviewed: ReviewedRequest): string {
 
 /** How policy judged the call. */
 function toWirePolicy({ judgement }: ReviewedRequest): object {
-  const { verb, because, fired, errors, project, floor, note, grant, freeze } = judgement;
+  const { verb, because, fired, errors, project, floor, note } = judgement;
   return {
     ...{ verdict: verb, because, fired, errors },
     versions: { project, floor },
     ...(note !== undefined && { note }),
-    ...(grant !== undefined && { grant }),
-    ...(freeze !== undefined && { freeze }),
   };
 }
 

@@ -128,11 +128,15 @@ function expand(text: string, constants: ReadonlyMap<string, string>): string {
   return expand(expanded, constants);
 }
 
-const LOCAL = ["project", "secret_key", "health", "schema_version"];
+const LOCAL = [
+  ...["project", "secret_key", "health", "schema_version"],
+  // Small and asked for with every call, also what is above all projects: a copy on every shard.
+  ...["policy_version", "standing_freeze"],
+];
 const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
-  ...["policy_version", "standing_freeze", "standing_grant", "vote"],
+  ...["standing_grant", "vote"],
 ];
 
 function isRouted(sql: string): boolean {
@@ -170,6 +174,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readNextDeadline: /^SCAN request USING COVERING INDEX request_deadline$/,
   countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
   listOperatorCredentials: /^SCAN credential$/,
+  lockCallingInstance: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
