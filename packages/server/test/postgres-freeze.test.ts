@@ -30,16 +30,17 @@ test("[ours.freeze.race] whatever three replicas create and approve beside a fre
     const isProject = round % 2 === 0;
     const body = isProject ? { scope: "project" } : { scope: "instance", instance_id: instance.id };
     const decisions = ids.map(async (id, i) => {
-      await sleep(i * 2);
+      await sleep(i * 3);
       const { status } = await at(i).decide(reviewer, id, "approve");
       assert.ok(status === 200 || status === 409);
       outcomes.add(`approve ${status}`);
     });
     const submissions = ids.map(async (_, i) => {
-      await sleep(i * 2);
+      await sleep(i * 3);
       outcomes.add(`submit ${(await submit(i)).status}`);
     });
-    await sleep(round * 2);
+    // Some have been let through by then, and others are under way.
+    await Promise.all([decisions[round % 4], submissions[round % 3]]);
     const { json } = await freeze(at(2), reviewer, body);
     const counts = await countByStatus(at(2), instance.id);
     await Promise.all([...decisions, ...submissions]);

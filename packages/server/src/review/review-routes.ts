@@ -13,6 +13,7 @@ import { listRequests } from "../operations/listRequests.ts";
 import { showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
+import { addGrantRoutes } from "./grant-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -58,4 +59,5 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
 
   addDeliveryRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
+  addGrantRoutes(app, context, gate);
 }
