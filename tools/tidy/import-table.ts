@@ -86,8 +86,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   context: { values: BASICS, types: MIDDLE },
   operations: {
     values: [
-      ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake", "context"],
-      "identity",
+      ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake"],
+      ...["identity", "context"],
     ],
     types: MIDDLE,
   },

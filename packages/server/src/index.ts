@@ -5,6 +5,8 @@ export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
+export { assertGroups } from "./core/groups.ts";
+export { REVIEWER_ROLES, type ReviewerRole } from "./core/roles.ts";
 export { Failure } from "./failure.ts";
 export {
   type Imported,
@@ -18,8 +20,10 @@ export {
   type SchemaState,
 } from "./maintenance/migrate-database.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
+export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
+export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
 export {
   type OpenedContext,
   openContext,

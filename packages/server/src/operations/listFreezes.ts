@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import type { StoredFreeze } from "../core/freeze.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readInstanceNames } from "../storage/sql/instances.ts";
+import { readInstances } from "../storage/sql/instances.ts";
 import type { Place } from "../storage/sql/requests.ts";
 import {
   EVERY_INSTANCE,
@@ -69,10 +69,12 @@ async function toReviewedFreezes(
   const ids = freezes.flatMap(({ instanceId }) =>
     instanceId === EVERY_INSTANCE ? [] : [instanceId],
   );
-  const names = await readInstanceNames(reader, projectId, [...new Set(ids)]);
+  const stored = await readInstances(reader, projectId, [...new Set(ids)]);
   return freezes.map((freeze) => ({
     freeze,
     instanceName:
-      freeze.instanceId === EVERY_INSTANCE ? undefined : (names.get(freeze.instanceId) ?? '""'),
+      freeze.instanceId === EVERY_INSTANCE
+        ? undefined
+        : (stored.get(freeze.instanceId)?.name ?? '""'),
   }));
 }

@@ -1,8 +1,8 @@
 import type { Context } from "../context.ts";
 import type { StoredGrant } from "../core/grant.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readReviewer } from "../storage/sql/holders.ts";
-import { readInstanceNames } from "../storage/sql/instances.ts";
+import { readReviewers } from "../storage/sql/holders.ts";
+import { readInstances } from "../storage/sql/instances.ts";
 import type { Place } from "../storage/sql/requests.ts";
 import { listActiveGrants, listEndedGrants } from "../storage/sql/standing-grants.ts";
 import type { Reader } from "../storage/store.ts";
@@ -60,14 +60,13 @@ async function toReviewedGrants(
   grants: readonly StoredGrant[],
 ): Promise<ReviewedGrant[]> {
   const instances = new Set(grants.map(({ instanceId }) => instanceId));
-  const names = await readInstanceNames(reader, projectId, [...instances]);
-  const makers = new Map<string, string>();
-  for (const id of new Set(grants.map(({ reviewerId }) => reviewerId))) {
-    makers.set(id, (await readReviewer(reader, { projectId, id }))?.name ?? "");
-  }
+  const stored = await readInstances(reader, projectId, [...instances]);
+  const reviewers = new Set(grants.map(({ reviewerId }) => reviewerId));
+  const makers = await readReviewers(reader, projectId, [...reviewers]);
+  const makerNames = new Map(makers.map(({ id, name }) => [id, name]));
   return grants.map((grant) => ({
     grant,
-    instanceName: names.get(grant.instanceId) ?? '""',
-    reviewerName: makers.get(grant.reviewerId) ?? "",
+    instanceName: stored.get(grant.instanceId)?.name ?? '""',
+    reviewerName: makerNames.get(grant.reviewerId) ?? "",
   }));
 }

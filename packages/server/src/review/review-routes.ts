@@ -14,6 +14,7 @@ import { showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
+import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -60,4 +61,5 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   addDeliveryRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
 }
