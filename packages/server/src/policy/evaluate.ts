@@ -87,7 +87,6 @@ export function evaluateCondition(condition: Condition, call: Call): ConditionOu
       const { scope, inexact } = scopeOf(call, new Meter(RULE_STEPS_MAX));
       const answer = condition.evaluate(scope);
       if (answer instanceof Fault) outcome = { holds: false, error: bounded(answer.message) };
-      else if (typeof answer !== "boolean") outcome = { holds: false, error: NOT_BOOL.message };
       else if (inexact) outcome = { holds: false, error: "a number cannot be held exactly" };
       else outcome = { holds: answer, error: undefined };
     });
@@ -97,7 +96,6 @@ export function evaluateCondition(condition: Condition, call: Call): ConditionOu
   return outcome;
 }
 
-const NOT_BOOL = new Fault("the condition gave neither true nor false");
 const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
 const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
 const BROKEN = new Fault("the condition could not be evaluated");
@@ -297,16 +295,15 @@ function sizeOf({ args, context, tool }: Call): number {
 
 function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Fault {
   if (when === undefined) return "fired";
-  let answer: CelValue | Fault;
+  let answer: boolean | Fault;
   try {
     answer = when.evaluate(scope);
   } catch (error) {
     if (error instanceof StepsExceeded) throw error;
     return BROKEN;
   }
-  if (answer === true) return "fired";
-  if (answer === false) return "quiet";
-  return answer instanceof Fault ? answer : NOT_BOOL;
+  if (answer instanceof Fault) return answer;
+  return answer ? "fired" : "quiet";
 }
 
 const NOT_TYPEABLE = new Fault(
