@@ -10,7 +10,7 @@ import { parse } from "yaml";
 import { ConditionError, compileCondition, NOT_BOOL } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import { Meter } from "./meter.ts";
-import { type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
+import { type CelValue, fromJson, isMap, Timestamp } from "./values.ts";
 
 /** What a condition gives; `not-bool` is a value that is neither true nor false. */
 type Given = "true" | "false" | "error" | "inexact" | "not-bool" | "refused";
@@ -114,13 +114,13 @@ function second({ when, args }: Case): Given {
 function celOf(json: string): CelValue {
   const value = parseJson(json);
   assert.ok(value instanceof JsonObject);
-  return fromJson(value).value;
+  return fromJson(value);
 }
 
 function inputOf(value: CelValue): CelInput {
   if (Array.isArray(value)) return value.map(inputOf);
-  if (!(value instanceof Map)) return value as CelInput;
-  return new Map([...(value as CelMap)].map(([key, each]) => [key, inputOf(each)]));
+  if (!isMap(value)) return value as CelInput;
+  return new Map([...value].map(([key, each]) => [key, inputOf(each)]));
 }
 
 function wrong(cases: readonly Case[], gives: (each: Case) => [Given, Given]): string[] {

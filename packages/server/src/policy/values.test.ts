@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
+import {
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  type JsonValue,
+  parseJson,
+} from "@countersign/protocol";
 import fc from "fast-check";
-import { exactNumber, fromJson, INEXACT } from "./values.ts";
+import { exactNumber, fromJson, hasInexact, isMap } from "./values.ts";
+
+const digit = fc.constantFrom(..."0123456789");
 
 test("[ours.policy.exact-numbers] a number is exactly what was spelled, or nothing", () => {
   const exact: Record<string, bigint | number> = {
@@ -48,26 +56,44 @@ test("[ours.policy.exact-numbers] every int of 64 bits and every double is read 
 });
 
 test("[ours.policy.hostile-keys] keys that JavaScript knows are own keys of a map", () => {
-  const json = parseJson('{"__proto__":{"a":1},"constructor":2,"toString":3}');
-  const { value } = fromJson(json);
-  assert.ok(value instanceof Map);
+  const value = fromJson(parseJson('{"__proto__":{"a":1},"constructor":2,"toString":3}'));
+  assert.ok(isMap(value));
   assert.deepEqual([...value.keys()], ["__proto__", "constructor", "toString"]);
-  assert.equal(value.get("hasOwnProperty"), undefined);
+  assert.equal(value.get("constructor"), 2n);
+  for (const key of ["hasOwnProperty", "valueOf", "size", "get"]) {
+    assert.equal(value.get(key), undefined);
+    assert.ok(!value.has(key));
+  }
 });
 
-test("[ours.policy.inexact] one inexact number marks everything it is in", () => {
-  const { value, inexact } = fromJson(parseJson('{"a":[1,{"b":1e400}],"c":1}'));
-  assert.ok(inexact);
-  assert.ok(value instanceof Map);
-  assert.equal(value.get("c"), 1n);
-  assert.equal(fromJson(parseJson('{"a":[1,{"b":1e4}]}')).inexact, false);
+function marked(json: string): boolean {
+  const value = parseJson(json);
+  assert.ok(value instanceof JsonObject);
+  return hasInexact(value);
+}
+
+test("[ours.policy.inexact] one inexact number anywhere marks the whole object", () => {
+  const inexact = ["1e400", "12345678901234567890", "0.1000000000000000055", "1e-400", "1e19"];
+  for (const number of inexact) {
+    assert.ok(marked(`{"a":[1,{"b":${number}}],"c":1}`), number);
+    assert.ok(!marked(`{"a":"${number}","${number}":1}`), number);
+  }
+  for (const number of ["1e4", "9007199254740993", "0.1", "1.5e-3", "123456789.123456", "-0"]) {
+    assert.ok(!marked(`{"a":[1,{"b":${number}}],"c":1}`), number);
+  }
 });
 
-test("[ours.policy.bounded] what is nested too deep is not looked at, and marks the call", () => {
-  let deep: JsonValue = null;
+test("[ours.policy.inexact] a number of up to 15 digits and no exponent is never inexact", () => {
+  const decimals = fc.tuple(fc.nat({ max: 10 ** 9 }), fc.string({ unit: digit, maxLength: 5 }));
+  const property = fc.property(decimals, fc.boolean(), ([whole, fraction], negative) => {
+    const source = `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+    assert.notEqual(exactNumber(source), undefined, source);
+  });
+  fc.assert(property, { numRuns: 2_000 });
+});
+
+test("[ours.policy.bounded] what is nested deep is looked at without recursion", () => {
+  let deep: JsonValue = new JsonNumber("1e400");
   for (let depth = 0; depth < 100_000; depth++) deep = new JsonArray([deep], "[]");
-  const { value, inexact } = fromJson(new JsonObject(new Map([["deep", deep]]), "{}"));
-  assert.ok(inexact);
-  assert.ok(value instanceof Map);
-  assert.notEqual(value.get("deep"), INEXACT);
+  assert.ok(hasInexact(new JsonObject(new Map([["deep", deep]]), '{"deep":[1e400]}')));
 });
