@@ -34,7 +34,7 @@ test("[ours.policy.precedence] deny is stronger than ask, ask than approve, and 
   assert.deepEqual(evaluate([APPROVE, ASK, DENY]).fired, ["no", "people", "yes"]);
 });
 
-test("the first id in alphabetical order decides, and gives its note; the shortest validity holds", () => {
+test("the first id decides and gives its note; the shortest validity holds", () => {
   const rules = ["b", "a", "c"].map(
     (id, i) => `id: ${id}, match: { tool: pay }, then: approve, note: ${id}!, valid_for: ${i + 1}m`,
   );
@@ -124,7 +124,8 @@ test("[ours.policy.inexact] a number that cannot be held exactly is never approv
 
 test("[ours.policy.merge] several ask rules ask for the strictest of all", () => {
   const rules = [
-    "id: b, then: ask, valid_for: 5m, note: B, ask: { from: [group:dba], confirm: type(args.repo) }",
+    "id: b, then: ask, valid_for: 5m, note: B, " +
+      "ask: { from: [group:dba], confirm: type(args.repo) }",
     "id: a, then: ask, valid_for: 9m, note: A, ask: { quorum: 2, confirm: 'type(\"other\")' }",
     APPROVE,
   ];

@@ -10,7 +10,8 @@ rules:
     match: { tool: pay }
     when: args.amount >= 5000
     then: ask
-    ask: { from: [group:b, group:a], quorum: 2, exclude: owner, confirm: type(args.to), within: 30m }
+    ask:
+      { from: [group:b, group:a], quorum: 2, exclude: owner, confirm: type(args.to), within: 30m }
 tests:
 `;
 
@@ -35,7 +36,7 @@ test("[ours.policy.tests] a test says what was expected and what came, in the or
     {
       index: 0,
       name: "small",
-      line: 10,
+      line: 11,
       passed: true,
       expected: "approve, because small, valid_for 2m",
       got: "approve, because small, valid_for 2m",
@@ -43,10 +44,12 @@ test("[ours.policy.tests] a test says what was expected and what came, in the or
     {
       index: 1,
       name: undefined,
-      line: 13,
+      line: 14,
       passed: false,
       expected: "approve, because small",
-      got: "ask, because error (big: there is no field `amount`; big: there is no field `to`; small: there is no field `amount`)",
+      got:
+        "ask, because error (big: there is no field `amount`; big: there is no field `to`; " +
+        "small: there is no field `amount`)",
     },
   ]);
 });
