@@ -1,13 +1,367 @@
 /**
- * Conditions: CEL expressions, read and checked when a policy is loaded.
+ * Conditions: CEL expressions, read, checked and bounded when a policy is loaded.
+ *
+ * This is the one file that knows the CEL library. It parses and checks types there; what comes
+ * out is translated into our own tree (expression.ts), which can hold nothing that policy does
+ * not allow, and is evaluated by our own interpreter (interpret.ts).
+ *
+ * Called by: load.ts for `when:` and `type(...)`; whoever keeps a grant, for its condition.
+ * Promises: no source throws anything but ConditionError, and none makes it work for long.
  */
 
-/** A condition that was read, checked and bounded. */
+import {
+  type ASTNode,
+  TypeError as CelTypeError,
+  Environment,
+  ParseError,
+} from "@marcbachmann/cel-js";
+import type { BinaryOperator, Comprehension, Expression } from "./expression.ts";
+import { FUNCTIONS, ZONED } from "./functions.ts";
+import { readGlob } from "./glob.ts";
+import { interpret, type Step, VARIABLE_NAMES } from "./interpret.ts";
+import { readZone } from "./times.ts";
+import { INT_MAX, INT_MIN, isExactDouble, TypeName } from "./values.ts";
+
+/** A condition that was read. */
 export interface Condition {
   readonly source: string;
+  readonly expression: Expression;
+  /** Answers something else than true or false, too: that is an error of the condition. */
+  readonly evaluate: Step;
 }
 
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
   readonly source: string;
+  readonly evaluate: Step;
+}
+
+export interface ConditionFault {
+  /** Where in the source, in UTF-16 units from 0. */
+  readonly at: number;
+  readonly message: string;
+}
+
+/** The source is no condition. Says every fault that can be told at once. */
+export class ConditionError extends Error {
+  readonly faults: readonly ConditionFault[];
+
+  constructor(faults: readonly ConditionFault[]) {
+    super(faults.map(({ at, message }) => `at character ${at + 1}: ${message}`).join("; "));
+    this.name = "ConditionError";
+    this.faults = faults;
+  }
+}
+
+export const CONDITION_CHARS_MAX = 4096;
+const NODES_MAX = 500;
+const DEPTH_MAX = 50;
+
+/**
+ * @param options.kind what the condition belongs to; the guards are the same for both
+ * @throws ConditionError
+ */
+export function compileCondition(
+  source: string,
+  _options: { readonly kind: "rule" | "grant" } = { kind: "rule" },
+): Condition {
+  const expression = read(source, "bool", "A condition must give true or false");
+  return { source, expression, evaluate: interpret(expression) };
+}
+
+/** @throws ConditionError */
+export function compileText(source: string): TextExpression {
+  return { source, evaluate: interpret(read(source, "string", "This must give a text")) };
+}
+
+const TIMESTAMP = "google.protobuf.Timestamp";
+
+/** The library's evaluator is never used, and so no handler is ever called. */
+function neverCalled(): never {
+  throw new Error("the library's evaluator is not used");
+}
+
+const environment = new Environment({
+  homogeneousAggregateLiterals: false,
+  limits: {
+    maxAstNodes: NODES_MAX,
+    maxDepth: DEPTH_MAX,
+    maxListElements: 200,
+    maxMapEntries: 100,
+    maxCallArguments: 8,
+  },
+})
+  .registerType({
+    name: "Instance",
+    schema: { id: "string", name: "string", groups: "list<string>" },
+  })
+  .registerVariable("tool", "string")
+  .registerVariable("args", "map<string, dyn>")
+  .registerVariable("context", "map<string, dyn>")
+  .registerVariable("instance", "Instance")
+  .registerVariable("now", TIMESTAMP)
+  .registerFunction("glob(string, string): bool", neverCalled)
+  .registerFunction(`hour(${TIMESTAMP}, string): int`, neverCalled)
+  .registerFunction(`weekday(${TIMESTAMP}, string): int`, neverCalled);
+
+function read(source: string, type: "bool" | "string", wrongType: string): Expression {
+  if (source.length > CONDITION_CHARS_MAX) {
+    throw new ConditionError([{ at: 0, message: `longer than ${CONDITION_CHARS_MAX} characters` }]);
+  }
+  const parsed = parse(source);
+  const translation = new Translation(source);
+  const expression = translation.translate(parsed.ast);
+  if (translation.faults.length > 0) throw new ConditionError(translation.faults);
+  const checked = parsed.check();
+  if (!checked.valid) throw new ConditionError([libraryFault(checked.error)]);
+  if (checked.type !== type && checked.type !== "dyn") {
+    const message = `${wrongType}, and this is of type ${checked.type}`;
+    throw new ConditionError([{ at: 0, message }]);
+  }
+  return expression;
+}
+
+function parse(source: string): ReturnType<typeof environment.parse> {
+  try {
+    return environment.parse(source);
+  } catch (error) {
+    throw new ConditionError([libraryFault(error)]);
+  }
+}
+
+function libraryFault(error: unknown): ConditionFault {
+  if (error instanceof ParseError || error instanceof CelTypeError) {
+    return { at: error.range?.start ?? 0, message: error.summary };
+  }
+  // A stack that is too deep, and whatever the library did not expect.
+  return { at: 0, message: "this cannot be read: it is nested too deep or malformed" };
+}
+
+const TYPE_NAMES = ["bool", "int", "double", "string", "list", "map", "null_type", "type"];
+const MACROS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "map", "filter"]);
+const INSTANCE_FIELDS = ["id", "name", "groups"];
+
+/** Names that a macro's variable would hide, or that mean something to one of the engines. */
+const RESERVED: ReadonlySet<string> = new Set([
+  ...VARIABLE_NAMES,
+  ...TYPE_NAMES,
+  ...["uint", "bytes", "google", "cel", "optional", "__result__", "__proto__"],
+]);
+
+const BINARY: ReadonlySet<string> = new Set([
+  ...["&&", "||", "==", "!=", "in", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"],
+]);
+
+function isBinary(operator: string): operator is BinaryOperator {
+  return BINARY.has(operator);
+}
+
+const NOTHING: Expression = { kind: "literal", at: 0, value: null };
+
+/** From the library's tree to ours; what policy does not allow becomes a fault. */
+class Translation {
+  readonly faults: ConditionFault[] = [];
+  readonly #source: string;
+  #variable: string | undefined;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  translate(node: ASTNode): Expression {
+    const at = node.start;
+    switch (node.op) {
+      case "value":
+        return this.#literal(node, false);
+      case "id":
+        return this.#name(node.args, at);
+      case ".":
+        return this.#select(node.args[0], node.args[1], at);
+      case "[]": {
+        const [operand, index] = [this.translate(node.args[0]), this.translate(node.args[1])];
+        return { kind: "index", at, operand, index };
+      }
+      case "call":
+        return this.#call(node.args[0], node.args[1], at);
+      case "rcall":
+        return this.#method(node.args[0], node.args[1], node.args[2], at);
+      case "list":
+        return { kind: "list", at, items: node.args.map((item) => this.translate(item)) };
+      case "map": {
+        const entries = node.args.map(
+          ([key, value]) => [this.translate(key), this.translate(value)] as const,
+        );
+        return { kind: "map", at, entries };
+      }
+      case "?:": {
+        const [condition, yes, no] = node.args;
+        return {
+          kind: "choice",
+          at,
+          condition: this.translate(condition),
+          yes: this.translate(yes),
+          no: this.translate(no),
+        };
+      }
+      case "!_":
+        return { kind: "unary", at, operator: "!", operand: this.translate(node.args) };
+      case "-_":
+        return this.#negative(node.args, at);
+      default:
+        return this.#binary(node, at);
+    }
+  }
+
+  #binary(node: ASTNode, at: number): Expression {
+    const { op, args } = node;
+    if (!isBinary(op) || !Array.isArray(args)) return this.#refuse(at, `\`${op}\` is not allowed`);
+    const [left, right] = args as [ASTNode, ASTNode];
+    const operator = op;
+    return {
+      kind: "binary",
+      at,
+      operator,
+      left: this.translate(left),
+      right: this.translate(right),
+    };
+  }
+
+  #negative(operand: ASTNode, at: number): Expression {
+    if (operand.op === "value" && typeof operand.args === "bigint") {
+      return this.#literal(operand, true);
+    }
+    return { kind: "unary", at, operator: "-", operand: this.translate(operand) };
+  }
+
+  #literal(node: ASTNode, negative: boolean): Expression {
+    const at = node.start;
+    const value = node.args;
+    if (typeof value === "bigint") {
+      const signed = negative ? -value : value;
+      if (signed >= INT_MIN && signed <= INT_MAX) return { kind: "literal", at, value: signed };
+      return this.#refuse(at, "an int has 64 bits, this number needs more");
+    }
+    if (typeof value === "number") {
+      if (isExactDouble(this.#source.slice(node.start, node.end))) {
+        return { kind: "literal", at, value };
+      }
+      return this.#refuse(at, "a double cannot hold this number exactly");
+    }
+    if (value === null || typeof value === "string" || typeof value === "boolean") {
+      return { kind: "literal", at, value };
+    }
+    return this.#refuse(at, "unsigned numbers and bytes are not supported: use an int or a text");
+  }
+
+  #name(name: string, at: number): Expression {
+    if (name === this.#variable || VARIABLE_NAMES.includes(name)) {
+      return { kind: "variable", at, name };
+    }
+    if (TYPE_NAMES.includes(name)) return { kind: "literal", at, value: new TypeName(name) };
+    if (name === "agent_reasoning") {
+      return this.#refuse(at, "policy does not see what an agent says about itself");
+    }
+    return this.#refuse(at, `unknown name \`${name}\`: there are ${VARIABLE_NAMES.join(", ")}`);
+  }
+
+  #select(operand: ASTNode, field: string, at: number): Expression {
+    if (operand.op === "id" && operand.args === "instance" && !INSTANCE_FIELDS.includes(field)) {
+      const message = `an instance has no \`${field}\`, only ${INSTANCE_FIELDS.join(", ")}`;
+      return this.#refuse(at, message);
+    }
+    return { kind: "select", at, operand: this.translate(operand), field };
+  }
+
+  #call(name: string, args: readonly ASTNode[], at: number): Expression {
+    if (name === "has") return this.#has(args, at);
+    const known = FUNCTIONS.get(name);
+    if (!ZONED.has(name) && known === undefined) return this.#unknown(name, at);
+    const operands = args.map((arg) => this.translate(arg));
+    const counts = known?.free ?? [2];
+    if (!counts.includes(operands.length)) return this.#wrongCount(name, at);
+    const second = operands[1];
+    if (ZONED.has(name)) this.#checkZone(second, at);
+    if (name === "glob" && second?.kind === "literal" && typeof second.value === "string") {
+      if (readGlob(second.value) === undefined) {
+        return this.#refuse(second.at, "the pattern is too long or ends in a lone backslash");
+      }
+    }
+    return { kind: "call", at, name, operands };
+  }
+
+  #has(args: readonly ASTNode[], at: number): Expression {
+    const [only] = args;
+    if (args.length !== 1 || only?.op !== ".") {
+      return this.#refuse(at, "has() takes a field, as in has(args.amount)");
+    }
+    const selected = this.#select(only.args[0], only.args[1], only.start);
+    if (selected.kind !== "select") return selected;
+    return { kind: "has", at, operand: selected.operand, field: selected.field };
+  }
+
+  #checkZone(zone: Expression | undefined, at: number): void {
+    if (zone?.kind !== "literal" || typeof zone.value !== "string") {
+      this.#refuse(at, 'the time zone must be written out, as in hour(now, "Europe/Berlin")');
+    } else if (readZone(zone.value) === undefined) {
+      this.#refuse(zone.at, `unknown time zone "${zone.value.slice(0, 60)}"`);
+    }
+  }
+
+  #method(name: string, receiver: ASTNode, args: readonly ASTNode[], at: number): Expression {
+    if (MACROS.has(name)) return this.#macro(name as Comprehension["macro"], receiver, args, at);
+    const known = FUNCTIONS.get(name);
+    if (known === undefined) return this.#unknown(name, at);
+    const operands = [receiver, ...args].map((arg) => this.translate(arg));
+    if (!known.method.includes(operands.length)) return this.#wrongCount(name, at);
+    return { kind: "call", at, name, operands };
+  }
+
+  #macro(
+    macro: Comprehension["macro"],
+    receiver: ASTNode,
+    args: readonly ASTNode[],
+    at: number,
+  ): Expression {
+    const range = this.translate(receiver);
+    const [name, ...rest] = args;
+    const wanted = macro === "map" ? [1, 2] : [1];
+    if (name?.op !== "id" || !wanted.includes(rest.length)) {
+      return this.#refuse(
+        at,
+        `${macro}() takes a name and an expression, as in ${macro}(x, x > 1)`,
+      );
+    }
+    const variable = name.args;
+    if (RESERVED.has(variable)) {
+      return this.#refuse(name.start, `\`${variable}\` is taken: use another name`);
+    }
+    if (this.#variable !== undefined) {
+      return this.#refuse(at, `${macro}() may not stand inside another macro`);
+    }
+    this.#variable = variable;
+    const translated = rest.map((each) => this.translate(each));
+    this.#variable = undefined;
+    const predicate = macro === "map" && rest.length === 1 ? undefined : translated[0];
+    const transform = macro === "map" ? translated.at(-1) : undefined;
+    return { kind: "comprehension", at, macro, range, variable, predicate, transform };
+  }
+
+  #unknown(name: string, at: number): Expression {
+    if (name === "matches") {
+      return this.#refuse(at, 'matches() is not allowed: use glob(text, "a pattern with * and ?")');
+    }
+    const names = [...FUNCTIONS.keys(), ...ZONED, ...MACROS, "has"].sort();
+    return this.#refuse(at, `unknown function ${name}(): there are ${names.join(", ")}`);
+  }
+
+  #wrongCount(name: string, at: number): Expression {
+    const known = FUNCTIONS.get(name);
+    const style = (known?.free.length ?? 1) > 0 ? `${name}(x)` : `x.${name}()`;
+    return this.#refuse(at, `${name}() is called in another way, such as ${style}`);
+  }
+
+  #refuse(at: number, message: string): Expression {
+    this.faults.push({ at, message });
+    return NOTHING;
+  }
 }

@@ -176,5 +176,17 @@ export interface Expectation {
   readonly verb: Verb;
   readonly because: string | undefined;
   readonly validityMs: number | undefined;
-  readonly ask: Partial<Requirement> | undefined;
+  readonly ask: ExpectedAsk | undefined;
+}
+
+/** Parts of a {@link Requirement}. */
+export interface ExpectedAsk {
+  readonly from: Requirement["from"] | undefined;
+  readonly quorum: number | undefined;
+  readonly excludeOwner: boolean | undefined;
+  /** click, type, match, passkey, or type(THE TEXT) */
+  readonly confirm: string | undefined;
+  readonly noteRequired: boolean | undefined;
+  readonly withinMs: number | undefined;
+  readonly grants: boolean | undefined;
 }

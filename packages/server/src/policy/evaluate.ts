@@ -1,0 +1,364 @@
+/**
+ * What a policy says about one call.
+ *
+ * `deny` is stronger than `ask`, and `ask` than `approve`; nothing that applies asks. Rules are
+ * looked at in one order of their own, so their order in the file means nothing. Whatever goes
+ * wrong asks people: a failure never approves.
+ *
+ * Called by: the operation that opens a request, simulations, policy-tests.ts.
+ * Promises: never throws; the same answer for the same call; back within the time limit.
+ */
+
+import type { Condition } from "./condition.ts";
+import { Fault } from "./fault.ts";
+import type { Scope } from "./interpret.ts";
+import { candidates, inOrder, matches, type PlacedRule } from "./matching.ts";
+import { Meter, StepsExceeded } from "./meter.ts";
+import { mergeRequirements } from "./requirement.ts";
+import {
+  type Call,
+  type Confirm,
+  type Evaluation,
+  NO_REQUIREMENT,
+  type Policy,
+  type Requirement,
+  type Rule,
+  type RuleError,
+} from "./rule.ts";
+import { withinTime } from "./time-limit.ts";
+import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
+
+/** Of the whole evaluation, in wall time. */
+export const TIME_LIMIT_MS = 50;
+
+/** Of one condition: a number that is the same on every machine. */
+export const RULE_STEPS_MAX = 1_000_000;
+
+/** Up to here nothing is watched: it is well under a millisecond. */
+const UNWATCHED_STEPS = 20_000;
+
+const ERRORS_MAX = 20;
+const MESSAGE_CHARS_MAX = 300;
+const TYPED_CHARS_MAX = 200;
+
+export interface Policies {
+  readonly floor?: Policy | undefined;
+  readonly project?: Policy | undefined;
+}
+
+export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
+  if (policies.floor === undefined && policies.project === undefined) return asks("no-policy");
+  try {
+    return new EvaluationRun(policies, call).evaluate();
+  } catch (error) {
+    // Not foreseen, and so nothing that fired can be relied on.
+    const message = error instanceof Error ? error.name : "unknown";
+    return {
+      ...asks("error"),
+      errors: [{ rule: "", message: `the evaluation failed: ${message}` }],
+    };
+  }
+}
+
+function asks(because: string): Evaluation {
+  return {
+    verb: "ask",
+    because,
+    fired: [],
+    errors: [],
+    note: undefined,
+    validityMs: undefined,
+    requirement: NO_REQUIREMENT,
+  };
+}
+
+export interface ConditionOutcome {
+  /** True only when the condition gave exactly true, and no number of the call is inexact. */
+  readonly holds: boolean;
+  /** At most 300 characters, without any value of the call. */
+  readonly error: string | undefined;
+}
+
+/** One condition by itself, as a grant has it. Never throws. */
+export function evaluateCondition(condition: Condition, call: Call): ConditionOutcome {
+  let outcome: ConditionOutcome = { holds: false, error: TOO_LONG.message };
+  try {
+    withinTime(TIME_LIMIT_MS, () => {
+      const { scope, inexact } = scopeOf(call, new Meter(RULE_STEPS_MAX));
+      const answer = condition.evaluate(scope);
+      if (answer instanceof Fault) outcome = { holds: false, error: bounded(answer.message) };
+      else if (typeof answer !== "boolean") outcome = { holds: false, error: NOT_BOOL.message };
+      else if (inexact) outcome = { holds: false, error: "a number cannot be held exactly" };
+      else outcome = { holds: answer, error: undefined };
+    });
+  } catch (error) {
+    outcome = { holds: false, error: faultOf(error).message };
+  }
+  return outcome;
+}
+
+const NOT_BOOL = new Fault("the condition gave neither true nor false");
+const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
+const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
+const BROKEN = new Fault("the condition could not be evaluated");
+
+function faultOf(error: unknown): Fault {
+  return error instanceof StepsExceeded ? TOO_MANY_STEPS : BROKEN;
+}
+
+/** What became of one rule that applies. */
+interface Outcome {
+  readonly placed: PlacedRule;
+  /** undefined: not looked at yet */
+  result: "fired" | "quiet" | Fault | undefined;
+  /** What `confirm: type(...)` says, of a rule that asks. */
+  text: string | Fault | undefined;
+}
+
+class EvaluationRun {
+  readonly #policies: Policies;
+  readonly #call: Call;
+  #scope: Scope | undefined;
+  #inexact = false;
+  /** In order, filled by whichever pass gets there. */
+  #outcomes: Outcome[] = [];
+
+  constructor(policies: Policies, call: Call) {
+    this.#policies = policies;
+    this.#call = call;
+  }
+
+  evaluate(): Evaluation {
+    if (!this.#unwatched()) this.#watched();
+    return this.#conclude();
+  }
+
+  /** Most calls are done here, without a watch. @returns false when steps ran out */
+  #unwatched(): boolean {
+    const meter = new Meter(UNWATCHED_STEPS);
+    try {
+      meter.spend(sizeOf(this.#call) / 8);
+      this.#prepare(meter);
+      for (const outcome of this.#outcomes) this.#look(outcome, meter);
+      return true;
+    } catch (error) {
+      if (error instanceof StepsExceeded) return false;
+      throw error;
+    }
+  }
+
+  /** Goes on where the first pass ran out of steps, with many more for each rule. */
+  #watched(): void {
+    withinTime(TIME_LIMIT_MS, () => {
+      if (this.#scope === undefined) this.#prepare(undefined);
+      for (const outcome of this.#outcomes) {
+        try {
+          this.#look(outcome, new Meter(RULE_STEPS_MAX));
+        } catch (error) {
+          if (outcome.result === undefined) outcome.result = faultOf(error);
+          else outcome.text = faultOf(error);
+        }
+      }
+    });
+  }
+
+  /** @param shared bounds the matching of all rules together; undefined: each has its own */
+  #prepare(shared: Meter | undefined): void {
+    const call = this.#call;
+    const { floor, project } = this.#policies;
+    const found = [
+      ...(floor === undefined ? [] : candidates(floor, "floor/", call.tool)),
+      ...(project === undefined ? [] : candidates(project, "", call.tool)),
+    ];
+    const outcomes: Outcome[] = [];
+    for (const placed of found) {
+      const result = this.#applies(
+        placed,
+        shared ?? new Meter(RULE_STEPS_MAX),
+        shared !== undefined,
+      );
+      if (result !== false) outcomes.push({ placed, result, text: undefined });
+    }
+    outcomes.sort((left, right) => inOrder(left.placed, right.placed));
+    const { scope, inexact } = scopeOf(call, shared ?? new Meter(RULE_STEPS_MAX));
+    this.#outcomes = outcomes;
+    this.#inexact = inexact;
+    this.#scope = scope;
+  }
+
+  /** @returns false: it does not; undefined: it does; a fault: that took too long to tell */
+  #applies({ rule }: PlacedRule, meter: Meter, isShared: boolean): false | undefined | Fault {
+    try {
+      return matches(rule.match, this.#call, meter) ? undefined : false;
+    } catch (error) {
+      if (isShared) throw error;
+      return faultOf(error);
+    }
+  }
+
+  #look(outcome: Outcome, meter: Meter): void {
+    const scope = this.#scope;
+    if (scope === undefined) return;
+    const { rule } = outcome.placed;
+    scope.meter = meter;
+    outcome.result ??= conditionResult(rule, scope);
+    const confirm = rule.ask?.confirm;
+    if (confirm?.kind !== "type" || outcome.result === "quiet") return;
+    outcome.text ??= typedText(confirm.text.evaluate(scope));
+  }
+
+  #conclude(): Evaluation {
+    const outcomes = this.#outcomes.filter(({ result }) => result !== "quiet");
+    for (const outcome of outcomes) outcome.result ??= TOO_LONG;
+    const fired = outcomes.filter(({ result }) => result === "fired");
+    const base = {
+      fired: fired.map(({ placed }) => placed.id).sort(),
+      errors: errorsOf(outcomes),
+      note: undefined,
+      validityMs: undefined,
+      requirement: NO_REQUIREMENT,
+    };
+    // The time ran out before the rules were even found.
+    if (this.#scope === undefined) {
+      return { ...base, verb: "ask", because: "error", errors: [{ rule: "", ...TOO_LONG_ERROR }] };
+    }
+    const deny = fired.find(({ placed }) => placed.rule.verb === "deny");
+    if (deny !== undefined) {
+      return { ...base, verb: "deny", because: deny.placed.id, note: deny.placed.rule.note };
+    }
+    const ask = fired.find(({ placed }) => placed.rule.verb === "ask");
+    const approvals = fired.filter(({ placed }) => placed.rule.verb === "approve");
+    const because = ask?.placed.id ?? this.#whyAsked(outcomes, approvals.length > 0);
+    if (because !== undefined) {
+      // A rule that asks and could not be judged asks for its own people all the same: leaving
+      // out a field must not be a way to easier approvers.
+      const asking = outcomes.filter(({ placed }) => placed.rule.verb === "ask");
+      return {
+        ...base,
+        verb: "ask",
+        because,
+        note: ask?.placed.rule.note,
+        validityMs: shortestValidity(asking),
+        requirement: mergeRequirements(asking.map(requirementOf)),
+      };
+    }
+    const [first] = approvals;
+    if (first === undefined) return { ...base, verb: "ask", because: "no-match" };
+    return {
+      ...base,
+      verb: "approve",
+      because: first.placed.id,
+      note: first.placed.rule.note,
+      validityMs: shortestValidity(approvals),
+    };
+  }
+
+  /** Why people are asked although no rule asks; undefined: they need not be. */
+  #whyAsked(outcomes: readonly Outcome[], approved: boolean): string | undefined {
+    const faults = outcomes.filter(({ result }) => result instanceof Fault);
+    const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
+    const blocking = faults.filter(({ placed }) => placed.rule.verb !== "approve");
+    if (blocking.some((outcome) => !isInexact(outcome))) return "error";
+    if (this.#inexact && (approved || faults.some(isInexact))) return "inexact";
+    if (approved) return undefined;
+    return faults.length > 0 ? "error" : "no-match";
+  }
+}
+
+const TOO_LONG_ERROR = { message: TOO_LONG.message };
+
+function scopeOf(call: Call, meter: Meter): { readonly scope: Scope; readonly inexact: boolean } {
+  const args = fromJson(call.args);
+  const context = call.context === undefined ? undefined : fromJson(call.context);
+  const { id, name, groups } = call.instance;
+  const instance = new Map<CelKey, CelValue>([
+    ["id", id],
+    ["name", name],
+    ["groups", groups],
+  ]);
+  const scope: Scope = {
+    tool: call.tool,
+    args: args.value,
+    context: context?.value ?? EMPTY,
+    instance,
+    now: new Timestamp(BigInt(Math.trunc(call.now)) * 1_000_000n),
+    meter,
+    local: null,
+  };
+  return { scope, inexact: args.inexact || context?.inexact === true };
+}
+
+const EMPTY: CelMap = new Map();
+
+/** Characters of what must be converted before anything can be asked. */
+function sizeOf({ args, context, tool }: Call): number {
+  return args.source.length + (context?.source.length ?? 0) + tool.length;
+}
+
+function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Fault {
+  if (when === undefined) return "fired";
+  let answer: CelValue | Fault;
+  try {
+    answer = when.evaluate(scope);
+  } catch (error) {
+    if (error instanceof StepsExceeded) throw error;
+    return BROKEN;
+  }
+  if (answer === true) return "fired";
+  if (answer === false) return "quiet";
+  return answer instanceof Fault ? answer : NOT_BOOL;
+}
+
+const NOT_TYPEABLE = new Fault(
+  `what must be typed is no text of 1 to ${TYPED_CHARS_MAX} characters on one line`,
+);
+
+function typedText(text: CelValue | Fault): string | Fault {
+  if (text instanceof Fault) return text;
+  if (typeof text !== "string" || text.trim() === "" || text.length > TYPED_CHARS_MAX) {
+    return NOT_TYPEABLE;
+  }
+  return /\p{Cc}/u.test(text) ? NOT_TYPEABLE : text;
+}
+
+function requirementOf({ placed, text }: Outcome): Requirement {
+  const ask = placed.rule.ask;
+  if (ask === undefined) return NO_REQUIREMENT;
+  return {
+    from: ask.from === undefined ? [] : [ask.from],
+    quorum: ask.quorum,
+    excludeOwner: ask.excludeOwner,
+    confirm: confirmOf(ask.confirm.kind, text),
+    noteRequired: ask.noteRequired,
+    withinMs: ask.withinMs,
+    grants: ask.grants,
+  };
+}
+
+function confirmOf(kind: Confirm["kind"], text: string | Fault | undefined): Confirm {
+  if (kind !== "type") return { kind };
+  // What cannot be typed is confirmed in the next harder way.
+  return typeof text === "string" ? { kind, text } : { kind: "match" };
+}
+
+function shortestValidity(outcomes: readonly Outcome[]): number | undefined {
+  const validities = outcomes
+    .map(({ placed }) => placed.rule.validityMs)
+    .filter((validityMs) => validityMs !== undefined);
+  return validities.length === 0 ? undefined : Math.min(...validities);
+}
+
+function errorsOf(outcomes: readonly Outcome[]): readonly RuleError[] {
+  const errors: RuleError[] = [];
+  for (const { placed, result, text } of outcomes) {
+    for (const fault of [result, text]) {
+      if (!(fault instanceof Fault) || errors.length >= ERRORS_MAX) continue;
+      errors.push({ rule: placed.id, message: bounded(fault.message) });
+    }
+  }
+  return errors;
+}
+
+function bounded(message: string): string {
+  return message.length <= MESSAGE_CHARS_MAX ? message : message.slice(0, MESSAGE_CHARS_MAX);
+}

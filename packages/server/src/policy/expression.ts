@@ -1,0 +1,145 @@
+/**
+ * An expression of CEL as a tree, with nothing in it that policy does not allow.
+ *
+ * Called by: condition.ts, which makes it; interpret.ts and proof.ts, which read it.
+ */
+
+import type { CelValue } from "./values.ts";
+
+/** Where the part begins in the source, in UTF-16 units. */
+interface At {
+  readonly at: number;
+}
+
+export type Expression = At &
+  (
+    | Literal
+    | Variable
+    | Select
+    | Index
+    | Has
+    | FunctionCall
+    | List
+    | MapLiteral
+    | Unary
+    | Binary
+    | Choice
+    | Comprehension
+  );
+
+interface Literal {
+  readonly kind: "literal";
+  readonly value: CelValue;
+}
+
+interface Variable {
+  readonly kind: "variable";
+  readonly name: string;
+}
+
+interface Select {
+  readonly kind: "select";
+  readonly operand: Expression;
+  readonly field: string;
+}
+
+interface Index {
+  readonly kind: "index";
+  readonly operand: Expression;
+  readonly index: Expression;
+}
+
+/** `has(operand.field)` */
+interface Has {
+  readonly kind: "has";
+  readonly operand: Expression;
+  readonly field: string;
+}
+
+export interface FunctionCall {
+  readonly kind: "call";
+  readonly name: string;
+  /** The receiver first, when there is one. */
+  readonly operands: readonly Expression[];
+}
+
+interface List {
+  readonly kind: "list";
+  readonly items: readonly Expression[];
+}
+
+interface MapLiteral {
+  readonly kind: "map";
+  readonly entries: readonly (readonly [Expression, Expression])[];
+}
+
+interface Unary {
+  readonly kind: "unary";
+  readonly operator: "!" | "-";
+  readonly operand: Expression;
+}
+
+export type BinaryOperator =
+  | ("&&" | "||")
+  | ("==" | "!=" | "in")
+  | ("<" | "<=" | ">" | ">=")
+  | ("+" | "-" | "*" | "/" | "%");
+
+export interface Binary {
+  readonly kind: "binary";
+  readonly operator: BinaryOperator;
+  readonly left: Expression;
+  readonly right: Expression;
+}
+
+interface Choice {
+  readonly kind: "choice";
+  readonly condition: Expression;
+  readonly yes: Expression;
+  readonly no: Expression;
+}
+
+/** One of the macros over a list, or over the keys of a map. Never inside another one. */
+export interface Comprehension {
+  readonly kind: "comprehension";
+  readonly macro: "all" | "exists" | "exists_one" | "map" | "filter";
+  readonly range: Expression;
+  readonly variable: string;
+  readonly predicate: Expression | undefined;
+  /** Only of `map`. */
+  readonly transform: Expression | undefined;
+}
+
+/** The parts an expression is made of, in the order of the source. */
+export function partsOf(expression: Expression): readonly Expression[] {
+  switch (expression.kind) {
+    case "literal":
+    case "variable":
+      return [];
+    case "select":
+    case "has":
+    case "unary":
+      return [expression.operand];
+    case "index":
+      return [expression.operand, expression.index];
+    case "call":
+      return expression.operands;
+    case "list":
+      return expression.items;
+    case "map":
+      return expression.entries.flat();
+    case "binary":
+      return [expression.left, expression.right];
+    case "choice":
+      return [expression.condition, expression.yes, expression.no];
+    case "comprehension": {
+      const { range, predicate, transform } = expression;
+      return [range, predicate, transform].filter((part) => part !== undefined);
+    }
+  }
+}
+
+/** Whether a part of the expression satisfies the predicate. */
+export function mentions(expression: Expression, wanted: (part: Expression) => boolean): boolean {
+  return wanted(expression) || partsOf(expression).some((part) => mentions(part, wanted));
+}

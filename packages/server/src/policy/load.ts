@@ -1,0 +1,121 @@
+/**
+ * Reads a policy file: everything is checked and compiled here, once, and every fault is told
+ * with its place.
+ *
+ * Called by: the operations that publish, check and simulate policies; the server at start for
+ * what is stored.
+ */
+
+import { createHash } from "node:crypto";
+import { type Place, PolicyDocument } from "./policy-document.ts";
+import { readRule } from "./read-rule.ts";
+import { readTest } from "./read-test.ts";
+import type { Finding, LoadOptions, Policy, PolicyTest, Rule } from "./rule.ts";
+
+export const POLICY_BYTES_MAX = 256 * 1024;
+export const POLICY_RULES_MAX = 1000;
+export const POLICY_TESTS_MAX = 1000;
+
+/** The file is no policy. */
+export class PolicyError extends Error {
+  /** In the order of the file; at least one, at most 200. */
+  readonly findings: readonly Finding[];
+
+  constructor(findings: readonly Finding[]) {
+    const [first] = findings;
+    const where = first === undefined ? "" : ` line ${first.line}: ${first.message}`;
+    super(`the policy has ${findings.length} faults;${where}`);
+    this.name = "PolicyError";
+    this.findings = findings;
+  }
+}
+
+/**
+ * @param source YAML 1.2
+ * @throws PolicyError with every finding, not only the first
+ */
+export function loadPolicy(source: string, options: LoadOptions): Policy {
+  if (Buffer.byteLength(source) > POLICY_BYTES_MAX) {
+    const message = `a policy has at most ${POLICY_BYTES_MAX / 1024} KiB`;
+    throw new PolicyError([{ line: 1, column: 1, path: "", message }]);
+  }
+  const document = new PolicyDocument(source);
+  // What is not YAML has no places to speak of.
+  if (document.findings.length > 0) throw new PolicyError(document.findings);
+  const members = document.map(document.root, ["version", "rules", "tests"], ["version", "rules"]);
+  checkVersion(document, members?.get("version"));
+  const rulePlaces = itemsOf(document, members?.get("rules"), POLICY_RULES_MAX, "rules");
+  const rules = readRules(document, rulePlaces, options);
+  const testPlaces = itemsOf(document, members?.get("tests"), POLICY_TESTS_MAX, "tests");
+  const tests = readTests(document, testPlaces, rules);
+  if (document.findings.length > 0) throw new PolicyError(inOrder(document.findings));
+  if (tests.length === 0 && rules.length > 0) {
+    document.warn(document.root, "the policy has no tests");
+  }
+  return Object.freeze({
+    sha256: createHash("sha256").update(source).digest("hex"),
+    source,
+    rules,
+    tests,
+    warnings: document.warnings,
+  });
+}
+
+function checkVersion(document: PolicyDocument, place: Place | undefined): void {
+  if (place === undefined) return;
+  if (document.scalar(place)?.value !== 1) document.add(place, "the version is 1");
+}
+
+function itemsOf(
+  document: PolicyDocument,
+  place: Place | undefined,
+  max: number,
+  what: string,
+): readonly Place[] {
+  if (place === undefined) return [];
+  const items = document.list(place) ?? [];
+  if (items.length <= max) return items;
+  document.add(place, `a policy has at most ${max} ${what}`);
+  return items.slice(0, max);
+}
+
+function readRules(
+  document: PolicyDocument,
+  places: readonly Place[],
+  options: LoadOptions,
+): readonly Rule[] {
+  const rules: Rule[] = [];
+  const lines = new Map<string, number>();
+  for (const place of places) {
+    const rule = readRule(document, place, options);
+    if (rule === undefined) continue;
+    const line = lines.get(rule.id);
+    if (line !== undefined) {
+      document.add(place, `the id \`${rule.id}\` is that of the rule on line ${line}, too`);
+    }
+    lines.set(rule.id, rule.line);
+    rules.push(rule);
+    if (rule.when?.expression.kind === "literal") {
+      document.warn(place, "the condition is the same for every call");
+    }
+  }
+  return rules;
+}
+
+function readTests(
+  document: PolicyDocument,
+  places: readonly Place[],
+  rules: readonly Rule[],
+): readonly PolicyTest[] {
+  const ids = new Set(rules.map(({ id }) => id));
+  const tests: PolicyTest[] = [];
+  for (const [index, place] of places.entries()) {
+    const test = readTest(document, place, index, ids);
+    if (test !== undefined) tests.push(test);
+  }
+  return tests;
+}
+
+function inOrder(findings: readonly Finding[]): readonly Finding[] {
+  return [...findings].sort((a, b) => a.line - b.line || a.column - b.column);
+}

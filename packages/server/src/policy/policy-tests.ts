@@ -1,0 +1,82 @@
+/**
+ * Runs the tests that a policy file brings along.
+ *
+ * Called by: the operations that check and publish policies.
+ */
+
+import { formatDuration } from "@countersign/protocol";
+import { evaluatePolicies } from "./evaluate.ts";
+import type { Confirm, Evaluation, ExpectedAsk, Policy, PolicyTest, Requirement } from "./rule.ts";
+
+export interface TestOutcome {
+  /** From 0. */
+  readonly index: number;
+  readonly name: string | undefined;
+  /** From 1. */
+  readonly line: number;
+  readonly passed: boolean;
+  /** What the test says, for people: `approve because small-refunds`. */
+  readonly expected: string;
+  /** What the policy says, as far as the test speaks of it. */
+  readonly got: string;
+}
+
+/** In the order of the file. The policy is looked at by itself, without a floor. */
+export function runPolicyTests(policy: Policy): readonly TestOutcome[] {
+  return policy.tests.map((test) => runTest(policy, test));
+}
+
+function runTest(policy: Policy, { index, name, line, given, expect }: PolicyTest): TestOutcome {
+  const evaluation = evaluatePolicies({ project: policy }, given);
+  const compared: [string, string][] = [[expect.verb, evaluation.verb]];
+  if (expect.because !== undefined) {
+    compared.push([`because ${expect.because}`, `because ${evaluation.because}`]);
+  }
+  if (expect.validityMs !== undefined) {
+    compared.push([validity(expect.validityMs), validity(evaluation.validityMs)]);
+  }
+  if (expect.ask !== undefined) compared.push(...askCompared(expect.ask, evaluation));
+  const expected = compared.map(([wanted]) => wanted).join(", ");
+  const got = compared.map(([, found]) => found).join(", ");
+  const errors = evaluation.errors.map(({ rule, message }) => `${rule}: ${message}`);
+  const passed = expected === got;
+  const why = passed || errors.length === 0 ? "" : ` (${errors.join("; ")})`;
+  return { index, name, line, passed, expected, got: got + why };
+}
+
+function validity(ms: number | undefined): string {
+  return `valid_for ${duration(ms)}`;
+}
+
+function duration(ms: number | null | undefined): string {
+  return ms === undefined || ms === null ? "not set" : formatDuration(ms);
+}
+
+function askCompared(ask: ExpectedAsk, { requirement }: Evaluation): [string, string][] {
+  const { from, quorum, excludeOwner, confirm, noteRequired, withinMs, grants } = ask;
+  const compared: [string, string][] = [];
+  const add = (name: string, wanted: string | undefined, found: string): void => {
+    if (wanted !== undefined) compared.push([`${name} ${wanted}`, `${name} ${found}`]);
+  };
+  add("from", from === undefined ? undefined : sets(from), sets(requirement.from));
+  add("quorum", quorum?.toString(), requirement.quorum.toString());
+  add("exclude owner", excludeOwner?.toString(), requirement.excludeOwner.toString());
+  // `type` alone is content with any text.
+  const found = confirm === "type" ? requirement.confirm.kind : confirmText(requirement.confirm);
+  add("confirm", confirm, found);
+  add("note required", noteRequired?.toString(), requirement.noteRequired.toString());
+  const within = withinMs === undefined ? undefined : duration(withinMs);
+  add("within", within, duration(requirement.withinMs));
+  add("grants", grants?.toString(), requirement.grants.toString());
+  return compared;
+}
+
+/** In an order of their own, so that two spellings of the same sets are equal. */
+function sets(from: Requirement["from"]): string {
+  const texts = from.map((set) => `[${[...new Set(set)].sort().join(", ")}]`);
+  return texts.length === 0 ? "any reviewer" : [...new Set(texts)].sort().join(" and ");
+}
+
+function confirmText(confirm: Confirm): string {
+  return confirm.kind === "type" ? `type(${confirm.text})` : confirm.kind;
+}

@@ -1,0 +1,72 @@
+/**
+ * Whether an approval rests on something that is proved. A name is chosen by whoever connects and
+ * context is what an adapter says, so neither may be all that an `approve` rule looks at.
+ *
+ * Called by: read-rule.ts.
+ */
+
+import { type Expression, mentions } from "./expression.ts";
+import type { Glob } from "./glob.ts";
+import type { Match } from "./rule.ts";
+
+const PROVED_FIELDS: readonly string[] = ["id", "groups"];
+
+/** @returns what is wrong with the rule, or undefined */
+export function unproved(match: Match, when: Expression | undefined): string | undefined {
+  const { tools, groups, instanceIds, instanceNames } = match;
+  if (groups !== undefined || instanceIds !== undefined) return undefined;
+  if (tools !== undefined && !tools.some(isEverything)) return undefined;
+  if (when !== undefined && restsOnProof(when, true)) return undefined;
+  const claims = instanceNames !== undefined || (when !== undefined && mentions(when, isClaim));
+  // A star alone is how one says: everything, on purpose.
+  if (tools !== undefined && !claims) return undefined;
+  return (
+    "an approve rule must rest on something proved, in every case: match a tool, an instance " +
+    'group or id, or look at args. To approve everything write match: { tool: "*" } alone'
+  );
+}
+
+function isEverything(glob: Glob): boolean {
+  return glob.everything;
+}
+
+/**
+ * Whether the expression cannot be true (or, negated, false) without a proved part being looked
+ * at: every side of an `||` needs one, one side of an `&&` is enough.
+ */
+function restsOnProof(expression: Expression, wanted: boolean): boolean {
+  if (expression.kind === "unary" && expression.operator === "!") {
+    return restsOnProof(expression.operand, !wanted);
+  }
+  if (expression.kind === "binary") {
+    const { operator, left, right } = expression;
+    if (operator === "&&" || operator === "||") {
+      const either = (operator === "&&") === wanted;
+      const [one, other] = [restsOnProof(left, wanted), restsOnProof(right, wanted)];
+      return either ? one || other : one && other;
+    }
+  }
+  if (expression.kind === "choice") {
+    const { condition, yes, no } = expression;
+    return (
+      (restsOnProof(condition, true) || restsOnProof(yes, wanted)) &&
+      (restsOnProof(condition, false) || restsOnProof(no, wanted))
+    );
+  }
+  return mentions(expression, isProved);
+}
+
+function isProved(part: Expression): boolean {
+  if (part.kind === "variable") return part.name === "args" || part.name === "tool";
+  return isInstance(part) && PROVED_FIELDS.includes(part.field);
+}
+
+function isClaim(part: Expression): boolean {
+  if (part.kind === "variable") return part.name === "context";
+  return isInstance(part) && part.field === "name";
+}
+
+function isInstance(part: Expression): part is Extract<Expression, { kind: "select" | "has" }> {
+  if (part.kind !== "select" && part.kind !== "has") return false;
+  return part.operand.kind === "variable" && part.operand.name === "instance";
+}

@@ -1,0 +1,285 @@
+/**
+ * One entry of `rules:`.
+ *
+ * Called by: load.ts.
+ */
+
+import { parseDuration } from "@countersign/protocol";
+import {
+  type Condition,
+  ConditionError,
+  compileCondition,
+  compileText,
+  type TextExpression,
+} from "./condition.ts";
+import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
+import type { Place, PolicyDocument } from "./policy-document.ts";
+import { unproved } from "./proof.ts";
+import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
+
+const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
+const MATCH_KEYS = ["tool", "instance"];
+const INSTANCE_KEYS = ["group", "id", "name"];
+const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+
+const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
+/** What `because` says when no rule decided. */
+const RESERVED_IDS = ["no-match", "error", "inexact", "no-policy"];
+
+const NOTE_CHARS_MAX = 1000;
+const NAME_CHARS_MAX = 256;
+const QUORUM_MAX = 10;
+
+const NO_MATCH: Match = {
+  tools: undefined,
+  groups: undefined,
+  instanceIds: undefined,
+  instanceNames: undefined,
+};
+
+/** @returns undefined when the rule cannot be used; why is among the document's findings */
+export function readRule(
+  document: PolicyDocument,
+  place: Place,
+  options: LoadOptions,
+): Rule | undefined {
+  const members = document.map(place, RULE_KEYS, ["id", "then"]);
+  if (members === undefined) return undefined;
+  const reader = new RuleReader(document, members, options);
+  return reader.read(place);
+}
+
+class RuleReader {
+  readonly #document: PolicyDocument;
+  readonly #members: ReadonlyMap<string, Place>;
+  readonly #options: LoadOptions;
+
+  constructor(document: PolicyDocument, members: ReadonlyMap<string, Place>, options: LoadOptions) {
+    this.#document = document;
+    this.#members = members;
+    this.#options = options;
+  }
+
+  read(place: Place): Rule | undefined {
+    const id = this.#id();
+    const match = this.#match();
+    const when = this.#at("when", (at) => readCondition(this.#document, at));
+    const verb = this.#at("then", (at) =>
+      this.#document.oneOf(at, ["approve", "deny", "ask"] as const),
+    );
+    const note = this.#at("note", (at) => this.#document.text(at, NOTE_CHARS_MAX));
+    const validityMs = this.#at("valid_for", (at) => readDurationMs(this.#document, at));
+    const ask = this.#at("ask", (at) => readAsk(this.#document, at, this.#options));
+    if (verb === undefined || id === undefined || match === undefined) return undefined;
+    this.#checkVerb(place, verb);
+    const whenIsMissing = this.#members.has("when") && when === undefined;
+    if (verb === "approve" && !whenIsMissing) {
+      const fault = unproved(match, when?.expression);
+      if (fault !== undefined) this.#document.add(place, fault);
+    }
+    const line = this.#document.lineOf(place);
+    return { id, line, match, when, verb, note, validityMs, ask };
+  }
+
+  #at<T>(key: string, read: (place: Place) => T | undefined): T | undefined {
+    const place = this.#members.get(key);
+    return place === undefined ? undefined : read(place);
+  }
+
+  #id(): string | undefined {
+    return this.#at("id", (at) => {
+      const id = this.#document.text(at, 64);
+      if (id === undefined) return undefined;
+      if (RULE_ID.test(id) && !RESERVED_IDS.includes(id)) return id;
+      const message = RESERVED_IDS.includes(id)
+        ? `\`${id}\` has a meaning of its own: use another id`
+        : "an id is made of a-z, 0-9 and -, begins with a letter or digit and has up to 64";
+      this.#document.add(at, message);
+      return undefined;
+    });
+  }
+
+  #checkVerb(place: Place, verb: Rule["verb"]): void {
+    const document = this.#document;
+    const ask = this.#members.get("ask");
+    const validFor = this.#members.get("valid_for");
+    if (verb !== "ask" && ask !== undefined) {
+      document.add(ask, "`ask` stands only with `then: ask`");
+    }
+    if (verb === "deny" && validFor !== undefined) {
+      document.add(validFor, "a denial has no validity");
+    }
+    if (verb === "approve" && this.#options.kind === "floor") {
+      const message = "a floor cannot approve: it holds what no project may weaken";
+      document.add(this.#members.get("then") ?? place, message);
+    }
+  }
+
+  /** @returns undefined when something in it is wrong */
+  #match(): Match | undefined {
+    const place = this.#members.get("match");
+    if (place === undefined) return NO_MATCH;
+    const document = this.#document;
+    const before = document.findings.length;
+    const members = document.map(place, MATCH_KEYS);
+    const instance = members?.get("instance");
+    const fields = instance === undefined ? undefined : document.map(instance, INSTANCE_KEYS);
+    const known = this.#options.groups?.instances;
+    const match = {
+      tools: readGlobs(document, members?.get("tool")),
+      groups: readNames(document, fields?.get("group"), known),
+      instanceIds: readNames(document, fields?.get("id"), undefined),
+      instanceNames: readGlobs(document, fields?.get("name")),
+    };
+    return document.findings.length === before ? match : undefined;
+  }
+}
+
+export function readDurationMs(document: PolicyDocument, place: Place): number | undefined {
+  const value = document.scalar(place)?.value;
+  const ms = typeof value === "string" ? parseDuration(value) : undefined;
+  if (ms !== undefined && Number.isSafeInteger(ms)) return ms;
+  document.add(place, "a duration such as 90s, 30m or 2h is needed");
+  return undefined;
+}
+
+export function readCondition(document: PolicyDocument, place: Place): Condition | undefined {
+  return readCel(document, place, 0, compileCondition);
+}
+
+function readCel<T>(
+  document: PolicyDocument,
+  place: Place,
+  from: number,
+  compile: (source: string) => T,
+  source = cel(document, place),
+): T | undefined {
+  if (source === undefined) return undefined;
+  try {
+    return compile(source);
+  } catch (error) {
+    if (!(error instanceof ConditionError)) throw error;
+    for (const { at, message } of error.faults) document.addInside(place, from + at, message);
+    return undefined;
+  }
+}
+
+function cel(document: PolicyDocument, place: Place): string | undefined {
+  const value = document.scalar(place)?.value;
+  if (typeof value === "string") return value;
+  document.add(place, "a condition is a text: put it in quotes, or leave it out");
+  return undefined;
+}
+
+function readGlobs(
+  document: PolicyDocument,
+  place: Place | undefined,
+): readonly Glob[] | undefined {
+  if (place === undefined) return undefined;
+  const globs: Glob[] = [];
+  for (const item of document.oneOrMore(place) ?? []) {
+    const text = document.text(item, GLOB_CHARS_MAX);
+    if (text === undefined) continue;
+    const glob = readGlob(text);
+    if (glob === undefined) document.add(item, "the pattern ends in a lone backslash");
+    else globs.push(glob);
+  }
+  return globs;
+}
+
+function readNames(
+  document: PolicyDocument,
+  place: Place | undefined,
+  known: ReadonlySet<string> | undefined,
+): ReadonlySet<string> | undefined {
+  if (place === undefined) return undefined;
+  const names = new Set<string>();
+  for (const item of document.oneOrMore(place) ?? []) {
+    const name = document.text(item, NAME_CHARS_MAX);
+    if (name === undefined) continue;
+    if (known !== undefined && !known.has(name)) {
+      document.add(item, `there is no instance group \`${name}\``);
+    }
+    names.add(name);
+  }
+  return names;
+}
+
+export function readAsk(
+  document: PolicyDocument,
+  place: Place,
+  options: LoadOptions,
+): Ask | undefined {
+  const members = document.map(place, ASK_KEYS);
+  if (members === undefined) return undefined;
+  const at = <T>(key: string, read: (at: Place) => T | undefined): T | undefined => {
+    const member = members.get(key);
+    return member === undefined ? undefined : read(member);
+  };
+  const from = at("from", (each) => readFrom(document, each, options));
+  const quorum = at("quorum", (each) => document.integer(each, 1, QUORUM_MAX)) ?? 1;
+  const fromPlace = members.get("from");
+  const people = from?.every((each) => each.startsWith("reviewer:")) === true;
+  if (people && fromPlace !== undefined && from.length < quorum) {
+    document.add(fromPlace, `a quorum of ${quorum} can never come from ${from.length} reviewers`);
+  }
+  return {
+    from,
+    quorum,
+    excludeOwner: at("exclude", (each) => readExclude(document, each)) ?? false,
+    confirm: at("confirm", (each) => readConfirm(document, each)) ?? { kind: "click" },
+    noteRequired: at("note", (each) => readNoteRequired(document, each)) ?? false,
+    withinMs: at("within", (each) => readDurationMs(document, each)) ?? null,
+    grants: at("grants", (each) => document.bool(each)) ?? NO_REQUIREMENT.grants,
+  };
+}
+
+const MEMBER = /^(group|reviewer):(\S.*)$/;
+
+export function readFrom(
+  document: PolicyDocument,
+  place: Place,
+  { groups }: LoadOptions,
+): readonly string[] | undefined {
+  const members: string[] = [];
+  for (const item of document.oneOrMore(place) ?? []) {
+    const text = document.text(item, NAME_CHARS_MAX);
+    if (text === undefined) continue;
+    const [, kind, name = ""] = MEMBER.exec(text) ?? [];
+    const known = kind === "group" ? groups?.reviewers : groups?.reviewerNames;
+    if (kind === undefined) document.add(item, "group:NAME or reviewer:NAME is needed");
+    else if (known !== undefined && !known.has(name)) {
+      document.add(item, `there is no ${kind} \`${name}\``);
+    }
+    if (!members.includes(text)) members.push(text);
+  }
+  return members;
+}
+
+export function readExclude(document: PolicyDocument, place: Place): boolean | undefined {
+  const items = document.oneOrMore(place);
+  if (items === undefined) return undefined;
+  for (const item of items) document.oneOf(item, ["owner"] as const);
+  return true;
+}
+
+export function readNoteRequired(document: PolicyDocument, place: Place): boolean | undefined {
+  const note = document.oneOf(place, ["required", "optional"] as const);
+  return note === undefined ? undefined : note === "required";
+}
+
+const SIMPLE_CONFIRMS = ["click", "match", "passkey"] as const;
+const TYPE_OPENS = "type(";
+
+function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
+  const value = document.scalar(place)?.value;
+  const kind = SIMPLE_CONFIRMS.find((each) => each === value);
+  if (kind !== undefined) return { kind };
+  if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
+    document.add(place, "click, match, passkey or type(EXPRESSION) is needed");
+    return undefined;
+  }
+  const source = value.slice(TYPE_OPENS.length, -1);
+  const text = readCel<TextExpression>(document, place, TYPE_OPENS.length, compileText, source);
+  return text === undefined ? undefined : { kind: "type", text };
+}

@@ -1,0 +1,187 @@
+/**
+ * One entry of `tests:`: a call, and what the policy must say about it.
+ *
+ * The call's arguments are read as exactly as an agent's are: from the spelling in the file, by
+ * the same parser.
+ *
+ * Called by: load.ts.
+ */
+
+import { JsonObject, Problem, parseJson } from "@countersign/protocol";
+import { isMap, isScalar, isSeq } from "yaml";
+import { Fault } from "./fault.ts";
+import type { Place, PolicyDocument } from "./policy-document.ts";
+import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
+import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
+import { readTimestamp } from "./times.ts";
+
+const TEST_KEYS = ["name", "given", "expect"];
+const GIVEN_KEYS = ["tool", "args", "instance", "context", "now"];
+const INSTANCE_KEYS = ["id", "name", "group"];
+const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
+const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+const NAMELESS = ["no-match", "error", "inexact"];
+
+/** When a test does not say: noon in UTC on a Thursday. */
+const NOW = Date.UTC(2026, 0, 1, 12);
+const INSTANCE_ID = "00000000-0000-7000-8000-000000000000";
+const CHARS_MAX = 1000;
+
+/** @returns undefined when the test cannot be run; why is among the document's findings */
+export function readTest(
+  document: PolicyDocument,
+  place: Place,
+  index: number,
+  ruleIds: ReadonlySet<string>,
+): PolicyTest | undefined {
+  const members = document.map(place, TEST_KEYS, ["given", "expect"]);
+  const [name, given, expect] = TEST_KEYS.map((key) => members?.get(key));
+  const call = given === undefined ? undefined : readGiven(document, given);
+  const expectation = expect === undefined ? undefined : readExpect(document, expect, ruleIds);
+  const title = name === undefined ? undefined : document.text(name, CHARS_MAX);
+  if (call === undefined || expectation === undefined) return undefined;
+  const line = document.lineOf(place);
+  return { index, name: title, line, given: call, expect: expectation };
+}
+
+function readGiven(document: PolicyDocument, place: Place): Call | undefined {
+  const members = document.map(place, GIVEN_KEYS, ["tool"]);
+  if (members === undefined) return undefined;
+  const [tool, args, instance, context, now] = GIVEN_KEYS.map((key) => members.get(key));
+  const name = tool === undefined ? undefined : document.text(tool, CHARS_MAX);
+  const exactArgs = args === undefined ? EMPTY : readObject(document, args);
+  const exactContext = context === undefined ? undefined : readObject(document, context);
+  const nowMs = now === undefined ? NOW : readNow(document, now);
+  const from = readInstance(document, instance);
+  if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
+  return { tool: name, args: exactArgs, context: exactContext, instance: from, now: nowMs };
+}
+
+const EMPTY = new JsonObject(new Map(), "{}");
+
+function readInstance(document: PolicyDocument, place: Place | undefined): Call["instance"] {
+  const members = place === undefined ? undefined : document.map(place, INSTANCE_KEYS);
+  const [id, name, group] = INSTANCE_KEYS.map((key) => members?.get(key));
+  const groups = group === undefined ? [] : (document.oneOrMore(group) ?? []);
+  const text = (each: Place | undefined) =>
+    each === undefined ? undefined : document.text(each, CHARS_MAX);
+  return {
+    id: text(id) ?? INSTANCE_ID,
+    name: text(name) ?? "test",
+    groups: groups.map(text).filter((each) => each !== undefined),
+  };
+}
+
+function readNow(document: PolicyDocument, place: Place): number | undefined {
+  const text = document.text(place, CHARS_MAX);
+  const time = text === undefined ? undefined : readTimestamp(text);
+  if (time instanceof Fault) document.add(place, "a time such as 2026-11-21T10:00:00Z is needed");
+  return time === undefined || time instanceof Fault ? undefined : Number(time.nanos / 1_000_000n);
+}
+
+/** What is written in YAML, as the JSON an agent would have sent. */
+function readObject(document: PolicyDocument, place: Place): JsonObject | undefined {
+  const before = document.findings.length;
+  const text = jsonOf(document, place, 0);
+  if (document.findings.length > before) return undefined;
+  try {
+    const value = parseJson(text);
+    if (value instanceof JsonObject) return value;
+    document.add(place, "a map of keys and values is needed");
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    document.add(place, `this cannot be sent as JSON: ${error.message}`);
+  }
+  return undefined;
+}
+
+const DEPTH_MAX = 100;
+const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+
+function jsonOf(document: PolicyDocument, place: Place, depth: number): string {
+  const { node } = place;
+  if (depth > DEPTH_MAX) {
+    document.add(place, `nested deeper than ${DEPTH_MAX} levels`);
+    return "null";
+  }
+  if (isMap(node)) {
+    const members = [...(document.members(place) ?? [])];
+    const texts = members.map(
+      ([key, value]) => `${JSON.stringify(key)}:${jsonOf(document, value, depth + 1)}`,
+    );
+    return `{${texts.join(",")}}`;
+  }
+  if (isSeq(node)) {
+    const items = document.list(place) ?? [];
+    return `[${items.map((item) => jsonOf(document, item, depth + 1)).join(",")}]`;
+  }
+  if (node === null) return "null";
+  const scalar = document.scalar(place);
+  if (!isScalar(scalar)) return "null";
+  if (typeof scalar.value === "number" || typeof scalar.value === "bigint") {
+    const source = scalar.source ?? "";
+    if (NUMBER.test(source)) return source;
+    document.add(place, "write numbers as JSON does, or put this in quotes");
+    return "null";
+  }
+  return JSON.stringify(scalar.value);
+}
+
+function readExpect(
+  document: PolicyDocument,
+  place: Place,
+  ruleIds: ReadonlySet<string>,
+): Expectation | undefined {
+  const members = document.map(place, EXPECT_KEYS, ["then"]);
+  const [then, because, validFor, ask] = EXPECT_KEYS.map((key) => members?.get(key));
+  const verb =
+    then === undefined ? undefined : document.oneOf(then, ["approve", "deny", "ask"] as const);
+  const cause = because === undefined ? undefined : document.text(because, CHARS_MAX);
+  if (because !== undefined && cause !== undefined) {
+    if (!ruleIds.has(cause) && !NAMELESS.includes(cause)) {
+      document.add(
+        because,
+        `there is no rule \`${cause}\`, and it is none of ${NAMELESS.join(", ")}`,
+      );
+    }
+  }
+  const validityMs = validFor === undefined ? undefined : readDurationMs(document, validFor);
+  const expectedAsk = ask === undefined ? undefined : readExpectedAsk(document, ask);
+  if (ask !== undefined && verb !== undefined && verb !== "ask") {
+    document.add(ask, "`ask` stands only with `then: ask`");
+  }
+  return verb === undefined ? undefined : { verb, because: cause, validityMs, ask: expectedAsk };
+}
+
+function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | undefined {
+  const members = document.map(place, ASK_KEYS);
+  if (members === undefined) return undefined;
+  const at = <T>(key: string, read: (at: Place) => T | undefined): T | undefined => {
+    const member = members.get(key);
+    return member === undefined ? undefined : read(member);
+  };
+  return {
+    from: at("from", (each) => readSets(document, each)),
+    quorum: at("quorum", (each) => document.integer(each, 1, 10)),
+    excludeOwner: at("exclude", (each) => readExpectedExclude(document, each)),
+    confirm: at("confirm", (each) => document.text(each, CHARS_MAX)),
+    noteRequired: at("note", (each) => readNoteRequired(document, each)),
+    withinMs: at("within", (each) => readDurationMs(document, each)),
+    grants: at("grants", (each) => document.bool(each)),
+  };
+}
+
+/** A list of names is one set; a list of lists is several. An empty list: any reviewer. */
+function readSets(document: PolicyDocument, place: Place): readonly (readonly string[])[] {
+  const items = isSeq(place.node) ? (document.list(place) ?? []) : [place];
+  const options = { kind: "project" } as const;
+  if (items.some(({ node }) => isSeq(node))) {
+    return items.map((item) => readFrom(document, item, options) ?? []);
+  }
+  return items.length === 0 ? [] : [readFrom(document, place, options) ?? []];
+}
+
+function readExpectedExclude(document: PolicyDocument, place: Place): boolean | undefined {
+  if (isSeq(place.node) && place.node.items.length === 0) return false;
+  return readExclude(document, place);
+}
