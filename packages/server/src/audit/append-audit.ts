@@ -21,7 +21,8 @@ export type AuditKind =
   | "credential.issued"
   | "credential.revoked"
   | "provisioner.created"
-  | "reviewer.created";
+  | "reviewer.created"
+  | "policy.published";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -14,6 +14,7 @@ import { showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 
 const REQUESTS = "/review/v1/requests";
@@ -56,4 +57,5 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   );
 
   addDeliveryRoutes(app, context, gate);
+  addPolicyRoutes(app, context, gate);
 }

@@ -80,6 +80,19 @@ export async function readReviewer(
   return toReviewer(await reader.get(sql, [projectId, id]));
 }
 
+/** @returns names by reviewer id */
+export async function readReviewerNames(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id, name from reviewer where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
+  return new Map(rows.map((row) => [String(row.id), String(row.name)]));
+}
+
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {
   if (row === undefined) return undefined;
   return {

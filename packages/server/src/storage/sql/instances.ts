@@ -62,6 +62,32 @@ export async function readInstanceNames(
   return new Map(rows.map((row) => [String(row.id), String(row.name)]));
 }
 
+/** What policy sees of an instance. */
+export interface InstanceOutline {
+  /** JSON text. */
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** @returns outlines by instance id, of deleted ones as well */
+export async function readInstanceOutlines(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, InstanceOutline>> {
+  if (ids.length === 0) return new Map();
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id, name, group_names from instance
+    where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
+  return new Map(
+    rows.map((row) => [
+      String(row.id),
+      { name: String(row.name), groups: parseNames(row.group_names) },
+    ]),
+  );
+}
+
 export async function renameInstance(
   tx: Transaction,
   { projectId, instanceId }: InstanceKey,

@@ -108,7 +108,8 @@ export interface Outline extends Place {
   readonly bytes: number;
 }
 
-const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
+/** SQL: the length of what a request holds. */
+export const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
   + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)`;
 
 /** Pending requests behind a place, those that end first at the front. */
