@@ -84,7 +84,10 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   report: { values: BASICS, types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {
-    values: [...BASICS, "core", "policy", "storage", "audit", "secrets", "wake", "context"],
+    values: [
+      ...[...BASICS, "core", "policy", "identity"],
+      ...["storage", "audit", "secrets", "wake", "context"],
+    ],
     types: MIDDLE,
   },
   http: DOOR,

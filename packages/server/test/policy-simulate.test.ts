@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ErrorResponse } from "@countersign/protocol";
 import type { ReviewerCaller } from "../src/identity/caller.ts";
-import { simulatePolicy } from "../src/operations/simulatePolicy.ts";
+import { type SimulationOrder, simulatePolicy } from "../src/operations/simulatePolicy.ts";
 import { type Judgement, writeJudgement } from "../src/policy/judgement.ts";
 import { policyOf, projectIdOf, publish, setGroups, storePast } from "./support/policies.ts";
 import { type Scene, startScene } from "./support/scene.ts";
@@ -271,10 +271,15 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
   const { server, instance } = scene;
   await storePast(server, instance.id, 3_000);
   const now = scene.clock.now();
-  const order = {
-    ...{ scope: "project", source: policyOf("deny", "deploy"), since: 0, until: now },
-    ...{ instanceId: undefined, limit: 100_000, examples: 0 },
-  } as const;
+  const order: SimulationOrder = {
+    scope: "project",
+    source: policyOf("deny", "deploy"),
+    since: 0,
+    until: now,
+    instanceId: undefined,
+    limit: 100_000,
+    examples: 0,
+  };
   let turns = 0;
   let isOver = false;
   const others = (async () => {
