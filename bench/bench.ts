@@ -15,6 +15,7 @@ import { compareScenarios } from "./ratios.ts";
 import { printResults, type Results, type ScenarioProfile } from "./results.ts";
 import { cancel } from "./scenarios/cancel.ts";
 import { create } from "./scenarios/create.ts";
+import { decide } from "./scenarios/decide.ts";
 import { read } from "./scenarios/read.ts";
 import { replay } from "./scenarios/replay.ts";
 import { roundTrip } from "./scenarios/round-trip.ts";
@@ -22,7 +23,7 @@ import { timeStarts } from "./start-up.ts";
 import { measureDeliveries } from "./webhooks/deliveries.ts";
 import { DRAIN_NAMES } from "./webhooks/drain.ts";
 
-const SCENARIOS = [create, replay, read, cancel, roundTrip];
+const SCENARIOS = [create, decide, replay, read, cancel, roundTrip];
 
 const FUNCTIONS_SHOWN = 25;
 

@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 
 export const SECTIONS = [
   "create",
+  "decide",
   "replay",
   "read",
   "cancel",

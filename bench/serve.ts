@@ -3,10 +3,15 @@
  * Rate limits are off, because one instance sends everything. The log goes to standard output,
  * as it does in production; the benchmark points that at a file.
  *
- * Called with the data folder, and settings as NAME=VALUE.
+ * Called with the data folder, settings as NAME=VALUE, and policy_file=PATH of a policy to put in
+ * force.
  */
 
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+
 import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
+import { insertPolicyVersion } from "@countersign/server/storage/sql/policy-versions";
 
 const NO_LIMIT = "0";
 
@@ -20,12 +25,15 @@ const flags = {
   unauthenticated_rate: NO_LIMIT,
   ...Object.fromEntries(settings.map(split)),
 };
-const config = readConfig(flags, {});
+const { policy_file: policyFile, ...settingFlags } = flags as Record<string, string | undefined>;
+const config = readConfig(settingFlags, {});
 const provider = await startProvider(toSettings(config), toSecrets(config));
 
 const order = { name: "bench", project: "bench", role: "reviewer", expiresAt: null } as const;
 const provisioner = await createToken(provider.context, { ...order, kind: "provisioner" });
 const reviewer = await createToken(provider.context, { ...order, kind: "reviewer" });
+
+if (policyFile !== undefined) await enforce(readFileSync(policyFile, "utf8"));
 
 // Ends with the benchmark, however that ends; a profile is written on the way out.
 process.once("disconnect", () => provider.close().then(() => process.exit()));
@@ -34,6 +42,22 @@ process.send?.({
   provisionerToken: provisioner.token,
   reviewerToken: reviewer.token,
 });
+
+async function enforce(source: string): Promise<void> {
+  const { store, clock } = provider.context;
+  await store.transact(async (tx) => {
+    const project = await tx.get("select id from project where name = $1", [order.project]);
+    await insertPolicyVersion(tx, {
+      projectId: String(project?.id),
+      number: 1,
+      sha256: createHash("sha256").update(source).digest("hex"),
+      source,
+      note: null,
+      publishedAt: clock.now(),
+      publishedBy: "operator:cli",
+    });
+  });
+}
 
 /** A value may hold the sign that ends the name. */
 function split(setting: string): [string, string] {

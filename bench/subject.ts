@@ -2,6 +2,7 @@
  * A running provider with an instance to send requests as, and a running floor beside it.
  */
 
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Child, startChild } from "./children.ts";
 import { Connection, openConnections } from "./connection.ts";
@@ -47,6 +48,8 @@ export interface ServerOptions {
   /** Besides those that every benchmark has. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly environment?: NodeJS.ProcessEnv;
+  /** Source of the policy in force. */
+  readonly policy?: string | undefined;
 }
 
 /** A provider without an instance. */
@@ -80,7 +83,13 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const { connections, profile, folder = temporaryFolder(), settings = {}, environment } = options;
   const nodeArgs = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   const outputFile = join(folder, "server.log");
-  const args = [folder, ...Object.entries(settings).map((setting) => setting.join("="))];
+  const policyFile = join(folder, "policy.yaml");
+  if (options.policy !== undefined) writeFileSync(policyFile, options.policy);
+  const args = [
+    folder,
+    ...Object.entries(settings).map((setting) => setting.join("=")),
+    ...(options.policy === undefined ? [] : [`policy_file=${policyFile}`]),
+  ];
   const program = { file: "serve.ts", args, nodeArgs, outputFile, environment };
   const child = await startChild<Ready>(program);
   const { port, provisionerToken, reviewerToken } = child.ready;

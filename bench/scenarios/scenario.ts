@@ -6,7 +6,9 @@ export type TimedRun = (seconds: number) => Promise<Outcome>;
 
 /** One thing that callers do again and again. */
 export interface Scenario {
-  readonly name: "create" | "replay" | "read" | "cancel" | "round-trip";
+  readonly name: "create" | "decide" | "replay" | "read" | "cancel" | "round-trip";
+  /** Source of the policy in force; none without it. */
+  readonly policy?: string;
   /**
    * Makes what the timed run uses, untimed.
    *

@@ -37,8 +37,8 @@ export interface RoomEntry {
   readonly types: readonly string[];
 }
 
-/** What has no opinion of its own: an error class and the injected time. */
-const BASICS = ["failure", "clock"];
+/** What has no opinion of its own: an error class, the injected time, a map of bounded size. */
+const BASICS = ["failure", "clock", "recently-used"];
 
 /** The rooms whose types any room in the middle of the house may speak about. */
 const MIDDLE = [
@@ -49,7 +49,7 @@ const MIDDLE = [
 /** The doors of the house: they call operations and never touch the store. */
 const DOOR: RoomEntry = {
   values: [
-    ...[...BASICS, "rate-limiter", "operations", "core"],
+    ...[...BASICS, "rate-limiter", "operations", "core", "policy"],
     ...["context", "report", "config", "secrets", "identity"],
   ],
   types: [],
@@ -70,9 +70,10 @@ const EVERYTHING = [
 export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   failure: { values: [], types: [] },
   clock: { values: [], types: [] },
+  "recently-used": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
   core: { values: [], types: [] },
-  policy: { values: [], types: [] },
+  policy: { values: ["recently-used"], types: [] },
   storage: { values: BASICS, types: ["core"] },
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },

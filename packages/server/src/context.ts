@@ -5,6 +5,7 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
@@ -17,4 +18,5 @@ export interface Context {
   readonly keyring: Keyring;
   readonly settings: Settings;
   readonly delivery: Delivery;
+  readonly policies: PolicyShelf;
 }

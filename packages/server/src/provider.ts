@@ -19,6 +19,7 @@ import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
 import type { Resealing } from "./operations/resealSecrets.ts";
+import { PolicyShelf } from "./policy/policy-shelf.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { Keyring } from "./secrets/keyring.ts";
@@ -177,7 +178,9 @@ async function open(
     keys.previous.map(({ key }) => key),
   );
   const delivery = new NoDelivery(settings, clock);
-  const context = { store, clock, random, wake: new LocalWake(), keyring, settings, delivery };
+  const wake = new LocalWake();
+  const policies = new PolicyShelf();
+  const context = { store, clock, random, wake, keyring, settings, delivery, policies };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { WirePublished } from "./support/policies.ts";
-import { policyAsking, policyOf, publish, setGroups, type WirePolicy } from "./support/policies.ts";
+import type { WirePublished } from "./support/publishing.ts";
+import {
+  policyAsking,
+  policySaying,
+  publish,
+  setGroups,
+  type WirePolicy,
+} from "./support/publishing.ts";
 import { auditOf, type Scene, startScene } from "./support/scene.ts";
 import type { Lifetime, TestProvider } from "./support/test-provider.ts";
 
@@ -38,7 +44,7 @@ test("[ours.policy.publish.versions] what is published is in force, with its num
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
   assert.deepEqual(await show(server, reviewer), { scope: "project", number: 0 });
-  const source = policyOf("approve", "read.*");
+  const source = policySaying("approve", "read.*");
   const answer = await publish(server, editor, source, 0, { note: "Reads need nobody." });
   assert.equal(answer.status, 201, answer.text);
   const { outcome, warnings, ...version } = answer.json;
@@ -70,7 +76,7 @@ test("[ours.policy.publish.versions] a version is not written without its audit 
   const scene = await startPolicyScene(t);
   const { store } = scene.server.provider.context;
   await store.transact((tx) => tx.run("alter table audit_entry rename to hidden"));
-  const answer = await publish(scene.server, scene.editor, policyOf("deny", "x"), 0);
+  const answer = await publish(scene.server, scene.editor, policySaying("deny", "x"), 0);
   assert.equal(answer.status, 500);
   assert.equal(await countVersions(scene), 0);
 });
@@ -108,7 +114,7 @@ rules:
 
 test("[ours.policy.publish.checked] a policy whose tests fail is refused with what they expected and got", async (t) => {
   const scene = await startPolicyScene(t);
-  const source = policyOf("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
+  const source = policySaying("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
   const answer = await publish(scene.server, scene.editor, source, 0);
   assert.equal(answer.status, 422, answer.text);
   const [finding, ...others] = answer.json.error.findings ?? [];
@@ -136,7 +142,7 @@ test("[ours.policy.publish.checked] a group is known when a reviewer of the proj
 
 test("[ours.policy.publish.checked] a group of instances is known when an instance that is not deleted is in it", async (t) => {
   const { server, editor, instance } = await startPolicyScene(t);
-  const source = policyOf("approve", "x").replace(
+  const source = policySaying("approve", "x").replace(
     'match: { tool: "x" }',
     'match: { tool: "x", instance: { group: bots } }',
   );
@@ -152,15 +158,15 @@ test("[ours.policy.publish.checked] a group of instances is known when an instan
 test("[ours.policy.publish.conflict] whoever began from a version that is no longer in force is told who published what and when", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator, clock } = scene;
-  const first = await publish(server, operator, policyOf("deny", "a"), 0);
-  const refused = await publish(server, editor, policyOf("deny", "b"), 0);
+  const first = await publish(server, operator, policySaying("deny", "a"), 0);
+  const refused = await publish(server, editor, policySaying("deny", "b"), 0);
   assert.equal(refused.status, 409, refused.text);
   const { code, param, message } = refused.json.error;
   assert.deepEqual([code, param], ["policy_conflict", "expected_number"]);
   const when = new Date(clock.now()).toISOString();
   const who = `Olga (${first.json.published_by})`;
   assert.equal(message, `Version 1, published by ${who} at ${when}, is in force, not none.`);
-  const ahead = await publish(server, editor, policyOf("deny", "b"), 7);
+  const ahead = await publish(server, editor, policySaying("deny", "b"), 7);
   assert.match(ahead.json.error.message, /^Version 1, .* is in force, not version 7\.$/);
   assert.equal(await countVersions(scene), 1);
 });
@@ -171,7 +177,7 @@ test("[ours.policy.publish.conflict] of many who publish at the same time one wi
   for (const number of [0, 1, 2]) {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
-        publish(server, editor, policyOf("deny", `tool-${number}-${i}`), number),
+        publish(server, editor, policySaying("deny", `tool-${number}-${i}`), number),
       ),
     );
     const statuses = answers.map(({ status }) => status).sort();
@@ -191,7 +197,7 @@ test("[ours.policy.publish.conflict] of many who publish at the same time one wi
 test("[ours.policy.publish.again] publishing the very source that is in force answers it and writes nothing", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor } = scene;
-  const source = policyOf("deny", "a");
+  const source = policySaying("deny", "a");
   const first = await publish(server, editor, source, 0);
   // As whoever lost the answer sends it again.
   const again = await publish(server, editor, source, 0, { note: "another note" });
@@ -209,15 +215,17 @@ test("[ours.policy.publish.powers] editors, admins and operators publish for the
   let floors = 0;
   for (const [role, powers] of Object.entries(may)) {
     const token = await server.token({ kind: "reviewer", name: role, role: role as "viewer" });
-    const project = await publish(server, token, policyOf("deny", role), versions);
+    const project = await publish(server, token, policySaying("deny", role), versions);
     assert.equal(project.status, powers.includes("p") ? 201 : 403, role);
     if (project.status === 201) versions++;
-    const floor = await publish(server, token, policyOf("deny", role), floors, { place: "floor" });
+    const floor = await publish(server, token, policySaying("deny", role), floors, {
+      place: "floor",
+    });
     assert.equal(floor.status, powers.includes("f") ? 201 : 403, role);
     if (floor.status === 201) floors++;
     for (const place of ["policy", "floor"] as const) {
       const allowed = powers.includes(place === "policy" ? "p" : "f");
-      const body = { source: policyOf("deny", "x") };
+      const body = { source: policySaying("deny", "x") };
       const check = await server.call("POST", `/review/v1/${place}/check`, { token, body });
       assert.equal(check.status, allowed ? 200 : 403, role);
       const simulate = await server.call("POST", `/review/v1/${place}/simulate`, { token, body });
@@ -231,8 +239,8 @@ test("[ours.policy.publish.powers] editors, admins and operators publish for the
 
 test("[ours.policy.publish.powers] a project sees its own policy alone, and everybody the floor", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
-  await publish(server, editor, policyOf("deny", "a"), 0);
-  const floor = await publish(server, operator, policyOf("ask", "b"), 0, { place: "floor" });
+  await publish(server, editor, policySaying("deny", "a"), 0);
+  const floor = await publish(server, operator, policySaying("ask", "b"), 0, { place: "floor" });
   const { outcome, warnings, publisher, ...shown } = floor.json;
   assert.deepEqual([outcome, warnings, publisher], ["published", [], "Olga"]);
   const other = await server.token({ kind: "reviewer", project: "other" });
@@ -245,8 +253,8 @@ test("[ours.policy.publish.pending] publishing decides nothing that is pending",
   const { server, editor, operator, instance } = await startPolicyScene(t);
   const { id } = await server.submit(instance.token);
   const before = await server.read(instance.token, id);
-  await publish(server, editor, policyOf("approve", "deploy"), 0);
-  await publish(server, operator, policyOf("deny", "deploy"), 0, { place: "floor" });
+  await publish(server, editor, policySaying("approve", "deploy"), 0);
+  await publish(server, operator, policySaying("deny", "deploy"), 0, { place: "floor" });
   assert.deepEqual(await server.read(instance.token, id), before);
   assert.equal(before.status, "pending");
 });
@@ -254,7 +262,7 @@ test("[ours.policy.publish.pending] publishing decides nothing that is pending",
 test("[ours.policy.history] every version stays as it was, and going back publishes an old source as a new version", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
-  const sources = ["a", "b", "c"].map((tool) => policyOf("deny", tool));
+  const sources = ["a", "b", "c"].map((tool) => policySaying("deny", tool));
   for (const [i, source] of sources.entries()) await publish(server, editor, source, i);
   const body = { number: 1, expected_number: 3 };
   const back = await server.call<WirePublished>("POST", "/review/v1/policy/rollback", {
@@ -294,7 +302,7 @@ test("[ours.policy.history] going back is refused when the old rules name groups
     });
   await setGroups(server, "reviewer", ["dba"]);
   await publish(server, editor, policyAsking("dba"), 0);
-  await publish(server, editor, policyOf("deny", "x"), 1);
+  await publish(server, editor, policySaying("deny", "x"), 1);
   assert.equal((await rollback(1, 1)).json.error.code, "policy_conflict");
   assert.equal((await rollback(9, 2)).status, 404);
   await setGroups(server, "reviewer", []);
@@ -307,7 +315,7 @@ test("[ours.policy.history] going back is refused when the old rules name groups
 test("[ours.policy.floor] a floor that approves is refused, and one may name what any project has", async (t) => {
   const { server, operator } = await startPolicyScene(t);
   const place = { place: "floor" } as const;
-  const weak = await publish(server, operator, policyOf("approve", "x"), 0, place);
+  const weak = await publish(server, operator, policySaying("approve", "x"), 0, place);
   assert.equal(weak.json.error.code, "policy_invalid");
   await server.token({ kind: "reviewer", name: "other", project: "other" });
   assert.equal((await publish(server, operator, policyAsking("dba"), 0, place)).status, 422);
@@ -329,7 +337,7 @@ test("[ours.policy.check] a check says all that publishing would say, and writes
     assert.equal(answer.status, 200, answer.text);
     return answer.json;
   };
-  const good = policyOf("deny", "x");
+  const good = policySaying("deny", "x");
   assert.deepEqual(await check(good), {
     valid: true,
     rules: 1,
@@ -356,7 +364,7 @@ test("[ours.policy.check] a check says all that publishing would say, and writes
 
 test("[ours.policy.publish.checked] a body that is not one is refused with the name of the field", async (t) => {
   const { server, editor } = await startPolicyScene(t);
-  const source = policyOf("deny", "x");
+  const source = policySaying("deny", "x");
   const bodies: readonly (readonly [object, string])[] = [
     [{ expected_number: 0 }, "source"],
     [{ source }, "expected_number"],

@@ -6,7 +6,7 @@ import type { ErrorResponse } from "@countersign/protocol";
 import type { ReviewerCaller } from "../src/identity/caller.ts";
 import { type SimulationOrder, simulatePolicy } from "../src/operations/simulatePolicy.ts";
 import { type Judgement, writeJudgement } from "../src/policy/judgement.ts";
-import { policyOf, projectIdOf, publish, setGroups, storePast } from "./support/policies.ts";
+import { policySaying, projectIdOf, publish, setGroups, storePast } from "./support/publishing.ts";
 import { type Scene, startScene } from "./support/scene.ts";
 import type { Lifetime } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
@@ -135,7 +135,7 @@ test("[ours.policy.simulate.changes] a draft is asked beside the floor in force,
   const scene = await startEditorScene(t);
   const { server, editor, instance, clock } = scene;
   await storePast(server, instance.id, 4, (i) => ({ tool: i < 2 ? '"pay"' : '"look"' }));
-  await publish(server, editor, policyOf("ask", "pay"), 0, { place: "floor" });
+  await publish(server, editor, policySaying("ask", "pay"), 0, { place: "floor" });
   const now = new Date(clock.now()).toISOString();
   const source = `version: 1
 rules:
@@ -152,7 +152,7 @@ rules:
 
   // The same the other way round: a draft of the floor above the policy in force.
   await publish(server, editor, source, 0);
-  const floor = await simulate(scene, policyOf("deny", "look"), {}, "floor");
+  const floor = await simulate(scene, policySaying("deny", "look"), {}, "floor");
   assert.deepEqual(floor.summary.changes, { "ask->deny": 2, "ask->approve": 2 });
   assert.equal(floor.changed[0]?.because, "floor/deny-it");
 });
@@ -181,7 +181,7 @@ test("[ours.policy.simulate.changes] what a grant answered counts as asked, and 
   await storePast(scene.server, scene.instance.id, 6, (i) => ({
     policy: i < 2 ? judged("deny", "freeze") : i < 4 ? judged("approve", "grant") : null,
   }));
-  const { summary } = await simulate(scene, policyOf("ask", "deploy"));
+  const { summary } = await simulate(scene, policySaying("ask", "deploy"));
   assert.deepEqual([summary.frozen, summary.unchanged, summary.changes], [2, 4, {}]);
 });
 
@@ -193,7 +193,7 @@ test("[ours.policy.simulate.bounds] a simulation takes the newest of a span, of 
   const requests = await storePast(server, instance.id, 450);
   await storePast(server, other.id, 50);
   await server.instance("other").then(({ id }) => storePast(server, id, 10));
-  const draft = policyOf("deny", "deploy");
+  const draft = policySaying("deny", "deploy");
   const count = async (options: object): Promise<readonly [number, number, string]> => {
     const { summary, changed } = await simulate(scene, draft, options);
     assert.equal(summary.changes["ask->deny"] ?? 0, summary.replayed);
@@ -220,7 +220,7 @@ test("[ours.policy.simulate.bounds] requests of a megabyte are read a few at a t
   await storePast(scene.server, scene.instance.id, 9, (i) => ({
     arguments: i % 3 === 0 ? JSON.stringify({ text: "x".repeat(900_000) }) : "{}",
   }));
-  const { summary, changed } = await simulate(scene, policyOf("deny", "deploy"));
+  const { summary, changed } = await simulate(scene, policySaying("deny", "deploy"));
   assert.equal(summary.replayed, 9);
   assert.equal(new Set(changed.map(({ id }) => id)).size, 9);
 });
@@ -228,7 +228,7 @@ test("[ours.policy.simulate.bounds] requests of a megabyte are read a few at a t
 test("[ours.policy.simulate.bounds] a draft with faults and wrong options are refused before anything is told", async (t) => {
   const scene = await startEditorScene(t);
   const { server, editor } = scene;
-  const source = policyOf("deny", "x");
+  const source = policySaying("deny", "x");
   const wrong: readonly (readonly [object, number, string])[] = [
     [{ source: "version: 2" }, 422, "source"],
     [{}, 400, "source"],
@@ -260,8 +260,8 @@ test("[ours.policy.simulate.silent] a simulation writes nothing and wakes nobody
   const before = await rows();
   const signals: unknown[] = [];
   wake.onSignal((signal) => signals.push(signal));
-  await simulate(scene, policyOf("approve", "deploy"));
-  await simulate(scene, policyOf("deny", "deploy"), {}, "floor");
+  await simulate(scene, policySaying("approve", "deploy"));
+  await simulate(scene, policySaying("deny", "deploy"), {}, "floor");
   assert.deepEqual(await rows(), before);
   assert.deepEqual(signals, []);
 });
@@ -273,7 +273,7 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
   const now = scene.clock.now();
   const order: SimulationOrder = {
     scope: "project",
-    source: policyOf("deny", "deploy"),
+    source: policySaying("deny", "deploy"),
     since: 0,
     until: now,
     instanceId: undefined,
@@ -345,11 +345,11 @@ test("[ours.policy.simulate.responsive] one project has one simulation at a time
   const third = await server.token({ kind: "reviewer", project: "three", role: "editor" });
   await storeLong(scene, instance.id);
   await storeLong(scene, (await server.instance("two")).id);
-  const source = policyOf("deny", "deploy*");
+  const source = policySaying("deny", "deploy*");
   const start = (token: string) =>
     server.call<ErrorResponse>("POST", "/review/v1/policy/simulate", {
       token,
-      body: { source: policyOf("deny", "x") },
+      body: { source: policySaying("deny", "x") },
     });
 
   const held = await startHeld(scene, editor, source);
@@ -380,7 +380,7 @@ test("[ours.policy.simulate.responsive] a simulation ends when the server stops"
   const response = await fetch(`${server.url}/review/v1/policy/simulate`, {
     method: "POST",
     headers: { authorization: `Bearer ${editor}`, "content-type": "application/json" },
-    body: JSON.stringify({ source: policyOf("deny", "deploy*"), examples: 100_000 }),
+    body: JSON.stringify({ source: policySaying("deny", "deploy*"), examples: 100_000 }),
   });
   const stopped = server.stop();
   const lines = (await response.text()).trimEnd().split("\n");

@@ -9,7 +9,7 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
 import type { Actor } from "../core/request.ts";
-import type { Transaction } from "../storage/store.ts";
+import type { SqlValue, Transaction } from "../storage/store.ts";
 
 export type AuditKind =
   | "request.opened"
@@ -43,14 +43,29 @@ export async function appendAudit(
   await tx.run(
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
      values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      uuidV7(entry.at, random.bytes(10)),
-      entry.at,
-      entry.projectId,
-      entry.kind,
-      entry.actor,
-      entry.subject,
-      JSON.stringify(entry.detail ?? {}),
-    ],
+    toValues(random, entry),
   );
+}
+
+/** Two transitions that happen together: one statement, and the first stands before the second. */
+export async function appendTwoAudits(
+  tx: Transaction,
+  random: Random,
+  first: AuditEntry,
+  second: AuditEntry,
+): Promise<void> {
+  const ids = [uuidV7(first.at, random.bytes(10)), uuidV7(second.at, random.bytes(10))].sort();
+  await tx.run(
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+     values ($1, $2, $3, $4, $5, $6, $7), ($8, $9, $10, $11, $12, $13, $14)`,
+    [...toValues(random, first, ids[0]), ...toValues(random, second, ids[1])],
+  );
+}
+
+function toValues(
+  random: Random,
+  { at, projectId, kind, actor, subject, detail = {} }: AuditEntry,
+  id = uuidV7(at, random.bytes(10)),
+): SqlValue[] {
+  return [id, at, projectId, kind, actor, subject, JSON.stringify(detail)];
 }

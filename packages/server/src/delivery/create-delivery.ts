@@ -5,6 +5,7 @@ import type { Report } from "../report.ts";
 import type { Delivery } from "./delivery.ts";
 import { DestinationLimits } from "./destination-limits.ts";
 import { createDoor } from "./guarded-fetch.ts";
+import { ReceiverUrls } from "./receiver-urls.ts";
 import { createResolver, type Resolver } from "./resolve-host.ts";
 import { WebhookDelivery } from "./webhook-delivery.ts";
 
@@ -32,7 +33,8 @@ export function createDelivery({ webhooks }: Settings, parts: DeliveryParts): De
     ...(ca === undefined ? {} : { ca }),
   });
   const limits = new DestinationLimits(bounds, clock, nat64);
-  return new WebhookDelivery({ door, limits, clock, random, report });
+  const urls = new ReceiverUrls({ internalNames: allowCidrs.length > 0 });
+  return new WebhookDelivery({ door, limits, urls, clock, random, report });
 }
 
 /** The settings have been checked. */

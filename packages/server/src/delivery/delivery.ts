@@ -8,6 +8,7 @@ import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
 import type { Message, Soon } from "./message.ts";
+import type { ReceiverUrls } from "./receiver-urls.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
@@ -43,6 +44,8 @@ export interface Sending {
 export interface Delivery {
   /** Shared by verification and delivery. */
   readonly limits: DestinationLimits;
+
+  readonly urls: ReceiverUrls;
 
   /** One challenge, once. Whatever the receiver does is an outcome; throws for defects only. */
   verify(proposal: Proposal): Promise<Verification>;

@@ -20,6 +20,7 @@ import { signingKeyOf } from "../secrets/keyring.ts";
 import type { Delivery, Proposal, Sending, Verification } from "./delivery.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
 import type { Door, Message, Reply } from "./guarded-fetch.ts";
+import type { ReceiverUrls } from "./receiver-urls.ts";
 import { signMessage } from "./sign-message.ts";
 
 /** @see contract: Limits, Verification response deadline */
@@ -47,6 +48,7 @@ const RESEND_MS_MIN = 1_000;
 export interface WebhookParts {
   readonly door: Door;
   readonly limits: DestinationLimits;
+  readonly urls: ReceiverUrls;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
@@ -56,13 +58,15 @@ type PostOptions = Omit<Message, "headers" | "body" | "admit">;
 
 export class WebhookDelivery implements Delivery {
   readonly limits: DestinationLimits;
+  readonly urls: ReceiverUrls;
   readonly #door: Door;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #report: Report;
 
-  constructor({ door, limits, clock, random, report }: WebhookParts) {
+  constructor({ door, limits, urls, clock, random, report }: WebhookParts) {
     this.limits = limits;
+    this.urls = urls;
     this.#door = door;
     this.#clock = clock;
     this.#random = random;

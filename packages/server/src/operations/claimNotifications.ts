@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
+import type { WebhookUrl } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
 import { isWindowOver, type StoredNotification } from "../core/notification.ts";
@@ -123,13 +123,11 @@ async function claim(
 }
 
 function openTarget(
-  { keyring, settings }: Context,
+  { keyring, delivery }: Context,
   { instanceId }: InstanceKey,
   receiver: DueReceiver,
 ): Target {
   const place = signingSecretPlace(instanceId);
   const signingKey = keyring.openSigningKey(receiver.sealedSecret, place);
-  const { allowCidrs } = settings.webhooks;
-  const url = parseWebhookUrl(receiver.url, { internalNames: allowCidrs.length > 0 });
-  return { url, signingKey };
+  return { url: delivery.urls.read(receiver.url), signingKey };
 }

@@ -1,9 +1,9 @@
 import { Problem } from "@countersign/protocol";
+import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { loadPolicy, PolicyError } from "../policy/load.ts";
 import type { KnownGroups, Policy } from "../policy/rule.ts";
 import { readPolicyNumber, readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
-import type { Reader } from "../storage/store.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { invalidPolicy } from "./publishPolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
@@ -23,18 +23,19 @@ export interface BothPolicies {
  * @throws Problem `policy_invalid` when either of them does not load
  */
 export async function loadDraft(
-  reader: Reader,
+  context: Pick<Context, "store" | "policies">,
   caller: ReviewerCaller,
   scope: PolicyScope,
   source: string,
 ): Promise<BothPolicies> {
-  const groups = await readKnownGroups(reader, projectOf(caller, scope));
+  const { store } = context;
+  const groups = await readKnownGroups(store, projectOf(caller, scope));
   const draft = load(source, scope, groups);
-  const floorNumber = await readPolicyNumber(reader, SERVER);
-  const projectNumber = await readPolicyNumber(reader, caller.projectId);
+  const floorNumber = await readPolicyNumber(store, SERVER);
+  const projectNumber = await readPolicyNumber(store, caller.projectId);
   const beside: PolicyScope = scope === "floor" ? "project" : "floor";
   const number = beside === "floor" ? floorNumber : projectNumber;
-  const inForce = await loadVersion(reader, projectOf(caller, beside), beside, number);
+  const inForce = await findInForce(context, projectOf(caller, beside), beside, number);
   return {
     [scope]: draft,
     ...(inForce !== undefined && { [beside]: inForce }),
@@ -51,21 +52,21 @@ function load(source: string, kind: PolicyScope, groups: KnownGroups): Policy {
   }
 }
 
-/** The groups that a version names may be gone by now; it is in force all the same. */
-async function loadVersion(
-  reader: Reader,
+async function findInForce(
+  { store, policies }: Pick<Context, "store" | "policies">,
   projectId: string,
   kind: PolicyScope,
   number: number,
 ): Promise<Policy | undefined> {
-  const version = await readPolicyVersion(reader, projectId, number);
-  if (version === undefined) return undefined;
-  try {
-    return loadPolicy(version.source, { kind });
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    const whose = kind === "floor" ? "the floor" : "the policy";
-    const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;
-    throw new Problem("policy_invalid", message, { findings: error.findings });
+  if (number === 0) return undefined;
+  let shelved = policies.find(projectId, number);
+  if (shelved === undefined) {
+    const version = await readPolicyVersion(store, projectId, number);
+    if (version === undefined) return undefined;
+    shelved = policies.put(projectId, version);
   }
+  if (shelved.kind === "policy") return shelved.policy;
+  const whose = kind === "floor" ? "the floor" : "the policy";
+  const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;
+  throw new Problem("policy_invalid", message, { findings: [] });
 }

@@ -1,5 +1,5 @@
 import { uuidV7 } from "@countersign/protocol";
-import { appendAudit } from "../audit/append-audit.ts";
+import { type AuditEntry, appendAudit, appendTwoAudits } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { writeEvent } from "../core/notification.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import { sha256Hex } from "../secrets/keyring.ts";
 import { insertNotification } from "../storage/sql/notifications.ts";
 import { readNotifyingEpoch } from "../storage/sql/receivers.ts";
-import { updateDecision } from "../storage/sql/requests.ts";
+import { insertRequest, updateDecision } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 
@@ -46,11 +46,57 @@ export async function resolveRequest(
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
   const { decision } = resolution;
+  const epoch = readNotifyingEpoch(tx, request).then((epoch) =>
+    writeNotification(tx, random, request, decision, epoch),
+  );
+  const [notifies] = await Promise.all([epoch, updateDecision(tx, request, decision)]);
+  await appendAudit(tx, random, auditOf(request, decision));
+  await assertInTime(tx, request, decision);
+  return { ...resolution, signal: signalOf(request, decision, notifies) };
+}
+
+/**
+ * Records a new request together with the decision that policy, a freeze or a grant has made.
+ *
+ * @param request pending, as of now
+ * @param opened the audit entry of the request itself
+ * @param notifyingEpoch of the instance, which the caller has locked
+ * @returns undefined, and nothing is written, when the key was used before
+ * @throws DeadlinePassed as {@link resolveRequest}
+ */
+export async function openResolved(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: StoredRequest,
+  keyHash: string,
+  ending: Ending,
+  opened: AuditEntry,
+  notifyingEpoch: number | undefined,
+): Promise<Extract<Ended, { readonly kind: "resolved" }> | undefined> {
+  const resolution = resolve(request, ending, request.createdAt);
+  if (resolution.kind !== "resolved") throw new Error("a new request cannot have ended");
+  const { decision } = resolution;
+  const decided = { ...request, status: decision.status, decision };
+  if (!(await insertRequest(tx, decided, keyHash))) return undefined;
   const [notifies] = await Promise.all([
-    writeNotification(tx, random, request, decision),
-    updateDecision(tx, request, decision),
+    writeNotification(tx, random, request, decision, notifyingEpoch),
+    appendTwoAudits(tx, random, opened, auditOf(request, decision)),
   ]);
-  await appendAudit(tx, random, {
+  await assertInTime(tx, request, decision);
+  return { ...resolution, signal: signalOf(request, decision, notifies) };
+}
+
+/** A table that somebody holds or a disk that is slow can take seconds of the window. */
+async function assertInTime(
+  tx: Transaction,
+  { deadlineAt }: StoredRequest,
+  { status }: StoredDecision,
+): Promise<void> {
+  if (status === "approved" && (await tx.now()) >= deadlineAt) throw new DeadlinePassed();
+}
+
+function auditOf(request: StoredRequest, decision: StoredDecision): AuditEntry {
+  return {
     at: decision.decidedAt,
     projectId: request.projectId,
     kind: "request.resolved",
@@ -62,13 +108,15 @@ export async function resolveRequest(
       expires_at: decision.expiresAt,
       note_sha256: decision.note === null ? null : sha256Hex(decision.note),
     },
-  });
-  const { status } = decision;
-  // A table that somebody holds or a disk that is slow can take seconds of it.
-  if (status === "approved" && (await tx.now()) >= request.deadlineAt) throw new DeadlinePassed();
-  const { id: requestId, projectId } = request;
-  const signal = { kind: "resolved", requestId, projectId, status, notifies } as const;
-  return { ...resolution, signal };
+  };
+}
+
+function signalOf(
+  { id: requestId, projectId }: StoredRequest,
+  { status }: StoredDecision,
+  notifies: string | undefined,
+): Signal {
+  return { kind: "resolved", requestId, projectId, status, notifies };
 }
 
 /** @returns the instance that is to be notified; undefined when it has no receiver */
@@ -77,8 +125,8 @@ async function writeNotification(
   random: Context["random"],
   { id: requestId, instanceId, projectId }: StoredRequest,
   { decidedAt: createdAt }: StoredDecision,
+  deliveryEpoch: number | undefined,
 ): Promise<string | undefined> {
-  const deliveryEpoch = await readNotifyingEpoch(tx, { projectId, instanceId });
   if (deliveryEpoch === undefined) return undefined;
   const id = uuidV7(createdAt, random.bytes(10));
   const body = writeEvent({ id, instanceId, requestId, decidedAt: createdAt });

@@ -106,7 +106,7 @@ export async function simulatePolicy(
 ): Promise<void> {
   assertMayPublish(caller, order.scope);
   const { store } = context;
-  const policies = await loadDraft(store, caller, order.scope, order.source);
+  const policies = await loadDraft(context, caller, order.scope, order.source);
   const { since, until, instanceId, limit } = order;
   const stretch = { projectId: caller.projectId, since, beforeId: firstIdAt(until) };
   const total = instanceId === undefined ? await countMade(store, stretch, limit) : undefined;

@@ -16,7 +16,7 @@ export interface VersionRef {
 
 export interface Judgement {
   readonly verb: Verb;
-  /** As in an Evaluation; or `grant` or `freeze`, when one of those decided. */
+  /** As in an Evaluation. */
   readonly because: string;
   readonly fired: readonly string[];
   readonly errors: readonly RuleError[];
@@ -29,10 +29,6 @@ export interface Judgement {
   readonly validityMs?: number;
   /** What deciding takes, when people are asked. */
   readonly requirement?: Requirement;
-  /** Id of the grant that answered in place of people. */
-  readonly grant?: string;
-  /** Id of the freeze that denied. */
-  readonly freeze?: string;
 }
 
 /** What holds for a request of a time without any policy. */

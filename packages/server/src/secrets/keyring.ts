@@ -18,6 +18,7 @@ import {
 } from "node:crypto";
 import { parseSigningSecret } from "@countersign/protocol";
 import { Failure } from "../failure.ts";
+import { RecentlyUsed } from "../recently-used.ts";
 
 const MASTER_KEY_BYTES = 32;
 const FINGERPRINT_KEY_BYTES = 32;
@@ -41,7 +42,7 @@ export class Keyring {
   readonly previousKeyIds: readonly string[];
   readonly #keys = new Map<string, DerivedKeys>();
   /** Those that are open, the latest used last. */
-  readonly #signingKeys = new Map<string, KeyObject>();
+  readonly #signingKeys = new RecentlyUsed<string, KeyObject>(SIGNING_KEYS_MAX);
   #fingerprinting: Uint8Array | undefined;
 
   /**
@@ -103,13 +104,10 @@ export class Keyring {
    */
   openSigningKey(text: string, place: string): KeyObject {
     const name = `${place} ${text}`;
-    const key = this.#signingKeys.get(name) ?? signingKeyOf(this.open(text, place));
-    this.#signingKeys.delete(name);
+    const known = this.#signingKeys.get(name);
+    if (known !== undefined) return known;
+    const key = signingKeyOf(this.open(text, place));
     this.#signingKeys.set(name, key);
-    const [oldest] = this.#signingKeys.keys();
-    if (this.#signingKeys.size > SIGNING_KEYS_MAX && oldest !== undefined) {
-      this.#signingKeys.delete(oldest);
-    }
     return key;
   }
 

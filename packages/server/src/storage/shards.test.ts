@@ -128,11 +128,15 @@ function expand(text: string, constants: ReadonlyMap<string, string>): string {
   return expand(expanded, constants);
 }
 
-const LOCAL = ["project", "secret_key", "health", "schema_version"];
+const LOCAL = [
+  ...["project", "secret_key", "health", "schema_version"],
+  // Small and asked for with every call, also what is above all projects: a copy on every shard.
+  ...["policy_version", "standing_freeze"],
+];
 const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
-  ...["policy_version", "standing_freeze", "standing_grant", "vote"],
+  ...["standing_grant", "vote"],
 ];
 
 function isRouted(sql: string): boolean {
@@ -172,6 +176,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   listOperatorCredentials: /^SCAN credential$/,
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readReviewerGroups: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
+  lockCallingInstance: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };

@@ -5,7 +5,7 @@
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
-import { policyOf, publish } from "./policies.ts";
+import { policySaying, publish } from "./publishing.ts";
 import {
   type Answer,
   type Lifetime,
@@ -123,7 +123,7 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
   },
   async policy_conflict(server) {
     const editor = await server.token({ kind: "reviewer", name: "editor", role: "editor" });
-    return [await publish(server, editor, policyOf("deny", "x"), 5), "expected_number"];
+    return [await publish(server, editor, policySaying("deny", "x"), 5), "expected_number"];
   },
   async policy_invalid(server) {
     const editor = await server.token({ kind: "reviewer", name: "editor", role: "editor" });

@@ -90,6 +90,18 @@ test("one work inserts very many rows, and is told of the one that is refused", 
   assert.equal((await store.all("select id from item")).length, 1_002);
 });
 
+test("two rows in one insert are counted and are all or nothing, waited for or not", async (t) => {
+  const { store } = await openItems(t);
+  const insertTwo = (ids: readonly string[]) =>
+    store.transact(async (tx) => {
+      await add(tx, "a");
+      return tx.run("insert into item (id, n) values ($1, 0), ($2, 0)", ids);
+    });
+  assert.equal(await insertTwo(["c", "d"]), 2);
+  await assert.rejects(insertTwo(["e", "b"]), /refused a statement \(23505\)/);
+  assert.equal(await items(store), "a1 b0 c0 d0");
+});
+
 test("what a work throws undoes an insert that it did not wait for", async (t) => {
   const { store } = await openItems(t);
   // One that would have been refused is among them.

@@ -17,8 +17,9 @@ export interface SharedTime {
   read(connection: Pick<Connection, "query">): Promise<number>;
 }
 
-/** One row, whose number is known: nothing in it asks what is there already. */
-const PLAIN_INSERT = /^\s*insert into \w+\s*\([^()]*\)\s*values\s*\([^()]*\)\s*$/i;
+/** One row or two, whose number is known: nothing in it asks what is there already. */
+const PLAIN_INSERT =
+  /^\s*insert into \w+\s*\([^()]*\)\s*values\s*\([^()]*\)(?<second>\s*,\s*\([^()]*\))?\s*$/i;
 
 /** Bounds what one message holds, of a work that inserts very many rows. */
 const UNAWAITED_MAX = 64;
@@ -78,11 +79,12 @@ export class PostgresTransaction implements Transaction {
     this.#assertRunning();
     // Without values it may be a statement that cannot be prepared, such as those of migrations.
     const written = this.#query(sql, values);
-    const isAwaited = values === undefined || !this.#hasBegun || !PLAIN_INSERT.test(sql);
+    const plain = PLAIN_INSERT.exec(sql)?.groups;
+    const isAwaited = values === undefined || !this.#hasBegun || plain === undefined;
     if (isAwaited) return (await written).count;
     const unawaited = this.#unawaited.push(written.catch(() => {}));
     if (unawaited >= UNAWAITED_MAX) await this.settled();
-    return 1;
+    return plain.second === undefined ? 1 : 2;
   }
 
   /** A statement of its own: one that waits for a lock would tell the time before it. */

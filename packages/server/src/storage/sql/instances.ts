@@ -10,8 +10,8 @@ import { toReceiver } from "./receivers.ts";
 
 export type NewInstance = Omit<StoredInstance, "deletedAt" | "groups" | "ownerId">;
 
-const COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at, group_names,
-  owner_id`;
+export const INSTANCE_COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
+  group_names, owner_id`;
 
 /** A new one belongs to no group and has no owner. */
 export async function insertInstance(tx: Transaction, instance: NewInstance): Promise<void> {
@@ -28,7 +28,7 @@ export async function lockInstance(
   mode: LockMode,
   { projectId, instanceId }: InstanceKey,
 ): Promise<StoredInstance | undefined> {
-  const sql = `select ${COLUMNS} from instance where project_id = $1 and id = $2`;
+  const sql = `select ${INSTANCE_COLUMNS} from instance where project_id = $1 and id = $2`;
   return toInstance(await tx.lock(mode, sql, [projectId, instanceId]));
 }
 
@@ -135,7 +135,7 @@ export async function deleteInstancesDeletedBefore(
   return rows.length;
 }
 
-function toInstance(row: Row | undefined): StoredInstance | undefined {
+export function toInstance(row: Row | undefined): StoredInstance | undefined {
   if (row === undefined) return undefined;
   return {
     id: row.id as string,

@@ -16,7 +16,8 @@ const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, d
 const SELECT = `select ${COLUMNS} from request where project_id = $1 and id = $2`;
 
 /**
- * Inserts a pending request, unless its instance has used the key before: the hash covers both.
+ * Inserts a request, pending or decided at once, unless its instance has used the key before: the
+ * hash covers both.
  *
  * @returns whether it was inserted
  */
@@ -25,18 +26,25 @@ export async function insertRequest(
   request: StoredRequest,
   keyHash: string,
 ): Promise<boolean> {
+  const { decision } = request;
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
-       tool, timeout, agent_reasoning, context, arguments, policy, checksum)
-     values ($1, $2, $3, $4, 'pending', $5, $6, $7, $8, $9, $10, $11, $12, $13)
+       decided_at, expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments,
+       policy, checksum)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
       request.instanceId,
       request.projectId,
       keyHash,
+      request.status,
       request.createdAt,
       request.deadlineAt,
+      decision?.decidedAt ?? null,
+      decision?.expiresAt ?? null,
+      decision?.decidedBy ?? null,
+      decision?.note ?? null,
       request.tool,
       request.timeout,
       request.agentReasoning,

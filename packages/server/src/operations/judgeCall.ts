@@ -1,0 +1,124 @@
+import { type CreateApprovalRequestInput, parseJson } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import type { StoredInstance } from "../core/instance.ts";
+import type { Ending } from "../core/request.ts";
+import { evaluatePolicies } from "../policy/evaluate.ts";
+import { type Judgement, UNJUDGED, type VersionRef } from "../policy/judgement.ts";
+import type { Shelved } from "../policy/policy-shelf.ts";
+import { type Call, NO_REQUIREMENT, type Policy } from "../policy/rule.ts";
+import type { InForce } from "../storage/sql/in-force.ts";
+import { readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
+import type { Transaction } from "../storage/store.ts";
+
+/** What policy says of a call, and how that ends the request at once. */
+export interface Judged {
+  readonly call: Call;
+  readonly judgement: Judgement;
+  /** Undefined when people are asked. */
+  readonly ending: Ending | undefined;
+}
+
+/**
+ * Asks the policies in force about a call. Whatever cannot be asked, because a policy cannot be
+ * read or a rule fails, asks people; nothing that fails approves.
+ */
+export async function judgeCall(
+  tx: Transaction,
+  context: Pick<Context, "policies" | "settings">,
+  instance: StoredInstance,
+  inForce: InForce,
+  input: Pick<CreateApprovalRequestInput, "tool" | "arguments" | "context">,
+  now: number,
+): Promise<Judged> {
+  const call: Call = {
+    tool: input.tool,
+    args: input.arguments,
+    context: input.context,
+    instance: {
+      id: instance.id,
+      name: parseJson(instance.name) as string,
+      groups: instance.groups,
+    },
+    now,
+  };
+  const [project, floor] = await Promise.all([
+    findPolicy(tx, context, instance.projectId, inForce.policyNumber),
+    findPolicy(tx, context, SERVER, inForce.floorNumber),
+  ]);
+  if (project === undefined && floor === undefined) {
+    return { call, judgement: UNJUDGED, ending: undefined };
+  }
+  const versions = { project: project?.ref ?? null, floor: floor?.ref ?? null };
+  const unreadable = [project, floor].flatMap((found) => found?.unreadable ?? []);
+  if (unreadable.length > 0) {
+    const errors = unreadable.map((message) => ({ rule: "", message }));
+    const requirement = NO_REQUIREMENT;
+    const judgement = { ...UNJUDGED, because: "error", errors, ...versions, requirement };
+    return { call, judgement, ending: undefined };
+  }
+  const evaluation = evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call);
+  const { verb, because, fired, errors, note, validityMs, requirement } = evaluation;
+  const judgement: Judgement = {
+    verb,
+    because,
+    fired,
+    errors,
+    ...versions,
+    ...(verb === "ask" && {
+      requirement,
+      ...(note !== undefined && { note }),
+      ...(validityMs !== undefined && { validityMs }),
+    }),
+  };
+  return { call, judgement, ending: toEnding(context, judgement, note, validityMs) };
+}
+
+interface Found {
+  readonly ref: VersionRef;
+  readonly policy: Policy | undefined;
+  readonly unreadable: string | undefined;
+}
+
+async function findPolicy(
+  tx: Transaction,
+  { policies }: Pick<Context, "policies">,
+  projectId: string,
+  number: number,
+): Promise<Found | undefined> {
+  if (number === 0) return undefined;
+  const known = policies.find(projectId, number);
+  if (known !== undefined) return toFound(known, number);
+  const version = await readPolicyVersion(tx, projectId, number);
+  if (version === undefined) throw new Error("the policy in force is not there");
+  return toFound(policies.put(projectId, version), number);
+}
+
+function toFound(shelved: Shelved, number: number): Found {
+  if (shelved.kind === "policy") {
+    const { policy } = shelved;
+    return { ref: { number, sha256: policy.sha256 }, policy, unreadable: undefined };
+  }
+  const { sha256, message } = shelved;
+  return { ref: { number, sha256 }, policy: undefined, unreadable: message.slice(0, 300) };
+}
+
+function toEnding(
+  { settings }: Pick<Context, "settings">,
+  { verb, because }: Judgement,
+  note: string | undefined,
+  validityMs: number = settings.validityMsDefault,
+): Ending | undefined {
+  const by = `policy:${because}` as const;
+  const noteText = note === undefined ? null : JSON.stringify(note);
+  switch (verb) {
+    case "ask":
+      return undefined;
+    case "deny":
+      return { status: "denied", by, note: noteText };
+    case "approve": {
+      const { validityMsMin, validityMsMax } = settings;
+      const bounded = Math.min(Math.max(validityMs, validityMsMin), validityMsMax);
+      return { status: "approved", by, note: noteText, validityMs: bounded };
+    }
+  }
+}
