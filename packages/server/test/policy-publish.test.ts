@@ -72,6 +72,18 @@ test("[ours.policy.publish.versions] what is published is in force, with its num
   ]);
 });
 
+test("[ours.policy.publish.versions] the version in force decides the calls that come after it, and the next one those after that", async (t) => {
+  const { server, editor, operator, instance } = await startPolicyScene(t);
+  const submit = async () => (await server.submit(instance.token, { tool: "read.file" })).status;
+  assert.equal(await submit(), "pending");
+  await publish(server, editor, policySaying("approve", "read.*"), 0);
+  assert.equal(await submit(), "approved");
+  await publish(server, operator, policySaying("ask", "read.file"), 0, { place: "floor" });
+  assert.equal(await submit(), "pending");
+  await publish(server, editor, policySaying("deny", "read.*"), 1);
+  assert.equal(await submit(), "denied");
+});
+
 test("[ours.policy.publish.versions] a version is not written without its audit row", async (t) => {
   const scene = await startPolicyScene(t);
   const { store } = scene.server.provider.context;
