@@ -61,6 +61,7 @@ const EVERYTHING = [
   "http",
   "review",
   "workers",
+  "open-context",
   "provider",
   "maintenance",
   "gauges",
@@ -86,8 +87,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   context: { values: BASICS, types: MIDDLE },
   operations: {
     values: [
-      ...[...BASICS, "core", "policy", "identity"],
-      ...["storage", "audit", "secrets", "wake", "context"],
+      ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake"],
+      ...["identity", "context"],
     ],
     types: MIDDLE,
   },
@@ -99,6 +100,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
+  "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
 };

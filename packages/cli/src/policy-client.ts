@@ -4,7 +4,8 @@
 
 import { JsonArray, JsonObject } from "@countersign/protocol";
 import type { Finding } from "./exit.ts";
-import { findings, object, type ReviewClient, text } from "./review-client.ts";
+import { object, text } from "./json-members.ts";
+import { findings, type ReviewClient } from "./review-client.ts";
 
 /** A published version; number 0 is none. */
 export interface PolicyVersion {

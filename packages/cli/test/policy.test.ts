@@ -164,7 +164,8 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
     "No version is in force.\nRules that change:\n  added    deny-it\n",
   );
 
-  const other = `${policySaying("deny", "y")}  - given: { tool: z, args: {} }\n    expect: { then: ask }\n`;
+  const more = "  - given: { tool: z, args: {} }\n    expect: { then: ask }\n";
+  const other = policySaying("deny", "y") + more;
   const second = await desk.run("publish", desk.write(other, "b.yaml"), "--yes");
   assert.match(done(second), /^Version 2 is in force/);
   assert.match(second.stderr, /^Version 1, published by Ed at .*: The first\. \(sha256 /);
@@ -176,7 +177,7 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
   assert.equal(late.code, 1);
   assert.match(
     late.stderr,
-    /\ncountersign: Version 2, published by Ed \(reviewer:\S+\) at \S+, is in force, not version 1\.\n$/,
+    /\ncountersign: Version 2, published by Ed \(\S+\) at \S+, is in force, not version 1\.\n$/,
   );
 
   const back = await desk.run("rollback", "1", "--yes", "--json");

@@ -1,39 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { WirePublished } from "./support/publishing.ts";
 import {
   policyAsking,
   policySaying,
   publish,
   setGroups,
-  type WirePolicy,
+  showPolicy,
+  startPolicyScene,
+  type WirePublished,
 } from "./support/publishing.ts";
-import { auditOf, type Scene, startScene } from "./support/scene.ts";
-import type { Lifetime, TestProvider } from "./support/test-provider.ts";
-
-interface PolicyScene extends Scene {
-  readonly editor: string;
-  readonly operator: string;
-}
-
-async function startPolicyScene(t: Lifetime): Promise<PolicyScene> {
-  const scene = await startScene(t);
-  const { server } = scene;
-  const editor = await server.token({ kind: "reviewer", name: "Ed", role: "editor" });
-  const operator = await server.token({ kind: "reviewer", name: "Olga", role: "operator" });
-  return { ...scene, editor, operator };
-}
-
-async function show(
-  server: TestProvider,
-  token: string,
-  path = "policy",
-): Promise<Partial<WirePolicy>> {
-  const answer = await server.call<WirePolicy>("GET", `/review/v1/${path}`, { token });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json;
-}
+import { auditOf, type Scene } from "./support/scene.ts";
 
 async function countVersions({ server }: Scene): Promise<number> {
   const { store } = server.provider.context;
@@ -43,7 +20,7 @@ async function countVersions({ server }: Scene): Promise<number> {
 test("[ours.policy.publish.versions] what is published is in force, with its number, digest, note and publisher", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
-  assert.deepEqual(await show(server, reviewer), { scope: "project", number: 0 });
+  assert.deepEqual(await showPolicy(server, reviewer), { scope: "project", number: 0 });
   const source = policySaying("approve", "read.*");
   const answer = await publish(server, editor, source, 0, { note: "Reads need nobody." });
   assert.equal(answer.status, 201, answer.text);
@@ -60,8 +37,8 @@ test("[ours.policy.publish.versions] what is published is in force, with its num
     source,
   });
   assert.equal(Date.parse(published_at), scene.clock.now());
-  assert.deepEqual(await show(server, reviewer), version);
-  assert.deepEqual(await show(server, reviewer, "policy/versions/1"), version);
+  assert.deepEqual(await showPolicy(server, reviewer), version);
+  assert.deepEqual(await showPolicy(server, reviewer, "policy/versions/1"), version);
   assert.deepEqual(await auditOf(scene, "policy:1"), [
     {
       at: scene.clock.now(),
@@ -200,7 +177,7 @@ test("[ours.policy.publish.conflict] of many who publish at the same time one wi
       assert.equal(json.error.code, "policy_conflict");
       assert.match(json.error.message, new RegExp(`^Version ${number + 1}, published by Ed `));
     }
-    assert.equal((await show(server, editor)).source, winner.source);
+    assert.equal((await showPolicy(server, editor)).source, winner.source);
     assert.equal((await auditOf(scene, `policy:${number + 1}`)).length, 1);
   }
   assert.equal(await countVersions(scene), 3);
@@ -256,9 +233,9 @@ test("[ours.policy.publish.powers] a project sees its own policy alone, and ever
   const { outcome, warnings, publisher, ...shown } = floor.json;
   assert.deepEqual([outcome, warnings, publisher], ["published", [], "Olga"]);
   const other = await server.token({ kind: "reviewer", project: "other" });
-  assert.deepEqual(await show(server, other), { scope: "project", number: 0 });
+  assert.deepEqual(await showPolicy(server, other), { scope: "project", number: 0 });
   // Who published it is nobody whose name that project may see.
-  assert.deepEqual(await show(server, other, "floor"), shown);
+  assert.deepEqual(await showPolicy(server, other, "floor"), shown);
 });
 
 test("[ours.policy.publish.pending] publishing decides nothing that is pending", async (t) => {
@@ -269,59 +246,6 @@ test("[ours.policy.publish.pending] publishing decides nothing that is pending",
   await publish(server, operator, policySaying("deny", "deploy"), 0, { place: "floor" });
   assert.deepEqual(await server.read(instance.token, id), before);
   assert.equal(before.status, "pending");
-});
-
-test("[ours.policy.history] every version stays as it was, and going back publishes an old source as a new version", async (t) => {
-  const scene = await startPolicyScene(t);
-  const { server, editor, reviewer } = scene;
-  const sources = ["a", "b", "c"].map((tool) => policySaying("deny", tool));
-  for (const [i, source] of sources.entries()) await publish(server, editor, source, i);
-  const body = { number: 1, expected_number: 3 };
-  const back = await server.call<WirePublished>("POST", "/review/v1/policy/rollback", {
-    token: editor,
-    body,
-  });
-  assert.equal(back.status, 201, back.text);
-  assert.deepEqual(
-    [back.json.number, back.json.source, back.json.note],
-    [4, sources[0], "Rollback to version 1."],
-  );
-  assert.equal((await auditOf(scene, "policy:4"))[0]?.detail.restores, 1);
-  for (const [i, source] of [...sources, sources[0]].entries()) {
-    assert.equal((await show(server, reviewer, `policy/versions/${i + 1}`)).source, source);
-  }
-
-  const numbers: number[] = [];
-  let after = "";
-  do {
-    const path = `/review/v1/policy/versions?limit=3${after}`;
-    const page = await server.call<{ versions: WirePolicy[]; next: number | null }>("GET", path, {
-      token: reviewer,
-    });
-    assert.ok(page.json.versions.every((version) => !("source" in version)));
-    numbers.push(...page.json.versions.map(({ number }) => number));
-    after = page.json.next === null ? "" : `&after=${page.json.next}`;
-  } while (after !== "");
-  assert.deepEqual(numbers, [4, 3, 2, 1]);
-});
-
-test("[ours.policy.history] going back is refused when the old rules name groups that are gone, or nobody expects it", async (t) => {
-  const { server, editor } = await startPolicyScene(t);
-  const rollback = (number: number, expected: number) =>
-    server.call<WirePublished>("POST", "/review/v1/policy/rollback", {
-      token: editor,
-      body: { number, expected_number: expected },
-    });
-  await setGroups(server, "reviewer", ["dba"]);
-  await publish(server, editor, policyAsking("dba"), 0);
-  await publish(server, editor, policySaying("deny", "x"), 1);
-  assert.equal((await rollback(1, 1)).json.error.code, "policy_conflict");
-  assert.equal((await rollback(9, 2)).status, 404);
-  await setGroups(server, "reviewer", []);
-  const gone = await rollback(1, 2);
-  assert.equal(gone.json.error.code, "policy_invalid");
-  assert.match(gone.json.error.findings?.[0]?.message ?? "", /dba/);
-  assert.equal((await show(server, editor)).number, 2);
 });
 
 test("[ours.policy.floor] a floor that approves is refused, and one may name what any project has", async (t) => {

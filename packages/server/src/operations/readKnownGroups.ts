@@ -1,6 +1,6 @@
 import type { KnownGroups } from "../policy/rule.ts";
-import { readProjectIds } from "../storage/sql/holders.ts";
-import { readInstanceGroups, readReviewerGroups } from "../storage/sql/policy-groups.ts";
+import { listReviewersOf, readProjectIds } from "../storage/sql/holders.ts";
+import { readInstanceGroups } from "../storage/sql/policy-groups.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
 
@@ -14,9 +14,10 @@ export async function readKnownGroups(reader: Reader, projectId: string): Promis
   const reviewerNames = new Set<string>();
   const instances = new Set<string>();
   for (const id of projectId === SERVER ? await readProjectIds(reader) : [projectId]) {
-    const { names, groups } = await readReviewerGroups(reader, id);
-    for (const name of names) reviewerNames.add(name);
-    for (const group of groups) reviewers.add(group);
+    for (const { name, groups } of await listReviewersOf(reader, id)) {
+      reviewerNames.add(name);
+      for (const group of groups) reviewers.add(group);
+    }
     for (const group of await readInstanceGroups(reader, id)) instances.add(group);
   }
   return { reviewers, reviewerNames, instances };

@@ -1,6 +1,6 @@
 import type { Actor } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readReviewerNames } from "../storage/sql/holders.ts";
+import { readReviewers } from "../storage/sql/holders.ts";
 import type { PolicyVersionOutline } from "../storage/sql/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
 
@@ -21,6 +21,6 @@ export async function readPublishers(
   const ids = [...actors]
     .filter((actor) => actor.startsWith(REVIEWER))
     .map((actor) => actor.slice(REVIEWER.length));
-  const names = await readReviewerNames(reader, projectId, ids);
-  return new Map([...names].map(([id, name]) => [`${REVIEWER}${id}` as Actor, name]));
+  const reviewers = await readReviewers(reader, projectId, ids);
+  return new Map(reviewers.map(({ id, name }) => [`${REVIEWER}${id}` as Actor, name]));
 }

@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import type { Context } from "../context.ts";
+import type { StoredInstance } from "../core/instance.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { evaluatePolicies } from "../policy/evaluate.ts";
 import { type Judgement, readJudgement } from "../policy/judgement.ts";
 import type { Evaluation, Verb } from "../policy/rule.ts";
-import { type InstanceOutline, readInstanceOutlines } from "../storage/sql/instances.ts";
+import { readInstances } from "../storage/sql/instances.ts";
 import {
   countMade,
   firstIdAt,
@@ -79,6 +80,8 @@ export interface SimulationAudience {
   /** Aborted when nobody listens any more, or the server stops. */
   readonly signal: AbortSignal;
 }
+
+type InstanceOutline = Pick<StoredInstance, "name" | "groups">;
 
 const PAGE = 100;
 const PAGE_BYTES_MAX = 1024 * 1024;
@@ -177,8 +180,9 @@ class Simulation {
   ): Promise<readonly StoredRequest[]> {
     const ids = new Set(outlines.map(({ instanceId }) => instanceId));
     const unknown = [...ids].filter((id) => !this.#instances.has(id));
-    const found = await readInstanceOutlines(reader, projectId, unknown);
-    for (const [id, outline] of found) this.#instances.set(id, outline);
+    for (const [id, { name, groups }] of await readInstances(reader, projectId, unknown)) {
+      this.#instances.set(id, { name, groups });
+    }
     return readRequests(
       reader,
       projectId,

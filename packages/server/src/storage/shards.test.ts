@@ -175,8 +175,8 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
   listOperatorCredentials: /^SCAN credential$/,
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
-  readReviewerGroups: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
-  lockCallingInstance: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  readInForce: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };

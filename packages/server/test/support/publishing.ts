@@ -3,10 +3,12 @@
  * groups, and requests of the past.
  */
 
+import assert from "node:assert/strict";
 import { uuidV7 } from "@countersign/protocol";
 import type { StoredRequest } from "../../src/core/request.ts";
 import { insertRequest } from "../../src/storage/sql/requests.ts";
-import type { Answer, TestProvider } from "./test-provider.ts";
+import { type Scene, startScene } from "./scene.ts";
+import type { Answer, Lifetime, TestProvider } from "./test-provider.ts";
 
 /** A rule for one tool, with its test. */
 export function policySaying(
@@ -48,6 +50,31 @@ export interface WirePolicy {
   readonly published_by: string;
   readonly publisher?: string;
   readonly source: string;
+}
+
+export interface PolicyScene extends Scene {
+  readonly editor: string;
+  readonly operator: string;
+}
+
+/** With an editor Ed of the project, and an operator Olga of the whole server. */
+export async function startPolicyScene(t: Lifetime): Promise<PolicyScene> {
+  const scene = await startScene(t);
+  const { server } = scene;
+  const editor = await server.token({ kind: "reviewer", name: "Ed", role: "editor" });
+  const operator = await server.token({ kind: "reviewer", name: "Olga", role: "operator" });
+  return { ...scene, editor, operator };
+}
+
+/** @param path behind /review/v1, such as `policy/versions/1` */
+export async function showPolicy(
+  server: TestProvider,
+  token: string,
+  path = "policy",
+): Promise<Partial<WirePolicy>> {
+  const answer = await server.call<WirePolicy>("GET", `/review/v1/${path}`, { token });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json;
 }
 
 export interface WireFinding {
