@@ -19,8 +19,8 @@ const YOUNG_MS = 10_000;
 /**
  * Denies what is pending under freezes in force: what a process left when it died between two
  * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
- * so that none waits for a larger one. Some seconds after the freeze
- * nothing can become pending any more, and nothing is looked for again.
+ * so that none waits for a larger one. Some seconds after the freeze nothing can become pending
+ * any more, and nothing is looked for again.
  *
  * Called by: the freeze worker.
  *
