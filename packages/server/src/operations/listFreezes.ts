@@ -69,12 +69,12 @@ async function toReviewedFreezes(
   const ids = freezes.flatMap(({ instanceId }) =>
     instanceId === EVERY_INSTANCE ? [] : [instanceId],
   );
-  const stored = await readInstances(reader, projectId, [...new Set(ids)]);
+  const instances = await readInstances(reader, projectId, [...new Set(ids)]);
   return freezes.map((freeze) => ({
     freeze,
     instanceName:
       freeze.instanceId === EVERY_INSTANCE
         ? undefined
-        : (stored.get(freeze.instanceId)?.name ?? '""'),
+        : (instances.get(freeze.instanceId)?.name ?? '""'),
   }));
 }
