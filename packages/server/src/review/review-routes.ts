@@ -59,7 +59,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   );
 
   addDeliveryRoutes(app, context, gate);
-  addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
 }
