@@ -8,11 +8,10 @@
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
-import { evaluateCondition, RULE_STEPS_MAX } from "./evaluate.ts";
+import { evaluateCondition, isInexactCall, RULE_STEPS_MAX } from "./evaluate.ts";
 import { fitsGlob, type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
-import { fromJson } from "./values.ts";
 
 /** A glob and a condition over the call; `session` is the text of `context.session_id`. */
 export interface Terms {
@@ -50,7 +49,7 @@ export function termsFit(terms: Terms, call: Call): boolean {
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return false;
     const { glob, condition } = compiled(terms);
     if (!fitsGlob(glob, call.tool, new Meter(RULE_STEPS_MAX))) return false;
-    if (isInexact(call)) return false;
+    if (isInexactCall(call)) return false;
     return condition === undefined || evaluateCondition(condition, call).holds;
   } catch {
     return false;
@@ -66,11 +65,6 @@ export function sessionOf({ context }: Pick<Call, "context">): string | undefine
 /** A pattern that fits exactly this text. */
 export function escapeGlob(text: string): string {
   return text.replace(/[\\*?]/g, "\\$&");
-}
-
-/** Nothing is approved by itself whose numbers are not what they are shown as. */
-function isInexact({ args, context }: Call): boolean {
-  return fromJson(args).inexact || (context !== undefined && fromJson(context).inexact);
 }
 
 interface Compiled {
