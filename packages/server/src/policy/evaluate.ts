@@ -88,20 +88,31 @@ export interface ConditionOutcome {
 
 /** One condition by itself, as a grant has it. Never throws. */
 export function evaluateCondition(condition: Condition, call: Call): ConditionOutcome {
+  try {
+    const meter = new Meter(UNWATCHED_STEPS);
+    meter.spend(sizeOf(call) / 8);
+    return conditionOutcome(condition, call, meter);
+  } catch (error) {
+    if (!(error instanceof StepsExceeded)) return { holds: false, error: BROKEN.message };
+  }
   let outcome: ConditionOutcome = { holds: false, error: TOO_LONG.message };
   try {
     withinTime(TIME_LIMIT_MS, () => {
-      const scope = scopeOf(call, new Meter(RULE_STEPS_MAX));
-      const answer = condition.evaluate(scope);
-      if (answer instanceof Fault) outcome = { holds: false, error: bounded(answer.message) };
-      else if (answer && isInexactCall(call))
-        outcome = { holds: false, error: "a number cannot be held exactly" };
-      else outcome = { holds: answer, error: undefined };
+      outcome = conditionOutcome(condition, call, new Meter(RULE_STEPS_MAX));
     });
   } catch (error) {
     outcome = { holds: false, error: faultOf(error).message };
   }
   return outcome;
+}
+
+function conditionOutcome(condition: Condition, call: Call, meter: Meter): ConditionOutcome {
+  const answer = condition.evaluate(scopeOf(call, meter));
+  if (answer instanceof Fault) return { holds: false, error: bounded(answer.message) };
+  if (answer && isInexactCall(call)) {
+    return { holds: false, error: "a number cannot be held exactly" };
+  }
+  return { holds: answer, error: undefined };
 }
 
 const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);

@@ -1,0 +1,133 @@
+import { parseDuration, parseIdentifier } from "@countersign/protocol";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { EXIT, type ExitCode, usageError } from "../exit.ts";
+import { type Grant, GrantClient } from "../grant-client.ts";
+import { renderGrant, renderGrants } from "../render-grants.ts";
+import type { Terminal } from "../terminal.ts";
+import { connect } from "./requests.ts";
+
+const LIMIT_MAX = 1_000;
+const CALLS_MAX = 1_000;
+
+export const grantsList: Command = {
+  usage: "grants list",
+  help: "List grants that may still answer calls, the newest first.",
+  settings: ["client"],
+  options: {
+    ended: { type: "flag", help: "Those that have ended instead." },
+    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const state = line.flag("ended") ? "ended" : "active";
+    const limit = Number(line.text("limit") ?? 50);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    }
+    const client = new GrantClient(connect(line));
+    const { grants, next } = await client.list(state, limit);
+    if (line.json) {
+      terminal.out(`[${grants.map(({ source }) => source).join(",")}]`);
+    } else if (grants.length === 0) {
+      terminal.out(state === "ended" ? "No grant has ended." : "There are no active grants.");
+    } else {
+      terminal.out(renderGrants(grants, client.now, terminal.columns));
+      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    return EXIT.done;
+  },
+};
+
+export const grantsCreate: Command = {
+  usage: "grants create [REQUEST]",
+  help: "Approve calls of an instance that are yet to come, within bounds.",
+  settings: ["client"],
+  options: {
+    instance: { type: "text", value: "ID", help: "Whose calls. [that of REQUEST]" },
+    tool: { type: "text", value: "GLOB", help: "Which tools, * for any run. [that of REQUEST]" },
+    when: { type: "text", value: "CEL", help: "Only when this holds, as in policy." },
+    session: { type: "text", value: "ID", help: "Only in this session. [that of REQUEST]" },
+    "any-session": { type: "flag", help: "Whatever the session of REQUEST is." },
+    calls: { type: "text", value: "COUNT", help: `At most so many, up to ${CALLS_MAX}. [10]` },
+    lasts: { type: "text", value: "DURATION", help: "Ends after that, at most 24h. [30m]" },
+    "valid-for": { type: "text", value: "DURATION", help: "How long each approval may be used." },
+    note: { type: "text", value: "TEXT", help: "Told to the agent with each approval." },
+  },
+
+  async run(line, terminal) {
+    const [request] = line.positionals.length === 0 ? [] : line.take("the id of the request");
+    const instance = line.text("instance");
+    if (request === undefined && (instance === undefined || line.text("tool") === undefined)) {
+      throw usageError("grants create takes the id of a request, or --instance ID and --tool GLOB");
+    }
+    if (instance !== undefined && parseIdentifier(instance) === undefined) {
+      throw usageError("--instance is not the id of an instance");
+    }
+    const client = new GrantClient(connect(line));
+    const grant = await client.create({
+      from_request: request,
+      instance_id: instance,
+      tool: line.text("tool"),
+      when: line.text("when"),
+      session: line.text("session"),
+      ...(line.flag("any-session") && { any_session: true }),
+      note: line.text("note"),
+      calls: callsOf(line),
+      lasts: durationOf(line, "lasts"),
+      valid_for: durationOf(line, "valid-for"),
+    });
+    return tell(grant, client, line, terminal);
+  },
+};
+
+export const grantsShow: Command = {
+  usage: "grants show ID",
+  help: "Show one grant with its terms, and what is left of it.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the grant");
+    const client = new GrantClient(connect(line));
+    return tell(await client.show(id), client, line, terminal);
+  },
+};
+
+export const grantsRevoke: Command = {
+  usage: "grants revoke ID",
+  help: "End a grant at once.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the grant");
+    const client = new GrantClient(connect(line));
+    return tell(await client.revoke(id), client, line, terminal);
+  },
+};
+
+function tell(
+  grant: Grant,
+  { now }: GrantClient,
+  { json }: CommandLine,
+  terminal: Terminal,
+): ExitCode {
+  terminal.out(json ? grant.source : renderGrant(grant, now));
+  return EXIT.done;
+}
+
+function callsOf(line: CommandLine): number | undefined {
+  const text = line.text("calls");
+  if (text === undefined) return undefined;
+  const calls = /^\d+$/.test(text) ? Number(text) : 0;
+  if (calls >= 1 && calls <= CALLS_MAX) return calls;
+  throw usageError(`--calls is a whole number from 1 to ${CALLS_MAX}`);
+}
+
+function durationOf(line: CommandLine, name: "lasts" | "valid-for"): string | undefined {
+  const text = line.text(name);
+  if (text === undefined || parseDuration(text) !== undefined) return text;
+  throw usageError(`--${name} is a duration like 30m`);
+}

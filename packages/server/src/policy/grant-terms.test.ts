@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { JsonObject, parseJson } from "@countersign/protocol";
+import fc from "fast-check";
+import { escapeGlob, sessionOf, type Terms, termsFault, termsFit } from "./grant-terms.ts";
+import type { Call } from "./rule.ts";
+
+function object(text: string): JsonObject {
+  const value = parseJson(text);
+  assert.ok(value instanceof JsonObject);
+  return value;
+}
+
+function call(fields: Partial<Call> = {}): Call {
+  const instance = { id: "i", name: "n", groups: ["g"] };
+  return { tool: "edit", args: object("{}"), context: undefined, instance, now: 0, ...fields };
+}
+
+test("terms fit when tool, session and condition all do", () => {
+  const cases: readonly (readonly [Terms, Partial<Call>, boolean])[] = [
+    [{ tool: "edit" }, {}, true],
+    [{ tool: "ed*" }, {}, true],
+    [{ tool: "Edit" }, {}, false],
+    [{ tool: "edit", session: "s" }, {}, false],
+    [{ tool: "edit", session: "s" }, { context: object('{"session_id":"s"}') }, true],
+    [{ tool: "edit", session: "1" }, { context: object('{"session_id":1}') }, false],
+    [{ tool: "edit", when: "args.n < 5" }, { args: object('{"n":4}') }, true],
+    [{ tool: "edit", when: "args.n < 5" }, { args: object('{"n":5}') }, false],
+    [{ tool: "edit", when: "args.n < 5" }, {}, false],
+    [{ tool: "edit", when: "args.n" }, { args: object('{"n":"x"}') }, false],
+    [{ tool: "edit", when: '"g" in instance.groups' }, {}, true],
+  ];
+  for (const [terms, fields, fits] of cases) {
+    assert.equal(termsFit(terms, call(fields)), fits, JSON.stringify(terms));
+  }
+});
+
+test("a call with a number that cannot be held exactly fits no terms", () => {
+  const inexact = object('{"n":0.1234567890123456789}');
+  assert.equal(termsFit({ tool: "edit" }, call({ args: inexact })), false);
+  assert.equal(termsFit({ tool: "edit" }, call({ context: inexact })), false);
+});
+
+test("terms that cannot be read fit nothing", () => {
+  for (const terms of [{ tool: "\\" }, { tool: "*", when: "(" }, { tool: "*", when: "1" }]) {
+    assert.equal(termsFit(terms, call()), false);
+    assert.notEqual(termsFault(terms), undefined);
+  }
+});
+
+test("an escaped name is a glob of that name alone", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "*", "?", "\\", "é", "😀"), maxLength: 20 });
+  fc.assert(
+    fc.property(text, text, (name, other) => {
+      const tool = escapeGlob(name);
+      assert.equal(termsFault({ tool }), undefined);
+      assert.equal(termsFit({ tool }, call({ tool: other })), name === other);
+      assert.equal(termsFit({ tool }, call({ tool: name })), true);
+    }),
+  );
+});
+
+test("a session is a text of the context", () => {
+  assert.equal(sessionOf(call({ context: object('{"session_id":"s"}') })), "s");
+  for (const text of ["{}", '{"session_id":null}', '{"session_id":["s"]}', '{"session_id":1}']) {
+    assert.equal(sessionOf(call({ context: object(text) })), undefined);
+  }
+});

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { after, test } from "node:test";
+import { assertRefused } from "./support/envelope.ts";
+import {
+  GRANTS,
+  listGrants,
+  makeGrant,
+  type ReviewedGrant,
+  revokeGrant,
+  showGrant,
+  tryGrant,
+} from "./support/grants.ts";
+import { auditOf, startScene } from "./support/scene.ts";
+import { until } from "./support/until.ts";
+
+const scene = await startScene({ after });
+const { server, clock } = scene;
+
+interface House {
+  readonly project: string;
+  readonly reviewer: string;
+  readonly instance: { readonly id: string; readonly token: string };
+}
+
+let houses = 0;
+
+/** A project of its own with one instance and the reviewer `ana`. */
+async function newHouse(): Promise<House> {
+  const project = `house${++houses}`;
+  return {
+    project,
+    reviewer: await server.token({ kind: "reviewer", project, name: "ana" }),
+    instance: await server.instance(project),
+  };
+}
+
+function grant({ reviewer, instance }: House, body: object = {}): Promise<ReviewedGrant> {
+  return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });
+}
+
+async function statusOf({ instance }: House, fields: object = { tool: "edit" }): Promise<string> {
+  return (await server.submit(instance.token, fields)).status;
+}
+
+test("[ours.grant.from-request] a request fills in instance, tool and session, whether it is pending or decided", async () => {
+  const house = await newHouse();
+  const tool = "odd*name?\\";
+  const fields = { tool, context: { session_id: "s1" } };
+  const { id } = await server.submit(house.instance.token, fields);
+  const made = await makeGrant(server, house.reviewer, { from_request: id });
+  assert.deepEqual(
+    [made.instance.id, made.tool, made.session],
+    [house.instance.id, "odd\\*name\\?\\\\", "s1"],
+  );
+  assert.equal((await server.read(house.instance.token, id)).status, "pending");
+  assert.equal(await statusOf(house, fields), "approved");
+  assert.equal(await statusOf(house, { ...fields, tool: "oddXname!\\" }), "pending");
+  assert.equal(await statusOf(house, { tool }), "pending");
+  await server.decide(house.reviewer, id, "deny");
+  const any = { from_request: id, any_session: true, tool: "*", calls: 1 };
+  const wider = await makeGrant(server, house.reviewer, any);
+  assert.deepEqual([wider.tool, wider.session], ["*", undefined]);
+  const plain = await server.submit(house.instance.token, { tool: "x", context: { a: 1 } });
+  assert.equal(plain.status, "approved");
+  const bare = await makeGrant(server, house.reviewer, { from_request: plain.id });
+  assert.equal(bare.session, undefined);
+});
+
+test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking again changes nothing", async () => {
+  const house = await newHouse();
+  const made = await grant(house);
+  assert.equal(await statusOf(house), "approved");
+  clock.advance(5);
+  const revoked = await revokeGrant(server, house.reviewer, made.id);
+  assert.equal(revoked.json.state, "revoked");
+  assert.equal(revoked.json.revoked_at, new Date(clock.now()).toISOString());
+  clock.advance(5);
+  assert.equal((await revokeGrant(server, house.reviewer, made.id)).text, revoked.text);
+  assert.equal(await statusOf(house), "pending");
+  const audit = await auditOf(scene, `grant:${made.id}`);
+  assert.deepEqual(
+    audit.map(({ kind, actor }) => [kind, actor]),
+    [
+      ["grant.made", `reviewer:${made.reviewer.id}`],
+      ["grant.revoked", `reviewer:${made.reviewer.id}`],
+    ],
+  );
+  assert.deepEqual([audit[0]?.detail.calls_max, audit[1]?.detail.calls], [10, 1]);
+});
+
+test("[ours.grant.powers] deciders make grants; their makers and whoever may freeze or publish revoke them", async () => {
+  const house = await newHouse();
+  const { project, instance } = house;
+  const token = (role: "viewer" | "editor" | "reviewer" | "admin") =>
+    server.token({ kind: "reviewer", project, name: role, role });
+  const body = { instance_id: instance.id, tool: "edit" };
+  for (const role of ["viewer", "editor"] as const) {
+    assertRefused(await tryGrant(server, await token(role), body), 403, "forbidden");
+  }
+  const { id } = await grant(house);
+  assertRefused(await revokeGrant(server, await token("viewer"), id), 403, "forbidden");
+  assert.equal((await showGrant(server, await token("viewer"), id)).status, 200);
+  for (const role of ["editor", "reviewer", "admin"] as const) {
+    const made = await grant(house);
+    const revoked = await revokeGrant(server, await token(role), made.id);
+    assert.equal(revoked.json.state, "revoked", role);
+  }
+  const stranger = await newHouse();
+  assertRefused(await tryGrant(server, stranger.reviewer, body), 404, "not_found");
+  assertRefused(await revokeGrant(server, stranger.reviewer, id), 404, "not_found");
+  assertRefused(await showGrant(server, stranger.reviewer, id), 404, "not_found");
+  assertRefused(await tryGrant(server, instance.token, body), 403, "wrong_credential_kind");
+});
+
+test("[ours.grant.list] grants of the project are listed page by page, active or ended", async () => {
+  const house = await newHouse();
+  const ids: string[] = [];
+  for (let i = 0; i < 5; i++) {
+    clock.advance(1);
+    ids.unshift((await grant(house, { calls: 1 })).id);
+  }
+  const paged: string[] = [];
+  let next: string | null = null;
+  do {
+    const after: string = next === null ? "" : `&after=${next}`;
+    const page = await server.call<{ grants: ReviewedGrant[]; next: string | null }>(
+      "GET",
+      `${GRANTS}?limit=2${after}`,
+      { token: house.reviewer },
+    );
+    paged.push(...page.json.grants.map(({ id }) => id));
+    next = page.json.next;
+  } while (next !== null);
+  assert.deepEqual(paged, ids);
+  await revokeGrant(server, house.reviewer, ids[0] ?? "");
+  await statusOf(house);
+  assert.equal((await listGrants(server, house.reviewer)).length, 3);
+  const ended = await listGrants(server, house.reviewer, "ended");
+  assert.deepEqual(
+    ended.map(({ id, state }) => [id, state]),
+    [
+      [ids[0], "revoked"],
+      [ids[4], "exhausted"],
+    ],
+  );
+  const [first] = await listGrants(server, house.reviewer);
+  assert.deepEqual(first?.reviewer.name, "ana");
+  const stranger = await newHouse();
+  assert.deepEqual(await listGrants(server, stranger.reviewer), []);
+});
+
+test("[ours.grant.bounds] an instance has at most 100 active grants", async () => {
+  const house = await newHouse();
+  for (let i = 0; i < 100; i++) await grant(house);
+  const body = { instance_id: house.instance.id, tool: "edit" };
+  assertRefused(
+    await tryGrant(server, house.reviewer, body),
+    400,
+    "invalid_request",
+    "instance_id",
+  );
+});
+
+test("[ours.grant.input] a grant with unknown, missing or wrong fields names the field and is not made", async () => {
+  const house = await newHouse();
+  const good = { instance_id: house.instance.id, tool: "edit" };
+  const { id } = await server.submit(house.instance.token);
+  const elsewhere = await server.instance(house.project);
+  const cases: readonly (readonly [object, string])[] = [
+    [{ ...good, instance_id: undefined }, "instance_id"],
+    [{ ...good, instance_id: "x" }, "instance_id"],
+    [{ from_request: id, instance_id: elsewhere.id }, "instance_id"],
+    [{ ...good, tool: undefined }, "tool"],
+    [{ ...good, tool: "" }, "tool"],
+    [{ ...good, tool: "x\\" }, "tool"],
+    [{ ...good, tool: "x".repeat(513) }, "tool"],
+    [{ ...good, when: "args." }, "when"],
+    [{ ...good, when: '"text"' }, "when"],
+    [{ ...good, when: "args.a.matches('x')" }, "when"],
+    [{ ...good, when: "agent_reasoning == ''" }, "when"],
+    [{ ...good, when: `args.a == "${"x".repeat(5_000)}"` }, "when"],
+    [{ ...good, session: "" }, "session"],
+    [{ ...good, session: 1 }, "session"],
+    [{ ...good, session: "a", any_session: true }, "any_session"],
+    [{ ...good, any_session: "yes" }, "any_session"],
+    [{ ...good, note: "" }, "note"],
+    [{ ...good, note: "x".repeat(2_001) }, "note"],
+    [{ ...good, valid_for: "25h" }, "valid_for"],
+    [{ ...good, valid_for: "soon" }, "valid_for"],
+    [{ ...good, lasts: "25h" }, "lasts"],
+    [{ ...good, lasts: "0s" }, "lasts"],
+    [{ ...good, calls: 0 }, "calls"],
+    [{ ...good, calls: 1_001 }, "calls"],
+    [{ ...good, calls: "5" }, "calls"],
+    [{ ...good, calls: 1.5 }, "calls"],
+    [{ ...good, reviewer: "ana" }, "reviewer"],
+    [{ from_request: "x" }, "from_request"],
+  ];
+  for (const [body, param] of cases) {
+    const answer = await tryGrant(server, house.reviewer, body);
+    assertRefused(answer, 400, "invalid_request", param);
+  }
+  const unknown = [{ from_request: randomUUID() }, { ...good, instance_id: randomUUID() }];
+  for (const body of unknown) {
+    assertRefused(await tryGrant(server, house.reviewer, body), 404, "not_found");
+  }
+  assert.deepEqual(await listGrants(server, house.reviewer), []);
+});
+
+test("[ours.grant.retention] a grant is erased 168 hours after it would have expired, not earlier", async () => {
+  const house = await newHouse();
+  const made = await grant(house, { lasts: "1h" });
+  await revokeGrant(server, house.reviewer, made.id);
+  const young = await grant(house, { lasts: "24h" });
+  const end = Date.parse(made.expires_at) + 168 * 3_600_000;
+  clock.advance(end - 1 - clock.now());
+  const show = (id: string) => showGrant(server, house.reviewer, id);
+  assert.equal((await show(made.id)).status, 200);
+  await until(async () => {
+    clock.advance(5 * 60_000);
+    return (await show(made.id)).status === 404;
+  }, "the grant is erased");
+  assert.equal((await show(young.id)).status, 200);
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { listTokens, revokeToken } from "../src/index.ts";
+import { setReviewer } from "../src/operations/setReviewer.ts";
+import { freeze, lift } from "./support/freezes.ts";
+import { decidedBy, makeGrant, type ReviewedGrant, showGrant } from "./support/grants.ts";
+import { enforce, policyOf } from "./support/policies.ts";
+import { auditOf, startScene, submitBody } from "./support/scene.ts";
+import { SUBMISSION } from "./support/test-provider.ts";
+
+const scene = await startScene({ after }, { settings: { validity_default: "2m" } });
+const { server, clock } = scene;
+
+interface House {
+  readonly project: string;
+  readonly reviewer: string;
+  readonly instance: { readonly id: string; readonly token: string };
+}
+
+let houses = 0;
+
+/** A project of its own with one instance and the reviewer `ana`. */
+async function newHouse(): Promise<House> {
+  const project = `house${++houses}`;
+  return {
+    project,
+    reviewer: await server.token({ kind: "reviewer", project, name: "ana" }),
+    instance: await server.instance(project),
+  };
+}
+
+const edit = (path: string, session?: string): object => ({
+  tool: "edit",
+  arguments: { path },
+  ...(session !== undefined && { context: { session_id: session } }),
+});
+
+function grant({ reviewer, instance }: House, body: object = {}): Promise<ReviewedGrant> {
+  return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });
+}
+
+async function statusOf({ instance }: House, fields: object = edit("src/a")): Promise<string> {
+  return (await server.submit(instance.token, fields)).status;
+}
+
+async function assertUsed(house: House, { id }: ReviewedGrant, calls: number): Promise<void> {
+  assert.equal((await showGrant(server, house.reviewer, id)).json.calls, calls);
+}
+
+test("[ours.grant.answers] a call within the terms is approved at once by a decision of its own that names the grant", async () => {
+  const house = await newHouse();
+  const made = await grant(house, {
+    when: 'args.path.startsWith("src/") && instance.name != ""',
+    session: "s1",
+    note: "go on",
+    valid_for: "90s",
+  });
+  const ids = new Set<string>();
+  for (let n = 1; n <= 3; n++) {
+    const { id, status, decision } = await server.submit(
+      house.instance.token,
+      edit(`src/${n}`, "s1"),
+    );
+    assert.equal(status, "approved");
+    const decided_at = new Date(clock.now()).toISOString();
+    const expires_at = new Date(clock.now() + 90_000).toISOString();
+    assert.deepEqual(decision, { status: "approved", note: "go on", decided_at, expires_at });
+    assert.equal(await decidedBy(server, house.reviewer, id), `grant:${made.id}`);
+    const [, resolved] = await auditOf(scene, `request:${id}`);
+    assert.equal(resolved?.actor, `grant:${made.id}`);
+    await assertUsed(house, made, n);
+    ids.add(id);
+  }
+  assert.equal(ids.size, 3);
+});
+
+test("[ours.grant.answers] a call outside the terms is asked about, and counts nothing", async () => {
+  const house = await newHouse();
+  const made = await grant(house, { when: 'args.path.startsWith("src/")', session: "s1" });
+  const calls = [
+    edit("etc/passwd", "s1"),
+    edit("src/a"),
+    edit("src/a", "s2"),
+    { ...edit("src/a", "s1"), tool: "Edit" },
+    { ...edit("src/a", "s1"), tool: "editor" },
+    { ...edit("src/a", "s1"), arguments: {} },
+    { ...edit("src/a", "s1"), arguments: { path: 1 } },
+    { ...edit("src/a", "s1"), context: { session_id: ["s1"] } },
+  ];
+  for (const call of calls) assert.equal(await statusOf(house, call), "pending");
+  const inexact = '{"path":"src/a","n":0.1234567890123456789}';
+  const rest = '"tool":"edit","timeout":"1h","context":{"session_id":"s1"}';
+  const body = `{${rest},"arguments":${inexact}}`;
+  const answer = await submitBody(server, house.instance.token, body);
+  assert.equal(answer.json.status, "pending", "an inexact number is for people");
+  const neighbour = await server.instance(house.project);
+  const other = await server.submit(neighbour.token, edit("src/a", "s1"));
+  assert.equal(other.status, "pending", "another instance");
+  await assertUsed(house, made, 0);
+  assert.equal(await statusOf(house, edit("src/a", "s1")), "approved");
+});
+
+test("[ours.grant.answers] the tool is a glob", async () => {
+  const house = await newHouse();
+  await grant(house, { tool: "fs.*.read" });
+  assert.equal(await statusOf(house, { tool: "fs.home.read" }), "approved");
+  assert.equal(await statusOf(house, { tool: "fs.home.write" }), "pending");
+});
+
+test("[ours.grant.bounds] without bounds a grant answers 10 calls within 30 minutes", async () => {
+  const house = await newHouse();
+  const made = await grant(house);
+  assert.deepEqual([made.calls, made.calls_max, made.state], [0, 10, "active"]);
+  assert.equal(Date.parse(made.expires_at) - Date.parse(made.created_at), 30 * 60_000);
+  for (let n = 0; n < 10; n++) assert.equal(await statusOf(house), "approved");
+  assert.equal(await statusOf(house), "pending");
+  assert.equal((await showGrant(server, house.reviewer, made.id)).json.state, "exhausted");
+});
+
+test("[ours.grant.bounds] at its end a grant answers nothing any more", async () => {
+  const house = await newHouse();
+  const made = await grant(house, { lasts: "24h", calls: 1_000 });
+  clock.set(Date.parse(made.expires_at) - 1);
+  assert.equal(await statusOf(house), "approved");
+  clock.set(Date.parse(made.expires_at));
+  assert.equal(await statusOf(house), "pending");
+  assert.equal((await showGrant(server, house.reviewer, made.id)).json.state, "expired");
+});
+
+test("[ours.grant.bounds] of many calls at one time no more are approved than the grant has left", async () => {
+  for (let round = 0; round < 5; round++) {
+    const house = await newHouse();
+    const grants = [await grant(house, { calls: 5 }), await grant(house, { calls: 3 })];
+    const statuses = await Promise.all(Array.from({ length: 25 }, () => statusOf(house)));
+    assert.equal(statuses.filter((status) => status === "approved").length, 8);
+    for (const made of grants) await assertUsed(house, made, made.calls_max);
+  }
+});
+
+test("[ours.grant.replay] a replay answers the same decision and counts nothing, also at one time", async () => {
+  for (let round = 0; round < 5; round++) {
+    const house = await newHouse();
+    const made = await grant(house);
+    const key = server.freshKey();
+    const body = { ...SUBMISSION, ...edit("src/a") };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => submitBody(server, house.instance.token, body, key)),
+    );
+    assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+    assert.equal(answers[0]?.json.status, "approved");
+    await assertUsed(house, made, 1);
+  }
+});
+
+test("[ours.grant.authority] a grant answers only while its maker has a live token and the role", async () => {
+  const house = await newHouse();
+  const made = await grant(house);
+  const { context } = server.provider;
+  const change = (role: "viewer" | "reviewer") =>
+    setReviewer(context, { project: house.project, name: "ana", role, groups: undefined });
+  await change("viewer");
+  assert.equal(await statusOf(house), "pending");
+  await change("reviewer");
+  assert.equal(await statusOf(house), "approved");
+  const tokens = (await listTokens(context)).filter(
+    ({ project, name }) => project === house.project && name === "ana",
+  );
+  assert.equal(tokens.length, 1);
+  const expiresAt = clock.now() + 60_000;
+  const { project } = house;
+  await server.token({ kind: "reviewer", project, name: "ana", expiresAt });
+  for (const { id } of tokens) await revokeToken(context, id);
+  assert.equal(await statusOf(house), "approved", "by the second token");
+  clock.advance(60_000);
+  assert.equal(await statusOf(house), "pending");
+  const reviewer = await server.token({ kind: "reviewer", project, name: "ana" });
+  assert.equal(await statusOf(house), "approved");
+  await assertUsed({ ...house, reviewer }, made, 3);
+});
+
+test("[ours.grant.policy] a grant answers what its maker could approve alone with a click, and nothing else", async () => {
+  const house = await newHouse();
+  const made = await grant(house, { calls: 1_000 });
+  const rule = (ask: string, then = "ask") =>
+    policyOf(`{ id: a, match: { tool: edit }, then: ${then}${ask} }`);
+  const cases: readonly (readonly [string, string])[] = [
+    [rule(""), "approved"],
+    [rule(", ask: { from: [reviewer:ana] }"), "approved"],
+    [rule(", ask: { from: [reviewer:bob, group:dba] }"), "pending"],
+    [rule(", ask: { quorum: 2 }"), "pending"],
+    [rule(", ask: { confirm: match }"), "pending"],
+    [rule(", ask: { confirm: type(args.path) }"), "pending"],
+    [rule(", ask: { confirm: passkey }"), "pending"],
+    [rule(", ask: { note: required }"), "pending"],
+    [rule(", ask: { exclude: [owner] }"), "pending"],
+    [rule(", ask: { grants: false }"), "pending"],
+    [rule("", "deny"), "denied"],
+    [policyOf("{ id: a, match: { tool: edit }, when: args.gone > 1, then: deny }"), "pending"],
+    [policyOf("{ id: a, match: { tool: edit }, when: args.gone > 1, then: approve }"), "pending"],
+    [policyOf("{ id: a, match: { tool: other }, then: deny }"), "approved"],
+  ];
+  for (const [policy, status] of cases) {
+    await enforce(server, policy, house.project);
+    const before = (await showGrant(server, house.reviewer, made.id)).json.calls;
+    assert.equal(await statusOf(house), status, policy);
+    await assertUsed(house, made, before + (status === "approved" ? 1 : 0));
+  }
+});
+
+test("[ours.grant.policy] groups and notes of the grant meet the rule, its validity is the longest", async () => {
+  const house = await newHouse();
+  const ask = "ask: { from: [group:dba], note: required }";
+  const source = policyOf(`{ id: a, match: { tool: edit }, then: ask, valid_for: 30s, ${ask} }`);
+  await enforce(server, source, house.project);
+  await grant(house, { note: "as agreed", valid_for: "10m" });
+  assert.equal(await statusOf(house), "pending");
+  await setReviewer(server.provider.context, {
+    ...{ project: house.project, name: "ana", role: undefined, groups: ["dba"] },
+  });
+  const { decision } = await server.submit(house.instance.token, edit("src/a"));
+  const { expires_at = "", decided_at = "" } = decision as { expires_at?: string } & {
+    decided_at?: string;
+  };
+  assert.equal(Date.parse(expires_at) - Date.parse(decided_at), 30_000);
+});
+
+test("[ours.grant.policy] what policy approves uses no grant", async () => {
+  const house = await newHouse();
+  const made = await grant(house);
+  const source = policyOf("{ id: a, match: { tool: edit }, then: approve }");
+  await enforce(server, source, house.project);
+  const { id, status } = await server.submit(house.instance.token, edit("src/a"));
+  assert.equal(status, "approved");
+  assert.equal(await decidedBy(server, house.reviewer, id), "policy:a");
+  await assertUsed(house, made, 0);
+});
+
+test("[ours.grant.freeze] a freeze beats every grant", async () => {
+  const house = await newHouse();
+  const made = await grant(house);
+  const { json } = await freeze(server, house.reviewer, { scope: "project" });
+  assert.equal(await statusOf(house), "denied");
+  await assertUsed(house, made, 0);
+  await lift(server, house.reviewer, json.id);
+  assert.equal(await statusOf(house), "approved");
+});
