@@ -7,6 +7,8 @@ import { after, test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
 import fc from "fast-check";
 import { listTokens, revokeToken } from "../src/index.ts";
+import { authenticateCaller } from "../src/operations/authenticateCaller.ts";
+import { castVerdict } from "../src/operations/castVerdict.ts";
 import type { Requirement } from "../src/policy/rule.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { setOwner, setReviewer, submitRequiring } from "./support/requirements.ts";
@@ -16,7 +18,8 @@ import { turns } from "./support/until.ts";
 
 const scene = await startScene({ after }, { settings: { validity_default: "2m" } });
 const { server, clock, instance } = scene;
-const { store, ...context } = server.provider.context;
+const { context } = server.provider;
+const { store } = context;
 
 const NAMES = ["ana", "ben", "cleo", "dan"] as const;
 
@@ -115,7 +118,7 @@ test("[ours.verdict.recorded] a vote that is sent again is answered the same and
   assert.equal((await show(id)).decided_by, last.json.decided_by);
 });
 
-test("[ours.verdict.recorded] another note takes the place of the earlier one, and both are in the log", async () => {
+test("[ours.verdict.recorded] another note or validity takes the place of the earlier one, and all are in the log", async () => {
   const id = await asked({ quorum: 2 });
   await approve("ana", id, { note: "one" });
   clock.advance(1_000);
@@ -124,8 +127,17 @@ test("[ours.verdict.recorded] another note takes the place of the earlier one, a
     votes.map(({ note }) => note),
     ["two"],
   );
-  const kinds = (await auditOf(scene, `request:${id}`)).map(({ kind }) => kind);
-  assert.deepEqual(kinds, ["request.opened", "vote.cast", "vote.cast"]);
+  await approve("ana", id, { note: "two", valid_for: "30s" });
+  const [opened, ...cast] = await auditOf(scene, `request:${id}`);
+  assert.equal(opened?.kind, "request.opened");
+  assert.deepEqual(
+    cast.map(({ kind, detail }) => [kind, detail.validity_ms]),
+    [
+      ["vote.cast", null],
+      ["vote.cast", null],
+      ["vote.cast", 30_000],
+    ],
+  );
 });
 
 test("[ours.verdict.recorded] every vote has its row, and the decision names the voters", async () => {
@@ -228,15 +240,14 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
   // They are listed by their age.
   clock.advance(1);
   const second = await server.token({ kind: "reviewer", name: "leaver" });
-  const leaver = { ...context, store };
-  const live = (await listTokens(leaver)).filter(({ name }) => name === "leaver");
+  const live = (await listTokens(context)).filter(({ name }) => name === "leaver");
   const id = await asked({ quorum: 2 });
   await server.decide(token, id, "approve");
-  await revokeToken(leaver, live[0]?.id ?? "");
+  await revokeToken(context, live[0]?.id ?? "");
   const other = await asked({ quorum: 2 });
   await server.decide(second, other, "approve");
   assert.equal((await approve("ana", other)).json.status, "approved", "one token is left");
-  await revokeToken(leaver, live[1]?.id ?? "");
+  await revokeToken(context, live[1]?.id ?? "");
   assert.equal((await approve("ana", id)).json.status, "pending");
   assert.equal((await approve("ben", id)).json.status, "approved");
 
@@ -246,6 +257,24 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
   await server.decide(brief, third, "approve");
   clock.advance(60_000);
   assert.equal((await approve("ana", third)).json.status, "pending");
+});
+
+test("[ours.verdict.quorum] [ours.verdict.from] whoever lost role or token while the verdict was on its way is refused", async (t) => {
+  t.after(() => setReviewer(store, "eve", { role: "reviewer" }));
+  const token = await server.token({ kind: "reviewer", name: "eve" });
+  const id = await asked({ quorum: 2 });
+  const { arguments_sha256: argumentsSha256 } = await show(id);
+  const caller = await authenticateCaller(context, `Bearer ${token}`);
+  assert.ok(caller.kind === "reviewer");
+  const absent = { note: undefined, validityMs: undefined, confirmation: undefined };
+  const verdict = { verdict: "approve", argumentsSha256, ...absent } as const;
+  const cast = () => castVerdict(context, caller, id, verdict);
+  await setReviewer(store, "eve", { role: "viewer" });
+  await assert.rejects(cast, { code: "forbidden" });
+  await setReviewer(store, "eve", { role: "reviewer" });
+  await revokeToken(context, caller.credentialId);
+  await assert.rejects(cast, { code: "invalid_credential" });
+  assert.equal(await voteRows(id), 0);
 });
 
 test("[ours.verdict.owner] the vote of somebody who became the owner does not count", async (t) => {
