@@ -61,6 +61,7 @@ const EVERYTHING = [
   "http",
   "review",
   "workers",
+  "open-context",
   "provider",
   "maintenance",
   "gauges",
@@ -99,6 +100,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
+  "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
 };

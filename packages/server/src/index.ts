@@ -19,20 +19,19 @@ export {
   migrateDatabase,
   type SchemaState,
 } from "./maintenance/migrate-database.ts";
+export {
+  type OpenedContext,
+  openContext,
+  type Parts,
+  type Rotation,
+  rotateSecretKey,
+} from "./open-context.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
-export {
-  type OpenedContext,
-  openContext,
-  type Parts,
-  type Provider,
-  type Rotation,
-  rotateSecretKey,
-  startProvider,
-} from "./provider.ts";
+export { type Provider, startProvider } from "./provider.ts";
 export { Report } from "./report.ts";
 export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";

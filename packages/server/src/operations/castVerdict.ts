@@ -24,6 +24,7 @@ import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { denyIfFrozen } from "./denyIfFrozen.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
 
@@ -116,9 +117,10 @@ async function approve(
   request: StoredRequest,
   verdict: Verdict,
 ): Promise<Outcome> {
+  const frozen = await denyIfFrozen(tx, context, request);
+  if (frozen !== undefined) return resolved(request, frozen);
   const judgement = readJudgement(request.policy);
   const requirement = requirementOf(judgement);
-
   const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
   await assertMayApprove(tx, caller, request, ownerId);
   assertComplete(request, verdict);

@@ -10,7 +10,7 @@ import { toReceiver } from "./receivers.ts";
 
 export type NewInstance = Omit<StoredInstance, "deletedAt" | "groups" | "ownerId">;
 
-export const INSTANCE_COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
+const COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
   group_names, owner_id`;
 
 /** A new one belongs to no group and has no owner. */
@@ -28,7 +28,7 @@ export async function lockInstance(
   mode: LockMode,
   { projectId, instanceId }: InstanceKey,
 ): Promise<StoredInstance | undefined> {
-  const sql = `select ${INSTANCE_COLUMNS} from instance where project_id = $1 and id = $2`;
+  const sql = `select ${COLUMNS} from instance where project_id = $1 and id = $2`;
   return toInstance(await tx.lock(mode, sql, [projectId, instanceId]));
 }
 
@@ -57,7 +57,7 @@ export async function readInstances(
 ): Promise<ReadonlyMap<string, StoredInstance>> {
   if (ids.length === 0) return new Map();
   const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select ${INSTANCE_COLUMNS} from instance
+  const sql = `select ${COLUMNS} from instance
     where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
@@ -71,7 +71,7 @@ export async function listActiveInstances(
   limit: number,
 ): Promise<StoredInstance[]> {
   const rows = await reader.all(
-    `select ${INSTANCE_COLUMNS} from instance
+    `select ${COLUMNS} from instance
      where project_id = $1 and id > $2 and deleted_at is null
      order by id limit $3`,
     [projectId, after, limit],
@@ -137,7 +137,7 @@ export async function deleteInstancesDeletedBefore(
   return rows.length;
 }
 
-export function toInstance(row: Row | undefined): StoredInstance | undefined {
+function toInstance(row: Row | undefined): StoredInstance | undefined {
   return row === undefined ? undefined : fromRow(row);
 }
 
