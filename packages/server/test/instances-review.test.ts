@@ -127,7 +127,9 @@ test("[ours.groups.instances] what is deleted, of another project or never was i
   await server.call("DELETE", `/v1/instances/${gone.id}`, { token: gone.provisioner });
   for (const id of [elsewhere.id, gone.id, randomUUID(), "x"]) {
     assertRefused(await show(id), 404, "not_found");
-    assertRefused(await change(id, { groups: [] }), 404, "not_found");
+    assertRefused(await change(id, { groups: ["bots"] }), 404, "not_found");
+    const kinds = (await auditOf(scene, `instance:${id}`)).map(({ kind }) => kind);
+    assert.ok(!kinds.includes("instance.grouped"));
   }
 });
 

@@ -141,12 +141,12 @@ async function approve(
   const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote);
   if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
   const voters = tally.counted.map(({ reviewerId }) => reviewerId);
-  const ended = { ...ending, validityMs: usable(tally.counted) };
-  return resolved(
-    request,
-    await resolveRequest(tx, context, request, ended, { voters }),
-    "approved",
-  );
+  const wished = { ...ending, validityMs: usable(tally.counted) };
+  const ended = await resolveRequest(tx, context, request, wished, { voters });
+  const outcome = resolved(request, ended, "approved");
+  // The deadline passed while the vote was written: it came too late, and is not kept.
+  if (!outcome.isAnswer) throw new DeadlinePassed();
+  return outcome;
 }
 
 /** @param wished what makes it the answer to this verdict; without it nothing does */
