@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isEnough } from "./decider.ts";
+import { mergeRequirements } from "./requirement.ts";
+import { type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+
+function requirement(changes: Partial<Requirement>): Requirement {
+  return { ...NO_REQUIREMENT, ...changes };
+}
+
+test("[ours.policy.merge] several requirements merge to the strictest of each part", () => {
+  const merged = mergeRequirements([
+    requirement({ from: [["group:dba"]], quorum: 2, withinMs: 60_000, excludeOwner: true }),
+    requirement({ from: [["group:ops", "reviewer:ana"]], confirm: { kind: "passkey" } }),
+    requirement({ from: [["group:dba"]], withinMs: 30_000, noteRequired: true, grants: false }),
+  ]);
+  assert.deepEqual(merged, {
+    from: [["group:dba"], ["group:ops", "reviewer:ana"]],
+    quorum: 2,
+    excludeOwner: true,
+    confirm: { kind: "passkey" },
+    noteRequired: true,
+    withinMs: 30_000,
+    grants: false,
+  });
+  assert.deepEqual(mergeRequirements([]), NO_REQUIREMENT);
+});
+
+test("[ours.policy.merge] click is weaker than type, type than match, match than passkey", () => {
+  const confirms: Confirm[] = [
+    { kind: "click" },
+    { kind: "type", text: "a" },
+    { kind: "match" },
+    { kind: "passkey" },
+  ];
+  for (const [i, weaker] of confirms.entries()) {
+    for (const stronger of confirms.slice(i)) {
+      const pair = [requirement({ confirm: weaker }), requirement({ confirm: stronger })];
+      assert.deepEqual(mergeRequirements(pair).confirm, stronger);
+      assert.equal(mergeRequirements(pair.reverse()).confirm.kind, stronger.kind);
+    }
+  }
+  const texts = ["first", "second"].map((text) => requirement({ confirm: { kind: "type", text } }));
+  assert.deepEqual(mergeRequirements(texts).confirm, { kind: "type", text: "first" });
+});
+
+const members = ["group:a", "group:b", "reviewer:ana", "reviewer:li"];
+const requirements: fc.Arbitrary<Requirement> = fc.record({
+  from: fc.array(fc.subarray(members, { minLength: 1 }), { maxLength: 2 }),
+  quorum: fc.integer({ min: 1, max: 3 }),
+  excludeOwner: fc.boolean(),
+  confirm: fc.constantFrom<Confirm>({ kind: "click" }, { kind: "match" }, { kind: "passkey" }),
+  noteRequired: fc.boolean(),
+  withinMs: fc.option(fc.integer({ min: 1, max: 9 })),
+  grants: fc.boolean(),
+});
+const approvers = fc.array(
+  fc
+    .record({ name: fc.constantFrom("ana", "li", "mo"), groups: fc.subarray(["a", "b"]) })
+    .map((person) => ({ ...person, id: person.name })),
+);
+
+test("[ours.policy.stricter] what meets the merged requirement meets each of them", () => {
+  const property = fc.property(requirements, requirements, approvers, (left, right, people) => {
+    if (!isEnough(mergeRequirements([left, right]), people)) return;
+    for (const one of [left, right]) assert.ok(isEnough(one, people));
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+test("[ours.policy.order] merging does not depend on the order", () => {
+  const property = fc.property(fc.array(requirements), (all) => {
+    assert.deepEqual(mergeRequirements(all), mergeRequirements([...all].reverse()));
+  });
+  fc.assert(property);
+});
