@@ -43,7 +43,6 @@ export interface SimulationSummary {
   readonly unchanged: number;
   /** By kind, like `ask->approve`. */
   readonly changes: ReadonlyMap<string, number>;
-  readonly frozen: number;
   readonly errors: number;
   readonly ended: string;
 }
@@ -154,7 +153,6 @@ function toLine(answer: JsonObject): SimulationLine | undefined {
         replayed: count("replayed"),
         unchanged: count("unchanged"),
         changes: new Map([...changes.members.keys()].map((kind) => [kind, countOf(changes, kind)])),
-        frozen: count("frozen"),
         errors: count("errors"),
         ended: text(answer, "ended") ?? "",
       };

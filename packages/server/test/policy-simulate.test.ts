@@ -28,7 +28,6 @@ interface Summary {
   readonly replayed: number;
   readonly unchanged: number;
   readonly changes: Readonly<Record<string, number>>;
-  readonly frozen: number;
   readonly errors: number;
   readonly ended: string;
 }
@@ -101,7 +100,6 @@ rules:
     replayed: 40,
     unchanged: 10,
     changes: { "ask->approve": 20, "approve->deny": 10 },
-    frozen: 0,
     errors: 0,
     ended: "all",
   });
@@ -176,13 +174,18 @@ rules:
   assert.equal(changed.find(({ because }) => because === "error")?.errors[0]?.rule, "large");
 });
 
-test("[ours.policy.simulate.changes] what a grant answered counts as asked, and what a freeze denied is not compared", async (t) => {
+test("[ours.policy.simulate.changes] what policy said is compared, not what people then decided", async (t) => {
   const scene = await startEditorScene(t);
-  await storePast(scene.server, scene.instance.id, 6, (i) => ({
-    policy: i < 2 ? judged("deny", "freeze") : i < 4 ? judged("approve", "grant") : null,
-  }));
-  const { summary } = await simulate(scene, policySaying("ask", "deploy"));
-  assert.deepEqual([summary.frozen, summary.unchanged, summary.changes], [2, 4, {}]);
+  const { server, instance, reviewer } = scene;
+  const { id } = await server.submit(instance.token);
+  await server.decide(reviewer, id, "approve");
+  scene.clock.advance(1_000);
+  assert.deepEqual((await simulate(scene, policySaying("ask", "deploy"))).summary.changes, {});
+  const { changed } = await simulate(scene, policySaying("approve", "deploy"));
+  assert.deepEqual(
+    changed.map(({ was, would_be, status }) => [was, would_be, status]),
+    [["ask", "approve", "approved"]],
+  );
 });
 
 test("[ours.policy.simulate.bounds] a simulation takes the newest of a span, of one instance, up to its limit, and counts what it does not show", async (t) => {

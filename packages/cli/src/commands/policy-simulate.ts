@@ -100,13 +100,12 @@ function renderChange(change: SimulatedChange): string {
 }
 
 function renderSummary(summary: SimulationSummary): string {
-  const { replayed, unchanged, frozen, errors, ended } = summary;
+  const { replayed, unchanged, errors, ended } = summary;
   const changes = [...summary.changes].map(([kind, count]) => `${counted(count)} ${kind}`);
   const what = changes.length === 0 ? "none changes" : changes.join(", ");
   const remarks = [
     `${counted(unchanged)} unchanged`,
     ...(errors > 0 ? [`${counted(errors)} with an error in a rule`] : []),
-    ...(frozen > 0 ? [`${counted(frozen)} denied by a freeze and not compared`] : []),
   ];
   const why = ENDS[ended];
   return [

@@ -5,7 +5,7 @@ import type { StoredInstance } from "../core/instance.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { evaluatePolicies } from "../policy/evaluate.ts";
-import { type Judgement, readJudgement } from "../policy/judgement.ts";
+import { readJudgement } from "../policy/judgement.ts";
 import type { Evaluation, Verb } from "../policy/rule.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import {
@@ -50,8 +50,6 @@ export interface SimulationSummary {
   readonly replayed: number;
   readonly unchanged: number;
   readonly changes: Readonly<Partial<Record<ChangeKind, number>>>;
-  /** What a freeze denied: no policy was looked at then. */
-  readonly frozen: number;
   /** Calls for which a rule of the draft, or of what stands beside it, had an error. */
   readonly errors: number;
   /** `all`: every request that was asked for; `limit`, `time`: there are older ones. */
@@ -98,8 +96,8 @@ const SIMULATION_MS_MAX = 5 * 60_000;
  * Asks a draft what it would have said to the calls of the past, the newest first, and tells
  * where that differs from what policy said then. It is asked as if it were in force now: under
  * the floor in force (a draft of the floor: above the project's policy in force), with each
- * instance in the groups of today, at the time of the call. Grants and freezes are not played.
- * Writes nothing, and others are served meanwhile.
+ * instance in the groups of today, at the time of the call. What a grant, a freeze or people did
+ * then is beside the point. Writes nothing, and others are served meanwhile.
  *
  * @throws Problem `forbidden`, `policy_invalid` before anything is told; the reason of the signal
  */
@@ -131,7 +129,6 @@ class Simulation {
   #seen = 0;
   #replayed = 0;
   #unchanged = 0;
-  #frozen = 0;
   #errors = 0;
   /** By the monotonic clock. */
   #sliceBegan: number;
@@ -196,11 +193,7 @@ class Simulation {
     if (this.#context.clock.monotonic() - this.#sliceBegan >= SLICE_MS) await this.#breathe();
     this.#audience.signal.throwIfAborted();
     this.#replayed++;
-    const was = saidThen(readJudgement(request.policy));
-    if (was === undefined) {
-      this.#frozen++;
-      return;
-    }
+    const was = readJudgement(request.policy).verb;
     const instance = this.#instances.get(request.instanceId) ?? UNKNOWN_INSTANCE;
     const draft = evaluatePolicies(this.#policies, toCall(request, instance));
     if (draft.errors.length > 0) this.#errors++;
@@ -234,7 +227,6 @@ class Simulation {
       replayed: this.#replayed,
       unchanged: this.#unchanged,
       changes: this.#changes,
-      frozen: this.#frozen,
       errors: this.#errors,
       ended,
     };
@@ -252,17 +244,6 @@ function fitting(outlines: readonly PastOutline[]): readonly PastOutline[] {
     return bytes > PAGE_BYTES_MAX;
   });
   return tooMany === -1 ? outlines : outlines.slice(0, Math.max(1, tooMany));
-}
-
-/**
- * What policy itself said when the call was made.
- *
- * @returns undefined when it was not asked
- */
-function saidThen({ verb, because }: Judgement): Verb | undefined {
-  if (because === "freeze") return undefined;
-  // A grant answers what people would have been asked.
-  return because === "grant" ? "ask" : verb;
 }
 
 function toCall(
