@@ -61,6 +61,7 @@ const EVERYTHING = [
   "http",
   "review",
   "workers",
+  "open-context",
   "provider",
   "maintenance",
   "gauges",
@@ -85,7 +86,10 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   report: { values: BASICS, types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {
-    values: [...BASICS, "core", "policy", "storage", "audit", "secrets", "wake", "context"],
+    values: [
+      ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake"],
+      ...["identity", "context"],
+    ],
     types: MIDDLE,
   },
   http: DOOR,
@@ -96,6 +100,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
+  "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
 };

@@ -18,6 +18,7 @@ const PENDING: ReviewedRequest = {
   createdAt: "2026-01-01T00:00:00.000Z",
   deadlineAt: "2026-01-01T00:04:51.000Z",
   decision: undefined,
+  asked: undefined,
   source: "",
 };
 

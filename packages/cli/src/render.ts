@@ -2,18 +2,20 @@
  * Requests for people: a card for one, a table for many.
  */
 
+import { isJudged, renderAsked, shortCause, shortNeeds } from "./asked.ts";
 import type { ReviewedRequest } from "./review-client.ts";
 import { excerpt, layOutJson, visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderCard(request: ReviewedRequest, now: number): string {
-  const { instance, reasoning, contextText } = request;
+  const { instance, reasoning, contextText, asked, decision } = request;
   const parts = [
     `request    ${request.id}`,
     `status     ${renderStatus(request, now)}`,
     `tool       ${visibleText(request.tool)}`,
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
     `created    ${request.createdAt}`,
+    ...(asked === undefined ? [] : renderAsked(asked, decision === undefined)),
     `arguments  sha256 ${request.argumentsSha256}`,
     indent(layOutJson(request.argumentsText)),
   ];
@@ -24,9 +26,7 @@ export function renderCard(request: ReviewedRequest, now: number): string {
     const lines = reasoning.split("\n").map((line) => `> ${visibleText(line)}`);
     parts.push("reasoning  claim by the agent, not verified", indent(lines.join("\n")));
   }
-  if (request.decision?.note !== undefined) {
-    parts.push(`note       ${visibleText(request.decision.note)}`);
-  }
+  if (decision?.note !== undefined) parts.push(`note       ${visibleText(decision.note)}`);
   return parts.join("\n");
 }
 
@@ -41,29 +41,39 @@ const ID_COLUMNS = 36;
 const LEFT_COLUMNS = 9;
 const TOOL_COLUMNS = 28;
 const INSTANCE_COLUMNS = 22;
+const CAUSE_COLUMNS = 20;
+const NEEDS_COLUMNS = 24;
 
-/** @param columns width of the terminal; arguments fill what the other columns leave */
+/**
+ * Why requests came to people and what they need is told where policy had something to say.
+ *
+ * @param columns width of the terminal; arguments fill what the other columns leave
+ */
 export function renderTable(
   requests: readonly ReviewedRequest[],
   now: number,
   columns: number,
 ): string {
-  const fixed = ID_COLUMNS + LEFT_COLUMNS + TOOL_COLUMNS + INSTANCE_COLUMNS + 8;
-  const argumentColumns = Math.max(20, columns - fixed);
-  const row = (id: string, left: string, tool: string, instance: string, args: string) =>
-    [
-      id.padEnd(ID_COLUMNS),
-      left.padEnd(LEFT_COLUMNS),
-      excerpt(tool, TOOL_COLUMNS).padEnd(TOOL_COLUMNS),
-      excerpt(instance, INSTANCE_COLUMNS).padEnd(INSTANCE_COLUMNS),
-      excerpt(args, argumentColumns),
-    ].join("  ");
+  const isAsked = requests.some(({ asked }) => isJudged(asked));
+  const widths = [
+    ...[ID_COLUMNS, LEFT_COLUMNS, TOOL_COLUMNS, INSTANCE_COLUMNS],
+    ...(isAsked ? [CAUSE_COLUMNS, NEEDS_COLUMNS] : []),
+  ];
+  const fixed = widths.reduce((sum, width) => sum + width + 2, 0);
+  const last = Math.max(20, columns - fixed);
+  const row = (...cells: readonly string[]) => {
+    const shown = cells.map((cell, i) => excerpt(cell, widths[i] ?? last));
+    return shown.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
+  };
   const rows = requests.map((request) => {
-    const { id, tool, instance, argumentsText, status, decision, deadlineAt } = request;
+    const { id, tool, instance, argumentsText, status, decision, deadlineAt, asked } = request;
     const left = decision === undefined ? timeLeft(deadlineAt, now) : status;
-    return row(id, left, tool, instance.name, argumentsText);
+    const needs = decision === undefined ? shortNeeds(asked) : "";
+    const why = isAsked ? [shortCause(asked), needs] : [];
+    return row(id, left, tool, instance.name, ...why, argumentsText);
   });
-  return [row("REQUEST", "LEFT", "TOOL", "INSTANCE", "ARGUMENTS"), ...rows].join("\n");
+  const why = isAsked ? ["BECAUSE", "NEEDS"] : [];
+  return [row("REQUEST", "LEFT", "TOOL", "INSTANCE", ...why, "ARGUMENTS"), ...rows].join("\n");
 }
 
 /** Two largest units, like `4m 51s` or `6d 23h`. */

@@ -4,14 +4,10 @@
  */
 
 import { createHash } from "node:crypto";
-import {
-  JsonArray,
-  JsonNumber,
-  JsonObject,
-  type JsonValue,
-  parseJson,
-} from "@countersign/protocol";
+import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
+import { type Asked, readAsked } from "./asked.ts";
 import { CommandError, EXIT } from "./exit.ts";
+import { object, text } from "./json-members.ts";
 
 /** A request as the reviewer surface answers it. */
 export interface ReviewedRequest {
@@ -29,6 +25,8 @@ export interface ReviewedRequest {
   readonly createdAt: string;
   readonly deadlineAt: string;
   readonly decision: ReviewedDecision | undefined;
+  /** Undefined when the server does not tell. */
+  readonly asked: Asked | undefined;
   /** The whole answer as it was received. */
   readonly source: string;
 }
@@ -202,19 +200,7 @@ function toRequest(value: JsonObject): ReviewedRequest | undefined {
       expiresAt: text(decision, "expires_at"),
       by: text(value, "decided_by"),
     },
+    asked: readAsked(value),
     source: value.source,
   };
-}
-
-/** A member of an answer; undefined when it is none. */
-export function object(parent: JsonObject, name: string): JsonObject | undefined {
-  const value = parent.members.get(name);
-  return value instanceof JsonObject ? value : undefined;
-}
-
-/** A string, or a number as it was written. */
-export function text(parent: JsonObject, name: string): string | undefined {
-  const value = parent.members.get(name);
-  if (value instanceof JsonNumber) return value.source;
-  return typeof value === "string" ? value : undefined;
 }

@@ -56,7 +56,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "a token for nobody": ["tokens create", /provisioner or reviewer is missing/],
   "a token of an unknown kind": ["tokens create agent --name me", /provisioner or a reviewer/],
   "a token without a name": ["tokens create reviewer", /--name is missing/],
-  "an unknown role": ["tokens create reviewer --name me --role admin", /reviewer or viewer/],
+  "an unknown role": ["tokens create reviewer --name me --role king", /admin or operator/],
   "a role for a provisioner": ["tokens create provisioner --name me --role viewer", /reviewers/],
   "a life that is no duration": ["tokens create reviewer --name me --expires-in 1d", /720h/],
   "an id that no token has": ["tokens revoke me", /tokens list/],

@@ -5,6 +5,8 @@ export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
+export { assertGroups } from "./core/groups.ts";
+export { REVIEWER_ROLES, type ReviewerRole } from "./core/roles.ts";
 export { Failure } from "./failure.ts";
 export {
   type Imported,
@@ -17,18 +19,19 @@ export {
   migrateDatabase,
   type SchemaState,
 } from "./maintenance/migrate-database.ts";
-export { createToken, type TokenOrder } from "./operations/createToken.ts";
-export { type ListedToken, listTokens } from "./operations/listTokens.ts";
-export { revokeToken } from "./operations/revokeToken.ts";
 export {
   type OpenedContext,
   openContext,
   type Parts,
-  type Provider,
   type Rotation,
   rotateSecretKey,
-  startProvider,
-} from "./provider.ts";
+} from "./open-context.ts";
+export { createToken, type TokenOrder } from "./operations/createToken.ts";
+export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
+export { type ListedToken, listTokens } from "./operations/listTokens.ts";
+export { revokeToken } from "./operations/revokeToken.ts";
+export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
+export { type Provider, startProvider } from "./provider.ts";
 export { Report } from "./report.ts";
 export { describeKeys, type Secrets } from "./secrets/master-key.ts";
 export { backupDatabase } from "./storage/sqlite/backup.ts";

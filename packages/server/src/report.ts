@@ -276,6 +276,11 @@ export class Report {
     this.#log.info({ event: "requests.expired", count });
   }
 
+  /** Denied by a freeze after the exchange that froze. */
+  requestsFrozen(count: number): void {
+    this.#log.info({ event: "requests.frozen", count });
+  }
+
   rowsErased(count: number): void {
     this.#erased.inc(count);
     this.#log.info({ event: "rows.erased", count });

@@ -48,12 +48,23 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   const shown = await show(json.id);
   assert.equal(shown.status, 200);
   assert.ok(shown.text.startsWith(text.slice(0, -1)), "the contract's resource, letter for letter");
-  const { instance: owner, arguments_sha256, decided_by, ...resource } = shown.json;
+  const { policy, requirement, votes, may_decide, ...asked } = shown.json;
+  const { instance: owner, arguments_sha256, decided_by, ...resource } = asked;
   assert.deepEqual(resource, json);
   assert.equal(owner.id, instance.id);
   assert.match(owner.name, /./);
   assert.equal(arguments_sha256, createHash("sha256").update(args, "utf8").digest("hex"));
   assert.equal(decided_by, undefined);
+  assert.deepEqual(policy, {
+    ...{ verdict: "ask", because: "no-policy", fired: [], errors: [] },
+    versions: { project: null, floor: null },
+  });
+  assert.deepEqual(requirement, {
+    ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
+    grants: true,
+  });
+  assert.deepEqual(votes, []);
+  assert.deepEqual(may_decide, { approve: true, deny: true });
 });
 
 test("[ours.review.show] what does not exist is a 404", async () => {
@@ -191,6 +202,9 @@ test("[ours.review.input] a verdict with unknown, missing or wrong fields names 
     [{ valid_for: "0s" }, "valid_for"],
     [{ valid_for: "soon" }, "valid_for"],
     [{ verdict: "deny", valid_for: "5m" }, "valid_for"],
+    [{ confirmation: "" }, "confirmation"],
+    [{ confirmation: 1 }, "confirmation"],
+    [{ verdict: "deny", confirmation: "prod" }, "confirmation"],
     [{ reviewer: "somebody else" }, "reviewer"],
     [{ decided_by: "reviewer:x" }, "decided_by"],
     [{ arguments: {} }, "arguments"],

@@ -1,10 +1,12 @@
 import { parseDuration } from "@countersign/protocol";
+import { needsOf } from "../asked.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "../exit.ts";
 import { renderCard, renderTable } from "../render.ts";
 import { ReviewClient, type ReviewedRequest } from "../review-client.ts";
 import type { Terminal } from "../terminal.ts";
+import { visibleText } from "../visible-text.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -71,6 +73,11 @@ export const requestsApprove: Command = {
       value: "SHA256",
       help: "Of the arguments you saw (requests show); refused if they are others.",
     },
+    confirmation: {
+      type: "text",
+      value: "TEXT",
+      help: "What has to be typed for some requests (requests show).",
+    },
     yes: { type: "flag", help: "Approve what is there without looking." },
   },
 
@@ -81,14 +88,13 @@ export const requestsApprove: Command = {
       throw usageError("--valid-for is a duration like 5m");
     }
     const client = connect(line);
-    const digest = line.text("digest") ?? (await seenDigest(client, id, line, terminal));
-    if (digest === undefined) {
+    const approval = await toApproval(client, id, line, terminal);
+    if (approval === undefined) {
       terminal.note("Nothing was decided.");
       return EXIT.refused;
     }
-    const verdict = { verdict: "approve", arguments_sha256: digest, valid_for: validFor };
-    const decided = await client.decide(id, { ...verdict, note: line.text("note") });
-    return tell(decided, line, terminal);
+    const verdict = { verdict: "approve", valid_for: validFor, ...approval };
+    return tell(await client.decide(id, verdict), line, terminal);
   },
 };
 
@@ -132,30 +138,81 @@ function isPrivate({ protocol, hostname }: URL): boolean {
   return /^127(\.\d+){3}$/.test(hostname);
 }
 
-/** @returns the digest of what the person saw and agreed to, undefined when they did not */
-async function seenDigest(
+/** What an approval says besides that it is one. */
+interface Approval {
+  readonly arguments_sha256: string;
+  readonly note: string | undefined;
+  readonly confirmation: string | undefined;
+}
+
+/** @returns what the person saw, agreed to and typed; undefined when they did not agree */
+async function toApproval(
   client: ReviewClient,
   id: string,
   line: CommandLine,
   terminal: Terminal,
-): Promise<string | undefined> {
-  if (!line.flag("yes") && !terminal.isInteractive) {
-    throw usageError("approve needs --digest SHA256 of what was seen, or --yes");
+): Promise<Approval | undefined> {
+  const digest = line.text("digest");
+  const given = { note: line.text("note"), confirmation: line.text("confirmation") };
+  if (!terminal.isInteractive) {
+    if (digest !== undefined) return { arguments_sha256: digest, ...given };
+    if (!line.flag("yes")) {
+      throw usageError("approve needs --digest SHA256 of what was seen, or --yes");
+    }
+    return { arguments_sha256: (await client.show(id)).argumentsSha256, ...given };
   }
   const request = await client.show(id);
-  if (line.flag("yes")) return request.argumentsSha256;
-  if (request.decision !== undefined) {
-    const message = `The request is already ${request.status}.`;
+  assertOpen(request);
+  if (digest === undefined && !line.flag("yes")) {
+    terminal.note(renderCard(request, client.now));
+    const answer = await terminal.ask("Approve this call? [y/N] ");
+    if (!/^y(es)?$/i.test(answer.trim())) return undefined;
+  }
+  const typed = await askForRest(request, given, terminal);
+  return typed && { arguments_sha256: digest ?? request.argumentsSha256, ...typed };
+}
+
+/** @throws CommandError when nothing can come of an approval */
+function assertOpen({ decision, status, asked }: ReviewedRequest): void {
+  if (decision !== undefined) {
+    const message = `The request is already ${status}.`;
     throw new CommandError(EXIT.refused, "already_terminal", message);
   }
-  terminal.note(renderCard(request, client.now));
-  const answer = await terminal.ask("Approve this call? [y/N] ");
-  return /^y(es)?$/i.test(answer.trim()) ? request.argumentsSha256 : undefined;
+  if (asked?.mayApprove === false) {
+    throw new CommandError(EXIT.refused, "forbidden", asked.reason ?? "You may not approve this.");
+  }
+}
+
+type Typed = Pick<Approval, "note" | "confirmation">;
+
+/** @returns undefined when the person leaves out what the request needs */
+async function askForRest(
+  { id, asked }: ReviewedRequest,
+  given: Typed,
+  terminal: Terminal,
+): Promise<Typed | undefined> {
+  let { note, confirmation } = given;
+  if (asked?.isNoteRequired === true && note === undefined) {
+    note = await terminal.ask("Note (required): ");
+    if (note.trim() === "") return undefined;
+  }
+  const what = {
+    type: `${visibleText(asked?.confirmText ?? "")}`,
+    match: `the last 4 characters of ${id}`,
+  }[asked?.confirm ?? ""];
+  if (what !== undefined && confirmation === undefined) {
+    confirmation = await terminal.ask(`To confirm, type ${what}: `);
+    if (confirmation === "") return undefined;
+  }
+  return { note, confirmation };
 }
 
 function tell(decided: ReviewedRequest, line: CommandLine, terminal: Terminal): ExitCode {
-  const until = decided.decision?.expiresAt;
+  const { status, id, asked, source, decision } = decided;
+  const until = decision?.expiresAt;
   const usable = until === undefined ? "" : `, usable until ${until}`;
-  terminal.out(line.json ? decided.source : `${decided.status} ${decided.id}${usable}`);
+  const needs = decision === undefined && asked !== undefined ? `, needs ${needsOf(asked)}` : "";
+  const votes = needs === "" ? "" : `, approvals so far: ${asked?.votes.length}`;
+  terminal.out(line.json ? source : `${status} ${id}${usable}${votes}${needs}`);
   return EXIT.done;
 }

@@ -3,19 +3,18 @@ import {
   createToken,
   type ListedToken,
   listTokens,
-  type OpenedContext,
-  openContext,
   revokeToken,
   systemClock,
-  toSecrets,
-  toSettings,
 } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
+import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
-import type { Terminal } from "../terminal.ts";
+import { usageError } from "../exit.ts";
+import { namesOf } from "../name-list.ts";
+import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
+import { withData } from "../with-data.ts";
 
 export const tokensCreate: Command = {
   usage: "tokens create provisioner|reviewer",
@@ -24,7 +23,7 @@ export const tokensCreate: Command = {
   options: {
     name: { type: "text", value: "NAME", help: "Whose token it is. Required." },
     project: { type: "text", value: "PROJECT", help: "Its scope, made if new. [default]" },
-    role: { type: "text", value: "ROLE", help: "Of a reviewer: reviewer or viewer. [reviewer]" },
+    ...ROLE_AND_GROUPS,
     "expires-in": { type: "text", value: "DURATION", help: "Like 720h; never if not given." },
   },
 
@@ -37,10 +36,14 @@ export const tokensCreate: Command = {
     if (!name) throw usageError("--name is missing");
     const project = line.text("project") ?? "default";
     if (project === "") throw usageError("--project must not be empty");
-    const role = roleOf(line, kind);
+    const role = roleOf(line);
+    const groups = namesOf(line, "groups");
+    if (kind !== "reviewer" && (role !== undefined || groups !== undefined)) {
+      throw usageError("--role and --groups belong to reviewers");
+    }
     const expiresAt = expiryOf(line);
     return withData(line, terminal, async ({ context }) => {
-      const issued = await createToken(context, { kind, name, project, role, expiresAt });
+      const issued = await createToken(context, { kind, name, project, role, groups, expiresAt });
       terminal.out(line.json ? JSON.stringify(issued) : issued.token);
     });
   },
@@ -81,32 +84,6 @@ export const tokensRevoke: Command = {
   },
 };
 
-/** Works on the data folder itself, beside a running server or without one. */
-async function withData(
-  line: CommandLine,
-  terminal: Terminal,
-  work: (opened: OpenedContext) => Promise<void>,
-): Promise<typeof EXIT.done> {
-  const config = line.config();
-  const opened = await openContext(toSettings(config), toSecrets(config));
-  try {
-    const place = config.database_url === undefined ? config.data : "database_url";
-    if (opened.isNew) terminal.note(`There was no database in ${place}; made one.`);
-    await work(opened);
-    return EXIT.done;
-  } finally {
-    await opened.close();
-  }
-}
-
-function roleOf(line: CommandLine, kind: "provisioner" | "reviewer"): "reviewer" | "viewer" {
-  const role = line.text("role");
-  if (role === undefined) return "reviewer";
-  if (kind !== "reviewer") throw usageError("--role belongs to reviewers");
-  if (role !== "reviewer" && role !== "viewer") throw usageError("--role is reviewer or viewer");
-  return role;
-}
-
 function expiryOf(line: CommandLine): number | null {
   const text = line.text("expires-in");
   if (text === undefined) return null;
@@ -135,18 +112,12 @@ function table(tokens: readonly ListedToken[]): string {
   const now = systemClock.now();
   const rows = tokens.map(({ id, kind, role, name, project, expiresAt, revokedAt }) => [
     id,
-    role === "viewer" ? "viewer" : kind,
+    role ?? kind,
     visibleText(name),
     visibleText(project),
     stateOf(expiresAt, revokedAt, now),
   ]);
-  const all = [["ID", "KIND", "NAME", "PROJECT", "STATE"], ...rows];
-  const widths = [0, 1, 2, 3].map((column) =>
-    Math.max(...all.map((row) => (row[column] ?? "").length)),
-  );
-  return all
-    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "))
-    .join("\n");
+  return renderColumns([["ID", "KIND", "NAME", "PROJECT", "STATE"], ...rows]);
 }
 
 function stateOf(expiresAt: number | null, revokedAt: number | null, now: number): string {

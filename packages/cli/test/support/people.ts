@@ -38,7 +38,7 @@ export async function makeToken(
   const config = readConfig({ data }, env);
   const opened = await openContext(toSettings(config), toSecrets(config));
   try {
-    const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };
+    const defaults = { name: order.kind, project: "default", expiresAt: null };
     const issued = await createToken(opened.context, { ...defaults, ...order } as TokenOrder);
     return issued.token;
   } finally {

@@ -14,14 +14,21 @@ import type { SqlValue, Transaction } from "../storage/store.ts";
 export type AuditKind =
   | "request.opened"
   | "request.resolved"
+  | "vote.cast"
   | "delivery.hurried"
+  | "freeze.set"
+  | "freeze.lifted"
+  | "grant.made"
+  | "grant.revoked"
   | "instance.provisioned"
   | "instance.updated"
+  | "instance.grouped"
   | "instance.deleted"
   | "credential.issued"
   | "credential.revoked"
   | "provisioner.created"
-  | "reviewer.created";
+  | "reviewer.created"
+  | "reviewer.updated";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */
@@ -31,7 +38,7 @@ export interface AuditEntry {
   readonly actor: Actor;
   /** `kind:id` of what was changed. */
   readonly subject: string;
-  readonly detail?: Readonly<Record<string, string | number | null>>;
+  readonly detail?: Readonly<Record<string, string | number | null | readonly string[]>>;
 }
 
 export async function appendAudit(

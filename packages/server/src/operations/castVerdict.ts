@@ -1,11 +1,32 @@
 import { Problem } from "@countersign/protocol";
+import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
-import type { Ending, JsonText, Resolution, StoredRequest } from "../core/request.ts";
+import {
+  isOverdue,
+  type JsonText,
+  type StoredDecision,
+  type StoredRequest,
+} from "../core/request.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
+import {
+  approvalBar,
+  confirmationFault,
+  denialBar,
+  isBlank,
+  namesDeciders,
+  takesVotes,
+} from "../policy/decider.ts";
+import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
+import { readReviewer } from "../storage/sql/holders.ts";
+import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
+import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
-import { DeadlinePassed, resolveRequest } from "./resolveRequest.ts";
+import { denyIfFrozen } from "./denyIfFrozen.ts";
+import { recordVote } from "./recordVote.ts";
+import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
 
 export interface Verdict {
   readonly verdict: "approve" | "deny";
@@ -14,15 +35,19 @@ export interface Verdict {
   readonly note: string | undefined;
   /** How long an approval may be used; the operator's default when undefined. */
   readonly validityMs: number | undefined;
+  /** What an approver had to type, where the request asks for that. */
+  readonly confirmation: string | undefined;
 }
 
 /**
- * Ends a pending request by a reviewer's verdict. Sending the same verdict again is harmless:
- * whoever lost the answer gets it again.
+ * Ends a pending request by a reviewer's verdict, or keeps an approval as a vote where more of
+ * them are needed: the request is then answered as pending. One denial is enough. Sending the
+ * same verdict again is harmless: whoever lost the answer gets it again.
  *
- * @throws Problem `forbidden` for viewers, `not_found` outside the reviewer's project,
- *   `arguments_mismatch` when something else was shown than is stored, `already_terminal` when
- *   another decision stands, `invalid_request` when the validity is out of bounds
+ * @throws Problem `forbidden` when the role or the request's requirement excludes the reviewer,
+ *   `not_found` outside the reviewer's project, `arguments_mismatch` when something else was shown
+ *   than is stored, `already_terminal` when another decision stands, `invalid_request` when the
+ *   validity is out of bounds or an approval lacks its note or confirmation
  */
 export async function castVerdict(
   context: Context,
@@ -30,59 +55,218 @@ export async function castVerdict(
   id: string,
   verdict: Verdict,
 ): Promise<StoredRequest> {
-  if (caller.role !== "reviewer") {
-    throw new Problem("forbidden", "This reviewer may look but not decide.");
-  }
-  const ending = toEnding(context, caller, verdict);
-  const decide = async (tx: Transaction) => {
-    const locked = await lockRequest(tx, { projectId: caller.projectId, id });
-    if (locked === undefined) throw new Problem("not_found");
-    if (sha256Hex(locked.arguments) !== verdict.argumentsSha256) {
-      throw new Problem("arguments_mismatch", undefined, { param: "arguments_sha256" });
-    }
-    return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };
-  };
-  const { request, resolution } = await context.store.transact(decide).catch((error: unknown) => {
-    if (!(error instanceof DeadlinePassed)) throw error;
-    // By now it is too late from the beginning, and expires.
-    return context.store.transact(decide);
-  });
-  if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");
+  assertMay(caller, "decide");
+  assertWithin(verdict, bounds(context.settings, undefined));
+  const decide = (tx: Transaction) => decideLocked(tx, context, caller, id, verdict);
+  const { request, resolution, isAnswer } = await context.store
+    .transact(decide)
+    .catch((error: unknown) => {
+      if (!(error instanceof DeadlinePassed)) throw error;
+      // By now it is too late from the beginning, and expires.
+      return context.store.transact(decide);
+    });
+  if (resolution === undefined) return request;
   const { decision } = resolution;
   if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
-  if (!isAnswerTo(resolution, ending)) {
+  if (!isAnswer) {
     const message = `The request is already ${decision.status}.`;
     throw new Problem("already_terminal", message);
   }
   return { ...request, status: decision.status, decision };
 }
 
-function toEnding(
-  { settings }: Context,
-  caller: ReviewerCaller,
-  { verdict, note, validityMs }: Verdict,
-): Ending & { readonly note: JsonText | null } {
-  const by = `reviewer:${caller.reviewerId}` as const;
-  const noteText = note === undefined ? null : JSON.stringify(note);
-  if (verdict === "deny") return { status: "denied", by, note: noteText };
-  const validity = validityMs ?? settings.validityMsDefault;
-  if (validity < settings.validityMsMin || validity > settings.validityMsMax) {
-    const bounds = `${settings.validityMsMin / 1000}s and ${settings.validityMsMax / 1000}s`;
-    throw new Problem("invalid_request", `valid_for must be between ${bounds}.`, {
-      param: "valid_for",
-    });
-  }
-  return { status: "approved", by, note: noteText, validityMs: validity };
+interface Outcome {
+  readonly request: StoredRequest;
+  /** Undefined when a vote was kept and the request goes on pending. */
+  readonly resolution: Exclude<Ended, { kind: "not_due" }> | undefined;
+  /** Whether what now stands is this very verdict, recorded now or by an earlier try. */
+  readonly isAnswer: boolean;
 }
 
-/** Whether what now stands is this very verdict, just recorded or recorded by an earlier try. */
-function isAnswerTo(
-  resolution: Exclude<Resolution, { kind: "not_due" }>,
-  ending: ReturnType<typeof toEnding>,
-): boolean {
-  const { decision } = resolution;
-  if (decision.status !== ending.status) return false;
-  if (resolution.kind === "resolved") return true;
-  const by = "by" in ending ? ending.by : undefined;
-  return decision.decidedBy === by && decision.note === ending.note;
+async function decideLocked(
+  tx: Transaction,
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+  verdict: Verdict,
+): Promise<Outcome> {
+  const request = await lockRequest(tx, { projectId: caller.projectId, id });
+  if (request === undefined) throw new Problem("not_found");
+  if (sha256Hex(request.arguments) !== verdict.argumentsSha256) {
+    throw new Problem("arguments_mismatch", undefined, { param: "arguments_sha256" });
+  }
+  if (request.decision !== null) {
+    const { decision } = request;
+    const isAnswer = await stands(tx, caller, request, decision, verdict);
+    return { request, resolution: { kind: "already_terminal", decision }, isAnswer };
+  }
+  // Too late is said before anything else that may be wrong.
+  if (request.policy !== null && isOverdue(request, await tx.now())) {
+    return resolved(request, await resolveRequest(tx, context, request, { status: "expired" }));
+  }
+  if (verdict.verdict === "approve") return approve(tx, context, caller, request, verdict);
+  await assertMayDeny(tx, caller, request);
+  const ending = { status: "denied", by: actorOf(caller), note: noteOf(verdict) } as const;
+  return resolved(request, await resolveRequest(tx, context, request, ending), "denied");
+}
+
+async function approve(
+  tx: Transaction,
+  context: Context,
+  caller: ReviewerCaller,
+  request: StoredRequest,
+  verdict: Verdict,
+): Promise<Outcome> {
+  const frozen = await denyIfFrozen(tx, context, request);
+  if (frozen !== undefined) return resolved(request, frozen);
+  const judgement = readJudgement(request.policy);
+  const requirement = requirementOf(judgement);
+  const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
+  await assertMayApprove(tx, caller, request, ownerId);
+  assertComplete(request, verdict);
+  assertWithin(verdict, bounds(context.settings, judgement.validityMs));
+
+  const note = noteOf(verdict);
+  const validityMs = verdict.validityMs ?? null;
+  const usable = (votes: readonly Pick<StoredVote, "validityMs">[]) =>
+    shortest(context.settings, judgement, votes);
+  const ending = { status: "approved", by: actorOf(caller), note } as const;
+  if (!takesVotes(requirement)) {
+    const ended = { ...ending, validityMs: usable([{ validityMs }]) };
+    return resolved(request, await resolveRequest(tx, context, request, ended), "approved");
+  }
+  const { projectId, id: requestId } = request;
+  const votedAt = Math.max(await tx.now(), request.createdAt);
+  const vote = { projectId, requestId, reviewerId: caller.reviewerId, note, validityMs, votedAt };
+  const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote);
+  if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
+  const voters = tally.counted.map(({ reviewerId }) => reviewerId);
+  const ended = { ...ending, validityMs: usable(tally.counted) };
+  return resolved(
+    request,
+    await resolveRequest(tx, context, request, ended, { voters }),
+    "approved",
+  );
+}
+
+/** @param wished what makes it the answer to this verdict; without it nothing does */
+function resolved(
+  request: StoredRequest,
+  resolution: Ended,
+  wished?: StoredDecision["status"],
+): Outcome {
+  if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");
+  return { request, resolution, isAnswer: resolution.decision.status === wished };
+}
+
+/** How long an approval may be used, in ms: no longer than any of the votes or the rule says. */
+function shortest(
+  { validityMsDefault }: Settings,
+  { validityMs }: Judgement,
+  votes: readonly Pick<StoredVote, "validityMs">[],
+): number {
+  const wished = votes.map((vote) => vote.validityMs ?? validityMsDefault);
+  return Math.min(...wished, validityMs ?? Number.POSITIVE_INFINITY);
+}
+
+/** Whether the decision is what this verdict said, or an approval that it was a vote for. */
+async function stands(
+  tx: Transaction,
+  caller: ReviewerCaller,
+  { projectId, id }: StoredRequest,
+  { status, decidedBy, note }: StoredDecision,
+  verdict: Verdict,
+): Promise<boolean> {
+  if (status !== (verdict.verdict === "approve" ? "approved" : "denied")) return false;
+  if (decidedBy === actorOf(caller)) return note === noteOf(verdict);
+  const votes = status === "approved" ? await readVotes(tx, projectId, [id]) : [];
+  const own = votes.find(({ reviewerId }) => reviewerId === caller.reviewerId);
+  return own !== undefined && own.note === noteOf(verdict);
+}
+
+async function assertMayApprove(
+  tx: Transaction,
+  caller: ReviewerCaller,
+  request: StoredRequest,
+  ownerId: string | null,
+): Promise<void> {
+  const requirement = requirementOf(readJudgement(request.policy));
+  const decider = namesDeciders(requirement) ? await currentOf(tx, caller) : caller;
+  const { instanceId } = request;
+  const bar = approvalBar(requirement, toDecider(decider), { ownerId, instanceId });
+  if (bar !== undefined) throw new Problem("forbidden", bar);
+}
+
+async function assertMayDeny(
+  tx: Transaction,
+  caller: ReviewerCaller,
+  request: StoredRequest,
+): Promise<void> {
+  const requirement = requirementOf(readJudgement(request.policy));
+  if (requirement.from.length === 0) return;
+  const ownerId = await ownerOf(tx, request);
+  const bar = denialBar(requirement, toDecider(await currentOf(tx, caller)), { ownerId });
+  if (bar !== undefined) throw new Problem("forbidden", bar);
+}
+
+/** @throws Problem `invalid_request` when an approval lacks what must come with it */
+function assertComplete(
+  { id, policy }: StoredRequest,
+  { note, confirmation }: Pick<Verdict, "note" | "confirmation">,
+): void {
+  const { noteRequired, confirm } = requirementOf(readJudgement(policy));
+  if (noteRequired && isBlank(note)) {
+    const message = "note is required to approve this call, and must say something.";
+    throw new Problem("invalid_request", message, { param: "note" });
+  }
+  const fault = confirmationFault(confirm, id, confirmation);
+  if (fault !== undefined) {
+    const param = "confirmation";
+    throw new Problem("invalid_request", `${param} ${fault}.`, { param });
+  }
+}
+
+/** Body and lock may have taken their time: the reviewer as this transaction finds them. */
+async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<ReviewerCaller> {
+  const key = { projectId: caller.projectId, id: caller.reviewerId };
+  const current = await readReviewer(tx, key);
+  if (current === undefined) throw new Problem("invalid_credential");
+  const { name, role, groups } = current;
+  assertMay({ role }, "decide");
+  return { ...caller, name, role, groups };
+}
+
+function toDecider({ reviewerId: id, name, groups }: ReviewerCaller) {
+  return { id, name, groups };
+}
+
+async function ownerOf(tx: Transaction, request: StoredRequest): Promise<string | null> {
+  const { projectId, instanceId } = request;
+  return (await readInstances(tx, projectId, [instanceId])).get(instanceId)?.ownerId ?? null;
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Of the validity that a reviewer may wish, in ms; the rule may only shorten it. */
+function bounds(settings: Settings, ofRule: number | undefined): Bounds {
+  const max = Math.min(settings.validityMsMax, ofRule ?? Number.POSITIVE_INFINITY);
+  return { min: Math.min(settings.validityMsMin, max), max };
+}
+
+function assertWithin({ verdict, validityMs }: Verdict, { min, max }: Bounds): void {
+  if (verdict === "deny" || validityMs === undefined) return;
+  if (validityMs >= min && validityMs <= max) return;
+  const message = `valid_for must be between ${min / 1000}s and ${max / 1000}s.`;
+  throw new Problem("invalid_request", message, { param: "valid_for" });
+}
+
+function actorOf({ reviewerId }: ReviewerCaller): `reviewer:${string}` {
+  return `reviewer:${reviewerId}`;
+}
+
+function noteOf({ note }: Verdict): JsonText | null {
+  return note === undefined ? null : JSON.stringify(note);
 }

@@ -1,13 +1,16 @@
 import { type CreateApprovalRequestInput, Problem, uuidV7 } from "@countersign/protocol";
 import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import { endingOf } from "../core/freeze.ts";
 import { isSameRequest } from "../core/replay.ts";
 import { deadline, isOverdue, type StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../policy/judgement.ts";
 import { hashRequestKey, sha256Hex } from "../secrets/keyring.ts";
-import { lockCallingInstance } from "../storage/sql/in-force.ts";
+import { readInForce } from "../storage/sql/in-force.ts";
+import { lockInstance } from "../storage/sql/instances.ts";
 import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
+import { findFreeze } from "../storage/sql/standing-freezes.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { expireRequest } from "./expireRequest.ts";
@@ -62,14 +65,19 @@ async function submit(
   keyHash: string,
   decidesAtOnce: boolean,
 ): Promise<Submitted> {
-  // Held until the commit: no request can slip in beside the deletion of its instance.
-  const calling = await lockCallingInstance(tx, caller);
-  if (calling === undefined || calling.instance.deletedAt !== null) {
+  // Held until the commit: no request can slip in beside the deletion of its instance. All three
+  // are sent at once and answered one after another.
+  const [instance, now, inForce] = await Promise.all([
+    lockInstance(tx, "share", caller),
+    tx.now(),
+    readInForce(tx, caller),
+  ]);
+  if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
-  const { instance, inForce } = calling;
-  const now = await tx.now();
-  const { judgement, ending } = await judgeCall(tx, context, instance, inForce, input, now);
+  const { judgement, ...judged } = await judgeCall(tx, context, instance, inForce, input, now);
+  const freeze = inForce.isFrozen ? await findFreeze(tx, caller) : undefined;
+  const ending = freeze === undefined ? judged.ending : endingOf(freeze);
   const request = open(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
   if (ending !== undefined && decidesAtOnce) {

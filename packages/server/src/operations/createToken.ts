@@ -2,11 +2,17 @@ import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Random } from "../clock.ts";
 import type { Context } from "../context.ts";
+import { assertGroups, toGroups } from "../core/groups.ts";
 import type { Actor } from "../core/request.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import { createToken as drawToken, hashToken } from "../secrets/token.ts";
 import { insertCredential } from "../storage/sql/credentials.ts";
-import { ensureProject, ensureProvisioner, ensureReviewer } from "../storage/sql/holders.ts";
+import {
+  ensureProject,
+  ensureProvisioner,
+  ensureReviewer,
+  type StoredReviewer,
+} from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
 
 export interface TokenOrder {
@@ -14,8 +20,13 @@ export interface TokenOrder {
   /** Whose token it is. A second token for the same name is for rotation. */
   readonly name: string;
   readonly project: string;
-  /** Of a reviewer; cannot change with a second token. */
-  readonly role: ReviewerRole;
+  /**
+   * Of a reviewer: `reviewer` for a new one when undefined. A second token does not change it, see
+   * setReviewer.
+   */
+  readonly role?: ReviewerRole | undefined;
+  /** As the role; a new reviewer is in none when undefined. */
+  readonly groups?: readonly string[] | undefined;
   /** Epoch ms; null never expires. */
   readonly expiresAt: number | null;
 }
@@ -29,10 +40,12 @@ export interface IssuedToken {
 /**
  * Issues a token to a provisioner or reviewer, making them and their project if they are new.
  *
- * @throws Problem `invalid_request` when the reviewer exists with another role
+ * @throws Problem `invalid_request` when the reviewer exists with another role or other groups, or
+ *   a group has no proper name
  */
 export async function createToken(context: Context, order: TokenOrder): Promise<IssuedToken> {
   const { random } = context;
+  assertGroups(order.groups ?? []);
   const token = drawToken(order.kind, random);
   return context.store.transact(async (tx) => {
     const now = await tx.now();
@@ -77,7 +90,7 @@ const OPERATOR: Actor = "operator:cli";
 async function ensureHolder(
   tx: Transaction,
   { random }: Context,
-  { kind, name, role }: TokenOrder,
+  { kind, name, role, groups }: TokenOrder,
   projectId: string,
   now: number,
 ): Promise<string> {
@@ -91,15 +104,33 @@ async function ensureHolder(
     }
     return id;
   }
-  const reviewer = await ensureReviewer(tx, projectId, { id: newId, name, role, groups: [] }, now);
-  if (reviewer.role !== role) {
-    const message = `The reviewer ${name} has the role ${reviewer.role}.`;
+  const order = { id: newId, name, role: role ?? "reviewer", groups: toGroups(groups ?? []) };
+  const reviewer = await ensureReviewer(tx, projectId, order, now);
+  if (reviewer.id !== newId) {
+    assertUnchanged(reviewer, { role, groups });
+    return reviewer.id;
+  }
+  const subject = `reviewer:${newId}`;
+  const detail = { role: order.role, groups: order.groups };
+  await appendAudit(tx, random, { ...entry, kind: "reviewer.created", subject, detail });
+  return newId;
+}
+
+/** @throws Problem `invalid_request` when the order says otherwise than the reviewer is */
+function assertUnchanged(
+  reviewer: StoredReviewer,
+  { role, groups }: Pick<TokenOrder, "role" | "groups">,
+): void {
+  const { name } = reviewer;
+  const hint = `change that with countersign reviewers set`;
+  if (role !== undefined && role !== reviewer.role) {
+    const message = `The reviewer ${name} has the role ${reviewer.role}; ${hint}.`;
     throw new Problem("invalid_request", message, { param: "role" });
   }
-  if (reviewer.id === newId) {
-    const subject = `reviewer:${newId}`;
-    const detail = { role };
-    await appendAudit(tx, random, { ...entry, kind: "reviewer.created", subject, detail });
+  const kept = reviewer.groups.join(", ");
+  if (groups !== undefined && toGroups(groups).join(", ") !== kept) {
+    const where = kept === "" ? "in no group" : `in the groups ${kept}`;
+    const message = `The reviewer ${name} is ${where}; ${hint}.`;
+    throw new Problem("invalid_request", message, { param: "groups" });
   }
-  return reviewer.id;
 }

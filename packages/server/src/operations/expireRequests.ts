@@ -39,7 +39,10 @@ export async function expireRequests(
 }
 
 /** One damaged row must not keep all others from expiring; whoever reads it is told. */
-async function lockReadable(tx: Transaction, key: RowKey): Promise<StoredRequest | undefined> {
+export async function lockReadable(
+  tx: Transaction,
+  key: RowKey,
+): Promise<StoredRequest | undefined> {
   try {
     return await lockRequest(tx, key);
   } catch (error) {

@@ -1,7 +1,5 @@
 import type { Context } from "../context.ts";
-import type { StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readInstanceNames } from "../storage/sql/instances.ts";
 import {
   listDecided,
   listPending,
@@ -9,19 +7,13 @@ import {
   type Place,
   readRequests,
 } from "../storage/sql/requests.ts";
+import { type ReviewedRequest, reviewRequests } from "./reviewRequests.ts";
 
 export interface Listing {
   readonly state: "pending" | "decided";
   readonly limit: number;
   /** Where the page before ended. */
   readonly after: Place | undefined;
-}
-
-/** A request with what a reviewer needs to know beside it. */
-export interface ReviewedRequest {
-  readonly request: StoredRequest;
-  /** JSON text; a name is not proof of identity. */
-  readonly instanceName: string;
 }
 
 export interface Page {
@@ -51,14 +43,8 @@ export async function listRequests(
     caller.projectId,
     shown.map(({ id }) => id),
   );
-  const names = await readInstanceNames(store, caller.projectId, [
-    ...new Set(requests.map((request) => request.instanceId)),
-  ]);
   return {
-    requests: requests.map((request) => ({
-      request,
-      instanceName: names.get(request.instanceId) ?? '""',
-    })),
+    requests: await reviewRequests(store, caller, requests, clock.now()),
     next: shown.length < outlines.length ? shown.at(-1) : undefined,
   };
 }

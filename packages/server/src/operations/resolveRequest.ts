@@ -32,6 +32,7 @@ export class DeadlinePassed extends Error {}
  * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
  * @param request as read by a `lock` of this transaction; the clock is read after it
+ * @param detail for the audit entry besides what is there of every ending
  * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
  *   transaction may be committed
  * @see contract: States and transitions
@@ -41,6 +42,7 @@ export async function resolveRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   ending: Ending,
+  detail: AuditEntry["detail"] = {},
 ): Promise<Ended> {
   const now = await tx.now();
   const resolution = resolve(request, ending, now);
@@ -50,7 +52,7 @@ export async function resolveRequest(
     writeNotification(tx, random, request, decision, epoch),
   );
   const [notifies] = await Promise.all([epoch, updateDecision(tx, request, decision)]);
-  await appendAudit(tx, random, auditOf(request, decision));
+  await appendAudit(tx, random, auditOf(request, decision, detail));
   await assertInTime(tx, request, decision);
   return { ...resolution, signal: signalOf(request, decision, notifies) };
 }
@@ -95,7 +97,11 @@ async function assertInTime(
   if (status === "approved" && (await tx.now()) >= deadlineAt) throw new DeadlinePassed();
 }
 
-function auditOf(request: StoredRequest, decision: StoredDecision): AuditEntry {
+function auditOf(
+  request: StoredRequest,
+  decision: StoredDecision,
+  detail: AuditEntry["detail"] = {},
+): AuditEntry {
   return {
     at: decision.decidedAt,
     projectId: request.projectId,
@@ -107,6 +113,7 @@ function auditOf(request: StoredRequest, decision: StoredDecision): AuditEntry {
       arguments_sha256: sha256Hex(request.arguments),
       expires_at: decision.expiresAt,
       note_sha256: decision.note === null ? null : sha256Hex(decision.note),
+      ...detail,
     },
   };
 }

@@ -2,6 +2,7 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { NotificationEndCause } from "../core/notification.ts";
+import { allows } from "../core/roles.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
@@ -37,7 +38,7 @@ export async function retryDelivery(
 
 /** @throws Problem `forbidden` */
 export function assertMayRetry({ role }: ReviewerCaller): void {
-  if (role !== "reviewer") {
+  if (!allows(role, "decide")) {
     throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
   }
 }

@@ -2,10 +2,9 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { isOverdue } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { readInstanceNames } from "../storage/sql/instances.ts";
 import { readRequest } from "../storage/sql/requests.ts";
 import { expireRequest } from "./expireRequest.ts";
-import type { ReviewedRequest } from "./listRequests.ts";
+import { type ReviewedRequest, reviewRequests } from "./reviewRequests.ts";
 
 /**
  * One request of the reviewer's project, as it stands.
@@ -14,13 +13,14 @@ import type { ReviewedRequest } from "./listRequests.ts";
  */
 export async function showRequest(
   context: Context,
-  { projectId }: ReviewerCaller,
+  caller: ReviewerCaller,
   id: string,
 ): Promise<ReviewedRequest> {
-  const stored = await readRequest(context.store, { projectId, id });
+  const stored = await readRequest(context.store, { projectId: caller.projectId, id });
   if (stored === undefined) throw new Problem("not_found");
-  const overdue = isOverdue(stored, context.clock.now());
-  const request = overdue ? await expireRequest(context, stored) : stored;
-  const names = await readInstanceNames(context.store, projectId, [request.instanceId]);
-  return { request, instanceName: names.get(request.instanceId) ?? '""' };
+  const now = context.clock.now();
+  const request = isOverdue(stored, now) ? await expireRequest(context, stored) : stored;
+  const [reviewed] = await reviewRequests(context.store, caller, [request], now);
+  if (reviewed === undefined) throw new Error("a request was lost on the way");
+  return reviewed;
 }

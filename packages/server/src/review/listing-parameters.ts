@@ -16,6 +16,8 @@ export interface ListingParameters<State extends string> {
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
 
+const AFTER_RULE = "must be the value of next in an earlier answer";
+
 /**
  * Reads `state`, `limit` and `after`.
  *
@@ -29,12 +31,32 @@ export function listingParameters<State extends string>(
   const { state: given = states[0], limit, after } = request.query as Record<string, unknown>;
   const state = states.find((known) => known === given);
   if (state === undefined) throw wrong("state", `must be ${states.join(" or ")}`);
+  const place = after === undefined ? undefined : parseCursor(after);
+  return { state, limit: parseLimit(limit), after: place };
+}
+
+/**
+ * Reads `limit` and `after` of a listing that is in the order of ids.
+ *
+ * @throws Problem `invalid_request` naming the parameter
+ */
+export function pageParameters(request: FastifyRequest): {
+  readonly limit: number;
+  /** Id of the last one of the page before. */
+  readonly after: string | undefined;
+} {
+  const { limit, after } = request.query as Record<string, unknown>;
+  const id = typeof after === "string" ? parseIdentifier(after) : undefined;
+  if (after !== undefined && id === undefined) throw wrong("after", AFTER_RULE);
+  return { limit: parseLimit(limit), after: id };
+}
+
+/** How many to show. */
+function parseLimit(limit: unknown): number {
   const isNumber = typeof limit === "string" && /^[1-9]\d{0,2}$/.test(limit);
   const count = limit === undefined ? LIMIT_DEFAULT : isNumber ? Number(limit) : 0;
-  if (count < 1 || count > LIMIT_MAX) {
-    throw wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
-  }
-  return { state, limit: count, after: after === undefined ? undefined : parseCursor(after) };
+  if (count >= 1 && count <= LIMIT_MAX) return count;
+  throw wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
 }
 
 /** The member `next` of a page: JSON text of the cursor, or null on the last one. */
@@ -46,7 +68,7 @@ function parseCursor(text: unknown): NonNullable<Listing["after"]> {
   const [at = "", id = ""] = typeof text === "string" ? text.split("_") : [];
   const identifier = parseIdentifier(id);
   if (!/^\d{1,15}$/.test(at) || identifier === undefined) {
-    throw wrong("after", "must be the value of next in an earlier answer");
+    throw wrong("after", AFTER_RULE);
   }
   return { at: Number(at), id: identifier };
 }

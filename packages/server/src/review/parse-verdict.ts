@@ -3,12 +3,13 @@ import type { Verdict } from "../operations/castVerdict.ts";
 
 /**
  * Reads the body of a verdict: `verdict` (approve or deny), `arguments_sha256` (hex, of the
- * exact arguments text that was shown), optional `note`, and for approvals `valid_for`.
+ * exact arguments text that was shown), optional `note`, and for approvals `valid_for` and
+ * `confirmation`.
  *
  * @throws Problem `invalid_request` naming the first wrong field
  */
 export function parseVerdict(body: JsonValue): Verdict {
-  const fields = new Fields(body, ["verdict", "arguments_sha256", "note", "valid_for"]);
+  const fields = new Fields(body, FIELDS);
   const verdict = fields.required("verdict", fields.text("verdict", 1));
   if (verdict !== "approve" && verdict !== "deny") {
     throw invalidField("verdict", "must be approve or deny");
@@ -25,5 +26,12 @@ export function parseVerdict(body: JsonValue): Verdict {
   if (validFor !== undefined && validityMs === undefined) {
     throw invalidField("valid_for", "must be a whole number followed by s, m or h, like 5m");
   }
-  return { verdict, argumentsSha256: digest, note: fields.text("note", 1), validityMs };
+  const confirmation = fields.text("confirmation", 1);
+  if (confirmation !== undefined && verdict === "deny") {
+    throw invalidField("confirmation", "belongs to approvals only");
+  }
+  const note = fields.text("note", 1);
+  return { verdict, argumentsSha256: digest, note, validityMs, confirmation };
 }
+
+const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation"];

@@ -12,6 +12,8 @@ import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
+import { addFreezeRoutes } from "./freeze-routes.ts";
+import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -56,4 +58,6 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   );
 
   addDeliveryRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
+  addFreezeRoutes(app, context, gate);
 }

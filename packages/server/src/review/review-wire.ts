@@ -3,12 +3,15 @@
  * beside it.
  */
 
+import { formatDuration, formatTimestamp } from "@countersign/protocol";
 import { approvalRequestMembers } from "../http/wire.ts";
-import type { Page, ReviewedRequest } from "../operations/listRequests.ts";
+import type { Page } from "../operations/listRequests.ts";
+import type { ReviewedRequest } from "../operations/reviewRequests.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 import { writeCursor } from "./listing-parameters.ts";
 
-export function writeReviewedRequest({ request, instanceName }: ReviewedRequest): string {
+export function writeReviewedRequest(reviewed: ReviewedRequest): string {
+  const { request, instanceName, votes, mayDecide } = reviewed;
   const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
   return (
@@ -16,8 +19,39 @@ export function writeReviewedRequest({ request, instanceName }: ReviewedRequest)
     `,"instance":${instance}` +
     `,"arguments_sha256":"${sha256Hex(request.arguments)}"` +
     (decision === null ? "" : `,"decided_by":${JSON.stringify(decision.decidedBy)}`) +
+    `,"policy":${JSON.stringify(toWirePolicy(reviewed))}` +
+    `,"requirement":${JSON.stringify(toWireRequirement(reviewed))}` +
+    `,"votes":[${votes.map(writeVote).join(",")}]` +
+    `,"may_decide":${JSON.stringify(mayDecide)}` +
     "}"
   );
+}
+
+/** How policy judged the call. */
+function toWirePolicy({ judgement }: ReviewedRequest): object {
+  const { verb, because, fired, errors, project, floor, note } = judgement;
+  return {
+    ...{ verdict: verb, because, fired, errors },
+    versions: { project, floor },
+    ...(note !== undefined && { note }),
+  };
+}
+
+/** What deciding takes, in the words of a policy file. */
+function toWireRequirement({ requirement, judgement }: ReviewedRequest): object {
+  const { from, quorum, excludeOwner, confirm, noteRequired, grants } = requirement;
+  const { validityMs } = judgement;
+  return {
+    ...{ from, quorum, exclude: excludeOwner ? ["owner"] : [], confirm },
+    note: noteRequired ? "required" : "optional",
+    grants,
+    ...(validityMs !== undefined && { valid_for_max: formatDuration(validityMs) }),
+  };
+}
+
+function writeVote({ reviewer, note, at }: ReviewedRequest["votes"][number]): string {
+  const rest = note === null ? "" : `,"note":${note}`;
+  return `{"reviewer":${JSON.stringify(reviewer)},"at":"${formatTimestamp(at)}"${rest}}`;
 }
 
 /**

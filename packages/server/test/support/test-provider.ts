@@ -57,6 +57,10 @@ export type ReviewedRequest = ApprovalRequest & {
   readonly instance: { readonly id: string; readonly name: string };
   readonly arguments_sha256: string;
   readonly decided_by?: string;
+  readonly policy: Readonly<Record<string, unknown>>;
+  readonly requirement: Readonly<Record<string, unknown>>;
+  readonly votes: readonly { readonly reviewer: string; readonly at: string; note?: string }[];
+  readonly may_decide: { readonly approve: boolean; readonly deny: boolean; reason?: string };
 };
 
 const validate = responseValidator();
@@ -92,7 +96,7 @@ export class TestProvider {
   }
 
   async token(order: Partial<TokenOrder> & Pick<TokenOrder, "kind">): Promise<string> {
-    const defaults = { name: order.kind, project: "default", role: "reviewer", expiresAt: null };
+    const defaults = { name: order.kind, project: "default", expiresAt: null };
     const issued = await createToken(this.provider.context, {
       ...defaults,
       ...order,

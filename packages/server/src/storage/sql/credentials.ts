@@ -82,6 +82,21 @@ export async function revokeCredentialsOf(
   return tx.run(sql, [holderId, revokedAt]);
 }
 
+/** @returns those of these holders who have a token that is neither revoked nor expired */
+export async function readLiveHolders(
+  reader: Reader,
+  holderIds: readonly string[],
+  now: number,
+): Promise<ReadonlySet<string>> {
+  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const rows = await reader.all(
+    `select holder_id from credential where holder_id in (${places})
+       and revoked_at is null and (expires_at is null or expires_at > $1)`,
+    [now, ...holderIds],
+  );
+  return new Set(rows.map((row) => String(row.holder_id)));
+}
+
 export async function lockCredential(
   tx: Transaction,
   id: string,

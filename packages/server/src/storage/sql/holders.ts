@@ -30,6 +30,23 @@ export async function ensureProject(
   return onlyId(await tx.get("select id from project where name = $1", [name]));
 }
 
+export interface StoredProject {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** All projects by their names, or the one of a name. */
+export async function readProjects(
+  reader: Reader,
+  name?: string | undefined,
+): Promise<StoredProject[]> {
+  const rows =
+    name === undefined
+      ? await reader.all("select id, name from project order by name")
+      : await reader.all("select id, name from project where name = $1", [name]);
+  return rows.map((row) => ({ id: row.id as string, name: row.name as string }));
+}
+
 export async function readProjectIds(reader: Reader): Promise<string[]> {
   return (await reader.all("select id from project order by id")).map((row) => String(row.id));
 }
@@ -53,6 +70,8 @@ export async function ensureProvisioner(
 
 const REVIEWER = "id, name, role, group_names";
 
+const BY_NAME = `select ${REVIEWER} from reviewer where project_id = $1 and name = $2`;
+
 /** @returns the reviewer of that name in the project, made as given if there was none */
 export async function ensureReviewer(
   tx: Transaction,
@@ -66,8 +85,7 @@ export async function ensureReviewer(
      on conflict (project_id, name) do nothing`,
     [reviewer.id, projectId, reviewer.name, reviewer.role, writeNames(reviewer.groups), now],
   );
-  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and name = $2`;
-  const stored = toReviewer(await tx.get(sql, [projectId, reviewer.name]));
+  const stored = toReviewer(await tx.get(BY_NAME, [projectId, reviewer.name]));
   if (stored === undefined) throw new Error("a reviewer was neither found nor made");
   return stored;
 }
@@ -78,6 +96,54 @@ export async function readReviewer(
 ): Promise<StoredReviewer | undefined> {
   const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id = $2`;
   return toReviewer(await reader.get(sql, [projectId, id]));
+}
+
+export async function readReviewerByName(
+  reader: Reader,
+  projectId: string,
+  name: string,
+): Promise<StoredReviewer | undefined> {
+  return toReviewer(await reader.get(BY_NAME, [projectId, name]));
+}
+
+/** As {@link readReviewerByName}, and holds the row. */
+export async function lockReviewerByName(
+  tx: Transaction,
+  projectId: string,
+  name: string,
+): Promise<StoredReviewer | undefined> {
+  return toReviewer(await tx.lock("update", BY_NAME, [projectId, name]));
+}
+
+export async function updateReviewer(
+  tx: Transaction,
+  projectId: string,
+  { id, role, groups }: Pick<StoredReviewer, "id" | "role" | "groups">,
+): Promise<void> {
+  const sql = "update reviewer set role = $3, group_names = $4 where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, id, role, writeNames(groups)]);
+}
+
+/** All reviewers of a project, by their names. */
+export async function listReviewersOf(
+  reader: Reader,
+  projectId: string,
+): Promise<StoredReviewer[]> {
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 order by name`;
+  return (await reader.all(sql, [projectId])).flatMap((row) => toReviewer(row) ?? []);
+}
+
+/** Reviewers of these ids, in any order. */
+export async function readReviewers(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<StoredReviewer[]> {
+  if (ids.length === 0) return [];
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${places})`;
+  const rows = await reader.all(sql, [projectId, ...ids]);
+  return rows.flatMap((row) => toReviewer(row) ?? []);
 }
 
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {

@@ -5,12 +5,12 @@
 import type { AnsweredInstance, StoredInstance } from "../../core/instance.ts";
 import type { LockMode, Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey } from "./keys.ts";
-import { parseNames } from "./names.ts";
+import { parseNames, writeNames } from "./names.ts";
 import { toReceiver } from "./receivers.ts";
 
 export type NewInstance = Omit<StoredInstance, "deletedAt" | "groups" | "ownerId">;
 
-export const INSTANCE_COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
+const COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
   group_names, owner_id`;
 
 /** A new one belongs to no group and has no owner. */
@@ -28,7 +28,7 @@ export async function lockInstance(
   mode: LockMode,
   { projectId, instanceId }: InstanceKey,
 ): Promise<StoredInstance | undefined> {
-  const sql = `select ${INSTANCE_COLUMNS} from instance where project_id = $1 and id = $2`;
+  const sql = `select ${COLUMNS} from instance where project_id = $1 and id = $2`;
   return toInstance(await tx.lock(mode, sql, [projectId, instanceId]));
 }
 
@@ -49,17 +49,45 @@ export async function readActiveInstance(
   return { id: row.id as string, name: row.name as string, receiver: toReceiver(row) };
 }
 
-/** @returns names as JSON text by instance id */
-export async function readInstanceNames(
+/** @returns instances by their ids, deleted or not */
+export async function readInstances(
   reader: Reader,
   projectId: string,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, StoredInstance>> {
   if (ids.length === 0) return new Map();
   const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select id, name from instance where project_id = $1 and id in (${places})`;
+  const sql = `select ${COLUMNS} from instance
+    where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
-  return new Map(rows.map((row) => [String(row.id), String(row.name)]));
+  return new Map(rows.map((row) => [String(row.id), fromRow(row)]));
+}
+
+/** Instances of the project that are not deleted, in the order of their ids behind one of them. */
+export async function listActiveInstances(
+  reader: Reader,
+  projectId: string,
+  after: string,
+  limit: number,
+): Promise<StoredInstance[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from instance
+     where project_id = $1 and id > $2 and deleted_at is null
+     order by id limit $3`,
+    [projectId, after, limit],
+  );
+  return rows.map(fromRow);
+}
+
+/** Puts an instance into these groups and no others, with this owner. */
+export async function assignInstance(
+  tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
+  { groups, ownerId }: Pick<StoredInstance, "groups" | "ownerId">,
+): Promise<void> {
+  const sql =
+    "update instance set group_names = $3, owner_id = $4 where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, instanceId, writeNames(groups), ownerId]);
 }
 
 export async function renameInstance(
@@ -109,8 +137,11 @@ export async function deleteInstancesDeletedBefore(
   return rows.length;
 }
 
-export function toInstance(row: Row | undefined): StoredInstance | undefined {
-  if (row === undefined) return undefined;
+function toInstance(row: Row | undefined): StoredInstance | undefined {
+  return row === undefined ? undefined : fromRow(row);
+}
+
+function fromRow(row: Row): StoredInstance {
   return {
     id: row.id as string,
     projectId: row.project_id as string,

@@ -117,7 +117,8 @@ export interface Outline extends Place {
 }
 
 const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
-  + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)`;
+  + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)
+  + coalesce(octet_length(policy), 0)`;
 
 /** Pending requests behind a place, those that end first at the front. */
 export async function listPending(
@@ -269,7 +270,7 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification.
+ * Erases decided requests, each with its notification and votes.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -294,6 +295,7 @@ export async function deleteDecidedBefore(
   for (const { id = null } of rows) {
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
   return rows.length;

@@ -1,0 +1,134 @@
+import { parseIdentifier } from "@countersign/protocol";
+import type { Command } from "../command.ts";
+import type { CommandLine, OwnOptions } from "../command-line.ts";
+import { CommandError, EXIT, usageError } from "../exit.ts";
+import { type Freeze, FreezeClient, type FreezeTarget } from "../freeze-client.ts";
+import { excerpt, visibleText } from "../visible-text.ts";
+import { connect } from "./requests.ts";
+
+const LIMIT_MAX = 1_000;
+
+const SCOPES: OwnOptions = {
+  project: { type: "flag", help: "All instances of the project of the token." },
+  server: { type: "flag", help: "All projects; takes the role operator." },
+};
+
+export const freeze: Command = {
+  usage: "freeze [INSTANCE]",
+  help: "Deny all that an instance, the project or the server asks, until unfreeze.",
+  settings: ["client"],
+  options: {
+    ...SCOPES,
+    note: { type: "text", value: "TEXT", help: "Told to the agents with each denial. [Frozen.]" },
+  },
+
+  async run(line, terminal) {
+    const target = targetOf(line);
+    const frozen = await client(line).freeze(target, line.text("note"));
+    if (line.json) {
+      terminal.out(frozen.source);
+      return EXIT.done;
+    }
+    const { denied, isComplete } = frozen;
+    const requests = denied === 1 ? "request" : "requests";
+    terminal.out(`Frozen: ${described(frozen)}. Denied ${denied} pending ${requests}.`);
+    if (!isComplete) terminal.note("The server goes on denying what was pending.");
+    return EXIT.done;
+  },
+};
+
+export const unfreeze: Command = {
+  usage: "unfreeze [INSTANCE]",
+  help: "Lift the freeze of an instance, the project or the server.",
+  settings: ["client"],
+  options: SCOPES,
+
+  async run(line, terminal) {
+    const target = targetOf(line);
+    const freezes = client(line);
+    const { freezes: inForce } = await freezes.list("in_force", LIMIT_MAX);
+    const found = inForce.find(
+      ({ scope, instance }) => scope === target.scope && instance?.id === target.instanceId,
+    );
+    if (found === undefined) {
+      throw new CommandError(EXIT.refused, "not_found", "it is not frozen; see freezes list");
+    }
+    const lifted = await freezes.lift(found.id);
+    terminal.out(line.json ? lifted.source : `Lifted the freeze of ${described(lifted)}.`);
+    return EXIT.done;
+  },
+};
+
+export const freezesList: Command = {
+  usage: "freezes list",
+  help: "List what is frozen, the newest first.",
+  settings: ["client"],
+  options: {
+    lifted: { type: "flag", help: "Those that were lifted instead." },
+    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const state = line.flag("lifted") ? "lifted" : "in_force";
+    const limit = Number(line.text("limit") ?? 50);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    }
+    const { freezes, next } = await client(line).list(state, limit);
+    if (line.json) {
+      terminal.out(`[${freezes.map(({ source }) => source).join(",")}]`);
+    } else if (freezes.length === 0) {
+      terminal.out(state === "lifted" ? "No freeze was lifted." : "Nothing is frozen.");
+    } else {
+      terminal.out(table(freezes));
+      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    return EXIT.done;
+  },
+};
+
+function client(line: CommandLine): FreezeClient {
+  return new FreezeClient(connect(line));
+}
+
+/** Exactly one of an instance, --project and --server. */
+function targetOf(line: CommandLine): FreezeTarget {
+  const scopes = (["project", "server"] as const).filter((name) => line.flag(name));
+  const [scope] = scopes;
+  if (scopes.length + line.positionals.length > 1) {
+    throw usageError("it takes one of the id of an instance, --project and --server");
+  }
+  if (scope !== undefined) return { scope, instanceId: undefined };
+  const [given = ""] = line.take("the id of an instance, --project or --server");
+  const instanceId = parseIdentifier(given);
+  if (instanceId === undefined) throw usageError("that is not the id of an instance");
+  return { scope: "instance", instanceId };
+}
+
+function described({ scope, instance }: Freeze): string {
+  if (instance !== undefined) return `${visibleText(instance.name)}  ${instance.id}`;
+  return scope === "server" ? "the server" : "the project";
+}
+
+const ID_COLUMNS = 36;
+const SCOPE_COLUMNS = 30;
+const TIME_COLUMNS = 24;
+const NOTE_COLUMNS = 40;
+
+function table(freezes: readonly Freeze[]): string {
+  const row = (id: string, scope: string, since: string, until: string, note: string) =>
+    [
+      id.padEnd(ID_COLUMNS),
+      excerpt(scope, SCOPE_COLUMNS).padEnd(SCOPE_COLUMNS),
+      since.padEnd(TIME_COLUMNS),
+      until.padEnd(TIME_COLUMNS),
+      excerpt(note, NOTE_COLUMNS),
+    ]
+      .join("  ")
+      .trimEnd();
+  const rows = freezes.map(({ id, scope, instance, frozenAt, liftedAt = "", note = "" }) =>
+    row(id, instance?.name ?? scope, frozenAt, liftedAt, note),
+  );
+  return [row("FREEZE", "OF", "SINCE", "LIFTED", "NOTE"), ...rows].join("\n");
+}

@@ -1,0 +1,77 @@
+import { renderColumns } from "../columns.ts";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { EXIT, usageError } from "../exit.ts";
+import { InstanceClient, type ReviewedInstance } from "../instance-client.ts";
+import { namesOf } from "../name-list.ts";
+import { visibleText } from "../visible-text.ts";
+import { connect } from "./requests.ts";
+
+const LIMIT_MAX = 1_000;
+
+export const instancesList: Command = {
+  usage: "instances list",
+  help: "List instances with their groups and owners, the oldest first.",
+  settings: ["client"],
+  options: {
+    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [200]` },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const limit = Number(line.text("limit") ?? 200);
+    if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+      throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    }
+    const { instances, hasMore } = await client(line).list(limit);
+    if (line.json) {
+      terminal.out(`[${instances.map(({ source }) => source).join(",")}]`);
+    } else if (instances.length === 0) {
+      terminal.out("There are no instances.");
+    } else {
+      terminal.out(table(instances));
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    return EXIT.done;
+  },
+};
+
+export const instancesSet: Command = {
+  usage: "instances set ID",
+  help: "Put an instance into groups, or name its owner. For roles that may publish policy.",
+  settings: ["client"],
+  options: {
+    groups: { type: "text", value: "A,B", help: "All groups from now on; none when empty." },
+    owner: { type: "text", value: "NAME", help: "A reviewer; nobody when empty." },
+  },
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the instance");
+    const groups = namesOf(line, "groups");
+    const owner = line.text("owner");
+    if (groups === undefined && owner === undefined) {
+      throw usageError("instances set needs --groups A,B or --owner NAME");
+    }
+    const instance = await client(line).change(id, { groups, owner: owner === "" ? null : owner });
+    terminal.out(line.json ? instance.source : told(instance));
+    return EXIT.done;
+  },
+};
+
+function client(line: CommandLine): InstanceClient {
+  return new InstanceClient(connect(line));
+}
+
+function told(instance: ReviewedInstance): string {
+  const [id, , groups, owner] = cells(instance);
+  return `${id} has groups ${groups}, owner ${owner}.`;
+}
+
+function table(instances: readonly ReviewedInstance[]): string {
+  return renderColumns([["INSTANCE", "NAME", "GROUPS", "OWNER"], ...instances.map(cells)]);
+}
+
+function cells({ id, name, groups, owner }: ReviewedInstance): string[] {
+  const list = groups.length === 0 ? "-" : visibleText(groups.join(","));
+  return [id, visibleText(name), list, visibleText(owner ?? "-")];
+}

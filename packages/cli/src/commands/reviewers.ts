@@ -1,0 +1,73 @@
+import { type ListedReviewer, listReviewers, setReviewer } from "@countersign/server";
+import { assertDatabase } from "../assert-database.ts";
+import { renderColumns } from "../columns.ts";
+import type { Command } from "../command.ts";
+import { usageError } from "../exit.ts";
+import { namesOf } from "../name-list.ts";
+import { ROLES, roleOf } from "../reviewer-options.ts";
+import { visibleText } from "../visible-text.ts";
+import { withData } from "../with-data.ts";
+
+export const reviewersList: Command = {
+  usage: "reviewers list",
+  help: "List reviewers with their roles and groups.",
+  settings: ["server"],
+  options: {
+    project: { type: "text", value: "PROJECT", help: "Only those of this project." },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    assertDatabase(line.config());
+    return withData(line, terminal, async ({ context }) => {
+      const reviewers = await listReviewers(context, line.text("project"));
+      if (line.json) terminal.out(JSON.stringify(reviewers.map(toJson)));
+      else terminal.out(reviewers.length === 0 ? "There are no reviewers." : table(reviewers));
+    });
+  },
+};
+
+export const reviewersSet: Command = {
+  usage: "reviewers set NAME",
+  help: "Change role or groups of a reviewer, at once and for all their tokens.",
+  settings: ["server"],
+  options: {
+    project: { type: "text", value: "PROJECT", help: "Where the reviewer is. [default]" },
+    role: { type: "text", value: "ROLE", help: `${ROLES}.` },
+    groups: { type: "text", value: "A,B", help: "All groups from now on; none when empty." },
+  },
+
+  async run(line, terminal) {
+    const [name = ""] = line.take("the name of the reviewer");
+    const role = roleOf(line);
+    const groups = namesOf(line, "groups");
+    if (role === undefined && groups === undefined) {
+      throw usageError("reviewers set needs --role ROLE or --groups A,B");
+    }
+    const project = line.text("project") ?? "default";
+    assertDatabase(line.config());
+    return withData(line, terminal, async ({ context }) => {
+      const reviewer = await setReviewer(context, { project, name, role, groups });
+      const told = `${visibleText(name)} has role ${reviewer.role}, groups ${listed(reviewer)}.`;
+      terminal.out(line.json ? JSON.stringify(toJson({ ...reviewer, project })) : told);
+    });
+  },
+};
+
+function toJson({ id, name, project, role, groups }: ListedReviewer): object {
+  return { id, name, project, role, groups };
+}
+
+function table(reviewers: readonly ListedReviewer[]): string {
+  const rows = reviewers.map((reviewer) => [
+    visibleText(reviewer.name),
+    visibleText(reviewer.project),
+    visibleText(reviewer.role),
+    listed(reviewer),
+  ]);
+  return renderColumns([["NAME", "PROJECT", "ROLE", "GROUPS"], ...rows]);
+}
+
+function listed({ groups }: Pick<ListedReviewer, "groups">): string {
+  return groups.length === 0 ? "-" : visibleText(groups.join(","));
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import { fileOwner, temporaryFolder } from "./support/child.ts";
+import { countersign, type Server, startServer } from "./support/countersign.ts";
+import { makeToken, newAgent, provision } from "./support/people.ts";
+
+const file = fileOwner();
+let server: Server;
+let admin: string;
+
+before(async () => {
+  server = await startServer(file);
+  admin = await makeToken(server.data, { kind: "reviewer", name: "root", role: "admin" });
+  await makeToken(server.data, { kind: "reviewer", name: "ana" });
+});
+
+/** @returns stdout of a command on the database that is done and has nothing to remark */
+async function onData(t: TestContext, ...args: readonly string[]): Promise<string> {
+  const outcome = await countersign(t, [...args, "--data", server.data]);
+  assert.deepEqual([outcome.code, outcome.stderr], [0, ""]);
+  return outcome.stdout;
+}
+
+async function asAdmin(t: TestContext, ...args: readonly string[]) {
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: admin };
+  return countersign(t, args, { env });
+}
+
+async function instanceIds(t: TestContext): Promise<string[]> {
+  const { stdout } = await asAdmin(t, "instances", "list", "--json");
+  return (JSON.parse(stdout) as { id: string }[]).map(({ id }) => id);
+}
+
+test("[ours.groups.reviewers] [ours.cli.reviewers] a reviewer's token is made with every role and with groups, and both are listed", async (t) => {
+  for (const role of ["viewer", "reviewer", "editor", "admin", "operator"]) {
+    const order = ["--name", `a-${role}`, "--role", role, "--groups", "b, a", "--project", "p"];
+    await onData(t, "tokens", "create", "reviewer", ...order);
+    const list = await onData(t, "tokens", "list");
+    assert.match(list, new RegExp(`^\\S+ +${role} +a-${role} +p +live$`, "m"));
+  }
+  const list = await onData(t, "reviewers", "list", "--project", "p");
+  assert.equal(
+    list,
+    `NAME        PROJECT  ROLE      GROUPS
+a-admin     p        admin     a,b
+a-editor    p        editor    a,b
+a-operator  p        operator  a,b
+a-reviewer  p        reviewer  a,b
+a-viewer    p        viewer    a,b
+`,
+  );
+  assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +-$/m);
+});
+
+test("[ours.cli.reviewers] set changes what is given and leaves the rest", async (t) => {
+  await onData(t, "tokens", "create", "reviewer", "--name", "mover", "--groups", "dba");
+  const set = ["reviewers", "set", "mover"];
+  const told = await onData(t, ...set, "--role", "admin");
+  assert.equal(told, "mover has role admin, groups dba.\n");
+  assert.equal(await onData(t, ...set, "--groups", ""), "mover has role admin, groups -.\n");
+  const json = JSON.parse(await onData(t, ...set, "--groups", "x,y", "--json")) as object;
+  const rest = { name: "mover", project: "default", role: "admin", groups: ["x", "y"] };
+  assert.deepEqual({ ...json, id: "" }, { id: "", ...rest });
+  const listed = JSON.parse(await onData(t, "reviewers", "list", "--json")) as object[];
+  assert.ok(listed.some((one) => JSON.stringify(one) === JSON.stringify(json)));
+});
+
+test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t) => {
+  const before = await onData(t, "reviewers", "list");
+  const cases: readonly (readonly [string, number, RegExp])[] = [
+    ["reviewers set ana", 2, /needs --role ROLE or --groups/],
+    ["reviewers set ana --role king", 2, /--role is viewer, reviewer, editor, admin or operator/],
+    ["reviewers set ana --groups A", 1, /groups must be names/],
+    ["reviewers set nobody --groups a", 1, /no reviewer of this name/],
+    ["reviewers set ana --groups a --project nowhere", 1, /no project of this name/],
+    ["reviewers list --project nowhere", 1, /no project of this name/],
+    ["tokens create reviewer --name ana --groups a", 1, /is in no group; change that with/],
+    ["tokens create reviewer --name zoe --groups A", 1, /groups must be names/],
+    ["tokens create provisioner --name p --groups a", 2, /belong to reviewers/],
+  ];
+  for (const [command, code, message] of cases) {
+    const outcome = await countersign(t, [...command.split(" "), "--data", server.data]);
+    assert.equal(outcome.code, code, command);
+    assert.match(outcome.stderr, message);
+  }
+  assert.equal(await onData(t, "reviewers", "list"), before);
+  const data = join(temporaryFolder(t), "mistyped");
+  for (const args of [["list"], ["set", "ana", "--groups", "a"]]) {
+    const { code, stderr } = await countersign(t, ["reviewers", ...args, "--data", data]);
+    assert.deepEqual([code, stderr], [1, `countersign: there is no database in ${data}\n`]);
+  }
+});
+
+test("[ours.cli.instances] instances are listed and set over the reviewer surface", async (t) => {
+  const before = await asAdmin(t, "instances", "list");
+  assert.equal(before.stdout, "There are no instances.\n");
+  await newAgent(server);
+  const [id = ""] = await instanceIds(t);
+  const set = ["instances", "set", id];
+  const grouped = await asAdmin(t, ...set, "--groups", "bots,eu", "--owner", "ana");
+  assert.deepEqual([grouped.code, grouped.stderr], [0, ""]);
+  assert.equal(grouped.stdout, `${id} has groups bots,eu, owner ana.\n`);
+  const { stdout } = await asAdmin(t, "instances", "list");
+  assert.match(stdout, /^INSTANCE +NAME +GROUPS +OWNER\n/);
+  assert.match(stdout, new RegExp(`^${id}  \\S+ +bots,eu +ana$`, "m"));
+  const cleared = await asAdmin(t, ...set, "--groups", "", "--owner", "");
+  assert.equal(cleared.stdout, `${id} has groups -, owner -.\n`);
+});
+
+test("[ours.cli.instances] a limit is said to be one, and a refusal is told", async (t) => {
+  const provisioner = await makeToken(server.data, { kind: "provisioner" });
+  for (const key of ["one", "two"]) await provision(server, provisioner, key);
+  const [id = "", second] = await instanceIds(t);
+  assert.notEqual(second, undefined);
+  const { stdout, stderr } = await asAdmin(t, "instances", "list", "--limit", "1");
+  assert.equal(stdout.trimEnd().split("\n").length, 2);
+  assert.equal(stderr, "There are more than 1; see --limit.\n");
+  const refusals: readonly (readonly [string, number, RegExp])[] = [
+    [`instances set ${id}`, 2, /needs --groups A,B or --owner NAME/],
+    [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
+    [`instances set ${id} --groups A`, 1, /groups must be names/],
+    ["instances set x --groups a", 1, /no such resource/],
+    ["instances list --limit 0", 2, /--limit is a whole number/],
+  ];
+  for (const [command, code, message] of refusals) {
+    const outcome = await asAdmin(t, ...command.split(" "));
+    assert.equal(outcome.code, code, command);
+    assert.match(outcome.stderr, message);
+  }
+});

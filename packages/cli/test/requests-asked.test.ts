@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { before, type TestContext, test } from "node:test";
+import type { Requirement } from "@countersign/server/policy/rule";
+import { main } from "../src/main.ts";
+import type { Terminal } from "../src/terminal.ts";
+import { require } from "./support/asked.ts";
+import { fileOwner } from "./support/child.ts";
+import { countersign, type Server, startServer } from "./support/countersign.ts";
+import { type Agent, makeToken, newAgent } from "./support/people.ts";
+
+const file = fileOwner();
+let server: Server;
+let agent: Agent;
+let ana: string;
+let ben: string;
+
+before(async () => {
+  server = await startServer(file);
+  agent = await newAgent(server);
+  ana = await makeToken(server.data, { kind: "reviewer", name: "ana", groups: ["dba"] });
+  ben = await makeToken(server.data, { kind: "reviewer", name: "ben" });
+});
+
+async function asked(requirement: Partial<Requirement>, note?: string): Promise<string> {
+  const { id } = await agent.submit();
+  await require(server, id, requirement, note);
+  return id;
+}
+
+async function requests(t: TestContext, token: string, ...args: readonly string[]) {
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+  return countersign(t, ["requests", ...args], { env });
+}
+
+/** `requests approve` as a person has it, who answers each question. */
+async function approveAsPerson(
+  token: string,
+  id: string,
+  answers: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<{ readonly code: number; readonly text: string }> {
+  const lines: string[] = [];
+  const terminal: Terminal = {
+    out: (text) => void lines.push(text),
+    note: (text) => void lines.push(text),
+    isInteractive: true,
+    ask: async (question) => {
+      const beginning = Object.keys(answers).find((each) => question.startsWith(each));
+      assert.ok(beginning !== undefined, `was asked: ${question}`);
+      lines.push(question);
+      return answers[beginning] ?? "";
+    },
+    columns: 100,
+    rows: 24,
+  };
+  process.env.COUNTERSIGN_URL = server.url;
+  process.env.COUNTERSIGN_TOKEN = token;
+  try {
+    const code = await main(["requests", "approve", id, ...args], terminal);
+    return { code, text: lines.join("\n") };
+  } finally {
+    delete process.env.COUNTERSIGN_URL;
+    delete process.env.COUNTERSIGN_TOKEN;
+  }
+}
+
+test("[ours.verdict.shown] show and list tell why a request came to people and what it needs", async (t) => {
+  const confirm = { kind: "type", text: "prod\u202e" } as const;
+  const rest = { quorum: 2, noteRequired: true, excludeOwner: true, confirm };
+  const from = [["group:dba", "reviewer:ana"], ["group:lead"]];
+  const id = await asked({ ...rest, from }, "Production is watched.\u001b[2J");
+  const { stdout } = await requests(t, ben, "show", id);
+  assert.match(stdout, /^policy {5}ask because production: Production is watched\.\\u\{001B\}/m);
+  assert.match(stdout, /^ {2}failed {3}other: no such key$/m);
+  const needs =
+    "2 approvals of group:dba or reviewer:ana, and of group:lead; not by the owner; a note; " +
+    "the typed text prod\\u{202E}";
+  assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
+  assert.match(stdout, /^you {8}cannot approve: Only group:dba, group:lead, reviewer:ana may/m);
+  const list = (await requests(t, ben, "list")).stdout.split("\n");
+  assert.match(list[0] ?? "", /^REQUEST +LEFT +TOOL +INSTANCE +BECAUSE +NEEDS +ARGUMENTS$/);
+  const row = list.find((each) => each.startsWith(id));
+  assert.match(row ?? "", / {2}production +0\/2, not you, note, type +\{/);
+  const denied = await agent.submit();
+  await requests(t, ben, "deny", denied.id);
+  assert.doesNotMatch((await requests(t, ben, "show", denied.id)).stdout, /^(policy|needs|you) /m);
+});
+
+test("[ours.verdict.quorum] an approval that is not enough is told as one, and the next shows it", async (t) => {
+  const id = await asked({ quorum: 2 });
+  const first = await requests(t, ana, "approve", id, "--yes", "--note", "fine");
+  const told = `pending ${id}, approvals so far: 1, needs 2 approvals\n`;
+  assert.deepEqual([first.code, first.stdout], [0, told]);
+  const { stdout } = await requests(t, ben, "show", id);
+  assert.match(stdout, /^approved {3}by ana at \d{4}-\S+Z: fine$/m);
+  const last = await requests(t, ben, "approve", id, "--yes");
+  assert.match(last.stdout, new RegExp(`^approved ${id}, usable until `));
+});
+
+test("[ours.verdict.confirmation] in a script the confirmation is an option, and without it the server refuses", async (t) => {
+  const id = await asked({ confirm: { kind: "type", text: "prod" } });
+  const bare = await requests(t, ana, "approve", id, "--yes");
+  assert.equal(bare.code, 1);
+  assert.match(bare.stderr, /confirmation must be exactly/);
+  const approved = await requests(t, ana, "approve", id, "--yes", "--confirmation", "prod");
+  assert.equal(approved.code, 0);
+});
+
+test("[ours.verdict.note] [ours.verdict.confirmation] a person is asked for the note and for what is to be typed", async () => {
+  const id = await asked({ noteRequired: true, confirm: { kind: "type", text: "prod" } });
+  const answers = { Approve: "y", Note: "checked", "To confirm, type prod:": "prod" };
+  const { code, text } = await approveAsPerson(ana, id, answers);
+  assert.equal(code, 0, text);
+  assert.equal((await agent.read(id)).decision?.note, "checked");
+
+  const match = await asked({ confirm: { kind: "match" } });
+  const typed = {
+    Approve: "yes",
+    [`To confirm, type the last 4 characters of ${match}`]: match.slice(-4),
+  };
+  assert.equal((await approveAsPerson(ana, match, typed)).code, 0);
+});
+
+test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is needed decides nothing", async () => {
+  const id = await asked({ noteRequired: true, confirm: { kind: "match" } });
+  const attempts = [
+    { Approve: "n" },
+    { Approve: "y", Note: "  " },
+    { Approve: "y", Note: "checked", "To confirm": "" },
+    { Approve: "y", Note: "checked", "To confirm": "zzzz" },
+  ];
+  for (const answers of attempts) assert.equal((await approveAsPerson(ana, id, answers)).code, 1);
+  assert.equal((await agent.read(id)).status, "pending");
+  const given = ["--note", "checked", "--confirmation", id.slice(-4)];
+  assert.equal((await approveAsPerson(ana, id, { Approve: "y" }, ...given)).code, 0);
+});
+
+test("[ours.verdict.from] who may not approve is told before any question", async () => {
+  const id = await asked({ from: [["group:dba"]] });
+  const { code, text } = await approveAsPerson(ben, id, {});
+  assert.equal(code, 1);
+  assert.equal(text, "countersign: Only group:dba may decide this call.");
+  assert.equal((await approveAsPerson(ana, id, {}, "--yes")).code, 0);
+});

@@ -1,0 +1,30 @@
+/**
+ * Names of groups, which rules of policy go by: those of reviewers and those of instances.
+ *
+ * Called by: operations that put somebody into groups.
+ */
+
+import { invalidField } from "@countersign/protocol";
+
+/** At most so many for one reviewer or instance. */
+export const GROUPS_MAX = 32;
+
+const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** @throws Problem `invalid_request` with param `groups` */
+export function assertGroups(names: readonly string[]): void {
+  if (!names.every((name) => GROUP_NAME.test(name))) {
+    throw invalidField(
+      "groups",
+      "must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, not led by a sign",
+    );
+  }
+  if (new Set(names).size > GROUPS_MAX) {
+    throw invalidField("groups", `must not be more than ${GROUPS_MAX}`);
+  }
+}
+
+/** Each once, in the order in which they are stored. */
+export function toGroups(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort();
+}

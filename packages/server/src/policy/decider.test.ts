@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  approvalBar,
+  confirmationFault,
+  type Decider,
+  denialBar,
+  isBlank,
+  isEnough,
+  namesDeciders,
+  takesVotes,
+} from "./decider.ts";
+import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
+
+const INSTANCE = { instanceId: "i1", ownerId: "owner" };
+
+function reviewer(id: string, ...groups: string[]): Decider {
+  return { id, name: `name of ${id}`, groups };
+}
+
+function asks(requirement: Partial<Requirement>): Requirement {
+  return { ...NO_REQUIREMENT, ...requirement };
+}
+
+test("without anybody named, everybody may approve and deny", () => {
+  assert.equal(approvalBar(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
+  assert.equal(denialBar(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
+  assert.equal(approvalBar(NO_REQUIREMENT, reviewer("owner"), INSTANCE), undefined);
+});
+
+test("a decider belongs to at least one set, by a group or by name", () => {
+  const requirement = asks({ from: [["group:dba", "reviewer:name of z"], ["group:lead"]] });
+  for (const decider of [reviewer("a", "x", "dba"), reviewer("z"), reviewer("b", "lead")]) {
+    assert.equal(approvalBar(requirement, decider, INSTANCE), undefined);
+    assert.equal(denialBar(requirement, decider, INSTANCE), undefined);
+  }
+  const others = [reviewer("a"), reviewer("dba"), reviewer("a", "db"), reviewer("a", "group:dba")];
+  for (const decider of others) {
+    const bar = "Only group:dba, group:lead, reviewer:name of z may decide this call.";
+    assert.equal(approvalBar(requirement, decider, INSTANCE), bar);
+    assert.equal(denialBar(requirement, decider, INSTANCE), bar);
+  }
+});
+
+test("a group is not taken for a person of the same name", () => {
+  const requirement = asks({ from: [["reviewer:dba"]] });
+  assert.notEqual(approvalBar(requirement, reviewer("a", "dba"), INSTANCE), undefined);
+  const named = { ...reviewer("a"), name: "dba" };
+  assert.equal(approvalBar(requirement, named, INSTANCE), undefined);
+  assert.notEqual(approvalBar(asks({ from: [["group:dba"]] }), named, INSTANCE), undefined);
+});
+
+test("an excluded owner may deny and not approve", () => {
+  const requirement = asks({ excludeOwner: true, from: [["group:dba"]] });
+  assert.match(approvalBar(requirement, reviewer("owner", "dba"), INSTANCE) ?? "", /owner/);
+  assert.equal(approvalBar(requirement, reviewer("other", "dba"), INSTANCE), undefined);
+  assert.equal(denialBar(requirement, reviewer("owner"), INSTANCE), undefined);
+  assert.notEqual(denialBar(requirement, reviewer("other"), INSTANCE), undefined);
+});
+
+test("when the owner is excluded and nobody is named as one, nobody may approve", () => {
+  const nobody = { instanceId: "i1", ownerId: null };
+  const bar = approvalBar(asks({ excludeOwner: true }), reviewer("a"), nobody);
+  assert.match(bar ?? "", /countersign instances set i1 --owner NAME/);
+  assert.equal(denialBar(asks({ excludeOwner: true }), reviewer("a"), nobody), undefined);
+});
+
+test("a quorum counts people, and each of them once", () => {
+  const requirement = asks({ quorum: 2 });
+  assert.equal(isEnough(requirement, []), false);
+  assert.equal(isEnough(requirement, [reviewer("a"), reviewer("a")]), false);
+  assert.equal(isEnough(requirement, [reviewer("a"), reviewer("b")]), true);
+  assert.equal(isEnough(NO_REQUIREMENT, []), false);
+});
+
+test("every set needs a member among the approvers, who may be the same", () => {
+  const requirement = asks({ from: [["group:dba"], ["group:lead"]] });
+  assert.equal(isEnough(requirement, [reviewer("a", "dba"), reviewer("b", "dba")]), false);
+  assert.equal(isEnough(requirement, [reviewer("a", "dba"), reviewer("b", "lead")]), true);
+  assert.equal(isEnough(requirement, [reviewer("a", "dba", "lead")]), true);
+  const two = { ...requirement, quorum: 2 };
+  assert.equal(isEnough(two, [reviewer("a", "dba", "lead")]), false);
+  assert.equal(isEnough(two, [reviewer("a", "dba", "lead"), reviewer("b", "dba")]), true);
+});
+
+test("votes are kept where one approval may not be enough", () => {
+  assert.equal(takesVotes(NO_REQUIREMENT), false);
+  assert.equal(takesVotes(asks({ from: [["group:a", "group:b"]] })), false);
+  assert.equal(takesVotes(asks({ from: [["group:a"], ["group:b"]] })), true);
+  assert.equal(takesVotes(asks({ quorum: 2 })), true);
+});
+
+test("who decides matters as soon as somebody is named, left out or counted", () => {
+  assert.equal(namesDeciders(NO_REQUIREMENT), false);
+  assert.equal(namesDeciders(asks({ noteRequired: true, confirm: { kind: "match" } })), false);
+  for (const one of [{ from: [["group:a"]] }, { excludeOwner: true }, { quorum: 2 }]) {
+    assert.equal(namesDeciders(asks(one)), true);
+  }
+});
+
+test("a confirmation is the exact text, or the end of the id, or not needed", () => {
+  const fault = (confirm: Requirement["confirm"], given: string | undefined) =>
+    confirmationFault(confirm, "0190-abcd", given);
+  assert.equal(fault({ kind: "click" }, undefined), undefined);
+  assert.equal(fault({ kind: "click" }, "anything"), undefined);
+  const type = { kind: "type", text: "Prod 1" } as const;
+  assert.equal(fault(type, "Prod 1"), undefined);
+  for (const given of [undefined, "", "prod 1", "Prod 1 ", "Prod"]) {
+    assert.match(fault(type, given) ?? "", /exactly/);
+  }
+  assert.equal(fault({ kind: "match" }, "abcd"), undefined);
+  for (const given of [undefined, "", "ABCD", "-abcd", "0190-abcd"]) {
+    assert.match(fault({ kind: "match" }, given) ?? "", /last 4/);
+  }
+});
+
+test("with a passkey nobody can approve yet, and everybody can deny", () => {
+  const requirement = asks({ confirm: { kind: "passkey" } });
+  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /passkey/);
+  assert.equal(denialBar(requirement, reviewer("a"), INSTANCE), undefined);
+});
+
+test("a note of nothing but what cannot be seen is blank", () => {
+  for (const note of [
+    undefined,
+    "",
+    " \n\t",
+    "\u00a0\u200b\u2060\ufeff",
+    "\u3164\u2800",
+    "\u0000",
+  ]) {
+    assert.equal(isBlank(note), true, JSON.stringify(note));
+  }
+  for (const note of ["x", " . ", "\u200bé", "語"]) assert.equal(isBlank(note), false, note);
+});
+
+test("of many names a refusal tells only some", () => {
+  const names = Array.from({ length: 25 }, (_, i) => `group:g${i + 10}`);
+  const bar = approvalBar(asks({ from: [names] }), reviewer("a"), INSTANCE) ?? "";
+  assert.match(bar, /^Only group:g10, .*group:g19 and 15 others may decide this call\.$/);
+});

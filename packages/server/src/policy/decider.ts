@@ -1,0 +1,128 @@
+/**
+ * Who may decide a request, what an approval must bring along, and when enough people have
+ * approved: the rules of a requirement, as pure functions.
+ *
+ * Called by: castVerdict, which enforces them; the reviewer surface, which tells them beforehand.
+ * Whether a role may decide anything at all is asked elsewhere, see core/roles.ts.
+ */
+
+import type { Confirm, Requirement } from "./rule.ts";
+
+/** A reviewer, as far as rules can name one. */
+export interface Decider {
+  readonly id: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Whose call it is. */
+export interface Owned {
+  /** A reviewer; null when nobody is named. */
+  readonly ownerId: string | null;
+  readonly instanceId: string;
+}
+
+/**
+ * Why this reviewer may not approve, as a sentence for them; undefined when they may. An owner
+ * who is excluded and not known excludes everybody: nobody could be told from them.
+ */
+export function approvalBar(
+  requirement: Requirement,
+  decider: Decider,
+  { ownerId, instanceId }: Owned,
+): string | undefined {
+  if (!isNamed(requirement, decider)) return notNamed(requirement);
+  if (requirement.confirm.kind === "passkey") return NO_PASSKEYS;
+  if (!requirement.excludeOwner) return undefined;
+  if (ownerId === null) {
+    return (
+      "The owner of the instance may not approve this call, and the instance has none: " +
+      `name one with countersign instances set ${instanceId} --owner NAME.`
+    );
+  }
+  return ownerId === decider.id
+    ? "The owner of the instance may not approve this call."
+    : undefined;
+}
+
+/** As {@link approvalBar}, for a denial: one of those who are named is enough, or the owner. */
+export function denialBar(
+  requirement: Requirement,
+  decider: Decider,
+  { ownerId }: Pick<Owned, "ownerId">,
+): string | undefined {
+  if (isNamed(requirement, decider) || ownerId === decider.id) return undefined;
+  return notNamed(requirement);
+}
+
+/**
+ * Whether these people together are enough.
+ *
+ * @param approvers who approved and still may, each once
+ */
+export function isEnough({ from, quorum }: Requirement, approvers: readonly Decider[]): boolean {
+  if (new Set(approvers.map(({ id }) => id)).size < quorum) return false;
+  return from.every((set) => approvers.some((approver) => belongs(set, approver)));
+}
+
+/** Whether one approval may not be enough, so that votes are kept. */
+export function takesVotes({ from, quorum }: Requirement): boolean {
+  return quorum > 1 || from.length > 1;
+}
+
+/** Whether it matters who decides. */
+export function namesDeciders(requirement: Requirement): boolean {
+  return requirement.from.length > 0 || requirement.excludeOwner || takesVotes(requirement);
+}
+
+/** How much of an id is typed with the confirmation `match`. */
+const MATCHED_CHARS = 4;
+
+/** What must be sent as confirmation; undefined when nothing. */
+export function confirmationOf(confirm: Confirm, requestId: string): string | undefined {
+  if (confirm.kind === "type") return confirm.text;
+  return confirm.kind === "match" ? requestId.slice(-MATCHED_CHARS) : undefined;
+}
+
+/**
+ * What is wrong with a confirmation, so that it completes a sentence that begins with the name of
+ * its field; undefined when nothing is.
+ */
+export function confirmationFault(
+  confirm: Confirm,
+  requestId: string,
+  given: string | undefined,
+): string | undefined {
+  const expected = confirmationOf(confirm, requestId);
+  if (expected === undefined || given === expected) return undefined;
+  return confirm.kind === "type"
+    ? "must be exactly the text of requirement.confirm"
+    : `must be the last ${MATCHED_CHARS} characters of the request's id`;
+}
+
+/** Whether a note says nothing that anybody could see. */
+export function isBlank(note: string | undefined): boolean {
+  return !/[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(note ?? "");
+}
+
+const NO_PASSKEYS =
+  "This call can be approved with a passkey only, and this server does not know passkeys yet; " +
+  "it can be denied.";
+
+function isNamed({ from }: Requirement, decider: Decider): boolean {
+  return from.length === 0 || from.some((set) => belongs(set, decider));
+}
+
+function belongs(set: readonly string[], { name, groups }: Decider): boolean {
+  return set.includes(`reviewer:${name}`) || groups.some((group) => set.includes(`group:${group}`));
+}
+
+/** More of them make no sentence. */
+const NAMES_TOLD_MAX = 10;
+
+function notNamed({ from }: Requirement): string {
+  const names = [...new Set(from.flat())].sort();
+  const told = names.slice(0, NAMES_TOLD_MAX).join(", ");
+  const more = names.length > NAMES_TOLD_MAX ? ` and ${names.length - NAMES_TOLD_MAX} others` : "";
+  return `Only ${told}${more} may decide this call.`;
+}
