@@ -18,7 +18,7 @@ import type { Call, Match, Policy, Rule } from "../src/policy/rule.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EXAMPLES = join(ROOT, "examples/policies");
-const PAGES = ["docs/guides/policy.md", "docs/reference/policy.md"];
+const PAGES = ["docs/reference/policy.md"];
 
 interface Shown {
   readonly name: string;
