@@ -16,19 +16,22 @@ import {
   ParseError,
 } from "@marcbachmann/cel-js";
 import type { BinaryOperator, Comprehension, Expression } from "./expression.ts";
+import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
 import { readGlob } from "./glob.ts";
-import { interpret, type Step, VARIABLE_NAMES } from "./interpret.ts";
+import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
 import { readZone } from "./times.ts";
-import { INT_MAX, INT_MIN, isExactDouble, TypeName } from "./values.ts";
+import { INT_MAX, INT_MIN, Inexact, isExactDouble, TypeName } from "./values.ts";
 
 /** A condition that was read. */
 export interface Condition {
   readonly source: string;
   readonly expression: Expression;
-  /** Answers something else than true or false, too: that is an error of the condition. */
-  readonly evaluate: Step;
+  readonly evaluate: (scope: Scope) => boolean | Fault;
 }
+
+/** What a condition answers whose value is neither true nor false. */
+export const NOT_BOOL = new Fault("the condition gave neither true nor false");
 
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
@@ -66,7 +69,13 @@ export function compileCondition(
   _options: { readonly kind: "rule" | "grant" } = { kind: "rule" },
 ): Condition {
   const expression = read(source, "bool", "A condition must give true or false");
-  return { source, expression, evaluate: interpret(expression) };
+  const step = interpret(expression);
+  const evaluate = (scope: Scope): boolean | Fault => {
+    const answer = step(scope);
+    if (typeof answer === "boolean" || answer instanceof Fault) return answer;
+    return answer instanceof Inexact ? INEXACT_FAULT : NOT_BOOL;
+  };
+  return { source, expression, evaluate };
 }
 
 /** @throws ConditionError */

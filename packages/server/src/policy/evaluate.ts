@@ -26,7 +26,14 @@ import {
   type RuleError,
 } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
-import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
+import {
+  type CelKey,
+  type CelMap,
+  type CelValue,
+  fromJson,
+  hasInexact,
+  Timestamp,
+} from "./values.ts";
 
 /** Of the whole evaluation, in wall time. */
 export const TIME_LIMIT_MS = 50;
@@ -84,11 +91,11 @@ export function evaluateCondition(condition: Condition, call: Call): ConditionOu
   let outcome: ConditionOutcome = { holds: false, error: TOO_LONG.message };
   try {
     withinTime(TIME_LIMIT_MS, () => {
-      const { scope, inexact } = scopeOf(call, new Meter(RULE_STEPS_MAX));
+      const scope = scopeOf(call, new Meter(RULE_STEPS_MAX));
       const answer = condition.evaluate(scope);
       if (answer instanceof Fault) outcome = { holds: false, error: bounded(answer.message) };
-      else if (typeof answer !== "boolean") outcome = { holds: false, error: NOT_BOOL.message };
-      else if (inexact) outcome = { holds: false, error: "a number cannot be held exactly" };
+      else if (answer && isInexactCall(call))
+        outcome = { holds: false, error: "a number cannot be held exactly" };
       else outcome = { holds: answer, error: undefined };
     });
   } catch (error) {
@@ -97,7 +104,6 @@ export function evaluateCondition(condition: Condition, call: Call): ConditionOu
   return outcome;
 }
 
-const NOT_BOOL = new Fault("the condition gave neither true nor false");
 const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
 const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
 const BROKEN = new Fault("the condition could not be evaluated");
@@ -119,7 +125,6 @@ class EvaluationRun {
   readonly #policies: Policies;
   readonly #call: Call;
   #scope: Scope | undefined;
-  #inexact = false;
   /** In order, filled by whichever pass gets there. */
   #outcomes: Outcome[] = [];
 
@@ -137,7 +142,7 @@ class EvaluationRun {
   #unwatched(): boolean {
     const meter = new Meter(UNWATCHED_STEPS);
     try {
-      meter.spend(sizeOf(this.#call) / 8);
+      meter.spend(sizeOf(this.#call) / 32);
       this.#prepare(meter);
       for (const outcome of this.#outcomes) this.#look(outcome, meter);
       return true;
@@ -180,10 +185,8 @@ class EvaluationRun {
       if (result !== false) outcomes.push({ placed, result, text: undefined });
     }
     outcomes.sort((left, right) => inOrder(left.placed, right.placed));
-    const { scope, inexact } = scopeOf(call, shared ?? new Meter(RULE_STEPS_MAX));
     this.#outcomes = outcomes;
-    this.#inexact = inexact;
-    this.#scope = scope;
+    this.#scope = scopeOf(call, shared ?? new Meter(RULE_STEPS_MAX));
   }
 
   /** @returns false: it does not; undefined: it does; a fault: that took too long to tell */
@@ -259,54 +262,55 @@ class EvaluationRun {
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
     const blocking = faults.filter(({ placed }) => placed.rule.verb !== "approve");
     if (blocking.some((outcome) => !isInexact(outcome))) return "error";
-    if (this.#inexact && (approved || faults.some(isInexact))) return "inexact";
-    if (approved) return undefined;
+    if (faults.some(isInexact)) return "inexact";
+    if (approved) return isInexactCall(this.#call) ? "inexact" : undefined;
     return faults.length > 0 ? "error" : "no-match";
   }
 }
 
 const TOO_LONG_ERROR = { message: TOO_LONG.message };
 
-function scopeOf(call: Call, meter: Meter): { readonly scope: Scope; readonly inexact: boolean } {
-  const args = fromJson(call.args);
-  const context = call.context === undefined ? undefined : fromJson(call.context);
+function scopeOf(call: Call, meter: Meter): Scope {
   const { id, name, groups } = call.instance;
   const instance = new Map<CelKey, CelValue>([
     ["id", id],
     ["name", name],
     ["groups", groups],
   ]);
-  const scope: Scope = {
+  return {
     tool: call.tool,
-    args: args.value,
-    context: context?.value ?? EMPTY,
+    args: fromJson(call.args),
+    context: call.context === undefined ? EMPTY : fromJson(call.context),
     instance,
     now: new Timestamp(BigInt(Math.trunc(call.now)) * 1_000_000n),
     meter,
     local: null,
   };
-  return { scope, inexact: args.inexact || context?.inexact === true };
+}
+
+/** Whether any number of the call, looked at or not, cannot be held exactly. */
+function isInexactCall({ args, context }: Call): boolean {
+  return hasInexact(args) || (context !== undefined && hasInexact(context));
 }
 
 const EMPTY: CelMap = new Map();
 
-/** Characters of what must be converted before anything can be asked. */
+/** Characters of what may have to be looked at. */
 function sizeOf({ args, context, tool }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length;
 }
 
 function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Fault {
   if (when === undefined) return "fired";
-  let answer: CelValue | Fault;
+  let answer: boolean | Fault;
   try {
     answer = when.evaluate(scope);
   } catch (error) {
     if (error instanceof StepsExceeded) throw error;
     return BROKEN;
   }
-  if (answer === true) return "fired";
-  if (answer === false) return "quiet";
-  return answer instanceof Fault ? answer : NOT_BOOL;
+  if (answer instanceof Fault) return answer;
+  return answer ? "fired" : "quiet";
 }
 
 const NOT_TYPEABLE = new Fault(

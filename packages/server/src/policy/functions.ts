@@ -11,7 +11,7 @@ import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { fitsGlob, readGlob } from "./glob.ts";
 import { indexWithin } from "./linear-search.ts";
 import type { Meter } from "./meter.ts";
-import { isList, isMap } from "./operators.ts";
+import { isList } from "./operators.ts";
 import {
   DURATION_PARTS,
   dateOf,
@@ -27,6 +27,7 @@ import {
   INT_MIN,
   Inexact,
   isExactDouble,
+  isMap,
   Timestamp,
   TypeName,
   typeOf,

@@ -18,12 +18,11 @@ import {
   contains,
   equals,
   isList,
-  isMap,
   itemAt,
   keyOf,
   negate,
 } from "./operators.ts";
-import { type CelKey, type CelMap, type CelValue, Inexact, typeOf } from "./values.ts";
+import { type CelKey, type CelValue, Inexact, isMap, typeOf } from "./values.ts";
 
 /** What one evaluation sees. */
 export interface Scope {
@@ -280,7 +279,7 @@ function comprehension(expression: Comprehension): Step {
 /** Over the keys of a map, as CEL has it. */
 function itemsOf(container: CelValue): readonly CelValue[] | Fault {
   if (isList(container)) return container;
-  if (isMap(container)) return [...(container as CelMap).keys()];
+  if (isMap(container)) return [...container.keys()];
   if (container instanceof Inexact) return INEXACT_FAULT;
   return new Fault(`a macro needs a list or a map, not a value of type ${typeOf(container)}`);
 }

@@ -18,6 +18,7 @@ import {
   INT_MAX,
   INT_MIN,
   Inexact,
+  isMap,
   Timestamp,
   TypeName,
   typeOf,
@@ -292,10 +293,6 @@ function absent(map: CelMap, key: CelKey | undefined): CelValue | Fault {
 
 export function isList(value: CelValue): value is readonly CelValue[] {
   return Array.isArray(value);
-}
-
-export function isMap(value: CelValue): value is CelMap {
-  return value instanceof Map;
 }
 
 function noOverload(left: CelValue, operator: string, right: CelValue): Fault {

@@ -101,10 +101,10 @@ export class PolicyDocument {
     // A block begins on the line below its mark, each line with the same indent.
     const before = node.value.slice(0, at).split("\n");
     let line = this.source.indexOf("\n", start) + 1;
+    const indent = /^\s*?( *)\S/.exec(this.source.slice(line))?.[1]?.length ?? 0;
     for (let skipped = 1; skipped < before.length; skipped++) {
       line = this.source.indexOf("\n", line) + 1;
     }
-    const indent = /^ */.exec(this.source.slice(line, line + 100))?.[0].length ?? 0;
     return line + indent + (before.at(-1)?.length ?? 0);
   }
 

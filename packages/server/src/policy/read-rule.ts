@@ -220,7 +220,7 @@ export function readAsk(
   const quorum = at("quorum", (each) => document.integer(each, 1, QUORUM_MAX)) ?? 1;
   const fromPlace = members.get("from");
   const people = from?.every((each) => each.startsWith("reviewer:")) === true;
-  if (people && fromPlace !== undefined && from.length < quorum) {
+  if (people && from.length > 0 && fromPlace !== undefined && from.length < quorum) {
     document.add(fromPlace, `a quorum of ${quorum} can never come from ${from.length} reviewers`);
   }
   return {

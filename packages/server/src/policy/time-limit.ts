@@ -34,6 +34,8 @@ export function withinTime(limitMs: number, work: () => void): boolean {
   }
 }
 
+/** The error is of the other context, so it is no `instanceof Error` here. */
 function isTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  return error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 }

@@ -1,7 +1,7 @@
 /**
  * What a condition computes with: the values of CEL, made from exact JSON.
  *
- * A map is a Map with own keys only, so `__proto__` and `constructor` are keys like any other and
+ * A map holds own keys only, so `__proto__` and `constructor` are keys like any other and
  * nothing is inherited. An integer is a bigint, a decimal is a double only when the double prints
  * as that decimal again, and any other number is INEXACT: every operation that meets it fails, and
  * whoever holds it marks the whole call.
@@ -9,7 +9,7 @@
  * Called by: evaluate.ts for the call; the rest of policy/ for the types.
  */
 
-import { JsonArray, JsonNumber, type JsonObject, type JsonValue } from "@countersign/protocol";
+import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
 
 export type CelValue =
   | null
@@ -24,7 +24,13 @@ export type CelValue =
   | readonly CelValue[]
   | CelMap;
 
-export type CelMap = ReadonlyMap<CelKey, CelValue>;
+export interface CelMap {
+  readonly size: number;
+  has(key: CelKey): boolean;
+  get(key: CelKey): CelValue | undefined;
+  keys(): Iterable<CelKey>;
+  [Symbol.iterator](): Iterator<readonly [CelKey, CelValue]>;
+}
 export type CelKey = string | bigint | boolean;
 
 export class Timestamp {
@@ -53,9 +59,9 @@ export class TypeName {
   }
 }
 
-/** A number that neither an int nor a double holds, or a value nested too deep to look at. */
+/** A number that neither an int nor a double holds. */
 export class Inexact {
-  readonly reason = "a number of the call cannot be held exactly";
+  readonly kind = "inexact";
 }
 
 export const INEXACT = new Inexact();
@@ -63,45 +69,72 @@ export const INEXACT = new Inexact();
 export const INT_MIN = -(2n ** 63n);
 export const INT_MAX = 2n ** 63n - 1n;
 
-/** Far beyond what the contract's surface lets in; recursion is safe up to here. */
-const DEPTH_MAX = 500;
+/**
+ * An object of the call. Its values are made when they are asked for: most conditions look at few
+ * of many.
+ */
+export class JsonMap implements CelMap {
+  readonly #members: ReadonlyMap<string, JsonValue>;
+  /** Numbers, lists and maps that were asked for. */
+  readonly #made = new Map<string, CelValue>();
 
-export interface Converted {
-  readonly value: CelValue;
-  /** Whether INEXACT is anywhere in it. */
-  readonly inexact: boolean;
-}
+  constructor(object: JsonObject) {
+    this.#members = object.members;
+  }
 
-export function fromJson(json: JsonValue): Converted {
-  const conversion = new Conversion();
-  const value = conversion.convert(json, 0);
-  return { value, inexact: conversion.inexact };
-}
+  get size(): number {
+    return this.#members.size;
+  }
 
-class Conversion {
-  inexact = false;
+  has(key: CelKey): boolean {
+    return typeof key === "string" && this.#members.has(key);
+  }
 
-  convert(json: JsonValue, depth: number): CelValue {
-    if (json instanceof JsonNumber) return this.#exact(exactNumber(json.source));
-    if (json === null || typeof json !== "object") return json;
-    if (depth >= DEPTH_MAX) return this.#exact(undefined);
-    if (json instanceof JsonArray) {
-      return json.items.map((item) => this.convert(item, depth + 1));
+  get(key: CelKey): CelValue | undefined {
+    if (typeof key !== "string") return undefined;
+    const json = this.#members.get(key);
+    if (json === undefined || json === null || typeof json !== "object") return json;
+    let made = this.#made.get(key);
+    if (made === undefined) {
+      made = fromJson(json);
+      this.#made.set(key, made);
     }
-    return this.#map(json, depth);
+    return made;
   }
 
-  #map(json: JsonObject, depth: number): CelMap {
-    const map = new Map<CelKey, CelValue>();
-    for (const [key, value] of json.members) map.set(key, this.convert(value, depth + 1));
-    return map;
+  keys(): Iterable<CelKey> {
+    return this.#members.keys();
   }
 
-  #exact(value: bigint | number | undefined): CelValue {
-    if (value !== undefined) return value;
-    this.inexact = true;
-    return INEXACT;
+  *[Symbol.iterator](): Iterator<readonly [CelKey, CelValue]> {
+    for (const key of this.#members.keys()) yield [key, this.get(key) ?? null];
   }
+}
+
+/** The value as conditions see it. */
+export function fromJson(json: JsonValue): CelValue {
+  if (json instanceof JsonNumber) return exactNumber(json.source) ?? INEXACT;
+  if (json instanceof JsonObject) return new JsonMap(json);
+  return json instanceof JsonArray ? json.items.map(fromJson) : json;
+}
+
+/** More digits than every double keeps, or an exponent: in a number or in some text. */
+const MAYBE_INEXACT = /[0-9][0-9.]{15}|[0-9][eE]/;
+
+/** Whether there is a number anywhere in the object that cannot be held exactly. */
+export function hasInexact(object: JsonObject): boolean {
+  if (!MAYBE_INEXACT.test(object.source)) return false;
+  const open: JsonValue[] = [object];
+  for (let json = open.pop(); json !== undefined; json = open.pop()) {
+    if (json instanceof JsonNumber) {
+      if (exactNumber(json.source) === undefined) return true;
+    } else if (json instanceof JsonArray) {
+      for (const item of json.items) open.push(item);
+    } else if (json instanceof JsonObject) {
+      for (const member of json.members.values()) open.push(member);
+    }
+  }
+  return false;
 }
 
 const SHORT_INTEGER = /^-?[0-9]{1,15}$/;
@@ -159,6 +192,10 @@ function readDecimal(source: string): Decimal | undefined {
   };
 }
 
+export function isMap(value: CelValue): value is CelMap {
+  return value instanceof JsonMap || value instanceof Map;
+}
+
 /** @returns the name CEL has for the type of the value */
 export function typeOf(value: CelValue): string {
   switch (typeof value) {
@@ -172,7 +209,7 @@ export function typeOf(value: CelValue): string {
       return "bool";
     default:
       if (value === null) return "null_type";
-      if (value instanceof Map) return "map";
+      if (isMap(value)) return "map";
       if (Array.isArray(value)) return "list";
       if (value instanceof Timestamp) return "google.protobuf.Timestamp";
       if (value instanceof Duration) return "google.protobuf.Duration";

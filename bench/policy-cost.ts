@@ -1,0 +1,63 @@
+/**
+ * What one evaluation of a policy costs: `node bench/policy-cost.ts [RULES]`. No server, no store.
+ *
+ * Half of the rules name another tool, as in a policy that has grown. Of the others every condition
+ * looks at several fields and twice at each item of a list, and none fires: all of it is run.
+ */
+
+import { JsonObject, parseJson } from "../packages/protocol/src/index.ts";
+import {
+  type Call,
+  evaluatePolicies,
+  loadPolicy,
+  type Policy,
+} from "../packages/server/src/policy/index.ts";
+import { describeMachine } from "./machine.ts";
+import { spreadOf } from "./statistics.ts";
+
+const RUNS = 20_000;
+const WARM_UP = 5_000;
+
+const VERBS = ["ask", "approve", "deny"];
+
+function policyOf(rules: number): Policy {
+  const lines = Array.from({ length: rules }, (_, i) => {
+    const tool = i % 2 === 0 ? "stripe.*" : `tool${i}`;
+    const when =
+      `args.amount > ${i + 5000} && args.currency == 'eur' && ` +
+      `!args.lines.exists(l, l.price > ${i + 1000}) && has(args.meta.order)`;
+    const or = `${when} || args.lines.exists(l, l.price > ${i + 9000})`;
+    const then = VERBS[i % VERBS.length];
+    return `  - { id: r${i}, match: { tool: "${tool}" }, when: "${or}", then: ${then} }`;
+  });
+  return loadPolicy(`version: 1\nrules:\n${lines.join("\n")}\n`, { kind: "project" });
+}
+
+function call(): Call {
+  const lines = Array.from({ length: 5 }, (_, i) => `{"price":${i}.5,"name":"item ${i}"}`);
+  const args = parseJson(
+    `{"amount":4200,"currency":"eur","lines":[${lines.join(",")}],"meta":{"order":"a-17"}}`,
+  );
+  if (!(args instanceof JsonObject)) throw new Error("no object");
+  const instance = { id: "0190", name: "bot-1", groups: ["support-bots"] };
+  return { tool: "stripe.refund", args, context: undefined, instance, now: 1_700_000_000_000 };
+}
+
+const rules = Number(process.argv[2] ?? 200);
+const project = policyOf(rules);
+const times: number[] = [];
+let began = process.cpuUsage();
+for (let run = 0; run < WARM_UP + RUNS; run++) {
+  if (run === WARM_UP) began = process.cpuUsage();
+  const asked = call();
+  const start = performance.now();
+  evaluatePolicies({ project }, asked);
+  const took = performance.now() - start;
+  if (run >= WARM_UP) times.push(took);
+}
+const { user, system } = process.cpuUsage(began);
+const cpu = ((user + system) / 1000 / RUNS).toFixed(3);
+const { p50, p99, max } = spreadOf(times);
+const shown = [p50, p99, max].map((ms) => ms.toFixed(3)).join(" / ");
+console.log(describeMachine());
+console.log(`${rules} rules, ${RUNS} evaluations: p50 / p99 / max ${shown} ms, CPU ${cpu} ms`);

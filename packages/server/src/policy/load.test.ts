@@ -1,0 +1,288 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { loadPolicy, PolicyError } from "./load.ts";
+import type { Finding, LoadOptions } from "./rule.ts";
+
+function findingsOf(
+  source: string,
+  options: LoadOptions = { kind: "project" },
+): readonly Finding[] {
+  try {
+    loadPolicy(source, options);
+  } catch (error) {
+    assert.ok(error instanceof PolicyError, String(error));
+    return error.findings;
+  }
+  return [];
+}
+
+function places(findings: readonly Finding[]): string[] {
+  return findings.map(({ line, column, path }) => `${line}:${column} ${path}`);
+}
+
+/** The findings of one rule, written in YAML's flow style. */
+function ofRule(rule: string, options?: LoadOptions): string[] {
+  const findings = findingsOf(`version: 1\nrules:\n  - { ${rule} }\n`, options);
+  return findings.map(({ path, message }) => `${path}: ${message}`);
+}
+
+const FULL = `version: 1
+rules:
+  - id: small-refunds
+    match: { tool: ["stripe.refund*"], instance: { group: support-bots, id: x, name: "bot-*" } }
+    when: args.amount < 5000
+    then: approve
+    note: Small refunds need nobody.
+    valid_for: 2m
+  - id: schema
+    match: { tool: db.alter }
+    then: ask
+    ask:
+      from: [group:dba, reviewer:ana]
+      quorum: 2
+      exclude: [owner]
+      confirm: type(args.repo)
+      note: required
+      within: 30m
+      grants: false
+tests:
+  - name: a small refund
+    given: { tool: stripe.refund, args: { amount: 1 }, instance: { group: support-bots, id: x } }
+    expect: { then: ask }
+`;
+
+test("a whole policy is read, and named by the hash of its source", () => {
+  const policy = loadPolicy(FULL, { kind: "project" });
+  assert.equal(policy.sha256, createHash("sha256").update(FULL).digest("hex"));
+  assert.equal(policy.source, FULL);
+  const [refunds, schema] = policy.rules;
+  assert.deepEqual([refunds?.id, refunds?.line, refunds?.verb], ["small-refunds", 3, "approve"]);
+  assert.equal(refunds?.validityMs, 120_000);
+  assert.deepEqual(schema?.ask?.from, ["group:dba", "reviewer:ana"]);
+  assert.equal(schema?.ask?.withinMs, 1_800_000);
+  assert.equal(policy.tests[0]?.line, 21);
+  assert.deepEqual(policy.warnings, []);
+});
+
+test("[ours.policy.findings] every fault is told at once, with line, column and path", () => {
+  const source = `version: 2
+ruls: []
+rules:
+  - id: Bad
+    then: aprove
+    when: args.amount < && 3
+  - id: b
+    then: ask
+    when: |
+      args.x == 1 ||
+        args.s.matches("x")
+    ask: { quorum: 20, within: 2 days }
+  - id: b
+    then: deny
+tests:
+  - given: { tool: x, args: { n: 0x1F } }
+    expect: { then: ask, because: nobody }
+`;
+  assert.deepEqual(places(findingsOf(source)), [
+    "1:10 version",
+    "2:1 ruls",
+    "4:9 rules[0].id",
+    "5:11 rules[0].then",
+    "6:25 rules[0].when",
+    "11:9 rules[1].when",
+    "12:20 rules[1].ask.quorum",
+    "12:32 rules[1].ask.within",
+    "13:5 rules[2]",
+    "16:34 tests[0].given.args.n",
+    "17:35 tests[0].expect.because",
+  ]);
+});
+
+test("[ours.policy.findings] a fault in a quoted condition is told where it stands", () => {
+  const source = 'version: 1\nrules:\n  - { id: a, then: deny, when: "true && foo(1)" }\n';
+  assert.deepEqual(places(findingsOf(source)), ["3:41 rules[0].when"]);
+  const escaped = 'version: 1\nrules:\n  - { id: a, then: deny, when: "foo(\\"1\\")" }\n';
+  assert.deepEqual(places(findingsOf(escaped)), ["3:32 rules[0].when"]);
+});
+
+test("[ours.policy.yaml] aliases, anchors, tags, merges and second documents are refused", () => {
+  const cases = [
+    "version: 1\nrules: &all []\n",
+    "version: 1\nrules:\n  - { id: a, then: deny }\n  - *a\n",
+    "version: 1\nrules:\n  - &a { id: a, then: deny }\n",
+    "version: !!int 1\nrules: []\n",
+    "version: 1\nrules: !!seq []\n",
+    "version: 1\nrules:\n  - { id: !x a, then: deny }\n",
+    "version: 1\nrules: []\n---\nversion: 1\nrules: []\n",
+    "version: 1\nrules:\n  - { <<: { id: a }, then: deny }\n",
+    "version: 1\nversion: 1\nrules: []\n",
+    "version: 1\nrules:\n  - { id: a, then: deny, then: deny }\n",
+    "version: 1\nrules:\n  - { ? [a] : 1, id: a, then: deny }\n",
+    "version: 1\nrules: [\n",
+    "version: 1\nrules:\n\t- a\n",
+    "%YAML 1.1\n%TAG ! tag:x,2000:\n---\nversion: 1\nrules: [!a b]\n",
+  ];
+  for (const source of cases) assert.ok(findingsOf(source).length > 0, source);
+});
+
+test("[ours.policy.yaml] what is no policy at all gets findings, never another error", () => {
+  const odd = [
+    "",
+    "   ",
+    "null",
+    "5",
+    "[]",
+    "text",
+    "version: 1",
+    "rules: []",
+    "a: b: c",
+    "\0",
+    "- ",
+  ];
+  for (const source of odd) assert.ok(findingsOf(source).length > 0, JSON.stringify(source));
+  const deep = [
+    "[".repeat(100_000),
+    "{".repeat(100_000),
+    "- ".repeat(100_000),
+    "? ".repeat(50_000),
+  ];
+  for (const source of deep) assert.ok(findingsOf(source).length > 0);
+  assert.ok(findingsOf(`version: 1\nrules: [] # ${"x".repeat(256 * 1024)}`).length === 1);
+});
+
+test("[ours.policy.yaml] a policy has at most 1,000 rules and 1,000 tests", () => {
+  const rules = Array.from({ length: 1_000 }, (_, i) => `  - { id: r${i}, then: deny }`);
+  const source = `version: 1\nrules:\n${rules.join("\n")}\n`;
+  assert.deepEqual(findingsOf(source), []);
+  assert.equal(findingsOf(`${source}  - { id: more, then: deny }\n`).length, 1);
+  const tests = Array.from(
+    { length: 1_001 },
+    () => "  - { given: { tool: a }, expect: { then: ask } }",
+  );
+  assert.equal(findingsOf(`version: 1\nrules: []\ntests:\n${tests.join("\n")}\n`).length, 1);
+});
+
+test("every key of a rule is checked", () => {
+  const faulty = [
+    "then: deny",
+    "id: a",
+    "id: '', then: deny",
+    "id: a_b, then: deny",
+    "id: error, then: deny",
+    "id: no-match, then: deny",
+    "id: 5, then: deny",
+    `id: ${"a".repeat(65)}, then: deny`,
+    "id: a, then: deny, whne: 'true'",
+    "id: a, then: deny, when: true",
+    "id: a, then: deny, when: ",
+    "id: a, then: deny, when: ''",
+    "id: a, then: deny, note: ''",
+    `id: a, then: deny, note: ${"x".repeat(1_001)}`,
+    "id: a, then: deny, valid_for: 2m",
+    "id: a, then: ask, valid_for: 2 minutes",
+    "id: a, then: ask, valid_for: 0s",
+    `id: a, then: ask, valid_for: ${"9".repeat(400)}h`,
+    "id: a, then: deny, ask: {}",
+    "id: a, then: deny, match: []",
+    "id: a, then: deny, match: { tools: x }",
+    "id: a, then: deny, match: { tool: [] }",
+    "id: a, then: deny, match: { tool: 5 }",
+    "id: a, then: deny, match: { tool: 'a\\' }",
+    "id: a, then: deny, match: { instance: bot }",
+    "id: a, then: deny, match: { instance: { groups: x } }",
+    "id: a, then: ask, ask: { quorum: 0 }",
+    "id: a, then: ask, ask: { quorum: 11 }",
+    "id: a, then: ask, ask: { quorum: 1.5 }",
+    "id: a, then: ask, ask: { quorum: '2' }",
+    "id: a, then: ask, ask: { from: dba }",
+    "id: a, then: ask, ask: { from: [] }",
+    "id: a, then: ask, ask: { from: [user:ana] }",
+    "id: a, then: ask, ask: { from: ['group:'] }",
+    "id: a, then: ask, ask: { from: [reviewer:ana], quorum: 2 }",
+    "id: a, then: ask, ask: { exclude: [ana] }",
+    "id: a, then: ask, ask: { confirm: type }",
+    "id: a, then: ask, ask: { confirm: type() }",
+    "id: a, then: ask, ask: { confirm: type(1) }",
+    "id: a, then: ask, ask: { confirm: double-click }",
+    "id: a, then: ask, ask: { note: maybe }",
+    "id: a, then: ask, ask: { within: 1d }",
+    "id: a, then: ask, ask: { grants: no }",
+  ];
+  for (const rule of faulty) assert.equal(ofRule(rule).length, 1, rule);
+});
+
+const PROVED = [
+  "match: { tool: pay }",
+  'match: { tool: ["db.*", pay] }',
+  "match: { instance: { group: bots } }",
+  "match: { instance: { id: x } }",
+  'match: { tool: "*" }',
+  'match: { tool: "*" }, when: "args.n < 5"',
+  'match: { tool: "*" }, when: "hour(now, \'UTC\') < 9"',
+  'when: "args.n < 5"',
+  "when: \"tool == 'pay'\"",
+  "when: \"'bots' in instance.groups\"",
+  "when: \"instance.id == 'x'\"",
+  'when: "context.a == 1 && args.n < 5"',
+  "when: \"args.n < 5 || tool == 'pay'\"",
+  'when: "!(args.n > 5 || context.a == 1)"',
+  "when: \"context.a == 1 ? args.n < 5 : tool == 'pay'\"",
+  'match: { instance: { name: x } }, when: "args.n < 5"',
+  'match: { tool: pay, instance: { name: x } }, when: "context.a == 1"',
+];
+const UNPROVED = [
+  "note: nothing",
+  'when: "true"',
+  "when: \"hour(now, 'UTC') < 9\"",
+  "match: { instance: { name: x } }",
+  'match: { tool: "*", instance: { name: x } }',
+  'match: { tool: ["*", pay], instance: { name: x } }',
+  'match: { tool: "**" }, when: "context.a == 1"',
+  'match: { tool: "?*" }, when: "has(context.a)"',
+  'match: { tool: "*" }, when: "instance.name == \'x\'"',
+  'when: "context.a == 1"',
+  "when: \"instance.name == 'x'\"",
+  'when: "args.n < 5 || context.a == 1"',
+  "when: \"(args.n < 5 || context.a == 1) && now > timestamp('2026-01-01T00:00:00Z')\"",
+  'when: "!(args.n > 5 && context.a == 1)"',
+  'when: "context.a == 1 ? args.n < 5 : context.b == 1"',
+  'when: "args.n < 5 ? context.a == 1 : context.b == 1 || true"',
+].filter((rule) => !rule.includes("|| true"));
+
+test("[ours.policy.proved] an approval that rests on a name or on context alone is refused", () => {
+  for (const rule of PROVED) assert.deepEqual(ofRule(`id: a, then: approve, ${rule}`), [], rule);
+  for (const rule of UNPROVED) {
+    const [finding] = ofRule(`id: a, then: approve, ${rule}`);
+    assert.match(finding ?? "", /must rest on something proved/, rule);
+    for (const verb of ["ask", "deny"]) {
+      assert.deepEqual(ofRule(`id: a, then: ${verb}, ${rule}`), [], rule);
+    }
+  }
+});
+
+test("[ours.policy.floor] a floor cannot approve", () => {
+  const rule = "id: a, match: { tool: pay }, then: approve";
+  assert.match(ofRule(rule, { kind: "floor" })[0] ?? "", /a floor cannot approve/);
+  assert.deepEqual(ofRule("id: a, then: deny", { kind: "floor" }), []);
+});
+
+test("[ours.policy.groups] a group or a reviewer that does not exist is a fault, where they are known", () => {
+  const groups = {
+    reviewers: new Set(["dba"]),
+    reviewerNames: new Set(["ana"]),
+    instances: new Set(["bots"]),
+  };
+  const options: LoadOptions = { kind: "project", groups };
+  const good = "match: { instance: { group: bots } }, ask: { from: [group:dba, reviewer:ana] }";
+  assert.deepEqual(ofRule(`id: a, then: ask, ${good}`, options), []);
+  const bad = "match: { instance: { group: [bot] } }, ask: { from: [group:ana, reviewer:dba] }";
+  assert.equal(ofRule(`id: a, then: ask, ${bad}`, options).length, 3);
+  assert.deepEqual(ofRule(`id: a, then: ask, ${bad}`), []);
+});
+
+test("what is probably not meant is warned of", () => {
+  const source = "version: 1\nrules:\n  - { id: a, then: deny, when: 'true' }\n";
+  const { warnings } = loadPolicy(source, { kind: "project" });
+  assert.deepEqual(places(warnings), ["3:5 rules[0]", "1:1 "]);
+});
