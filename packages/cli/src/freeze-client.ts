@@ -3,7 +3,8 @@
  */
 
 import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
-import { object, type ReviewClient, text } from "./review-client.ts";
+import { object, text } from "./json-members.ts";
+import type { ReviewClient } from "./review-client.ts";
 
 export interface Freeze {
   readonly id: string;

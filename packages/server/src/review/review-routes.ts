@@ -16,6 +16,7 @@ import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 
 const REQUESTS = "/review/v1/requests";
@@ -58,6 +59,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   );
 
   addDeliveryRoutes(app, context, gate);
+  addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
 }
