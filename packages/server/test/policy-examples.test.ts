@@ -18,7 +18,7 @@ import type { Call, Match, Policy, Rule } from "../src/policy/rule.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EXAMPLES = join(ROOT, "examples/policies");
-const PAGES = ["docs/reference/policy.md"];
+const PAGES = ["docs/guides/policy.md", "docs/reference/policy.md"];
 
 interface Shown {
   readonly name: string;
@@ -39,13 +39,13 @@ function examples(): Shown[] {
   }));
 }
 
-/** The YAML blocks of a page; one that opens with `yaml floor` is a floor. */
+/** The YAML blocks of a page; one whose opening line says `floor` or `floor.yaml` is a floor. */
 function blocks(page: string): Shown[] {
-  const found = read(page).matchAll(/^```yaml( floor)?\n(.*?)^```$/gms);
-  return [...found].map(([, floor, source = ""], index) => ({
+  const found = read(page).matchAll(/^```yaml(.*)\n([^]*?)^```$/gm);
+  return [...found].map(([, about = "", source = ""], index) => ({
     name: `${page}, block ${index + 1}`,
     source,
-    kind: floor === undefined ? "project" : "floor",
+    kind: about.includes("floor") ? "floor" : "project",
   }));
 }
 
