@@ -39,7 +39,7 @@ test("[ours.policy.documented] the commands of the policy guide do what it says"
   const folder = temporaryFolder(t);
   const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", join(folder, "data")];
   const server = new Child(t, serve, { env: {}, cwd: folder });
-  const [, url = ""] = await server.prints("stdout", /serving (http:\/\/localhost:\d+)/);
+  const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);
 
   const all = blocks();
   for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
@@ -52,7 +52,12 @@ test("[ours.policy.documented] the commands of the policy guide do what it says"
   ].join("\n");
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
   const shell = ["bash", "-c", script.replace("http://localhost:8787", url)];
-  const played = await new Child(t, shell, { env: { PATH: path }, cwd: folder }).ended();
+  const player = new Child(t, shell, { env: { PATH: path }, cwd: folder });
+  // Each block has its own time to be done.
+  for (const index of scripts.keys()) {
+    await player.prints("stdout", new RegExp(`^-- end of ${index + 1}$`, "m"));
+  }
+  const played = await player.ends();
   assert.equal(played.code, 0, played.stdout);
   const parts = played.stdout.split(/^-- end of \d+$/m);
   for (const [number, lines] of promised(all)) {

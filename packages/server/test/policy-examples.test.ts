@@ -41,7 +41,7 @@ function examples(): Shown[] {
 
 /** The YAML blocks of a page; one whose opening line says `floor` or `floor.yaml` is a floor. */
 function blocks(page: string): Shown[] {
-  const found = read(page).matchAll(/^```yaml(.*)\n([^]*?)^```$/gm);
+  const found = read(page).matchAll(/^```yaml(.*)\n([\s\S]*?)^```$/gm);
   return [...found].map(([, about = "", source = ""], index) => ({
     name: `${page}, block ${index + 1}`,
     source,
