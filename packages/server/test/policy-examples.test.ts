@@ -18,7 +18,7 @@ import type { Call, Match, Policy, Rule } from "../src/policy/rule.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EXAMPLES = join(ROOT, "examples/policies");
-const PAGES = ["docs/guides/policy.md", "docs/reference/policy.md"];
+const PAGES = ["README.md", "docs/guides/policy.md", "docs/reference/policy.md"];
 
 interface Shown {
   readonly name: string;
@@ -154,7 +154,8 @@ function together(whole: Condition, parts: readonly Expression[]): Condition {
     left,
     right,
   }));
-  return { ...whole, expression, evaluate: interpret(expression) };
+  const step = interpret(expression);
+  return { ...whole, expression, evaluate: (scope) => step(scope) === true };
 }
 
 test("[ours.policy.documented] every policy that the documentation shows loads and passes", () => {
