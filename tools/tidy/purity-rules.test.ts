@@ -43,6 +43,12 @@ test("core and policy import no module that reaches the world", () => {
   assert.deepEqual(judge(purity, CORE, 'import { createHash } from "node:crypto";'), []);
 });
 
+test("the limit of an evaluation in time has one place", () => {
+  const vm = 'import { Script } from "node:vm";';
+  assert.deepEqual(judge(purity, house("policy/time-limit.ts"), vm), []);
+  assert.equal(judge(purity, POLICY, vm).length, 1);
+});
+
 test("what only looks impure is left alone", () => {
   const pure = [
     "new Date(0);",

@@ -126,11 +126,8 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const workers = [
-    startExpiry(context, report),
-    startFreeze(context, report),
-    startRetention(context, report),
-  ];
+  const always = [startExpiry, startFreeze, startRetention];
+  const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));

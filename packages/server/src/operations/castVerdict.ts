@@ -117,12 +117,12 @@ async function approve(
   request: StoredRequest,
   verdict: Verdict,
 ): Promise<Outcome> {
-  const frozen = await denyIfFrozen(tx, context, request);
-  if (frozen !== undefined) return resolved(request, frozen);
   const judgement = readJudgement(request.policy);
   const requirement = requirementOf(judgement);
   const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
   await assertMayApprove(tx, caller, request, ownerId);
+  const frozen = await denyIfFrozen(tx, context, request);
+  if (frozen !== undefined) return resolved(request, frozen);
   assertComplete(request, verdict);
   assertWithin(verdict, bounds(context.settings, judgement.validityMs));
 

@@ -2,20 +2,22 @@ import { type CreateApprovalRequestInput, Problem, uuidV7 } from "@countersign/p
 import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { endingOf } from "../core/freeze.ts";
+import type { StoredInstance } from "../core/instance.ts";
 import { isSameRequest } from "../core/replay.ts";
-import { deadline, isOverdue, type StoredRequest } from "../core/request.ts";
+import { deadline, type Ending, isOverdue, type StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../policy/judgement.ts";
 import { hashRequestKey, sha256Hex } from "../secrets/keyring.ts";
-import { readInForce } from "../storage/sql/in-force.ts";
+import { type InForce, readInForce } from "../storage/sql/in-force.ts";
 import { lockInstance } from "../storage/sql/instances.ts";
 import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
 import { findFreeze } from "../storage/sql/standing-freezes.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { expireRequest } from "./expireRequest.ts";
-import { judgeCall } from "./judgeCall.ts";
+import { type Judged, judgeCall } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
+import { giveBackCall, useGrant } from "./useGrant.ts";
 
 export interface Submission {
   readonly outcome: "created" | "replayed";
@@ -43,8 +45,8 @@ export async function createApprovalRequest(
   idempotencyKey: string,
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
-  const attempt = (decidesAtOnce: boolean) =>
-    context.store.transact((tx) => submit(tx, context, caller, input, keyHash, decidesAtOnce));
+  const attempt = (mayApprove: boolean) =>
+    context.store.transact((tx) => submit(tx, context, caller, input, keyHash, mayApprove));
   const { outcome, request, signal } = await attempt(true).catch((error: unknown) => {
     if (!(error instanceof DeadlinePassed)) throw error;
     // The window was shorter than the writing of an approval: let it pass.
@@ -63,7 +65,7 @@ async function submit(
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-  decidesAtOnce: boolean,
+  mayApprove: boolean,
 ): Promise<Submitted> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
@@ -75,15 +77,19 @@ async function submit(
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
-  const { judgement, ...judged } = await judgeCall(tx, context, instance, inForce, input, now);
-  const freeze = inForce.isFrozen ? await findFreeze(tx, caller) : undefined;
-  const ending = freeze === undefined ? judged.ending : endingOf(freeze);
+  const judged = await judgeCall(tx, context, instance, inForce, input, now);
+  const { judgement } = judged;
+  const atOnce = { tx, context, instance, inForce, mayApprove };
+  const { ending, grantId } = await answerAtOnce(atOnce, judged);
   const request = open(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
-  if (ending !== undefined && decidesAtOnce) {
+  if (ending !== undefined) {
     const { notifyingEpoch } = inForce;
     const ended = await openResolved(tx, context, request, keyHash, ending, opened, notifyingEpoch);
-    if (ended === undefined) return replay(tx, caller, input, keyHash);
+    if (ended === undefined) {
+      if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
+      return replay(tx, caller, input, keyHash);
+    }
     const { decision, signal } = ended;
     return {
       outcome: "created",
@@ -95,6 +101,44 @@ async function submit(
   await appendAudit(tx, context.random, opened);
   const { id: requestId, deadlineAt } = request;
   return { outcome: "created", request, signal: { kind: "opened", requestId, deadlineAt } };
+}
+
+interface AtOnce {
+  readonly tx: Transaction;
+  readonly context: Context;
+  readonly instance: StoredInstance;
+  readonly inForce: InForce;
+  /** False when there was no time for that. */
+  readonly mayApprove: boolean;
+}
+
+/** How the request ends at once: by a freeze before policy, and by a grant in place of people. */
+async function answerAtOnce(
+  { tx, context, instance, inForce, mayApprove }: AtOnce,
+  { call, judgement, ending }: Judged,
+): Promise<{ readonly ending: Ending | undefined; readonly grantId?: string }> {
+  const { id: instanceId, projectId } = instance;
+  const freeze = inForce.isFrozen ? await findFreeze(tx, { projectId, instanceId }) : undefined;
+  if (freeze !== undefined) return { ending: endingOf(freeze) };
+  if (!mayApprove && ending?.status !== "denied") return { ending: undefined };
+  if (ending !== undefined || !inForce.hasGrants) return { ending };
+  const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;
+  const grant = await useGrant(tx, {
+    ...{ instance, call, requirement: requirementOf(judgement), now: call.now },
+    isCertain: errors.length === 0 && because !== "inexact",
+  });
+  if (grant === undefined) return { ending };
+  const { validityMsDefault, validityMsMin, validityMsMax } = context.settings;
+  const wished = Math.min(grant.validityMs ?? validityMsDefault, validityMs, validityMsMax);
+  return {
+    ending: {
+      status: "approved",
+      by: `grant:${grant.id}`,
+      note: grant.note === null ? null : JSON.stringify(grant.note),
+      validityMs: Math.max(wished, validityMsMin),
+    },
+    grantId: grant.id,
+  };
 }
 
 async function replay(

@@ -11,10 +11,16 @@ export type FreezeWalks = Map<string, Place | "over">;
 const FREEZES_PER_CALL_MAX = 50;
 
 /**
+ * So long a freeze is walked over again and again: somebody may have looked for freezes just
+ * before it was committed, and held the instance only after whoever froze had waited for that.
+ */
+const YOUNG_MS = 10_000;
+
+/**
  * Denies what is pending under freezes in force: what a process left when it died between two
  * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
- * so that none waits for a larger one. Where the walk is over nothing can become pending, and
- * nothing is looked for again.
+ * so that none waits for a larger one. Some seconds after the freeze
+ * nothing can become pending any more, and nothing is looked for again.
  *
  * Called by: the freeze worker.
  *
@@ -28,16 +34,20 @@ export async function enforceFreezes(
   const freezes = await listFreezesInForce(context.store);
   const ids = new Set(freezes.map(({ id }) => id));
   for (const id of walks.keys()) if (!ids.has(id)) walks.delete(id);
+  const turns = inTurn(freezes, walks);
   let denied = 0;
-  for (const { freeze, place } of inTurn(freezes, walks).slice(0, FREEZES_PER_CALL_MAX)) {
+  let more = turns.length > FREEZES_PER_CALL_MAX;
+  for (const { freeze, place } of turns.slice(0, FREEZES_PER_CALL_MAX)) {
     if (place === undefined) await awaitCreates(context, freeze);
     const page = await denyCovered(context, freeze, place ?? START);
     denied += page.count;
+    if (page.next !== undefined) more = true;
+    const isYoung = context.clock.now() - freeze.frozenAt < YOUNG_MS;
     // Behind those whose turn is still to come.
     walks.delete(freeze.id);
-    walks.set(freeze.id, page.next ?? "over");
+    walks.set(freeze.id, page.next ?? (isYoung ? START : "over"));
   }
-  return { denied, more: freezes.some(({ id }) => walks.get(id) !== "over") };
+  return { denied, more };
 }
 
 interface Turn {

@@ -1,9 +1,11 @@
+import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { RETRY_WINDOW_MS } from "../core/retry.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
+import { deleteGrantsExpiredBefore } from "../storage/sql/standing-grants.ts";
 import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
@@ -20,8 +22,8 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records. Pending requests and audit entries
- * are never erased.
+ * results with their sealed credentials, and deletion records; and grants, as long after their
+ * end. Pending requests and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
@@ -35,17 +37,21 @@ export async function eraseExpired(
   const counts = await context.store.transact(async (tx) => {
     const now = await tx.now();
     const before = now - context.settings.retentionMs;
+    const beforeId = uuidV7(before, new Uint8Array(10));
     const endedBefore = now - AFTER_DELIVERY_MS;
     const bounds = {
       ...{ decidedBefore: before, endedBefore },
       createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
     };
-    const requests: number[] = [];
+    const ofProjects: number[] = [];
     for (const project of projects) {
-      requests.push(await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX));
+      ofProjects.push(await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX));
+      ofProjects.push(
+        await deleteGrantsExpiredBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX),
+      );
     }
     return [
-      ...requests,
+      ...ofProjects,
       await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
       await deleteVerificationsBefore(tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX),
       await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),

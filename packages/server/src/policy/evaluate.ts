@@ -289,7 +289,7 @@ function scopeOf(call: Call, meter: Meter): Scope {
 }
 
 /** Whether any number of the call, looked at or not, cannot be held exactly. */
-function isInexactCall({ args, context }: Call): boolean {
+export function isInexactCall({ args, context }: Call): boolean {
   return hasInexact(args) || (context !== undefined && hasInexact(context));
 }
 

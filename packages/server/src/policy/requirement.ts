@@ -1,8 +1,8 @@
 /**
- * Who must decide: merging what several rules ask for to the strictest, and judging approvers by
- * what came out.
+ * Who must decide: merging what several rules ask for to the strictest. Judging approvers by what
+ * came out is decider.ts.
  *
- * Called by: evaluate.ts for the merging; the operations that record what reviewers decide.
+ * Called by: evaluate.ts.
  * Promises: merging does not depend on order, and adding a requirement never makes the result
  * easier to meet.
  */
@@ -52,49 +52,4 @@ function mergeSets(left: Sets, right: Sets): Sets {
     sets.set(members.join("\n"), members);
   }
   return [...sets.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, members]) => members);
-}
-
-/** A person who wants to approve, as the requirement sees them. */
-export interface Approver {
-  /** The reviewer's own name, as in `reviewer:NAME`. */
-  readonly name: string;
-  /** Groups they belong to, as in `group:NAME`. */
-  readonly groups: readonly string[];
-  /** Whether they own the instance; undefined: it is not known, and then it is not assumed. */
-  readonly isOwner: boolean | undefined;
-}
-
-/**
- * Why somebody may not decide: they own the instance, nobody knows whether they do, or the rules
- * ask for others.
- */
-export type Refusal = "owner" | "owner-unknown" | "not-asked";
-
-/** @returns undefined when they may decide */
-export function refusal(requirement: Requirement, approver: Approver): Refusal | undefined {
-  if (requirement.excludeOwner && approver.isOwner !== false) {
-    return approver.isOwner === true ? "owner" : "owner-unknown";
-  }
-  const { from } = requirement;
-  return from.length === 0 || from.some((set) => isOf(set, approver)) ? undefined : "not-asked";
-}
-
-/** Whether this person's decision counts. */
-export function permits(requirement: Requirement, approver: Approver): boolean {
-  return refusal(requirement, approver) === undefined;
-}
-
-/**
- * Whether these approvals are enough: as many distinct people as the quorum asks for, and among
- * them somebody of every set. Who is not permitted does not count.
- */
-export function isMet(requirement: Requirement, approvers: readonly Approver[]): boolean {
-  const permitted = approvers.filter((approver) => permits(requirement, approver));
-  const names = new Set(permitted.map(({ name }) => name));
-  if (names.size < Math.max(requirement.quorum, 1)) return false;
-  return requirement.from.every((set) => permitted.some((approver) => isOf(set, approver)));
-}
-
-function isOf(set: readonly string[], { name, groups }: Approver): boolean {
-  return set.includes(`reviewer:${name}`) || groups.some((group) => set.includes(`group:${group}`));
 }

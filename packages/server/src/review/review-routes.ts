@@ -13,6 +13,7 @@ import { listRequests } from "../operations/listRequests.ts";
 import { showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
+import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
@@ -60,6 +61,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
 
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
-  addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
+  addGrantRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
 }

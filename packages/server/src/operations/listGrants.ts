@@ -1,0 +1,72 @@
+import type { Context } from "../context.ts";
+import type { StoredGrant } from "../core/grant.ts";
+import type { ReviewerCaller } from "../identity/caller.ts";
+import { readReviewers } from "../storage/sql/holders.ts";
+import { readInstances } from "../storage/sql/instances.ts";
+import type { Place } from "../storage/sql/requests.ts";
+import { listActiveGrants, listEndedGrants } from "../storage/sql/standing-grants.ts";
+import type { Reader } from "../storage/store.ts";
+
+export interface GrantListing {
+  readonly state: "active" | "ended";
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly after: Place | undefined;
+}
+
+/** A grant with what a reviewer needs to know beside it. */
+export interface ReviewedGrant {
+  readonly grant: StoredGrant;
+  /** JSON text. */
+  readonly instanceName: string;
+  /** Of its maker. */
+  readonly reviewerName: string;
+}
+
+export interface GrantPage {
+  readonly grants: readonly ReviewedGrant[];
+  /** Where it ended; undefined when nothing comes after it. */
+  readonly next: Place | undefined;
+}
+
+/** Sorts behind every identifier, in any collation. */
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Grants of the reviewer's project, the newest first. */
+export async function listGrants(
+  { store, clock }: Context,
+  { projectId }: ReviewerCaller,
+  { state, limit, after }: GrantListing,
+): Promise<GrantPage> {
+  const list = state === "active" ? listActiveGrants : listEndedGrants;
+  // One more than asked for tells whether there is a next page.
+  const found = await list(store, projectId, clock.now(), after?.id ?? LAST_ID, limit + 1);
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    grants: await toReviewedGrants(store, projectId, shown),
+    next: shown.length < found.length && last ? { at: last.createdAt, id: last.id } : undefined,
+  };
+}
+
+export async function toReviewedGrant(reader: Reader, grant: StoredGrant): Promise<ReviewedGrant> {
+  const [reviewed] = await toReviewedGrants(reader, grant.projectId, [grant]);
+  return reviewed ?? { grant, instanceName: '""', reviewerName: "" };
+}
+
+async function toReviewedGrants(
+  reader: Reader,
+  projectId: string,
+  grants: readonly StoredGrant[],
+): Promise<ReviewedGrant[]> {
+  const instances = new Set(grants.map(({ instanceId }) => instanceId));
+  const stored = await readInstances(reader, projectId, [...instances]);
+  const reviewers = new Set(grants.map(({ reviewerId }) => reviewerId));
+  const makers = await readReviewers(reader, projectId, [...reviewers]);
+  const makerNames = new Map(makers.map(({ id, name }) => [id, name]));
+  return grants.map((grant) => ({
+    grant,
+    instanceName: stored.get(grant.instanceId)?.name ?? '""',
+    reviewerName: makerNames.get(grant.reviewerId) ?? "",
+  }));
+}
