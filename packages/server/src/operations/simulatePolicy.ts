@@ -83,10 +83,12 @@ export interface SimulationAudience {
 
 type InstanceOutline = Pick<StoredInstance, "name" | "groups">;
 
-const PAGE = 100;
+const PAGE = 50;
 const PAGE_BYTES_MAX = 1024 * 1024;
 /** Others wait no longer than this for their turn, and the one evaluation that is under way. */
-const SLICE_MS = 3;
+const SLICE_MS = 2;
+/** An exchange takes several, and is not to wait for a slice in each of them. */
+const TURNS = 4;
 /** Requests between two reports of progress. */
 const PROGRESS_EVERY = 500;
 /** A draft that takes 50 ms for each call would be at it for an hour and a half. */
@@ -222,7 +224,7 @@ class Simulation {
   }
 
   async #breathe(): Promise<void> {
-    await nextTurn();
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn();
     this.#audience.signal.throwIfAborted();
     this.#sliceBegan = this.#context.clock.monotonic();
   }
