@@ -238,7 +238,7 @@ test("[ours.policy.publish.powers] a project sees its own policy alone, and ever
   assert.deepEqual(await showPolicy(server, other, "floor"), shown);
 });
 
-test("[ours.policy.publish.pending] publishing decides nothing that is pending", async (t) => {
+test("[ours.policy.publish.untouched] publishing decides nothing that is pending", async (t) => {
   const { server, editor, operator, instance } = await startPolicyScene(t);
   const { id } = await server.submit(instance.token);
   const before = await server.read(instance.token, id);
@@ -248,7 +248,7 @@ test("[ours.policy.publish.pending] publishing decides nothing that is pending",
   assert.equal(before.status, "pending");
 });
 
-test("[ours.policy.floor] a floor that approves is refused, and one may name what any project has", async (t) => {
+test("[ours.policy.publish.floor] a floor that approves is refused, and one may name what any project has", async (t) => {
   const { server, operator } = await startPolicyScene(t);
   const place = { place: "floor" } as const;
   const weak = await publish(server, operator, policySaying("approve", "x"), 0, place);

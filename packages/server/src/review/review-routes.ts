@@ -61,7 +61,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
 
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
-  addInstanceRoutes(app, context, gate);
 }
