@@ -19,6 +19,7 @@ import { decide } from "./scenarios/decide.ts";
 import { read } from "./scenarios/read.ts";
 import { replay } from "./scenarios/replay.ts";
 import { roundTrip } from "./scenarios/round-trip.ts";
+import { measureSimulation } from "./simulate.ts";
 import { timeStarts } from "./start-up.ts";
 import { measureDeliveries } from "./webhooks/deliveries.ts";
 import { DRAIN_NAMES } from "./webhooks/drain.ts";
@@ -45,6 +46,7 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("held-polls") && { heldPolls: await holdPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
+    ...(wants("simulate") && { simulation: await measureSimulation(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,

@@ -111,7 +111,7 @@ function compare(turns: readonly Turn[], what: keyof Latencies): Slowdown {
  *
  * @returns ids to read
  */
-async function growStore(folder: string, count: number): Promise<string[]> {
+export async function growStore(folder: string, count: number): Promise<string[]> {
   const subject = await startSubject({ connections: 1, folder });
   await decideFirst(subject);
   await subject.stop();

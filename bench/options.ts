@@ -15,6 +15,7 @@ export const SECTIONS = [
   "start-up",
   "delivery",
   "growth",
+  "simulate",
 ] as const;
 
 /** What `postgres` stands for; not part of a run that names no section. */
@@ -66,7 +67,7 @@ Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres
-                    2000000)
+                    2000000); how many to simulate over (100000)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
 `;

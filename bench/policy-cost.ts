@@ -5,13 +5,10 @@
  * looks at several fields and twice at each item of a list, and none fires: all of it is run.
  */
 
-import { JsonObject, parseJson } from "../packages/protocol/src/index.ts";
-import {
-  type Call,
-  evaluatePolicies,
-  loadPolicy,
-  type Policy,
-} from "../packages/server/src/policy/index.ts";
+import { JsonObject, parseJson } from "@countersign/protocol";
+import { evaluatePolicies } from "@countersign/server/policy/evaluate";
+import { loadPolicy } from "@countersign/server/policy/load";
+import type { Call, Policy } from "@countersign/server/policy/rule";
 import { describeMachine } from "./machine.ts";
 import { spreadOf } from "./statistics.ts";
 

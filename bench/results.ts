@@ -9,6 +9,7 @@ import type { PostgresResults } from "./postgres/measurements.ts";
 import { postgresTables } from "./postgres/tables.ts";
 import type { SelfTime } from "./profile.ts";
 import type { Comparison, Rate } from "./ratios.ts";
+import type { Simulation } from "./simulate.ts";
 import type { StartUp } from "./start-up.ts";
 import type { Spread } from "./statistics.ts";
 import { mb, ms, percent, perSecond, table, times } from "./table.ts";
@@ -20,6 +21,7 @@ export interface Results {
   readonly startUp?: StartUp;
   readonly deliveries?: Deliveries;
   readonly growth?: Growth;
+  readonly simulation?: Simulation;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -32,13 +34,14 @@ export interface ScenarioProfile {
 
 export function printResults(results: Results): void {
   const { comparisons, heldPolls, startUp, deliveries, growth } = results;
-  const { postgres, profiles, machine } = results;
+  const { postgres, profiles, machine, simulation } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
     ...(heldPolls === undefined ? [] : [heldPollsTable(heldPolls)]),
     ...(startUp === undefined ? [] : [startUpTable(startUp)]),
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
+    ...(simulation === undefined ? [] : [simulationTable(simulation)]),
     ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),
@@ -114,4 +117,15 @@ function profileTable({ scenario, selfTimes }: ScenarioProfile): string {
 function machineLine({ cores, cpu, memoryGb, node, durableWriteMs }: Machine): string {
   const disk = `8 KiB appended durably in ${ms(durableWriteMs)} ms`;
   return `Machine: ${cores} cores (${cpu}), ${memoryGb} GB, Node ${node}, ${disk}.`;
+}
+
+function simulationTable({ replayed, seconds, reports, alone, beside }: Simulation): string {
+  const span = `${seconds.toFixed(1)} s, ${reports} reports`;
+  const what = `${perSecond(replayed)} calls simulated in ${span}`;
+  const cells = ({ p50, p99, max }: Spread) => [ms(p50), ms(p99), ms(max)];
+  return table([
+    [what, "p50 ms", "p99 ms", "max ms"],
+    ["create, alone", ...cells(alone)],
+    ["create, meanwhile", ...cells(beside)],
+  ]);
 }

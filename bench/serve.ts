@@ -31,7 +31,8 @@ const provider = await startProvider(toSettings(config), toSecrets(config));
 
 const order = { name: "bench", project: "bench", role: "reviewer", expiresAt: null } as const;
 const provisioner = await createToken(provider.context, { ...order, kind: "provisioner" });
-const reviewer = await createToken(provider.context, { ...order, kind: "reviewer" });
+const admin = { ...order, kind: "reviewer", role: "admin" } as const;
+const reviewer = await createToken(provider.context, admin);
 
 if (policyFile !== undefined) await enforce(readFileSync(policyFile, "utf8"));
 

@@ -14,17 +14,33 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** One fault of a file, as a server or a parser told it. */
+export interface Finding {
+  readonly line: number;
+  readonly column: number;
+  readonly path: string;
+  readonly message: string;
+}
+
 /** Ends a command with one clear line for people, or the same as JSON. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: ExitCode;
   /** Machine-readable reason: an error code of the server, or one of ours. */
   readonly code: string;
+  /** Every fault, where there can be several. */
+  readonly findings: readonly Finding[] | undefined;
 
-  constructor(exitCode: ExitCode, code: string, message: string) {
+  constructor(
+    exitCode: ExitCode,
+    code: string,
+    message: string,
+    findings?: readonly Finding[] | undefined,
+  ) {
     super(message);
     this.exitCode = exitCode;
     this.code = code;
+    this.findings = findings;
   }
 }
 

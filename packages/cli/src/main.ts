@@ -31,6 +31,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "deliveries list": async () => (await import("./commands/deliveries.ts")).deliveriesList,
   "deliveries show": async () => (await import("./commands/deliveries.ts")).deliveriesShow,
   "deliveries retry-now": async () => (await import("./commands/deliveries.ts")).deliveriesRetryNow,
+  "policy check": async () => (await import("./commands/policy-check.ts")).policyCheck,
+  "policy test": async () => (await import("./commands/policy-check.ts")).policyTest,
+  "policy show": async () => (await import("./commands/policy-versions.ts")).policyShow,
+  "policy history": async () => (await import("./commands/policy-versions.ts")).policyHistory,
+  "policy publish": async () => (await import("./commands/policy-publish.ts")).policyPublish,
+  "policy rollback": async () => (await import("./commands/policy-publish.ts")).policyRollback,
+  "policy simulate": async () => (await import("./commands/policy-simulate.ts")).policySimulate,
   freeze: async () => (await import("./commands/freezes.ts")).freeze,
   unfreeze: async () => (await import("./commands/freezes.ts")).unfreeze,
   "freezes list": async () => (await import("./commands/freezes.ts")).freezesList,
@@ -51,10 +58,10 @@ export async function main(args: readonly string[], terminal = processTerminal):
     return await dispatch(args, terminal);
   } catch (error) {
     const failure = toCommandError(error);
-    const { code, message } = failure;
+    const { code, message, findings } = failure;
     terminal.note(
       args.includes("--json")
-        ? JSON.stringify({ error: { code, message } })
+        ? JSON.stringify({ error: { code, message, findings } })
         : message
             .split("\n")
             .map((line) => `countersign: ${visibleText(line)}`)

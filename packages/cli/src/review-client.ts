@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
 import { type Asked, readAsked } from "./asked.ts";
-import { CommandError, EXIT } from "./exit.ts";
+import { CommandError, EXIT, type Finding } from "./exit.ts";
 import { object, text } from "./json-members.ts";
 
 /** A request as the reviewer surface answers it. */
@@ -114,28 +114,67 @@ export class ReviewClient {
     let response: Response;
     let answer: string;
     try {
-      response = await fetch(this.#base + path, {
-        method,
-        redirect: "error",
-        signal: AbortSignal.timeout(EXCHANGE_MS_MAX),
-        headers: {
-          authorization: `Bearer ${this.#token}`,
-          ...(body !== undefined && { "content-type": "application/json" }),
-        },
-        ...(body !== undefined && { body }),
-      });
+      response = await this.#send(method, path, body, AbortSignal.timeout(EXCHANGE_MS_MAX));
       answer = await response.text();
       // In whole seconds, so the last millisecond: a countdown must not promise too much.
       this.now = Date.parse(response.headers.get("date") ?? "") + 999;
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
-      throw unreachable(`${new URL(this.#base).origin} cannot be reached: ${reason}`);
+      throw this.#unreachable(error);
     }
+    return this.#read(response, answer);
+  }
+
+  /**
+   * An exchange that is answered by a line of JSON at a time, for as long as it takes.
+   *
+   * @throws CommandError when it is refused, at first or later, or nobody answers
+   */
+  async *lines(path: string, body: string): AsyncGenerator<JsonObject> {
+    try {
+      const response = await this.#send("POST", path, body);
+      if (!response.ok || response.body === null) {
+        this.#read(response, await response.text());
+        throw this.stranger();
+      }
+      let rest = "";
+      for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) yield this.#read(response, line);
+      }
+    } catch (error) {
+      throw error instanceof CommandError ? error : this.#unreachable(error);
+    }
+  }
+
+  #send(method: string, path: string, body?: string, signal?: AbortSignal): Promise<Response> {
+    return fetch(this.#base + path, {
+      method,
+      redirect: "error",
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(signal !== undefined && { signal }),
+      ...(body !== undefined && { body }),
+    });
+  }
+
+  /** @throws CommandError when it is no answer of countersign, or a refusal */
+  #read({ ok, status }: Response, answer: string): JsonObject {
     const json = readAnswer(answer);
     if (json === undefined) throw this.stranger();
-    if (!response.ok) throw refusal(response.status, json) ?? this.stranger();
+    // A line that is one comes after others, in an answer that began well.
+    const refused = ok && object(json, "error") === undefined ? undefined : refusal(status, json);
+    if (refused === undefined && !ok) throw this.stranger();
+    if (refused !== undefined) throw refused;
     return json;
+  }
+
+  #unreachable(error: unknown): CommandError {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+    return unreachable(`${new URL(this.#base).origin} cannot be reached: ${reason}`);
   }
 
   /** @throws CommandError when the answer is no request */
@@ -166,7 +205,21 @@ function refusal(status: number, json: JsonObject): CommandError | undefined {
   const code = error && text(error, "code");
   const message = error && text(error, "message");
   if (code === undefined || message === undefined) return undefined;
-  return new CommandError(status >= 500 ? EXIT.unreachable : EXIT.refused, code, message);
+  const isPassing = status >= 500 || code === "unavailable";
+  const exitCode = isPassing ? EXIT.unreachable : EXIT.refused;
+  return new CommandError(exitCode, code, message, error && findings(error));
+}
+
+/** @returns undefined when there are none */
+export function findings(parent: JsonObject, name = "findings"): Finding[] | undefined {
+  const list = parent.members.get(name);
+  if (!(list instanceof JsonArray)) return undefined;
+  return list.items.flatMap((item) => {
+    if (!(item instanceof JsonObject)) return [];
+    const line = Number(text(item, "line"));
+    const column = Number(text(item, "column"));
+    return { line, column, path: text(item, "path") ?? "", message: text(item, "message") ?? "" };
+  });
 }
 
 function unreachable(message: string): CommandError {

@@ -8,6 +8,8 @@ import { EXIT } from "./exit.ts";
 export interface Terminal {
   out(text: string): void;
   note(text: string): void;
+  /** Shows a line that the next one replaces; nothing where no person sees it. */
+  status(text: string): void;
   /** Whether a person sees what `out` writes. */
   readonly isInteractive: boolean;
   /** Asks a person a question. */
@@ -16,9 +18,30 @@ export interface Terminal {
   readonly rows: number;
 }
 
+/** Whether the last line of the screen is one to be replaced. */
+let hasStatus = false;
+
+const CLEAR_LINE = "\r\x1b[K";
+
+function clearStatus(): void {
+  if (hasStatus) process.stderr.write(CLEAR_LINE);
+  hasStatus = false;
+}
+
 export const processTerminal: Terminal = {
-  out: (text) => write(process.stdout, text, () => process.exit(EXIT.done)),
-  note: (text) => write(process.stderr, text, () => {}),
+  out(text) {
+    clearStatus();
+    write(process.stdout, text, () => process.exit(EXIT.done));
+  },
+  note(text) {
+    clearStatus();
+    write(process.stderr, text, () => {});
+  },
+  status(text) {
+    if (process.stderr.isTTY !== true) return;
+    process.stderr.write(CLEAR_LINE + text);
+    hasStatus = true;
+  },
   get isInteractive() {
     return process.stdin.isTTY === true && process.stdout.isTTY === true;
   },

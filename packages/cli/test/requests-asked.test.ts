@@ -43,6 +43,7 @@ async function approveAsPerson(
   const terminal: Terminal = {
     out: (text) => void lines.push(text),
     note: (text) => void lines.push(text),
+    status: () => {},
     isInteractive: true,
     ask: async (question) => {
       const beginning = Object.keys(answers).find((each) => question.startsWith(each));

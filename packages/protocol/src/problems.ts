@@ -51,11 +51,13 @@ export const PROBLEMS = {
   ),
   already_terminal: row(409, "conflict", "The request already has a decision."),
   instance_deleted: row(409, "conflict", "The instance of this Idempotency-Key was deleted."),
+  policy_conflict: row(409, "conflict", "Another version of the policy was published meanwhile."),
   arguments_mismatch: row(
     409,
     "conflict",
     "The arguments that were shown are not the arguments of this request.",
   ),
+  policy_invalid: row(422, "invalid_request", "The policy has faults."),
   webhook_verification_failed: row(422, "invalid_request", "The receiver failed verification."),
   rate_limited: row(429, "rate_limit", "Too many requests; slow down."),
   internal: row(500, "internal", "The provider could not complete the operation."),
@@ -64,11 +66,23 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** One fault in a text that was sent, of which there can be several. */
+export interface ProblemFinding {
+  /** Both from 1. */
+  readonly line: number;
+  readonly column: number;
+  /** Place in the text, like `rules[3].when`; empty for all of it. */
+  readonly path: string;
+  readonly message: string;
+}
+
 export interface ProblemDetail {
   /** The input field that is wrong: a path in the body, a header or a query parameter. */
   readonly param?: string;
   /** Seconds after which trying again makes sense. */
   readonly retryAfterS?: number;
+  /** Every fault of a text; only of codes that the contract's operations never send. */
+  readonly findings?: readonly ProblemFinding[];
 }
 
 /**
@@ -80,12 +94,14 @@ export class Problem extends Error {
   readonly code: ProblemCode;
   readonly param: string | undefined;
   readonly retryAfterS: number | undefined;
+  readonly findings: readonly ProblemFinding[] | undefined;
 
   constructor(code: ProblemCode, message?: string, detail: ProblemDetail = {}) {
     super(message ?? PROBLEMS[code].message);
     this.code = code;
     this.param = detail.param;
     this.retryAfterS = detail.retryAfterS;
+    this.findings = detail.findings;
   }
 
   get status(): number {
@@ -104,14 +120,23 @@ export interface ErrorResponse {
     readonly code: string;
     readonly message: string;
     readonly param?: string;
+    /** On the reviewer surface, of `policy_invalid`. */
+    readonly findings?: readonly ProblemFinding[];
     readonly request_id: string;
   };
 }
 
 export function errorResponse(problem: Problem, requestId: string): ErrorResponse {
-  const { type, code, message, param } = problem;
+  const { type, code, message, param, findings } = problem;
   return {
-    error: { type, code, message, ...(param ? { param } : {}), request_id: requestId },
+    error: {
+      type,
+      code,
+      message,
+      ...(param ? { param } : {}),
+      ...(findings ? { findings } : {}),
+      request_id: requestId,
+    },
   };
 }
 

@@ -28,7 +28,8 @@ export type AuditKind =
   | "credential.revoked"
   | "provisioner.created"
   | "reviewer.created"
-  | "reviewer.updated";
+  | "reviewer.updated"
+  | "policy.published";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -14,7 +14,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import type { Report } from "../report.ts";
-import { sendError } from "./exchange.ts";
+import { sendError, toProblem } from "./exchange.ts";
 
 // Importing these two as modules reads every export, lazy ones included, and with them loads an
 // HTTP client that costs a server 4 MB and is not used here.
@@ -50,6 +50,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   // The contract gives these no body; one that is sent is not read.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
   app.decorate("unread", { chars: 0 });
+  app.decorate("toProblem", (error: unknown, id: string) => toProblem(error, id, report));
   app.decorateRequest("caller", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);

@@ -6,6 +6,8 @@
  * @see contract: Endpoints (X-Request-ID); Authentication; Errors
  */
 
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
 import {
   errorResponse,
   IDEMPOTENCY_KEY_CHARS_MAX,
@@ -31,6 +33,8 @@ declare module "fastify" {
   interface FastifyInstance {
     /** What was sent in large answers and has not been read, over all connections. */
     readonly unread: { chars: number };
+    /** What an error is told as; one that is not expected goes to the log. */
+    readonly toProblem: (error: unknown, exchangeId: string) => Problem;
   }
 
   interface FastifyContextConfig {
@@ -40,6 +44,8 @@ declare module "fastify" {
 }
 
 export const JSON_TYPE = "application/json";
+
+const LINES_TYPE = "application/x-ndjson";
 
 /** Answers below this size are not worth counting. */
 const COUNTED_CHARS_MIN = 16_384;
@@ -71,6 +77,51 @@ function countUntilRead(reply: FastifyReply, chars: number): void {
 /** With a serializer of its own, Fastify adds no charset to the type. */
 function asWritten(json: string): string {
   return json;
+}
+
+/** An answer that is written piece by piece. */
+export interface JsonLines {
+  /** Resolves when the client has room for the next line. */
+  write(json: string): Promise<void>;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers 200 and a line of JSON at a time. What fails before the first line is answered as any
+ * other error; after it, the last line is the envelope.
+ */
+export async function sendJsonLines(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  produce: (lines: JsonLines) => Promise<void>,
+): Promise<FastifyReply> {
+  const gone = new AbortController();
+  if (reply.raw.destroyed) gone.abort();
+  else reply.raw.once("close", () => gone.abort());
+  const stream = new PassThrough();
+  let hasBegun = false;
+  const write = async (json: string) => {
+    gone.signal.throwIfAborted();
+    if (!hasBegun) {
+      hasBegun = true;
+      // The second keeps a proxy from holding lines back.
+      reply.code(200).header("content-type", LINES_TYPE).header("x-accel-buffering", "no");
+      reply.send(stream);
+    }
+    if (!stream.write(`${json}\n`)) await once(stream, "drain", { signal: gone.signal });
+  };
+  try {
+    await produce({ write, signal: gone.signal });
+  } catch (error) {
+    if (gone.signal.aborted) return reply.sent ? reply : reply.hijack();
+    if (!hasBegun) throw error;
+    const problem = reply.server.toProblem(error, request.id);
+    request.errorCode = problem.code;
+    stream.write(`${JSON.stringify(errorResponse(problem, request.id))}\n`);
+  }
+  stream.end();
+  return reply;
 }
 
 /**
@@ -145,7 +196,7 @@ export function sendError(
 
 const UNAVAILABLE_RETRY_S = 1;
 
-function toProblem(error: unknown, exchangeId: string, report: Report): Problem {
+export function toProblem(error: unknown, exchangeId: string, report: Report): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof Failure) {
     report.dependencyFailed(error.dependency, error, exchangeId);

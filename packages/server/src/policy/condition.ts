@@ -20,6 +20,7 @@ import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
 import { readGlob } from "./glob.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
+import { isWithin } from "./paths.ts";
 import { readZone } from "./times.ts";
 import { INT_MAX, INT_MIN, Inexact, isExactDouble, TypeName } from "./values.ts";
 
@@ -110,6 +111,7 @@ const environment = new Environment({
   .registerVariable("instance", "Instance")
   .registerVariable("now", TIMESTAMP)
   .registerFunction("glob(string, string): bool", neverCalled)
+  .registerFunction("within(string, string): bool", neverCalled)
   .registerFunction(`hour(${TIMESTAMP}, string): int`, neverCalled)
   .registerFunction(`weekday(${TIMESTAMP}, string): int`, neverCalled);
 
@@ -293,6 +295,11 @@ class Translation {
     if (name === "glob" && second?.kind === "literal" && typeof second.value === "string") {
       if (readGlob(second.value) === undefined) {
         return this.#refuse(second.at, "the pattern is too long or ends in a lone backslash");
+      }
+    }
+    if (name === "within" && second?.kind === "literal" && typeof second.value === "string") {
+      if (isWithin("", second.value) === undefined) {
+        return this.#refuse(second.at, "the folder is empty or has .. in it");
       }
     }
     return { kind: "call", at, name, operands };

@@ -1,7 +1,7 @@
 /**
  * The functions that conditions may call, and no others. Left out on purpose: `matches` (its
  * expressions backtrack), what grows text without bound, and what reads differently in two
- * engines. `glob`, `hour` and `weekday` are ours.
+ * engines. `glob`, `within`, `hour` and `weekday` are ours.
  *
  * Called by: condition.ts for the names, interpret.ts for the rest.
  * Promises: never throws but StepsExceeded; linear in what is looked at.
@@ -12,6 +12,7 @@ import { fitsGlob, readGlob } from "./glob.ts";
 import { indexWithin } from "./linear-search.ts";
 import type { Meter } from "./meter.ts";
 import { isList } from "./operators.ts";
+import { isWithin } from "./paths.ts";
 import {
   DURATION_PARTS,
   dateOf,
@@ -44,6 +45,7 @@ export interface PolicyFunction {
 
 const NOT_EXACT = new Fault("the number cannot be converted exactly");
 const NO_NUMBER = new Fault("the text is no number");
+const NO_FOLDER = new Fault("the folder is empty or has .. in it");
 const LONG_PATTERN = new Fault("the pattern is too long or ends in a lone backslash");
 
 function free(operands: number, apply: Apply): PolicyFunction {
@@ -80,6 +82,7 @@ const functions: [string, PolicyFunction][] = [
   ["lowerAscii", ofText("lowerAscii", lowerAscii)],
   ["upperAscii", ofText("upperAscii", upperAscii)],
   ["glob", free(2, glob)],
+  ["within", free(2, within)],
   ["int", free(1, toInt)],
   ["double", free(1, toDouble)],
   ["string", free(1, toText)],
@@ -149,6 +152,14 @@ function glob([text = null, pattern = null]: readonly CelValue[], meter: Meter):
   meter.spend(pattern.length);
   const read = readGlob(pattern);
   return read === undefined ? LONG_PATTERN : fitsGlob(read, text, meter);
+}
+
+function within([path = null, folder = null]: readonly CelValue[], meter: Meter): CelValue | Fault {
+  if (typeof path !== "string" || typeof folder !== "string") {
+    return refused("within", path, folder);
+  }
+  meter.spend((path.length + folder.length) / 8);
+  return isWithin(path, folder) ?? NO_FOLDER;
 }
 
 const INTEGER = /^[+-]?[0-9]{1,30}$/;

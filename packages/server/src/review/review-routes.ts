@@ -17,6 +17,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 
 const REQUESTS = "/review/v1/requests";
@@ -59,7 +60,8 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   );
 
   addDeliveryRoutes(app, context, gate);
+  addPolicyRoutes(app, context, gate);
+  addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
-  addInstanceRoutes(app, context, gate);
 }

@@ -174,6 +174,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readNextDeadline: /^SCAN request USING COVERING INDEX request_deadline$/,
   countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
   listOperatorCredentials: /^SCAN credential$/,
+  readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readInForce: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,

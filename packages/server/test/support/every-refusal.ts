@@ -5,6 +5,7 @@
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
+import { policySaying, publish } from "./publishing.ts";
 import {
   type Answer,
   type Lifetime,
@@ -119,6 +120,14 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
     const reviewer = await server.token({ kind: "reviewer" });
     const fields = { arguments_sha256: "0".repeat(64) };
     return [await server.decide(reviewer, stage.requestId, "approve", fields), "arguments_sha256"];
+  },
+  async policy_conflict(server) {
+    const editor = await server.token({ kind: "reviewer", name: "editor", role: "editor" });
+    return [await publish(server, editor, policySaying("deny", "x"), 5), "expected_number"];
+  },
+  async policy_invalid(server) {
+    const editor = await server.token({ kind: "reviewer", name: "editor", role: "editor" });
+    return [await publish(server, editor, "version: 2", 0), "source"];
   },
 };
 

@@ -120,7 +120,8 @@ export class TestProvider {
       ...(signal === undefined ? {} : { signal }),
     });
     const text = await response.text();
-    const json = text.startsWith("{") ? (JSON.parse(text) as T) : (undefined as T);
+    const isOneText = response.headers.get("content-type") !== "application/x-ndjson";
+    const json = isOneText && text.startsWith("{") ? (JSON.parse(text) as T) : (undefined as T);
     this.#assertConforms(method, path, response, json);
     return { status: response.status, headers: response.headers, text, json };
   }

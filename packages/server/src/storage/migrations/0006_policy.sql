@@ -9,6 +9,10 @@ alter table request add column policy text;
 alter table instance add column group_names text not null default '[]';
 alter table instance add column owner_id text; -- a reviewer, who may be excluded from deciding
 
+-- What a rule may name, without a look at all those instances that are in no group.
+create index instance_grouped on instance (project_id, group_names, deleted_at)
+  where group_names <> '[]' and deleted_at is null;
+
 -- JSON array of names.
 alter table reviewer add column group_names text not null default '[]';
 

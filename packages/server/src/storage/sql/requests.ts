@@ -116,7 +116,8 @@ export interface Outline extends Place {
   readonly bytes: number;
 }
 
-const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
+/** SQL: the length of what a request holds. */
+export const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
   + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)
   + coalesce(octet_length(policy), 0)`;
 

@@ -1,0 +1,103 @@
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { EXIT, type Finding } from "../exit.ts";
+import { PolicyClient } from "../policy-client.ts";
+import { examineFile, FLOOR, readPolicyFile, renderFindings } from "../policy-file.ts";
+import type { Terminal } from "../terminal.ts";
+import { visibleText } from "../visible-text.ts";
+import { connect } from "./requests.ts";
+
+export const policyCheck: Command = {
+  usage: "policy check FILE",
+  help: "Look for faults in a policy and run its tests. With a token, groups are checked, too.",
+  settings: ["client"],
+  options: {
+    ...FLOOR,
+    offline: { type: "flag", help: "Without the server, also when there is a token." },
+  },
+
+  async run(line, terminal) {
+    const [file = ""] = line.take("the file of the policy");
+    const source = readPolicyFile(file);
+    const { policy, findings: local } = await examineFile(source, line.flag("floor"));
+    const mayAsk = hasToken(line) && !line.flag("offline");
+    // What does not load here does not load there.
+    const asked = mayAsk && policy !== undefined;
+    const found = asked ? await askServer(line, source) : local;
+    const warnings = policy?.warnings ?? [];
+    const rules = policy?.rules.length ?? 0;
+    const tests = policy?.tests.length ?? 0;
+    if (line.json) {
+      const valid = found.length === 0;
+      const groups = asked ? "checked" : "not_checked";
+      terminal.out(
+        JSON.stringify({ file, valid, rules, tests, groups, findings: found, warnings }),
+      );
+    } else {
+      tellCheck(terminal, file, found, warnings);
+      if (found.length === 0) {
+        const groups = asked ? ", all groups known" : "";
+        terminal.out(`${visibleText(file)}: ${count(rules, "rule")}, ${passed(tests)}${groups}`);
+        if (!asked) terminal.note("Whether the groups are known was not checked.");
+      }
+    }
+    return found.length === 0 ? EXIT.done : EXIT.refused;
+  },
+};
+
+function hasToken(line: CommandLine): boolean {
+  const { token } = line.config();
+  return token !== undefined && token !== "";
+}
+
+function askServer(line: CommandLine, source: string): Promise<readonly Finding[]> {
+  return new PolicyClient(connect(line), line.flag("floor")).check(source);
+}
+
+function tellCheck(
+  terminal: Terminal,
+  file: string,
+  found: readonly Finding[],
+  warnings: readonly Finding[],
+): void {
+  if (found.length > 0) terminal.out(renderFindings(file, found));
+  if (warnings.length > 0) terminal.out(renderFindings(file, warnings, "warning: "));
+}
+
+function passed(tests: number): string {
+  return tests === 0 ? "no tests" : `${count(tests, "test")} passed`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+export const policyTest: Command = {
+  usage: "policy test FILE",
+  help: "Run the tests that a policy brings along, without a server.",
+  settings: [],
+  options: FLOOR,
+
+  async run(line, terminal) {
+    const [file = ""] = line.take("the file of the policy");
+    const source = readPolicyFile(file);
+    const { policy, findings, tests } = await examineFile(source, line.flag("floor"));
+    const failed = tests.filter((test) => !test.passed);
+    const faults = policy === undefined ? findings : [];
+    if (line.json) {
+      terminal.out(JSON.stringify({ file, failed: failed.length, tests, findings: faults }));
+    } else if (policy === undefined) {
+      terminal.out(renderFindings(file, faults));
+    } else {
+      for (const { line: at, index, name, expected, got } of failed) {
+        const title = name ?? `test ${index + 1}`;
+        terminal.out(visibleText(`${file}:${at}:1: failed: ${title}`));
+        terminal.out(visibleText(`  expected  ${expected}`));
+        terminal.out(visibleText(`  got       ${got}`));
+      }
+      const ran = `${count(tests.length, "test")}: ${tests.length - failed.length} passed`;
+      terminal.out(`${ran}, ${failed.length} failed`);
+    }
+    return findings.length === 0 ? EXIT.done : EXIT.refused;
+  },
+};

@@ -1,0 +1,140 @@
+import { loadPolicy } from "@countersign/server/policy/load";
+import { compareRules, type RuleChanges } from "@countersign/server/policy/rule-changes";
+import type { Command } from "../command.ts";
+import type { CommandLine, OwnOptions } from "../command-line.ts";
+import { EXIT, type ExitCode, usageError } from "../exit.ts";
+import type { PolicyVersion } from "../policy-client.ts";
+import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import type { Terminal } from "../terminal.ts";
+import { numberOf, policyClient, renderVersion } from "./policy-versions.ts";
+
+const PUBLISHING: OwnOptions = {
+  ...FLOOR,
+  note: { type: "text", value: "TEXT", help: "Why; kept with the version." },
+  expect: {
+    type: "text",
+    value: "NUMBER",
+    help: "The version that you began from, 0 for none; refused if another is in force.",
+  },
+  yes: { type: "flag", help: "Publish over the version in force without asking." },
+};
+
+export const policyPublish: Command = {
+  usage: "policy publish FILE",
+  help: "Put a policy in force. Shows which rules change and asks, unless told what was seen.",
+  settings: ["client"],
+  options: PUBLISHING,
+
+  async run(line, terminal) {
+    const [file = ""] = line.take("the file of the policy");
+    const consent = consentOf(line, terminal);
+    const source = readPolicyFile(file);
+    const isFloor = line.flag("floor");
+    const { findings } = await examineFile(source, isFloor);
+    if (findings.length > 0) refuseFile(file, findings, terminal, line.json);
+    const client = policyClient(line);
+    const current = await client.show();
+    if (current.policy === source) return tellInForce(current, line, terminal);
+    if (!(await agreed(current, source, consent, terminal))) return notPublished(terminal);
+    const order = { source, expected_number: consent.expected ?? current.number, ...noteOf(line) };
+    const published = await withPlaces(file, terminal, line.json, () => client.publish(order));
+    return tellPublished(published, line, terminal);
+  },
+};
+
+export const policyRollback: Command = {
+  usage: "policy rollback NUMBER",
+  help: "Publish an older version again, as a new one. Shows which rules change and asks.",
+  settings: ["client"],
+  options: PUBLISHING,
+
+  async run(line, terminal) {
+    const [number = ""] = line.take("the number of the version");
+    if (!/^[1-9]\d{0,8}$/.test(number)) throw usageError("the version is a whole number from 1 on");
+    const consent = consentOf(line, terminal);
+    const client = policyClient(line);
+    const older = await client.show(number);
+    const current = await client.show();
+    if (current.policy === older.policy) return tellInForce(current, line, terminal);
+    if (!(await agreed(current, older.policy ?? "", consent, terminal))) {
+      return notPublished(terminal);
+    }
+    const expected = consent.expected ?? current.number;
+    const order = { number: Number(number), expected_number: expected, ...noteOf(line) };
+    const name = `version ${number}`;
+    const published = await withPlaces(name, terminal, line.json, () => client.rollback(order));
+    return tellPublished(published, line, terminal);
+  },
+};
+
+interface Consent {
+  readonly isGiven: boolean;
+  readonly expected: number | undefined;
+}
+
+/** @throws CommandError when nobody can be asked and nothing was said */
+function consentOf(line: CommandLine, terminal: Terminal): Consent {
+  const expected = numberOf(line, "expect", 0);
+  const isGiven = expected !== undefined || line.flag("yes");
+  if (!isGiven && !terminal.isInteractive) {
+    throw usageError("it needs --expect NUMBER of the version that it replaces, or --yes");
+  }
+  return { isGiven, expected };
+}
+
+async function agreed(
+  current: PolicyVersion,
+  source: string,
+  { isGiven }: Consent,
+  terminal: Terminal,
+): Promise<boolean> {
+  terminal.note(current.number === 0 ? "No version is in force." : renderVersion(current));
+  terminal.note(renderChanges(changesTo(current.policy, source)));
+  if (isGiven) return true;
+  const answer = await terminal.ask(`Publish this as version ${current.number + 1}? [y/N] `);
+  return /^y(es)?$/i.test(answer.trim());
+}
+
+function noteOf(line: CommandLine): { readonly note?: string } {
+  const note = line.text("note");
+  return note === undefined ? {} : { note };
+}
+
+/** @returns undefined when the rules of one of them cannot be told */
+function changesTo(before: string | undefined, after: string): RuleChanges | undefined {
+  try {
+    // As the more generous of the two kinds: this is for the eye alone.
+    const rules = (source: string) => loadPolicy(source, { kind: "project" }).rules;
+    return compareRules(before === undefined ? [] : rules(before), rules(after));
+  } catch {
+    return undefined;
+  }
+}
+
+function renderChanges(changes: RuleChanges | undefined): string {
+  if (changes === undefined) return "The rules of the version in force cannot be compared.";
+  const { added, changed, removed } = changes;
+  const lines = [
+    ...added.map((id) => `  added    ${id}`),
+    ...changed.map((id) => `  changed  ${id}`),
+    ...removed.map((id) => `  removed  ${id}`),
+  ];
+  return lines.length === 0 ? "No rule changes." : ["Rules that change:", ...lines].join("\n");
+}
+
+function notPublished(terminal: Terminal): ExitCode {
+  terminal.note("Not published.");
+  return EXIT.refused;
+}
+
+function tellInForce(current: PolicyVersion, line: CommandLine, terminal: Terminal): ExitCode {
+  const told = `Version ${current.number}, which is in force, is this very policy.`;
+  terminal.out(line.json ? current.source : told);
+  return EXIT.done;
+}
+
+function tellPublished(published: PolicyVersion, line: CommandLine, terminal: Terminal): ExitCode {
+  const told = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
+  terminal.out(line.json ? published.source : told);
+  return EXIT.done;
+}

@@ -1,0 +1,183 @@
+/**
+ * Policies as the reviewer surface answers them: those of the token's project, or the floor.
+ */
+
+import { JsonArray, JsonObject } from "@countersign/protocol";
+import type { Finding } from "./exit.ts";
+import { object, text } from "./json-members.ts";
+import { findings, type ReviewClient } from "./review-client.ts";
+
+/** A published version; number 0 is none. */
+export interface PolicyVersion {
+  readonly number: number;
+  readonly sha256: string;
+  readonly note: string | undefined;
+  readonly publishedAt: string;
+  /** The name, where it is known, else kind:id. */
+  readonly publishedBy: string;
+  /** Undefined in lists. */
+  readonly policy: string | undefined;
+  /** The whole answer as it was received. */
+  readonly source: string;
+}
+
+/** How a change on which a draft says something else is told, and how many there are. */
+export type SimulationLine =
+  | { readonly kind: "started"; readonly total: number | undefined; readonly source: string }
+  | { readonly kind: "progress"; readonly replayed: number; readonly source: string }
+  | { readonly kind: "changed"; readonly change: SimulatedChange; readonly source: string }
+  | { readonly kind: "summary"; readonly summary: SimulationSummary; readonly source: string };
+
+export interface SimulatedChange {
+  readonly id: string;
+  readonly tool: string;
+  readonly instance: string;
+  readonly was: string;
+  readonly wouldBe: string;
+  readonly because: string;
+  readonly status: string;
+}
+
+export interface SimulationSummary {
+  readonly replayed: number;
+  readonly unchanged: number;
+  /** By kind, like `ask->approve`. */
+  readonly changes: ReadonlyMap<string, number>;
+  readonly frozen: number;
+  readonly errors: number;
+  readonly ended: string;
+}
+
+/** The most that the server puts on a page. */
+const PAGE_LIMIT = 200;
+
+export class PolicyClient {
+  readonly #review: ReviewClient;
+  readonly #path: string;
+
+  constructor(review: ReviewClient, isFloor: boolean) {
+    this.#review = review;
+    this.#path = isFloor ? "/floor" : "/policy";
+  }
+
+  /** @param number undefined: the one in force */
+  async show(number?: string): Promise<PolicyVersion> {
+    const version = number === undefined ? "" : `/versions/${encodeURIComponent(number)}`;
+    return this.#version(await this.#review.exchange("GET", this.#path + version));
+  }
+
+  /** Follows the pages up to `limit` versions, the newest first. */
+  async history(limit: number): Promise<{ versions: PolicyVersion[]; isMore: boolean }> {
+    const versions: PolicyVersion[] = [];
+    let next: string | undefined;
+    do {
+      const count = Math.min(limit - versions.length, PAGE_LIMIT);
+      const query = new URLSearchParams({ limit: String(count), ...(next && { after: next }) });
+      const page = await this.#review.exchange("GET", `${this.#path}/versions?${query}`);
+      const items = page.members.get("versions");
+      if (!(items instanceof JsonArray)) throw this.#review.stranger();
+      for (const item of items.items) {
+        if (!(item instanceof JsonObject)) throw this.#review.stranger();
+        versions.push(this.#version(item));
+      }
+      next = text(page, "next");
+    } while (next !== undefined && versions.length < limit);
+    return { versions, isMore: next !== undefined };
+  }
+
+  /** Why the server would not publish it. */
+  async check(policy: string): Promise<readonly Finding[]> {
+    const body = JSON.stringify({ source: policy });
+    const answer = await this.#review.exchange("POST", `${this.#path}/check`, body);
+    const found = findings(answer);
+    if (found === undefined) throw this.#review.stranger();
+    return found;
+  }
+
+  /** @param order as the exchange takes it */
+  async publish(order: Readonly<Record<string, unknown>>): Promise<PolicyVersion> {
+    const answer = await this.#review.exchange("POST", this.#path, JSON.stringify(order));
+    return this.#version(answer);
+  }
+
+  /** @param order as the exchange takes it */
+  async rollback(order: Readonly<Record<string, unknown>>): Promise<PolicyVersion> {
+    const path = `${this.#path}/rollback`;
+    return this.#version(await this.#review.exchange("POST", path, JSON.stringify(order)));
+  }
+
+  /** @param order as the exchange takes it */
+  async *simulate(order: Readonly<Record<string, unknown>>): AsyncGenerator<SimulationLine> {
+    const path = `${this.#path}/simulate`;
+    for await (const answer of this.#review.lines(path, JSON.stringify(order))) {
+      const line = toLine(answer);
+      if (line === undefined) throw this.#review.stranger();
+      yield line;
+      if (line.kind === "summary") return;
+    }
+    // Cut off, whatever came before: nothing can be said of the whole.
+    throw this.#review.stranger();
+  }
+
+  #version(answer: JsonObject): PolicyVersion {
+    const number = Number(text(answer, "number"));
+    if (!Number.isSafeInteger(number)) throw this.#review.stranger();
+    return {
+      number,
+      sha256: text(answer, "sha256") ?? "",
+      note: text(answer, "note"),
+      publishedAt: text(answer, "published_at") ?? "",
+      publishedBy: text(answer, "publisher") ?? text(answer, "published_by") ?? "",
+      policy: text(answer, "source"),
+      source: answer.source,
+    };
+  }
+}
+
+/** @returns undefined when it is none that a simulation sends */
+function toLine(answer: JsonObject): SimulationLine | undefined {
+  const { source } = answer;
+  const count = (name: string) => Number(text(answer, name) ?? Number.NaN);
+  switch (text(answer, "event")) {
+    case "started": {
+      const total = text(answer, "total");
+      return { kind: "started", total: total === undefined ? undefined : Number(total), source };
+    }
+    case "progress":
+      return { kind: "progress", replayed: count("replayed"), source };
+    case "changed":
+      return { kind: "changed", change: toChange(answer), source };
+    case "summary": {
+      const changes = object(answer, "changes");
+      if (changes === undefined) return undefined;
+      const summary = {
+        replayed: count("replayed"),
+        unchanged: count("unchanged"),
+        changes: new Map([...changes.members.keys()].map((kind) => [kind, countOf(changes, kind)])),
+        frozen: count("frozen"),
+        errors: count("errors"),
+        ended: text(answer, "ended") ?? "",
+      };
+      return { kind: "summary", summary, source };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function countOf(counts: JsonObject, name: string): number {
+  return Number(text(counts, name));
+}
+
+function toChange(answer: JsonObject): SimulatedChange {
+  const instance = object(answer, "instance");
+  return {
+    id: text(answer, "id") ?? "",
+    tool: text(answer, "tool") ?? "",
+    instance: (instance && text(instance, "name")) ?? "",
+    was: text(answer, "was") ?? "",
+    wouldBe: text(answer, "would_be") ?? "",
+    because: text(answer, "because") ?? "",
+    status: text(answer, "status") ?? "",
+  };
+}

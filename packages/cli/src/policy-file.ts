@@ -1,0 +1,84 @@
+/**
+ * Policy files on this machine: read, looked at without a server, and their faults in the form
+ * that editors and build servers know.
+ */
+
+import { readFileSync } from "node:fs";
+import { type Examined, examinePolicy } from "@countersign/server/operations/examinePolicy";
+import type { OwnOptions } from "./command-line.ts";
+import { CommandError, EXIT, type Finding } from "./exit.ts";
+import type { Terminal } from "./terminal.ts";
+import { visibleText } from "./visible-text.ts";
+
+/** Every command about policies takes it. */
+export const FLOOR: OwnOptions = {
+  floor: { type: "flag", help: "The floor of the whole server, not the project's policy." },
+};
+
+/** @throws CommandError when it cannot be read */
+export function readPolicyFile(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    const reason = code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`;
+    throw new CommandError(EXIT.refused, "no_file", `${file}: ${reason}`);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CommandError(EXIT.refused, "no_text", `${file}: it is not UTF-8 text`);
+  }
+}
+
+/** Everything that can be said without knowing who is in which group. */
+export function examineFile(source: string, isFloor: boolean): Promise<Examined> {
+  return examinePolicy(isFloor ? "floor" : "project", source, undefined);
+}
+
+/** `FILE:LINE:COLUMN: message`, a line for each. */
+export function renderFindings(file: string, found: readonly Finding[], kind = ""): string {
+  return found
+    .map(({ line, column, path, message }) => {
+      const place = path === "" ? "" : ` (${path})`;
+      return visibleText(`${file}:${line}:${column}: ${kind}${message}${place}`);
+    })
+    .join("\n");
+}
+
+/**
+ * Tells the faults of a file before the command ends with them.
+ *
+ * @throws CommandError always
+ */
+export function refuseFile(
+  file: string,
+  found: readonly Finding[],
+  terminal: Terminal,
+  isJson: boolean,
+): never {
+  if (!isJson) terminal.note(renderFindings(file, found));
+  const count = found.length === 1 ? "a fault" : `${found.length} faults`;
+  throw new CommandError(EXIT.refused, "policy_invalid", `${file} has ${count}`, found);
+}
+
+/**
+ * What a server refuses for faults in the file that was sent is told with the places in it.
+ *
+ * @throws CommandError
+ */
+export async function withPlaces<T>(
+  file: string,
+  terminal: Terminal,
+  isJson: boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const isFaulty = error instanceof CommandError && error.code === "policy_invalid";
+    if (!isFaulty || error.findings === undefined || error.findings.length === 0) throw error;
+    return refuseFile(file, error.findings, terminal, isJson);
+  }
+}

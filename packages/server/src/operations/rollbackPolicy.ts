@@ -1,0 +1,36 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../context.ts";
+import type { ReviewerCaller } from "../identity/caller.ts";
+import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
+import { assertMayPublish, projectOf } from "./assertMayPublish.ts";
+import { type Publication, type PublishOutcome, publishPolicy } from "./publishPolicy.ts";
+
+export interface Rollback extends Omit<Publication, "source" | "restores"> {
+  /** The version to go back to. */
+  readonly number: number;
+}
+
+/**
+ * Publishes the source of an older version as a new one: history only grows. It is looked at as
+ * any other, because the groups that it names may be gone by now.
+ *
+ * @throws Problem `not_found` when there is no such version, and what publishing throws
+ */
+export async function rollbackPolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  { number, scope, note, expectedNumber }: Rollback,
+): Promise<PublishOutcome> {
+  assertMayPublish(caller, scope);
+  const version = await readPolicyVersion(context.store, projectOf(caller, scope), number);
+  if (version === undefined) {
+    throw new Problem("not_found", `There is no version ${number} of this policy.`);
+  }
+  return publishPolicy(context, caller, {
+    scope,
+    source: version.source,
+    expectedNumber,
+    note: note ?? `Rollback to version ${number}.`,
+    restores: number,
+  });
+}

@@ -1,0 +1,26 @@
+/**
+ * Whether a path lies below a folder, judged by its text alone: whoever opens it may meet a
+ * symbolic link, which no text tells.
+ *
+ * Called by: functions.ts for `within(path, folder)`.
+ * Promises: false for whatever could be read as another place.
+ */
+
+/** What systems or programs read as something else than the name of a file. */
+const READ_OTHERWISE = /[\p{Cc}\p{Zl}\p{Zp}\\]|^~/u;
+
+const DOTS = /^\.{1,2}$/;
+
+/**
+ * @param folder absolute or relative, as the path must be; `.` is wherever relative paths begin
+ * @returns undefined when the folder is none: empty, or with `..` in it
+ */
+export function isWithin(path: string, folder: string): boolean | undefined {
+  const start = folder.endsWith("/") ? folder : `${folder}/`;
+  if (folder === "" || start.split("/").includes("..")) return undefined;
+  if (READ_OTHERWISE.test(path)) return false;
+  const isHere = start === "./";
+  if (isHere ? path.startsWith("/") : !path.startsWith(start)) return false;
+  const rest = isHere ? path : path.slice(start.length);
+  return rest.split("/").every((name) => name !== "" && !DOTS.test(name));
+}

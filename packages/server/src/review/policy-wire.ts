@@ -1,0 +1,89 @@
+/**
+ * Policies as those see them who write and publish them.
+ */
+
+import { formatTimestamp } from "@countersign/protocol";
+import type { checkPolicy } from "../operations/checkPolicy.ts";
+import type { PolicyVersionPage } from "../operations/listPolicyVersions.ts";
+import type { PublishOutcome } from "../operations/publishPolicy.ts";
+import type { PublishedOutline, PublishedPolicy } from "../operations/showPolicy.ts";
+import type { ChangedRequest, SimulationEvent } from "../operations/simulatePolicy.ts";
+
+function toWireOutline({ scope, version, publisher }: PublishedOutline): object {
+  const { number, sha256, note, publishedAt, publishedBy } = version;
+  return {
+    scope,
+    number,
+    sha256,
+    ...(note !== null && { note }),
+    published_at: formatTimestamp(publishedAt),
+    published_by: publishedBy,
+    ...(publisher !== undefined && { publisher }),
+  };
+}
+
+/** @param published undefined: nothing was published yet */
+export function writePolicy(
+  scope: PublishedPolicy["scope"],
+  published: PublishedPolicy | undefined,
+): string {
+  if (published === undefined) return JSON.stringify({ scope, number: 0 });
+  const { source } = published.version;
+  return JSON.stringify({ ...toWireOutline(published), source });
+}
+
+export function writePublished(published: PublishOutcome): string {
+  const { source } = published.version;
+  const { outcome, warnings } = published;
+  return JSON.stringify({ ...toWireOutline(published), source, outcome, warnings });
+}
+
+export function writeVersions({ versions, next }: PolicyVersionPage): string {
+  return JSON.stringify({ versions: versions.map(toWireOutline), next: next ?? null });
+}
+
+export function writeCheck(check: Awaited<ReturnType<typeof checkPolicy>>): string {
+  const { rules, findings, warnings, tests } = check;
+  return JSON.stringify({ valid: findings.length === 0, rules, findings, warnings, tests });
+}
+
+/** One line of a simulation's answer. */
+export function writeSimulationEvent(event: SimulationEvent): string {
+  switch (event.kind) {
+    case "started":
+      return JSON.stringify({
+        event: "started",
+        since: formatTimestamp(event.since),
+        until: formatTimestamp(event.until),
+        total: event.total ?? null,
+        floor_number: event.floorNumber,
+        policy_number: event.projectNumber,
+        groups: "as they are now",
+      });
+    case "progress": {
+      const reached = formatTimestamp(event.reached);
+      return JSON.stringify({ event: "progress", replayed: event.replayed, reached });
+    }
+    case "changed":
+      return writeChange(event.change);
+    case "ended":
+      return JSON.stringify({ event: "summary", ...event.summary });
+  }
+}
+
+function writeChange({ request, instanceName, was, draft }: ChangedRequest): string {
+  const { id, instanceId, tool, createdAt, status, decision } = request;
+  const rest = JSON.stringify({
+    created_at: formatTimestamp(createdAt),
+    was,
+    would_be: draft.verb,
+    because: draft.because,
+    rules: draft.fired,
+    errors: draft.errors,
+    status,
+    ...(decision !== null && { decided_by: decision.decidedBy }),
+  });
+  const instance = `{"id":"${instanceId}","name":${instanceName}}`;
+  // Texts of strangers are JSON as it was written, and stay so.
+  return `{"event":"changed","id":"${id}","tool":${tool},"instance":${instance},${rest.slice(1)}`;
+}
