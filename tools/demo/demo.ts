@@ -1,8 +1,9 @@
 /**
  * The whole story without a person. One agent polls: it asks before three tool calls, a reviewer
  * decides two of them from the terminal, nobody answers the third. Another one is notified: its
- * receiver is told over TLS that there is a decision, and the adapter reads it. Uses only what
- * users use: the command, HTTP and the receiver in examples/.
+ * receiver is told over TLS that there is a decision, and the adapter reads it. The calls of a
+ * third one meet a policy. Uses only what users use: the command, HTTP and the receiver in
+ * examples/.
  */
 
 import { rmSync } from "node:fs";
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
 import { exchange, learn, mayRun } from "./adapter.ts";
 import { countersign, startServer } from "./countersign.ts";
+import { tellOfPolicy } from "./policy.ts";
 import { type Prepared, prepareReceiver, startReceiver } from "./receiver.ts";
 
 const CALLS = [
@@ -54,7 +56,10 @@ function say(text = ""): void {
 async function setStage(data: string, url: string): Promise<Stage> {
   const [provisioner, reviewer] = await Promise.all([
     countersign(["tokens", "create", "provisioner", "--name", "setup", "--data", data]),
-    countersign(["tokens", "create", "reviewer", "--name", "ana", "--data", data]),
+    countersign([
+      ...["tokens", "create", "reviewer", "--name", "ana", "--role", "admin"],
+      ...["--data", data],
+    ]),
   ]);
   return { url, provisioner, reviewer };
 }
@@ -143,6 +148,15 @@ async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> 
   }
 }
 
+async function tellOfRules(stage: Stage): Promise<void> {
+  const token = await provision(stage, "meets a policy", {});
+  await tellOfPolicy({
+    say,
+    ask: (key, body) => ask(stage, token, key, body),
+    review: (...command) => review(stage, ...command),
+  });
+}
+
 function quote(word: string): string {
   return /^[\w.:/-]+$/.test(word) ? word : `'${word}'`;
 }
@@ -159,6 +173,9 @@ try {
     say();
     say("A call that may wait for hours, without a poll: the second agent has a receiver.");
     await tellOfNotifying(stage, prepared);
+    say();
+    say("Most calls are harmless, and some are never wanted: a policy answers those at once.");
+    await tellOfRules(stage);
   } finally {
     await server.stop();
   }

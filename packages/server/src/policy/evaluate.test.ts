@@ -34,6 +34,15 @@ test("[ours.policy.precedence] deny is stronger than ask, ask than approve, and 
   assert.deepEqual(evaluate([APPROVE, ASK, DENY]).fired, ["no", "people", "yes"]);
 });
 
+test("the note of a rule that asks is told, also when another one is first or it failed", () => {
+  const quiet = "id: a, then: ask";
+  const told = "id: b, then: ask, note: why";
+  const failing = "id: c, then: ask, when: args.missing == 1, note: perhaps";
+  assert.equal(evaluate([quiet, told]).note, "why");
+  assert.equal(evaluate([quiet, failing]).note, "perhaps");
+  assert.equal(evaluate([failing, told]).note, "why");
+});
+
 test("the first id decides and gives its note; the shortest validity holds", () => {
   const rules = ["b", "a", "c"].map(
     (id, i) => `id: ${id}, match: { tool: pay }, then: approve, note: ${id}!, valid_for: ${i + 1}m`,
@@ -149,6 +158,12 @@ test("a text that cannot be typed is confirmed by matching, and recorded", () =>
   }
   const long = evaluate([rule], { args: `{"repo":"${"x".repeat(200)}"}` });
   assert.equal(long.requirement.confirm.kind, "type");
+});
+
+test("[ours.policy.floor] a rule of the floor is floor/ID, wherever else its policy was asked", () => {
+  const policy = policyOf([DENY], "floor");
+  assert.equal(evaluatePolicies({ project: policy }, callOf({})).because, "no");
+  assert.equal(evaluatePolicies({ floor: policy }, callOf({})).because, "floor/no");
 });
 
 test("[ours.policy.floor] a project cannot weaken what its floor denies or asks", () => {

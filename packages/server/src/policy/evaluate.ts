@@ -12,7 +12,14 @@
 import type { Condition } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import type { Scope } from "./interpret.ts";
-import { candidates, inOrder, matches, type PlacedRule } from "./matching.ts";
+import {
+  candidates,
+  fittingTool,
+  inOrder,
+  matches,
+  matchesInstance,
+  type PlacedRule,
+} from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
 import { mergeRequirements } from "./requirement.ts";
 import {
@@ -133,14 +140,19 @@ interface Outcome {
 }
 
 class EvaluationRun {
-  readonly #policies: Policies;
+  /** The policies with the prefixes of their rules. */
+  readonly #placed: readonly (readonly [Policy, string])[];
   readonly #call: Call;
   #scope: Scope | undefined;
   /** In order, filled by whichever pass gets there. */
   #outcomes: Outcome[] = [];
 
   constructor(policies: Policies, call: Call) {
-    this.#policies = policies;
+    const { floor, project } = policies;
+    this.#placed = [
+      ...(floor === undefined ? [] : [[floor, "floor/"] as const]),
+      ...(project === undefined ? [] : [[project, ""] as const]),
+    ];
     this.#call = call;
   }
 
@@ -180,34 +192,39 @@ class EvaluationRun {
 
   /** @param shared bounds the matching of all rules together; undefined: each has its own */
   #prepare(shared: Meter | undefined): void {
-    const call = this.#call;
-    const { floor, project } = this.#policies;
-    const found = [
-      ...(floor === undefined ? [] : candidates(floor, "floor/", call.tool)),
-      ...(project === undefined ? [] : candidates(project, "", call.tool)),
-    ];
-    const outcomes: Outcome[] = [];
-    for (const placed of found) {
-      const result = this.#applies(
-        placed,
-        shared ?? new Meter(RULE_STEPS_MAX),
-        shared !== undefined,
-      );
-      if (result !== false) outcomes.push({ placed, result, text: undefined });
-    }
-    outcomes.sort((left, right) => inOrder(left.placed, right.placed));
+    const outcomes = shared === undefined ? this.#findEach() : this.#findTogether(shared);
+    if (this.#placed.length > 1) outcomes.sort((a, b) => inOrder(a.placed, b.placed));
     this.#outcomes = outcomes;
-    this.#scope = scopeOf(call, shared ?? new Meter(RULE_STEPS_MAX));
+    this.#scope = scopeOf(this.#call, shared ?? new Meter(RULE_STEPS_MAX));
   }
 
-  /** @returns false: it does not; undefined: it does; a fault: that took too long to tell */
-  #applies({ rule }: PlacedRule, meter: Meter, isShared: boolean): false | undefined | Fault {
-    try {
-      return matches(rule.match, this.#call, meter) ? undefined : false;
-    } catch (error) {
-      if (isShared) throw error;
-      return faultOf(error);
+  #findTogether(meter: Meter): Outcome[] {
+    const call = this.#call;
+    const outcomes: Outcome[] = [];
+    for (const [policy, prefix] of this.#placed) {
+      for (const placed of fittingTool(policy, prefix, call.tool, meter)) {
+        if (!matchesInstance(placed.rule.match, call, meter)) continue;
+        outcomes.push({ placed, result: undefined, text: undefined });
+      }
     }
+    return outcomes;
+  }
+
+  /** A rule of which it takes too long to tell whether it applies does, and has failed. */
+  #findEach(): Outcome[] {
+    const outcomes: Outcome[] = [];
+    for (const [policy, prefix] of this.#placed) {
+      for (const placed of candidates(policy, prefix, this.#call.tool)) {
+        let result: Fault | undefined;
+        try {
+          if (!matches(placed.rule.match, this.#call, new Meter(RULE_STEPS_MAX))) continue;
+        } catch (error) {
+          result = faultOf(error);
+        }
+        outcomes.push({ placed, result, text: undefined });
+      }
+    }
+    return outcomes.sort((a, b) => inOrder(a.placed, b.placed));
   }
 
   #look(outcome: Outcome, meter: Meter): void {
@@ -240,9 +257,9 @@ class EvaluationRun {
     if (deny !== undefined) {
       return { ...base, verb: "deny", because: deny.placed.id, note: deny.placed.rule.note };
     }
-    const ask = fired.find(({ placed }) => placed.rule.verb === "ask");
+    const asks = fired.filter(({ placed }) => placed.rule.verb === "ask");
     const approvals = fired.filter(({ placed }) => placed.rule.verb === "approve");
-    const because = ask?.placed.id ?? this.#whyAsked(outcomes, approvals.length > 0);
+    const because = asks[0]?.placed.id ?? this.#whyAsked(outcomes, approvals.length > 0);
     if (because !== undefined) {
       // A rule that asks and could not be judged asks for its own people all the same: leaving
       // out a field must not be a way to easier approvers.
@@ -251,7 +268,7 @@ class EvaluationRun {
         ...base,
         verb: "ask",
         because,
-        note: ask?.placed.rule.note,
+        note: firstNote([...asks, ...asking]),
         validityMs: shortestValidity(asking),
         requirement: mergeRequirements(asking.map(requirementOf)),
       };
@@ -354,6 +371,10 @@ function confirmOf(kind: Confirm["kind"], text: string | Fault | undefined): Con
   if (kind !== "type") return { kind };
   // What cannot be typed is confirmed in the next harder way.
   return typeof text === "string" ? { kind, text } : { kind: "match" };
+}
+
+function firstNote(outcomes: readonly Outcome[]): string | undefined {
+  return outcomes.find(({ placed }) => placed.rule.note !== undefined)?.placed.rule.note;
 }
 
 function shortestValidity(outcomes: readonly Outcome[]): number | undefined {

@@ -243,6 +243,14 @@ const UNPROVED = [
   'match: { tool: "*" }, when: "instance.name == \'x\'"',
   'when: "context.a == 1"',
   "when: \"instance.name == 'x'\"",
+  ...[
+    "instance['name'] == 'x'",
+    "dyn(instance).name == 'x'",
+    "[instance][0].name == 'x'",
+    "{'a': instance}.a.name == 'x'",
+    "[instance].exists(i, i.name == 'x')",
+    "(true ? instance : instance).name == 'x'",
+  ].flatMap((when) => [`when: "${when}"`, `match: { tool: "*" }, when: "${when}"`]),
   'when: "args.n < 5 || context.a == 1"',
   "when: \"(args.n < 5 || context.a == 1) && now > timestamp('2026-01-01T00:00:00Z')\"",
   'when: "!(args.n > 5 && context.a == 1)"',
@@ -285,4 +293,27 @@ test("what is probably not meant is warned of", () => {
   const source = "version: 1\nrules:\n  - { id: a, then: deny, when: 'true' }\n";
   const { warnings } = loadPolicy(source, { kind: "project" });
   assert.deepEqual(places(warnings), ["3:5 rules[0]", "1:1 "]);
+});
+
+test("[ours.policy.findings] a finding is short, whatever it is about", () => {
+  for (const source of [`a: 1\n} ${"x".repeat(200_000)}`, `a: !${"x".repeat(200_000)}`]) {
+    for (const finding of findingsOf(source)) assert.ok(finding.message.length < 600);
+  }
+});
+
+test("[ours.policy.findings] what is allowed and probably not meant is a warning", () => {
+  const warned = (rule: string) =>
+    loadPolicy(`version: 1\nrules:\n  - { ${rule} }\n`, { kind: "project" }).warnings.map(
+      ({ path, message }) => `${path}: ${message}`,
+    );
+  assert.match(
+    warned("id: a, then: ask, ask: { confirm: passkey }")[0] ?? "",
+    /^rules\[0\]\.ask\.confirm: nobody can give a passkey yet/,
+  );
+  assert.match(
+    warned("id: a, match: { tool: x }, then: approve, valid_for: 25h")[0] ?? "",
+    /^rules\[0\]\.valid_for: an approval is valid for 24h at most/,
+  );
+  const fitting = warned("id: a, match: { tool: x }, then: approve, valid_for: 24h");
+  assert.deepEqual(fitting, [": the policy has no tests"]);
 });

@@ -4,6 +4,7 @@
  * Called by: evaluate.ts.
  */
 
+import { RecentlyUsed } from "../recently-used.ts";
 import { fitsGlob } from "./glob.ts";
 import type { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
@@ -28,20 +29,49 @@ interface RuleIndex {
   /** Rules that name every tool they apply to, by each of those names. */
   readonly byTool: ReadonlyMap<string, readonly PlacedRule[]>;
   readonly others: readonly PlacedRule[];
+  /** What {@link fittingTool} found, by tool. */
+  readonly fitting: RecentlyUsed<string, readonly PlacedRule[]>;
 }
 
-/** A policy is immutable, and so is its index. */
-const indexes = new WeakMap<Policy, RuleIndex>();
+/** Agents have few tools; who invents names pays for them with every call. */
+const TOOLS_KEPT_MAX = 256;
+const KEPT_TOOL_CHARS_MAX = 256;
+
+/** By prefix. A policy is immutable, and so is its index. */
+const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
 
 /** The rules that may apply to a tool: all that do, and few that do not. */
 export function candidates(policy: Policy, prefix: string, tool: string): readonly PlacedRule[] {
-  let index = indexes.get(policy);
-  if (index === undefined) {
-    index = indexOf(policy, prefix);
-    indexes.set(policy, index);
-  }
-  const named = index.byTool.get(tool);
-  return named === undefined ? index.others : [...index.others, ...named];
+  return candidatesOf(indexFor(policy, prefix), tool);
+}
+
+/** The rules whose tools fit, in order. */
+export function fittingTool(
+  policy: Policy,
+  prefix: string,
+  tool: string,
+  meter: Meter,
+): readonly PlacedRule[] {
+  const index = indexFor(policy, prefix);
+  const known = index.fitting.get(tool);
+  if (known !== undefined) return known;
+  const fits = ({ rule: { match } }: PlacedRule) => fitsTool(match, tool, meter);
+  const found = candidatesOf(index, tool).filter(fits).sort(inOrder);
+  if (tool.length <= KEPT_TOOL_CHARS_MAX) index.fitting.set(tool, found);
+  return found;
+}
+
+function indexFor(policy: Policy, prefix: string): RuleIndex {
+  const known = indexes.get(prefix) ?? new WeakMap<Policy, RuleIndex>();
+  indexes.set(prefix, known);
+  const index = known.get(policy) ?? indexOf(policy, prefix);
+  known.set(policy, index);
+  return index;
+}
+
+function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly PlacedRule[] {
+  const named = byTool.get(tool);
+  return named === undefined ? others : [...others, ...named];
 }
 
 function indexOf(policy: Policy, prefix: string): RuleIndex {
@@ -60,15 +90,24 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
       else same.push(placed);
     }
   }
-  return { byTool, others };
+  return { byTool, others, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
 }
 
 /** Whether the rule applies. */
-export function matches(match: Match, { tool, instance }: Call, meter: Meter): boolean {
+export function matches(match: Match, call: Call, meter: Meter): boolean {
+  return matchesInstance(match, call, meter) && fitsTool(match, call.tool, meter);
+}
+
+/** Whether the rule applies to the instance, whatever its tools. */
+export function matchesInstance(match: Match, { instance }: Call, meter: Meter): boolean {
   meter.spend(1);
-  const { tools, groups, instanceIds, instanceNames } = match;
+  const { groups, instanceIds, instanceNames } = match;
   if (instanceIds !== undefined && !instanceIds.has(instance.id)) return false;
   if (groups !== undefined && !instance.groups.some((group) => groups.has(group))) return false;
-  if (tools !== undefined && !tools.some((glob) => fitsGlob(glob, tool, meter))) return false;
   return instanceNames?.some((glob) => fitsGlob(glob, instance.name, meter)) ?? true;
+}
+
+function fitsTool({ tools }: Match, tool: string, meter: Meter): boolean {
+  meter.spend(1);
+  return tools?.some((glob) => fitsGlob(glob, tool, meter)) ?? true;
 }

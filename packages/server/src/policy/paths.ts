@@ -9,7 +9,8 @@
 /** What systems or programs read as something else than the name of a file. */
 const READ_OTHERWISE = /[\p{Cc}\p{Zl}\p{Zp}\\]|^~/u;
 
-const DOTS = /^\.{1,2}$/;
+/** Besides `.` and `..`: some systems drop dots and spaces at the end, and `:` names a drive. */
+const NAMED_OTHERWISE = /[. ]$|:/;
 
 /**
  * @param folder absolute or relative, as the path must be; `.` is wherever relative paths begin
@@ -22,5 +23,5 @@ export function isWithin(path: string, folder: string): boolean | undefined {
   const isHere = start === "./";
   if (isHere ? path.startsWith("/") : !path.startsWith(start)) return false;
   const rest = isHere ? path : path.slice(start.length);
-  return rest.split("/").every((name) => name !== "" && !DOTS.test(name));
+  return rest.split("/").every((name) => name !== "" && !NAMED_OTHERWISE.test(name));
 }

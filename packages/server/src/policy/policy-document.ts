@@ -29,7 +29,13 @@ export interface Place {
   readonly offset: number;
 }
 
+/** The usual reason: a condition that looks like YAML. */
+const HINT = " (a text with quotes, `: `, ` #` or a leading ! in it is put in quotes)";
+
 const FINDINGS_MAX = 200;
+
+/** What is wrong may be repeated in it, and be as long as the file. */
+const MESSAGE_CHARS_MAX = 500;
 
 /** The parser builds expressions as long as the indent; no policy needs such a line. */
 const DEEP_LINE = /^[ \t?:-]{400}/m;
@@ -68,7 +74,7 @@ export class PolicyDocument {
       }
       const [document] = documents;
       for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-        this.#addAt(problem.pos[0], "", `this is not YAML 1.2: ${problem.message}`);
+        this.#addAt(problem.pos[0], "", `this is not YAML 1.2: ${problem.message}${HINT}`);
       }
       return document?.contents ?? null;
     } catch {
@@ -111,7 +117,10 @@ export class PolicyDocument {
   #addAt(offset: number, path: string, message: string): void {
     if (this.findings.length >= FINDINGS_MAX) return;
     const { line, col } = this.#lines.linePos(offset);
-    this.findings.push({ line: Math.max(line, 1), column: Math.max(col, 1), path, message });
+    const bounded =
+      message.length > MESSAGE_CHARS_MAX ? `${message.slice(0, MESSAGE_CHARS_MAX)} ...` : message;
+    const place = { line: Math.max(line, 1), column: Math.max(col, 1) };
+    this.findings.push({ ...place, path, message: bounded });
   }
 
   lineOf(place: Place): number {
@@ -243,7 +252,8 @@ export class PolicyDocument {
   #isForeign(place: Place): boolean {
     const { node } = place;
     if (isAlias(node)) this.add(place, "aliases are not allowed: write it out");
-    else if (node?.tag !== undefined) this.add(place, "tags are not allowed");
+    else if (node?.tag !== undefined)
+      this.add(place, "tags are not allowed: a text that begins with ! is put in quotes");
     else if (node !== null && "anchor" in node && node.anchor !== undefined) {
       this.add(place, "anchors are not allowed");
     } else return false;

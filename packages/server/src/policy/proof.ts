@@ -5,7 +5,7 @@
  * Called by: read-rule.ts.
  */
 
-import { type Expression, mentions } from "./expression.ts";
+import { type Expression, mentions, partsOf } from "./expression.ts";
 import type { Glob } from "./glob.ts";
 import type { Match } from "./rule.ts";
 
@@ -17,7 +17,7 @@ export function unproved(match: Match, when: Expression | undefined): string | u
   if (groups !== undefined || instanceIds !== undefined) return undefined;
   if (tools !== undefined && !tools.some(isEverything)) return undefined;
   if (when !== undefined && restsOnProof(when, true)) return undefined;
-  const claims = instanceNames !== undefined || (when !== undefined && mentions(when, isClaim));
+  const claims = instanceNames !== undefined || (when !== undefined && restsOnClaims(when));
   // A star alone is how one says: everything, on purpose.
   if (tools !== undefined && !claims) return undefined;
   return (
@@ -61,9 +61,11 @@ function isProved(part: Expression): boolean {
   return isInstance(part) && PROVED_FIELDS.includes(part.field);
 }
 
-function isClaim(part: Expression): boolean {
-  if (part.kind === "variable") return part.name === "context";
-  return isInstance(part) && part.field === "name";
+/** Whatever is taken from the instance otherwise than by those fields may be its name. */
+function restsOnClaims(expression: Expression): boolean {
+  if (isInstance(expression)) return !PROVED_FIELDS.includes(expression.field);
+  if (expression.kind === "variable") return ["context", "instance"].includes(expression.name);
+  return partsOf(expression).some(restsOnClaims);
 }
 
 function isInstance(part: Expression): part is Extract<Expression, { kind: "select" | "has" }> {

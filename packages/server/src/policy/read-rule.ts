@@ -17,6 +17,9 @@ import type { Place, PolicyDocument } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
 
+/** The most that an operator may allow. */
+const VALIDITY_MS_MAX = 24 * 3_600_000;
+
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
 const MATCH_KEYS = ["tool", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
@@ -71,7 +74,7 @@ class RuleReader {
     const validityMs = this.#at("valid_for", (at) => readDurationMs(this.#document, at));
     const ask = this.#at("ask", (at) => readAsk(this.#document, at, this.#options));
     if (verb === undefined || id === undefined || match === undefined) return undefined;
-    this.#checkVerb(place, verb);
+    this.#checkVerb(place, verb, validityMs);
     const whenIsMissing = this.#members.has("when") && when === undefined;
     if (verb === "approve" && !whenIsMissing) {
       const fault = unproved(match, when?.expression);
@@ -99,7 +102,7 @@ class RuleReader {
     });
   }
 
-  #checkVerb(place: Place, verb: Rule["verb"]): void {
+  #checkVerb(place: Place, verb: Rule["verb"], validityMs: number | undefined): void {
     const document = this.#document;
     const ask = this.#members.get("ask");
     const validFor = this.#members.get("valid_for");
@@ -108,6 +111,9 @@ class RuleReader {
     }
     if (verb === "deny" && validFor !== undefined) {
       document.add(validFor, "a denial has no validity");
+    }
+    if (validFor !== undefined && (validityMs ?? 0) > VALIDITY_MS_MAX) {
+      document.warn(validFor, "an approval is valid for 24h at most, and for what the server says");
     }
     if (verb === "approve" && this.#options.kind === "floor") {
       const message = "a floor cannot approve: it holds what no project may weaken";
@@ -274,6 +280,9 @@ const TYPE_OPENS = "type(";
 function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
   const value = document.scalar(place)?.value;
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
+  if (kind === "passkey") {
+    document.warn(place, "nobody can give a passkey yet: such a call can be denied, not approved");
+  }
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
     document.add(place, "click, match, passkey or type(EXPRESSION) is needed");
