@@ -9,6 +9,7 @@ import { type Child, cpuSeconds, startChild } from "../children.ts";
 import type { Outcome } from "../load-generator.ts";
 import type { Options } from "../options.ts";
 import { create } from "../scenarios/create.ts";
+import { decide } from "../scenarios/decide.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { median } from "../statistics.ts";
 import type { Subject } from "../subject.ts";
@@ -40,7 +41,7 @@ export interface DatabaseRate {
 }
 
 /** What is created, each against the floor; one more line makes one more row. */
-const SUBJECTS: readonly Scenario[] = [create];
+const SUBJECTS: readonly Scenario[] = [create, decide];
 
 const FLOOR_CONNECTIONS = 20;
 const FLOORS = [
@@ -53,9 +54,7 @@ const WARM_UP_S = 1.5;
 export async function measureCreates(server: DatabaseServer, options: Options): Promise<Creates> {
   const { connections, profile } = options;
   const rows: CreateRow[] = [];
-  const url = await server.createDatabase();
   const folder = profile === undefined ? undefined : join(profile, PROFILE_NAME);
-  const subject = await startShared(url, connections, { profile: folder });
   const floorUrl = await server.createDatabase();
   // Migrates and makes the instance that the floor's rows belong to.
   await (await startShared(floorUrl, 1)).stop();
@@ -63,11 +62,17 @@ export async function measureCreates(server: DatabaseServer, options: Options): 
   const floor = await startChild<"started">(program);
   try {
     for (const scenario of SUBJECTS) {
-      rows.push(...(await compare(server, { scenario, subject, floor }, options)));
+      const url = await server.createDatabase();
+      const { policy } = scenario;
+      const subject = await startShared(url, connections, { profile: folder, policy });
+      try {
+        rows.push(...(await compare(server, { scenario, subject, floor }, options)));
+      } finally {
+        await subject.stop();
+      }
     }
   } finally {
     await floor.stop();
-    await subject.stop();
   }
   return { connections, rows };
 }

@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
+import { endingOf, type FreezeRef } from "../core/freeze.ts";
 import {
   isOverdue,
   type JsonText,
@@ -22,9 +23,9 @@ import { sha256Hex } from "../secrets/keyring.ts";
 import { readReviewer } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
+import { findFreezeOfRequest } from "../storage/sql/standing-freezes.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
-import { denyIfFrozen } from "./denyIfFrozen.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
 
@@ -90,7 +91,14 @@ async function decideLocked(
   id: string,
   verdict: Verdict,
 ): Promise<Outcome> {
-  const request = await lockRequest(tx, { projectId: caller.projectId, id });
+  const key = { projectId: caller.projectId, id };
+  // Sent at once and answered one after another: whoever freezes waits for the lock, so that no
+  // approval is recorded after the freeze has been answered.
+  const [request, now, freeze] = await Promise.all([
+    lockRequest(tx, key),
+    tx.now(),
+    verdict.verdict === "approve" ? findFreezeOfRequest(tx, key) : undefined,
+  ]);
   if (request === undefined) throw new Problem("not_found");
   if (sha256Hex(request.arguments) !== verdict.argumentsSha256) {
     throw new Problem("arguments_mismatch", undefined, { param: "arguments_sha256" });
@@ -101,13 +109,17 @@ async function decideLocked(
     return { request, resolution: { kind: "already_terminal", decision }, isAnswer };
   }
   // Too late is said before anything else that may be wrong.
-  if (request.policy !== null && isOverdue(request, await tx.now())) {
-    return resolved(request, await resolveRequest(tx, context, request, { status: "expired" }));
+  if (request.policy !== null && isOverdue(request, now)) {
+    return resolved(
+      request,
+      await resolveRequest(tx, context, request, { status: "expired" }, { now }),
+    );
   }
-  if (verdict.verdict === "approve") return approve(tx, context, caller, request, verdict);
+  if (verdict.verdict === "approve")
+    return approve(tx, context, caller, request, verdict, { now, freeze });
   await assertMayDeny(tx, caller, request);
   const ending = { status: "denied", by: actorOf(caller), note: noteOf(verdict) } as const;
-  return resolved(request, await resolveRequest(tx, context, request, ending), "denied");
+  return resolved(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
 }
 
 async function approve(
@@ -116,13 +128,15 @@ async function approve(
   caller: ReviewerCaller,
   request: StoredRequest,
   verdict: Verdict,
+  { now, freeze }: { readonly now: number; readonly freeze: FreezeRef | undefined },
 ): Promise<Outcome> {
   const judgement = readJudgement(request.policy);
   const requirement = requirementOf(judgement);
   const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
   await assertMayApprove(tx, caller, request, ownerId);
-  const frozen = await denyIfFrozen(tx, context, request);
-  if (frozen !== undefined) return resolved(request, frozen);
+  if (freeze !== undefined) {
+    return resolved(request, await resolveRequest(tx, context, request, endingOf(freeze), { now }));
+  }
   assertComplete(request, verdict);
   assertWithin(verdict, bounds(context.settings, judgement.validityMs));
 
@@ -133,16 +147,20 @@ async function approve(
   const ending = { status: "approved", by: actorOf(caller), note } as const;
   if (!takesVotes(requirement)) {
     const ended = { ...ending, validityMs: usable([{ validityMs }]) };
-    return resolved(request, await resolveRequest(tx, context, request, ended), "approved");
+    return resolved(
+      request,
+      await resolveRequest(tx, context, request, ended, { now }),
+      "approved",
+    );
   }
   const { projectId, id: requestId } = request;
-  const votedAt = Math.max(await tx.now(), request.createdAt);
+  const votedAt = Math.max(now, request.createdAt);
   const vote = { projectId, requestId, reviewerId: caller.reviewerId, note, validityMs, votedAt };
   const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote);
   if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
   const voters = tally.counted.map(({ reviewerId }) => reviewerId);
   const wished = { ...ending, validityMs: usable(tally.counted) };
-  const ended = await resolveRequest(tx, context, request, wished, { voters });
+  const ended = await resolveRequest(tx, context, request, wished, { detail: { voters } });
   const outcome = resolved(request, ended, "approved");
   // The deadline passed while the vote was written: it came too late, and is not kept.
   if (!outcome.isAnswer) throw new DeadlinePassed();

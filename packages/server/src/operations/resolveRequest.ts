@@ -24,6 +24,13 @@ export type Ended =
 /** While an approval was being written its deadline passed: undo it, and try again. */
 export class DeadlinePassed extends Error {}
 
+export interface ResolveOptions {
+  /** For the audit entry, besides what is there of every ending. */
+  readonly detail?: AuditEntry["detail"];
+  /** When it was read behind the lock already. */
+  readonly now?: number;
+}
+
 /**
  * Ends approval requests: the only function that does. Every path to a terminal status (verdict,
  * deadline, cancellation, instance deletion) comes through here, so that the decision, its
@@ -32,7 +39,6 @@ export class DeadlinePassed extends Error {}
  * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
  * @param request as read by a `lock` of this transaction; the clock is read after it
- * @param detail for the audit entry besides what is there of every ending
  * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
  *   transaction may be committed
  * @see contract: States and transitions
@@ -42,9 +48,9 @@ export async function resolveRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   ending: Ending,
-  detail: AuditEntry["detail"] = {},
+  { detail, now: read }: ResolveOptions = {},
 ): Promise<Ended> {
-  const now = await tx.now();
+  const now = read ?? (await tx.now());
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
   const { decision } = resolution;
@@ -94,6 +100,7 @@ async function assertInTime(
   { deadlineAt }: StoredRequest,
   { status }: StoredDecision,
 ): Promise<void> {
+  // Asked of the database, which answers behind all that was written and not waited for.
   if (status === "approved" && (await tx.now()) >= deadlineAt) throw new DeadlinePassed();
 }
 

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import { isOverdue } from "../core/request.ts";
+import { isOverdue, type StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readRequest } from "../storage/sql/requests.ts";
 import { expireRequest } from "./expireRequest.ts";
@@ -18,9 +18,17 @@ export async function showRequest(
 ): Promise<ReviewedRequest> {
   const stored = await readRequest(context.store, { projectId: caller.projectId, id });
   if (stored === undefined) throw new Problem("not_found");
-  const now = context.clock.now();
-  const request = isOverdue(stored, now) ? await expireRequest(context, stored) : stored;
-  const [reviewed] = await reviewRequests(context.store, caller, [request], now);
+  const isLate = isOverdue(stored, context.clock.now());
+  return reviewRequest(context, caller, isLate ? await expireRequest(context, stored) : stored);
+}
+
+/** A request that was just read, with what a reviewer needs to know beside it. */
+export async function reviewRequest(
+  { store, clock }: Context,
+  caller: ReviewerCaller,
+  request: StoredRequest,
+): Promise<ReviewedRequest> {
+  const [reviewed] = await reviewRequests(store, caller, [request], clock.now());
   if (reviewed === undefined) throw new Error("a request was lost on the way");
   return reviewed;
 }

@@ -10,7 +10,7 @@ import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
-import { showRequest } from "../operations/showRequest.ts";
+import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -53,8 +53,8 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
-      await castVerdict(context, caller, id, parseVerdict(jsonBody(request)));
-      const reviewed = await showRequest(context, caller, id);
+      const stored = await castVerdict(context, caller, id, parseVerdict(jsonBody(request)));
+      const reviewed = await reviewRequest(context, caller, stored);
       return sendJson(reply, 200, writeReviewedRequest(reviewed));
     },
   );

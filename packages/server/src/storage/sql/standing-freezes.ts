@@ -7,7 +7,7 @@
 import type { FreezeRef, StoredFreeze } from "../../core/freeze.ts";
 import type { Actor } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
-import type { InstanceKey } from "./keys.ts";
+import type { InstanceKey, RowKey } from "./keys.ts";
 import { SERVER } from "./policy-versions.ts";
 
 const COLUMNS = `id, project_id, instance_id, note, frozen_at, frozen_by, lifted_at, lifted_by`;
@@ -40,6 +40,23 @@ export async function findFreeze(
      where lifted_at is null and project_id in ('', $1) and instance_id in ('', $2)
      order by project_id, instance_id limit 1`,
     [projectId, instanceId],
+  );
+  return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
+}
+
+/** The same for the instance of a request: it can be sent together with the lock of that. */
+export async function findFreezeOfRequest(
+  reader: Reader,
+  { projectId, id }: RowKey,
+): Promise<FreezeRef | undefined> {
+  const row = await reader.get(
+    `select standing_freeze.id, standing_freeze.note
+     from request join standing_freeze on standing_freeze.project_id in ('', request.project_id)
+       and standing_freeze.instance_id in ('', request.instance_id)
+       and standing_freeze.lifted_at is null
+     where request.project_id = $1 and request.id = $2
+     order by standing_freeze.project_id, standing_freeze.instance_id limit 1`,
+    [projectId, id],
   );
   return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
 }
