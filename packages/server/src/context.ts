@@ -5,7 +5,9 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
+import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
@@ -19,4 +21,6 @@ export interface Context {
   readonly settings: Settings;
   readonly delivery: Delivery;
   readonly policies: PolicyShelf;
+  /** What was in force for instances, by project and id, as of a stamp. */
+  readonly inForce: RecentlyUsed<string, KnownInForce>;
 }

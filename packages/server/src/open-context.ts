@@ -13,9 +13,11 @@ import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
 import { Failure } from "./failure.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
+import { IN_FORCE_KEPT_MAX, type KnownInForce } from "./operations/findInForce.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
 import type { Resealing } from "./operations/resealSecrets.ts";
 import { PolicyShelf } from "./policy/policy-shelf.ts";
+import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
@@ -151,7 +153,8 @@ export async function open(
   const delivery = new NoDelivery(settings, clock);
   const wake = new LocalWake();
   const policies = new PolicyShelf();
-  const context = { store, clock, random, wake, keyring, settings, delivery, policies };
+  const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
+  const context = { store, clock, random, wake, keyring, settings, delivery, policies, inForce };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.

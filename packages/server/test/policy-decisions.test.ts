@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { touchInForce } from "../src/storage/sql/in-force-stamp.ts";
 import { enforce, FLOOR, judgementOf, policyOf } from "./support/policies.ts";
 import { auditOf, startScene, submitBody } from "./support/scene.ts";
 import { SUBMISSION, type TestProvider } from "./support/test-provider.ts";
@@ -207,3 +208,19 @@ async function giveGroups(
   const sql = "update instance set group_names = $1 where id = $2";
   await provider.context.store.transact((tx) => tx.run(sql, [JSON.stringify(groups), instanceId]));
 }
+
+test("[ours.policy.publish.pending] what was undone with its commit is not remembered", async (t) => {
+  const { server, instance } = await startScene(t);
+  const { store } = server.provider.context;
+  await enforce(server, policyOf(APPROVE_ALL));
+  assert.equal((await server.submit(instance.token)).status, "approved");
+  const undone = store.transact(async (tx) => {
+    await touchInForce(tx, "");
+    throw new RangeError("no");
+  });
+  await assert.rejects(undone, RangeError);
+  await enforce(server, policyOf(DENY_ALL));
+  assert.equal((await server.submit(instance.token)).status, "denied");
+  await enforce(server, policyOf(DENY_ALL.replace("none", "never")), FLOOR);
+  assert.equal((await server.submit(instance.token)).status, "denied");
+});

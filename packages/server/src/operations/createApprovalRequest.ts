@@ -8,13 +8,14 @@ import { deadline, type Ending, isOverdue, type StoredRequest } from "../core/re
 import type { InstanceCaller } from "../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../policy/judgement.ts";
 import { hashRequestKey, sha256Hex } from "../secrets/keyring.ts";
-import { type InForce, readInForce } from "../storage/sql/in-force.ts";
+import type { InForce } from "../storage/sql/in-force.ts";
 import { lockInstance } from "../storage/sql/instances.ts";
 import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
 import { findFreeze } from "../storage/sql/standing-freezes.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { expireRequest } from "./expireRequest.ts";
+import { findInForce, type KnownInForce, rememberInForce } from "./findInForce.ts";
 import { type Judged, judgeCall } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
 import { giveBackCall, useGrant } from "./useGrant.ts";
@@ -27,6 +28,7 @@ export interface Submission {
 /** A submission, with what to tell others after the commit. */
 interface Submitted extends Submission {
   readonly signal: Signal | undefined;
+  readonly inForce: KnownInForce;
 }
 
 /**
@@ -47,11 +49,12 @@ export async function createApprovalRequest(
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
   const attempt = (mayApprove: boolean) =>
     context.store.transact((tx) => submit(tx, context, caller, input, keyHash, mayApprove));
-  const { outcome, request, signal } = await attempt(true).catch((error: unknown) => {
+  const { outcome, request, signal, inForce } = await attempt(true).catch((error: unknown) => {
     if (!(error instanceof DeadlinePassed)) throw error;
     // The window was shorter than the writing of an approval: let it pass.
     return attempt(false);
   });
+  rememberInForce(context, caller, inForce);
   if (signal !== undefined) context.wake.signal(signal);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
@@ -72,7 +75,7 @@ async function submit(
   const [instance, now, inForce] = await Promise.all([
     lockInstance(tx, "share", caller),
     tx.now(),
-    readInForce(tx, caller),
+    findInForce(tx, context, caller),
   ]);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
@@ -84,23 +87,26 @@ async function submit(
   const request = open(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
   if (ending !== undefined) {
-    const { notifyingEpoch } = inForce;
-    const ended = await openResolved(tx, context, request, keyHash, ending, opened, notifyingEpoch);
+    const ended = await openResolved(tx, context, request, keyHash, ending, opened);
     if (ended === undefined) {
       if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
-      return replay(tx, caller, input, keyHash);
+      return { ...(await replay(tx, caller, input, keyHash)), inForce };
     }
     const { decision, signal } = ended;
     return {
       outcome: "created",
+      inForce,
       request: { ...request, status: decision.status, decision },
       signal,
     };
   }
-  if (!(await insertRequest(tx, request, keyHash))) return replay(tx, caller, input, keyHash);
+  if (!(await insertRequest(tx, request, keyHash))) {
+    return { ...(await replay(tx, caller, input, keyHash)), inForce };
+  }
   await appendAudit(tx, context.random, opened);
   const { id: requestId, deadlineAt } = request;
-  return { outcome: "created", request, signal: { kind: "opened", requestId, deadlineAt } };
+  const signal = { kind: "opened", requestId, deadlineAt } as const;
+  return { outcome: "created", request, signal, inForce };
 }
 
 interface AtOnce {
@@ -146,7 +152,7 @@ async function replay(
   { projectId }: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-): Promise<Submitted> {
+): Promise<Omit<Submitted, "inForce">> {
   const existing = await lockRequestByKey(tx, projectId, keyHash);
   if (existing === undefined) throw new Error("a used key has no request");
   if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");

@@ -42,8 +42,8 @@ export async function judgeCall(
     now,
   };
   const [project, floor] = await Promise.all([
-    findPolicy(tx, context, instance.projectId, inForce.policyNumber),
-    findPolicy(tx, context, SERVER, inForce.floorNumber),
+    findPolicy(tx, context, instance.projectId, inForce.project),
+    findPolicy(tx, context, SERVER, inForce.floor),
   ]);
   if (project === undefined && floor === undefined) {
     return { call, judgement: UNJUDGED, ending: undefined };
@@ -83,23 +83,21 @@ async function findPolicy(
   tx: Transaction,
   { policies }: Pick<Context, "policies">,
   projectId: string,
-  number: number,
+  ref: VersionRef | null,
 ): Promise<Found | undefined> {
-  if (number === 0) return undefined;
-  const known = policies.find(projectId, number);
-  if (known !== undefined) return toFound(known, number);
-  const version = await readPolicyVersion(tx, projectId, number);
+  if (ref === null) return undefined;
+  const kind = projectId === SERVER ? "floor" : "project";
+  const known = policies.find(kind, ref.sha256);
+  if (known !== undefined) return toFound(known, ref);
+  const version = await readPolicyVersion(tx, projectId, ref.number);
   if (version === undefined) throw new Error("the policy in force is not there");
-  return toFound(policies.put(projectId, version), number);
+  return toFound(policies.put(kind, version), ref);
 }
 
-function toFound(shelved: Shelved, number: number): Found {
-  if (shelved.kind === "policy") {
-    const { policy } = shelved;
-    return { ref: { number, sha256: policy.sha256 }, policy, unreadable: undefined };
-  }
-  const { sha256, message } = shelved;
-  return { ref: { number, sha256 }, policy: undefined, unreadable: message.slice(0, 300) };
+function toFound(shelved: Shelved, { number, sha256 }: VersionRef): Found {
+  const ref = { number, sha256 };
+  if (shelved.kind === "policy") return { ref, policy: shelved.policy, unreadable: undefined };
+  return { ref, policy: undefined, unreadable: shelved.message.slice(0, 300) };
 }
 
 function toEnding(

@@ -35,7 +35,7 @@ export async function loadDraft(
   const projectNumber = await readPolicyNumber(store, caller.projectId);
   const beside: PolicyScope = scope === "floor" ? "project" : "floor";
   const number = beside === "floor" ? floorNumber : projectNumber;
-  const inForce = await findInForce(context, projectOf(caller, beside), beside, number);
+  const inForce = await findPolicyInForce(context, projectOf(caller, beside), beside, number);
   return {
     [scope]: draft,
     ...(inForce !== undefined && { [beside]: inForce }),
@@ -52,19 +52,16 @@ function load(source: string, kind: PolicyScope, groups: KnownGroups): Policy {
   }
 }
 
-async function findInForce(
+async function findPolicyInForce(
   { store, policies }: Pick<Context, "store" | "policies">,
   projectId: string,
   kind: PolicyScope,
   number: number,
 ): Promise<Policy | undefined> {
   if (number === 0) return undefined;
-  let shelved = policies.find(projectId, number);
-  if (shelved === undefined) {
-    const version = await readPolicyVersion(store, projectId, number);
-    if (version === undefined) return undefined;
-    shelved = policies.put(projectId, version);
-  }
+  const version = await readPolicyVersion(store, projectId, number);
+  if (version === undefined) return undefined;
+  const shelved = policies.find(kind, version.sha256) ?? policies.put(kind, version);
   if (shelved.kind === "policy") return shelved.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
   const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;

@@ -68,7 +68,6 @@ export async function resolveRequest(
  *
  * @param request pending, as of now
  * @param opened the audit entry of the request itself
- * @param notifyingEpoch of the instance, which the caller has locked
  * @returns undefined, and nothing is written, when the key was used before
  * @throws DeadlinePassed as {@link resolveRequest}
  */
@@ -79,15 +78,17 @@ export async function openResolved(
   keyHash: string,
   ending: Ending,
   opened: AuditEntry,
-  notifyingEpoch: number | undefined,
 ): Promise<Extract<Ended, { readonly kind: "resolved" }> | undefined> {
   const resolution = resolve(request, ending, request.createdAt);
   if (resolution.kind !== "resolved") throw new Error("a new request cannot have ended");
   const { decision } = resolution;
   const decided = { ...request, status: decision.status, decision };
   if (!(await insertRequest(tx, decided, keyHash))) return undefined;
+  const epoch = readNotifyingEpoch(tx, request).then((epoch) =>
+    writeNotification(tx, random, request, decision, epoch),
+  );
   const [notifies] = await Promise.all([
-    writeNotification(tx, random, request, decision, notifyingEpoch),
+    epoch,
     appendTwoAudits(tx, random, opened, auditOf(request, decision)),
   ]);
   await assertInTime(tx, request, decision);

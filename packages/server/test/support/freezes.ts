@@ -4,6 +4,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { ErrorResponse, RequestStatus } from "@countersign/protocol";
+import { touchInForce } from "../../src/storage/sql/in-force-stamp.ts";
 import type { Answer, TestProvider } from "./test-provider.ts";
 
 export interface ReviewedFreeze {
@@ -51,13 +52,15 @@ export async function listFreezes(
 export async function leaveFreeze(server: TestProvider, instanceId: string): Promise<string> {
   const { store, clock } = server.provider.context;
   const id = randomUUID();
-  await store.transact((tx) =>
-    tx.run(
+  await store.transact(async (tx) => {
+    await tx.run(
       `insert into standing_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
        select $1, project_id, id, 'left', $3, 'reviewer:x' from instance where id = $2`,
       [id, instanceId, clock.now()],
-    ),
-  );
+    );
+    const row = await tx.get("select project_id from instance where id = $1", [instanceId]);
+    await touchInForce(tx, String(row?.project_id));
+  });
   return id;
 }
 

@@ -61,6 +61,7 @@ export function fieldsOf(key: string): object {
 const OTHER_ROWS = [
   "verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0)",
   "policy_version values ('', 1, 'aa', 'version: 1', null, 0, 'operator:cli')",
+  "in_force_stamp values ('p', 1)",
   "standing_freeze values ('p', 'z', '', 'why', 0, 'operator:cli', 1, 'operator:cli')",
   "standing_grant values ('p', 'g', 'i', 'r', '{}', 0, 1, 10, 3, null, null)",
   "vote values ('p', 'q', 'r', null, 60000, 0)",

@@ -29,6 +29,14 @@ create table policy_version (
   primary key (project_id, number)
 );
 
+-- Grows with every change of the tables below and above, so that each call asks one row of this
+-- and not all of them. The project '' is the whole server.
+create table in_force_stamp (
+  project_id text not null,
+  stamp bigint not null,
+  primary key (project_id)
+);
+
 -- While one is not lifted, what it covers is denied. The project '' is the whole server.
 create table standing_freeze (
   project_id text not null,

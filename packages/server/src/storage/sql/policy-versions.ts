@@ -5,6 +5,7 @@
 
 import type { Actor } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
+import { touchInForce } from "./in-force-stamp.ts";
 
 /** In place of a project: what holds for all of them. */
 export const SERVER = "";
@@ -46,6 +47,7 @@ export async function insertPolicyVersion(
       version.publishedBy,
     ],
   );
+  if (inserted === 1) await touchInForce(tx, version.projectId);
   return inserted === 1;
 }
 

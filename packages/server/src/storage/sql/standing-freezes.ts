@@ -7,6 +7,7 @@
 import type { FreezeRef, StoredFreeze } from "../../core/freeze.ts";
 import type { Actor } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
+import { touchInForce } from "./in-force-stamp.ts";
 import type { InstanceKey, RowKey } from "./keys.ts";
 import { SERVER } from "./policy-versions.ts";
 
@@ -23,6 +24,7 @@ export async function insertFreeze(tx: Transaction, freeze: StoredFreeze): Promi
      on conflict (project_id, instance_id) where lifted_at is null do nothing`,
     [freeze.id, freeze.projectId, freeze.instanceId, freeze.note, freeze.frozenAt, freeze.frozenBy],
   );
+  if (inserted === 1) await touchInForce(tx, freeze.projectId);
   return inserted === 1;
 }
 
@@ -102,6 +104,7 @@ export async function markLifted(
   const sql = `update standing_freeze set lifted_at = $3, lifted_by = $4
     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, liftedAt, liftedBy]);
+  await touchInForce(tx, projectId);
 }
 
 /** All freezes in force, of all projects and the server. */
