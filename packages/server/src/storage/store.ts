@@ -25,6 +25,12 @@ export type LockMode =
 
 export interface Transaction extends Reader {
   /**
+   * How long it can take at most from any of its statements to its commit, ms: what takes longer
+   * is undone by the engine, whatever happens to this process. Infinity where nobody sees to that.
+   */
+  readonly lastsMsMax: number;
+
+  /**
    * As `get`, and holds the row. Read the clock after this, never before.
    *
    * @param sql a plain select from one table, so that it is clear which row is held

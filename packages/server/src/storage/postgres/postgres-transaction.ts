@@ -24,7 +24,15 @@ const PLAIN_INSERT =
 /** Bounds what one message holds, of a work that inserts very many rows. */
 const UNAWAITED_MAX = 64;
 
+/**
+ * The server ends statements that take longer than 10 s and sessions that keep a transaction
+ * waiting for 15 s (see connections.ts; a pooler that leaves that out is refused at start). That
+ * is time for a dozen of both.
+ */
+const LASTS_MS_MAX = 300_000;
+
 export class PostgresTransaction implements Transaction {
+  readonly lastsMsMax = LASTS_MS_MAX;
   readonly #connection: Connection;
   readonly #time: SharedTime;
   /**

@@ -195,6 +195,8 @@ export class SqliteStore implements Store {
 const CHANGES_ROWS = /^\s*(?:insert|update|delete)\b/i;
 
 class SqliteTransaction implements Transaction {
+  /** A process that is stopped goes on where it was. */
+  readonly lastsMsMax = Number.POSITIVE_INFINITY;
   readonly #statements: Statements;
   readonly #clock: Clock;
   hasWritten = false;
