@@ -147,6 +147,27 @@ test("[ours.policy.floor] no project weakens what the floor denies or asks", asy
   assert.equal((await submit(other.token, "read")).status, "pending");
 });
 
+test("[ours.policy.floor] two people of a group whom the floor asks for are not made one by a project's rule", async (t) => {
+  const { server, instance } = await startScene(t);
+  const token = (name: string, group: string) =>
+    server.token({ kind: "reviewer", name, groups: [group] });
+  const [ana, ben, ivy] = [
+    await token("ana", "dba"),
+    await token("ben", "dba"),
+    await token("ivy", "interns"),
+  ];
+  await enforce(server, policyOf("{ id: ours, then: ask, ask: { from: group:interns } }"));
+  const two = "{ id: two, then: ask, ask: { from: group:dba, quorum: 2 } }";
+  await enforce(server, policyOf(two), FLOOR);
+  const { id } = await server.submit(instance.token);
+  const statuses: string[] = [];
+  for (const person of [ivy, ana, ben]) {
+    const { json } = await server.decide(person, id, "approve");
+    statuses.push(json.status);
+  }
+  assert.deepEqual(statuses, ["pending", "pending", "approved"]);
+});
+
 test("[ours.policy.scope] one project's policy is none of another's", async (t) => {
   const { server } = await startScene(t);
   const other = await server.instance("elsewhere");

@@ -288,3 +288,18 @@ test("a condition by itself holds only when it is exactly true", () => {
   const [when = "", args = ""] = HOSTILE[0] ?? [];
   assert.equal(holds(when, args).holds, false);
 });
+
+test("[ours.policy.stricter] of two texts to type, that of the floor is asked for", () => {
+  const floor = policyOf(["id: z, then: ask, ask: { confirm: type(args.repo) }"], "floor");
+  const project = policyOf(['id: a, then: ask, ask: { confirm: "type(\\"y\\")" }']);
+  const { requirement } = evaluatePolicies({ floor, project }, callOf({ args: '{"repo":"r1"}' }));
+  assert.deepEqual(requirement.confirm, { kind: "type", text: "r1" });
+});
+
+test("[ours.policy.stricter] a quorum of one rule's people is not filled by another rule's", () => {
+  const floor = policyOf(["id: money, then: ask, ask: { from: group:dba, quorum: 2 }"], "floor");
+  const project = policyOf(["id: ours, then: ask, ask: { from: group:interns }"]);
+  const { requirement } = evaluatePolicies({ floor, project }, callOf({}));
+  assert.deepEqual(requirement.from, [["group:dba"], ["group:interns"]]);
+  assert.deepEqual([requirement.quorum, requirement.quorums], [2, [2, 1]]);
+});

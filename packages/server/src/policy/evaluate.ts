@@ -21,10 +21,9 @@ import {
   type PlacedRule,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
-import { mergeRequirements } from "./requirement.ts";
+import { mergeRequirements, requirementOfRule } from "./requirement.ts";
 import {
   type Call,
-  type Confirm,
   type Evaluation,
   NO_REQUIREMENT,
   type Policy,
@@ -50,6 +49,9 @@ export const RULE_STEPS_MAX = 1_000_000;
 
 /** Up to here nothing is watched: it is well under a millisecond. */
 const UNWATCHED_STEPS = 20_000;
+
+/** In front of the ids of its rules; no id of a project begins with it. */
+const FLOOR = "floor/";
 
 const ERRORS_MAX = 20;
 const MESSAGE_CHARS_MAX = 300;
@@ -150,7 +152,7 @@ class EvaluationRun {
   constructor(policies: Policies, call: Call) {
     const { floor, project } = policies;
     this.#placed = [
-      ...(floor === undefined ? [] : [[floor, "floor/"] as const]),
+      ...(floor === undefined ? [] : [[floor, FLOOR] as const]),
       ...(project === undefined ? [] : [[project, ""] as const]),
     ];
     this.#call = call;
@@ -270,7 +272,7 @@ class EvaluationRun {
         because,
         note: firstNote([...asks, ...asking]),
         validityMs: shortestValidity(asking),
-        requirement: mergeRequirements(asking.map(requirementOf)),
+        requirement: requirementOf(asking),
       };
     }
     const [first] = approvals;
@@ -353,24 +355,15 @@ function typedText(text: CelValue | Fault): string | Fault {
   return /\p{Cc}/u.test(text) ? NOT_TYPEABLE : text;
 }
 
-function requirementOf({ placed, text }: Outcome): Requirement {
-  const ask = placed.rule.ask;
-  if (ask === undefined) return NO_REQUIREMENT;
-  return {
-    from: ask.from === undefined ? [] : [ask.from],
-    quorum: ask.quorum,
-    excludeOwner: ask.excludeOwner,
-    confirm: confirmOf(ask.confirm.kind, text),
-    noteRequired: ask.noteRequired,
-    withinMs: ask.withinMs,
-    grants: ask.grants,
-  };
-}
-
-function confirmOf(kind: Confirm["kind"], text: string | Fault | undefined): Confirm {
-  if (kind !== "type") return { kind };
-  // What cannot be typed is confirmed in the next harder way.
-  return typeof text === "string" ? { kind, text } : { kind: "match" };
+/** Of the floor's rules first: of two texts to type the first is kept, and no project's id is. */
+function requirementOf(asking: readonly Outcome[]): Requirement {
+  const isFloor = ({ placed }: Outcome): boolean => placed.id.startsWith(FLOOR);
+  const ordered = [...asking.filter(isFloor), ...asking.filter((each) => !isFloor(each))];
+  return mergeRequirements(
+    ordered.map(({ placed, text }) =>
+      requirementOfRule(placed.rule.ask, typeof text === "string" ? text : undefined),
+    ),
+  );
 }
 
 function firstNote(outcomes: readonly Outcome[]): string | undefined {
