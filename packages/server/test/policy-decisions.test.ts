@@ -195,6 +195,34 @@ test("[ours.policy.errors] a version that this program cannot read asks for ever
   assert.equal(project?.number, 1);
 });
 
+test("[ours.policy.floor] a project's policy that cannot be read takes nothing from the floor", async (t) => {
+  const { server, instance } = await startScene(t);
+  await enforce(server, "version: 2\nrules: []\n");
+  await enforce(
+    server,
+    policyOf(
+      "{ id: no-drops, match: { tool: db.drop }, then: deny }",
+      "{ id: money, match: { tool: pay }, then: ask, ask: { quorum: 2 } }",
+    ),
+    FLOOR,
+  );
+  const denied = await server.submit(instance.token, { tool: "db.drop" });
+  assert.equal(denied.status, "denied");
+  assert.equal((await judgementOf(server, denied.id)).errors.length, 1);
+  const asked = await server.submit(instance.token, { tool: "pay" });
+  const { because, requirement, errors } = await judgementOf(server, asked.id);
+  assert.deepEqual([because, requirement?.quorum, errors.length], ["error", 2, 1]);
+});
+
+test("[ours.policy.errors] beside a floor that cannot be read a project denies and asks, and approves nothing", async (t) => {
+  const { server, instance } = await startScene(t);
+  await enforce(server, "version: 2\nrules: []\n", FLOOR);
+  await enforce(server, policyOf(APPROVE_READS, DENY_DROPS));
+  const statusOf = async (tool: string) => (await server.submit(instance.token, { tool })).status;
+  assert.equal(await statusOf("db.drop"), "denied");
+  assert.equal(await statusOf("read_file"), "pending");
+  assert.equal(await statusOf("write_file"), "pending");
+});
 test("[ours.policy.decides] the same key answers the same decision, whatever policy says by now", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, policyOf(APPROVE_ALL));
