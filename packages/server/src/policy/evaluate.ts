@@ -9,7 +9,6 @@
  * Promises: never throws; the same answer for the same call; back within the time limit.
  */
 
-import type { Condition } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import type { Scope } from "./interpret.ts";
 import {
@@ -48,7 +47,7 @@ export const TIME_LIMIT_MS = 50;
 export const RULE_STEPS_MAX = 1_000_000;
 
 /** Up to here nothing is watched: it is well under a millisecond. */
-const UNWATCHED_STEPS = 20_000;
+export const UNWATCHED_STEPS = 20_000;
 
 /** In front of the ids of its rules; no id of a project begins with it. */
 const FLOOR = "floor/";
@@ -88,47 +87,11 @@ function asks(because: string): Evaluation {
   };
 }
 
-export interface ConditionOutcome {
-  /** True only when the condition gave exactly true, and no number of the call is inexact. */
-  readonly holds: boolean;
-  /** At most 300 characters, without any value of the call. */
-  readonly error: string | undefined;
-}
-
-/** One condition by itself, as a grant has it. Never throws. */
-export function evaluateCondition(condition: Condition, call: Call): ConditionOutcome {
-  try {
-    const meter = new Meter(UNWATCHED_STEPS);
-    meter.spend(sizeOf(call) / 8);
-    return conditionOutcome(condition, call, meter);
-  } catch (error) {
-    if (!(error instanceof StepsExceeded)) return { holds: false, error: BROKEN.message };
-  }
-  let outcome: ConditionOutcome = { holds: false, error: TOO_LONG.message };
-  try {
-    withinTime(TIME_LIMIT_MS, () => {
-      outcome = conditionOutcome(condition, call, new Meter(RULE_STEPS_MAX));
-    });
-  } catch (error) {
-    outcome = { holds: false, error: faultOf(error).message };
-  }
-  return outcome;
-}
-
-function conditionOutcome(condition: Condition, call: Call, meter: Meter): ConditionOutcome {
-  const answer = condition.evaluate(scopeOf(call, meter));
-  if (answer instanceof Fault) return { holds: false, error: bounded(answer.message) };
-  if (answer && isInexactCall(call)) {
-    return { holds: false, error: "a number cannot be held exactly" };
-  }
-  return { holds: answer, error: undefined };
-}
-
-const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
+export const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
 const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
-const BROKEN = new Fault("the condition could not be evaluated");
+export const BROKEN = new Fault("the condition could not be evaluated");
 
-function faultOf(error: unknown): Fault {
+export function faultOf(error: unknown): Fault {
   return error instanceof StepsExceeded ? TOO_MANY_STEPS : BROKEN;
 }
 
@@ -300,7 +263,7 @@ class EvaluationRun {
 
 const TOO_LONG_ERROR = { message: TOO_LONG.message };
 
-function scopeOf(call: Call, meter: Meter): Scope {
+export function scopeOf(call: Call, meter: Meter): Scope {
   const { id, name, groups } = call.instance;
   const instance = new Map<CelKey, CelValue>([
     ["id", id],
@@ -326,7 +289,7 @@ export function isInexactCall({ args, context }: Call): boolean {
 const EMPTY: CelMap = new Map();
 
 /** Characters of what may have to be looked at. */
-function sizeOf({ args, context, tool }: Call): number {
+export function sizeOf({ args, context, tool }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length;
 }
 
@@ -388,6 +351,6 @@ function errorsOf(outcomes: readonly Outcome[]): readonly RuleError[] {
   return errors;
 }
 
-function bounded(message: string): string {
+export function bounded(message: string): string {
   return message.length <= MESSAGE_CHARS_MAX ? message : message.slice(0, MESSAGE_CHARS_MAX);
 }
