@@ -225,6 +225,7 @@ test("errors are bounded in number and length", () => {
 });
 
 const LIST = `[${Array.from({ length: 20_000 }, (_, i) => i).join(",")}]`;
+const MONEY = 'id: money, match: { tool: "pay*" }, then: ask, ask: { from: group:dba, quorum: 2 }';
 const HOSTILE: readonly [string, string][] = [
   ["args.l.all(x, args.l == args.l)", `{"l":${LIST}}`],
   ["args.l.all(x, !(0 - 1 in args.l))", `{"l":${LIST}}`],
@@ -270,11 +271,24 @@ test("[ours.policy.bounded] arguments that are deep, wide or long never throw", 
   assert.equal(evaluate([APPROVE], { tool: "x".repeat(1_000_000) }).verb, "ask");
 });
 
-test("[ours.policy.error] what nobody foresaw asks", () => {
+test("[ours.policy.error] [ours.policy.error-people] what nobody foresaw asks, and asks the strictest", () => {
   const project = policyOf([APPROVE]);
+  const floor = policyOf([MONEY], "floor");
   const broken = { ...callOf({}), now: Number.NaN };
-  const { verb, because, errors } = evaluatePolicies({ project }, broken);
+  const { verb, because, errors, requirement } = evaluatePolicies({ project, floor }, broken);
   assert.deepEqual([verb, because, errors.length], ["ask", "error", 1]);
+  assert.deepEqual([requirement.from, requirement.quorum], [[["group:dba"]], 2]);
+});
+
+test("[ours.policy.error-people] a tool whose name takes too long to match asks everybody whom a rule asks", () => {
+  const rules = Array.from({ length: 1_000 }, (_, i) => {
+    return `id: r${i}, match: { tool: "*a${i}*b?c${i}*" }, then: deny`;
+  });
+  const floor = policyOf([MONEY], "floor");
+  const call = callOf({ tool: `pay${"a".repeat(1_000_000)}` });
+  const { because, requirement } = evaluatePolicies({ floor, project: policyOf(rules) }, call);
+  assert.equal(because, "error");
+  assert.deepEqual([requirement.from, requirement.quorum], [[["group:dba"]], 2]);
 });
 
 test("a condition by itself holds only when it is exactly true", () => {

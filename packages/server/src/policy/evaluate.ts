@@ -70,6 +70,7 @@ export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
     const message = error instanceof Error ? error.name : "unknown";
     return {
       ...asks("error"),
+      ...askedByAll(placedOf(policies)),
       errors: [{ rule: "", message: `the evaluation failed: ${message}` }],
     };
   }
@@ -104,20 +105,40 @@ interface Outcome {
   text: string | Fault | undefined;
 }
 
+/** A policy with the prefix of its rules. */
+type PlacedPolicy = readonly [Policy, string];
+
+function placedOf({ floor, project }: Policies): readonly PlacedPolicy[] {
+  return [
+    ...(floor === undefined ? [] : [[floor, FLOOR] as const]),
+    ...(project === undefined ? [] : [[project, ""] as const]),
+  ];
+}
+
+/**
+ * What all rules that ask would ask for together. Where it is not known which of them apply, an
+ * agent that is able to bring that about must not gain easier approvers by it.
+ */
+function askedByAll(
+  policies: readonly PlacedPolicy[],
+): Pick<Evaluation, "requirement" | "validityMs"> {
+  const asking = policies.flatMap(([policy, prefix]) =>
+    policy.rules
+      .filter(({ verb }) => verb === "ask")
+      .map((rule) => ({ placed: { rule, id: prefix + rule.id }, result: BROKEN, text: undefined })),
+  );
+  return { requirement: requirementOf(asking), validityMs: shortestValidity(asking) };
+}
+
 class EvaluationRun {
-  /** The policies with the prefixes of their rules. */
-  readonly #placed: readonly (readonly [Policy, string])[];
+  readonly #placed: readonly PlacedPolicy[];
   readonly #call: Call;
   #scope: Scope | undefined;
   /** In order, filled by whichever pass gets there. */
   #outcomes: Outcome[] = [];
 
   constructor(policies: Policies, call: Call) {
-    const { floor, project } = policies;
-    this.#placed = [
-      ...(floor === undefined ? [] : [[floor, FLOOR] as const]),
-      ...(project === undefined ? [] : [[project, ""] as const]),
-    ];
+    this.#placed = placedOf(policies);
     this.#call = call;
   }
 
@@ -216,7 +237,8 @@ class EvaluationRun {
     };
     // The time ran out before the rules were even found.
     if (this.#scope === undefined) {
-      return { ...base, verb: "ask", because: "error", errors: [{ rule: "", ...TOO_LONG_ERROR }] };
+      const errors = [{ rule: "", ...TOO_LONG_ERROR }];
+      return { ...base, verb: "ask", because: "error", ...askedByAll(this.#placed), errors };
     }
     const deny = fired.find(({ placed }) => placed.rule.verb === "deny");
     if (deny !== undefined) {
