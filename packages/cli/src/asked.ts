@@ -3,7 +3,7 @@
  * people read it.
  */
 
-import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
+import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
 import { object, text } from "./json-members.ts";
 import { visibleText } from "./visible-text.ts";
 
@@ -18,6 +18,8 @@ export interface Asked {
   /** Sets of `group:x` and `reviewer:y`; empty: any reviewer. */
   readonly from: readonly (readonly string[])[];
   readonly quorum: number;
+  /** How many of each set of `from`; empty: one of each. */
+  readonly quorums: readonly number[];
   readonly excludesOwner: boolean;
   /** click, type, match or passkey */
   readonly confirm: string;
@@ -54,6 +56,9 @@ export function readAsked(request: JsonObject): Asked | undefined {
     }),
     from: items(requirement, "from").map((set) => (set instanceof JsonArray ? texts(set) : [])),
     quorum: Number(text(requirement, "quorum") ?? 1),
+    quorums: items(requirement, "quorums").map((each) =>
+      each instanceof JsonNumber ? Number(each.source) : 1,
+    ),
     excludesOwner: items(requirement, "exclude").includes("owner"),
     confirm: confirm === undefined ? "click" : (text(confirm, "kind") ?? "click"),
     confirmText: confirm && text(confirm, "text"),
@@ -110,11 +115,11 @@ export function renderAsked(asked: Asked, isPending: boolean): string[] {
 
 /** What an approval takes, in words; empty when one click of anybody does. */
 export function needsOf(asked: Asked): string {
-  const { from, quorum, excludesOwner, confirm, confirmText, isNoteRequired } = asked;
+  const { from, quorum, quorums, excludesOwner, confirm, confirmText, isNoteRequired } = asked;
   const sets = from.map((set) => set.map(visibleText).join(" or "));
   const parts = [
     quorum > 1 ? `${quorum} approvals` : "",
-    sets.length === 0 ? "" : `of ${sets.join(", and of ")}`,
+    sets.length === 0 ? "" : whose(sets, quorums),
   ];
   const who = parts.filter((part) => part !== "").join(" ");
   const others = [
@@ -125,6 +130,12 @@ export function needsOf(asked: Asked): string {
     confirm === "passkey" ? "a passkey" : "",
   ];
   return [who, ...others].filter((part) => part !== "").join("; ");
+}
+
+function whose(sets: readonly string[], quorums: readonly number[]): string {
+  if (quorums.length === 0) return `of ${sets.join(", and of ")}`;
+  const counted = sets.map((set, index) => `${quorums[index] ?? 1} of ${set}`);
+  return `with ${counted.join(", and ")}`;
 }
 
 /** A few words for a row of a table. */

@@ -143,3 +143,11 @@ test("[ours.verdict.from] who may not approve is told before any question", asyn
   assert.equal(text, "countersign: Only group:dba may decide this call.");
   assert.equal((await approveAsPerson(ana, id, {}, "--yes")).code, 0);
 });
+
+test("[ours.verdict.shown] of several groups it is told how many of each are needed", async (t) => {
+  const from = [["group:dba"], ["group:lead"]];
+  const id = await asked({ quorum: 2, from, quorums: [2, 1] });
+  const { stdout } = await requests(t, ben, "show", id);
+  const needs = "2 approvals with 2 of group:dba, and 1 of group:lead";
+  assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
+});

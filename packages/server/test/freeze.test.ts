@@ -299,6 +299,7 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
     [{ ...good, scope: "project" }, "instance_id"],
     [{ ...good, note: "" }, "note"],
     [{ ...good, note: "x".repeat(2_001) }, "note"],
+    [{ ...good, note: "a\0b" }, "note"],
     [{ ...good, until: "1h" }, "until"],
   ];
   for (const [body, param] of cases) {

@@ -110,6 +110,7 @@ test("[ours.groups.instances] wrong names, unknown owners and unknown fields are
     [{ groups: many }, "groups"],
     [{ owner: "" }, "owner"],
     [{ owner: "nobody" }, "owner"],
+    [{ owner: "a\0b" }, "owner"],
     [{ owner: "stranger" }, "owner"],
     [{ owner: 7 }, "owner"],
     [{ name: "x" }, "name"],

@@ -148,6 +148,27 @@ test("[ours.policy.floor] no project weakens what the floor denies or asks", asy
   assert.equal((await submit(other.token, "read")).status, "pending");
 });
 
+test("[ours.policy.floor] two people of a group whom the floor asks for are not made one by a project's rule", async (t) => {
+  const { server, instance } = await startScene(t);
+  const token = (name: string, group: string) =>
+    server.token({ kind: "reviewer", name, groups: [group] });
+  const [ana, ben, ivy] = [
+    await token("ana", "dba"),
+    await token("ben", "dba"),
+    await token("ivy", "interns"),
+  ];
+  await enforce(server, policyOf("{ id: ours, then: ask, ask: { from: group:interns } }"));
+  const two = "{ id: two, then: ask, ask: { from: group:dba, quorum: 2 } }";
+  await enforce(server, policyOf(two), FLOOR);
+  const { id } = await server.submit(instance.token);
+  const statuses: string[] = [];
+  for (const person of [ivy, ana, ben]) {
+    const { json } = await server.decide(person, id, "approve");
+    statuses.push(json.status);
+  }
+  assert.deepEqual(statuses, ["pending", "pending", "approved"]);
+});
+
 test("[ours.policy.scope] one project's policy is none of another's", async (t) => {
   const { server } = await startScene(t);
   const other = await server.instance("elsewhere");
@@ -175,6 +196,34 @@ test("[ours.policy.errors] a version that this program cannot read asks for ever
   assert.equal(project?.number, 1);
 });
 
+test("[ours.policy.floor] a project's policy that cannot be read takes nothing from the floor", async (t) => {
+  const { server, instance } = await startScene(t);
+  await enforce(server, "version: 2\nrules: []\n");
+  await enforce(
+    server,
+    policyOf(
+      "{ id: no-drops, match: { tool: db.drop }, then: deny }",
+      "{ id: money, match: { tool: pay }, then: ask, ask: { quorum: 2 } }",
+    ),
+    FLOOR,
+  );
+  const denied = await server.submit(instance.token, { tool: "db.drop" });
+  assert.equal(denied.status, "denied");
+  assert.equal((await judgementOf(server, denied.id)).errors.length, 1);
+  const asked = await server.submit(instance.token, { tool: "pay" });
+  const { because, requirement, errors } = await judgementOf(server, asked.id);
+  assert.deepEqual([because, requirement?.quorum, errors.length], ["error", 2, 1]);
+});
+
+test("[ours.policy.errors] beside a floor that cannot be read a project denies and asks, and approves nothing", async (t) => {
+  const { server, instance } = await startScene(t);
+  await enforce(server, "version: 2\nrules: []\n", FLOOR);
+  await enforce(server, policyOf(APPROVE_READS, DENY_DROPS));
+  const statusOf = async (tool: string) => (await server.submit(instance.token, { tool })).status;
+  assert.equal(await statusOf("db.drop"), "denied");
+  assert.equal(await statusOf("read_file"), "pending");
+  assert.equal(await statusOf("write_file"), "pending");
+});
 test("[ours.policy.decides] the same key answers the same decision, whatever policy says by now", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, policyOf(APPROVE_ALL));

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { JsonObject } from "@countersign/protocol";
 import { type Condition, ConditionError, compileCondition } from "../src/policy/condition.ts";
-import { evaluateCondition, evaluatePolicies } from "../src/policy/evaluate.ts";
+import { evaluatePolicies } from "../src/policy/evaluate.ts";
+import { evaluateConditions } from "../src/policy/evaluate-conditions.ts";
 import type { Expression } from "../src/policy/expression.ts";
 import { interpret } from "../src/policy/interpret.ts";
 import { loadPolicy, PolicyError } from "../src/policy/load.ts";
@@ -200,7 +201,7 @@ const CALL: Call = {
 
 test("[ours.policy.documented] every example of a function is true", () => {
   for (const { name, example } of documented()) {
-    const outcome = evaluateCondition(compileCondition(example), CALL);
+    const [outcome] = evaluateConditions([compileCondition(example)], CALL);
     assert.deepEqual(outcome, { holds: true, error: undefined }, `${name}: ${example}`);
   }
 });

@@ -5,7 +5,7 @@ import type { Ending } from "../core/request.ts";
 import { evaluatePolicies } from "../policy/evaluate.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../policy/judgement.ts";
 import type { Shelved } from "../policy/policy-shelf.ts";
-import { type Call, NO_REQUIREMENT, type Policy } from "../policy/rule.ts";
+import type { Call, Evaluation, Policy } from "../policy/rule.ts";
 import type { InForce } from "../storage/sql/in-force.ts";
 import { readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -50,13 +50,10 @@ export async function judgeCall(
   }
   const versions = { project: project?.ref ?? null, floor: floor?.ref ?? null };
   const unreadable = [project, floor].flatMap((found) => found?.unreadable ?? []);
-  if (unreadable.length > 0) {
-    const errors = unreadable.map((message) => ({ rule: "", message }));
-    const requirement = NO_REQUIREMENT;
-    const judgement = { ...UNJUDGED, because: "error", errors, ...versions, requirement };
-    return { call, judgement, ending: undefined };
-  }
-  const evaluation = evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call);
+  const evaluation = despite(
+    unreadable,
+    evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call),
+  );
   const { verb, because, fired, errors, note, validityMs, requirement } = evaluation;
   const judgement: Judgement = {
     verb,
@@ -71,6 +68,25 @@ export async function judgeCall(
     }),
   };
   return { call, judgement, ending: toEnding(context, judgement, note, validityMs) };
+}
+
+/**
+ * What holds when a policy cannot be read: what the other one denies stays denied and whom it asks
+ * is asked, so that a project's policy that breaks takes nothing from the floor; nothing is
+ * approved.
+ */
+function despite(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
+  if (unreadable.length === 0) return evaluation;
+  const told = unreadable.map((message) => ({ rule: "", message }));
+  const errors = [...told, ...evaluation.errors];
+  switch (evaluation.verb) {
+    case "deny":
+      return { ...evaluation, errors };
+    case "ask":
+      return { ...evaluation, because: "error", errors };
+    case "approve":
+      return { ...evaluation, verb: "ask", because: "error", errors, note: undefined };
+  }
 }
 
 interface Found {

@@ -156,6 +156,7 @@ class Simulation {
       const page = fitting(outlines);
       const last = page.at(-1);
       if (last === undefined) return this.#summary("all");
+      if (clock.monotonic() >= endsAt) return this.#summary("time");
       const wanted = page.filter(({ instanceId }) => this.#wants(instanceId));
       for (const request of await this.#read(store, projectId, wanted)) {
         if (this.#replayed === limit) return this.#summary("limit");

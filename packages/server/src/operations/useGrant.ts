@@ -2,7 +2,7 @@ import type { StoredGrant } from "../core/grant.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import { allows } from "../core/roles.ts";
 import { approvalBar, isBlank, isEnough } from "../policy/decider.ts";
-import { termsFit } from "../policy/grant-terms.ts";
+import { fittingTerms } from "../policy/grant-terms.ts";
 import type { Call, Requirement } from "../policy/rule.ts";
 import { readLiveHolders } from "../storage/sql/credentials.ts";
 import { readReviewer } from "../storage/sql/holders.ts";
@@ -47,10 +47,15 @@ export async function useGrant(
   if (!isCertain || !takesGrants(requirement)) return undefined;
   const { id: instanceId, projectId } = instance;
   const key = { projectId, instanceId };
-  for (const grant of await readActiveGrants(tx, key, now, GRANTS_PER_INSTANCE_MAX)) {
+  const grants = await readActiveGrants(tx, key, now, GRANTS_PER_INSTANCE_MAX);
+  const fitting = fittingTerms(
+    grants.map(({ terms }) => terms),
+    call,
+  );
+  for (const grant of grants) {
     const { id, terms } = grant;
     if (requirement.noteRequired && isBlank(terms.note)) continue;
-    if (!termsFit(terms, call)) continue;
+    if (!fitting.has(terms)) continue;
     if (!(await couldApprove(tx, grant, instance, requirement, now))) continue;
     // Others may have used what was left since it was read.
     if (!(await countCall(tx, grant, now))) continue;

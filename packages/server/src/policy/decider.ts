@@ -58,11 +58,21 @@ export function denialBar(
 /**
  * Whether these people together are enough.
  *
- * @param approvers who approved and still may, each once
+ * @param approvers who approved and still may
  */
-export function isEnough({ from, quorum }: Requirement, approvers: readonly Decider[]): boolean {
-  if (new Set(approvers.map(({ id }) => id)).size < quorum) return false;
-  return from.every((set) => approvers.some((approver) => belongs(set, approver)));
+export function isEnough(
+  { from, quorum, quorums }: Requirement,
+  approvers: readonly Decider[],
+): boolean {
+  if (countPeople(approvers) < quorum) return false;
+  return from.every((set, index) => {
+    const members = approvers.filter((approver) => belongs(set, approver));
+    return countPeople(members) >= (quorums?.[index] ?? 1);
+  });
+}
+
+function countPeople(people: readonly Decider[]): number {
+  return new Set(people.map(({ id }) => id)).size;
 }
 
 /** Whether one approval may not be enough, so that votes are kept. */

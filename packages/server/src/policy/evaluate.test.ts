@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
 import { compileCondition } from "./condition.ts";
-import { evaluateCondition, evaluatePolicies } from "./evaluate.ts";
+import { evaluatePolicies } from "./evaluate.ts";
+import { evaluateConditions } from "./evaluate-conditions.ts";
 import { type CallText, callOf, policyOf } from "./policy-fixture.ts";
 import { type Evaluation, NO_REQUIREMENT } from "./rule.ts";
 
@@ -224,6 +225,7 @@ test("errors are bounded in number and length", () => {
 });
 
 const LIST = `[${Array.from({ length: 20_000 }, (_, i) => i).join(",")}]`;
+const MONEY = 'id: money, match: { tool: "pay*" }, then: ask, ask: { from: group:dba, quorum: 2 }';
 const HOSTILE: readonly [string, string][] = [
   ["args.l.all(x, args.l == args.l)", `{"l":${LIST}}`],
   ["args.l.all(x, !(0 - 1 in args.l))", `{"l":${LIST}}`],
@@ -269,22 +271,50 @@ test("[ours.policy.bounded] arguments that are deep, wide or long never throw", 
   assert.equal(evaluate([APPROVE], { tool: "x".repeat(1_000_000) }).verb, "ask");
 });
 
-test("[ours.policy.error] what nobody foresaw asks", () => {
+test("[ours.policy.error] [ours.policy.error-people] what nobody foresaw asks, and asks the strictest", () => {
   const project = policyOf([APPROVE]);
+  const floor = policyOf([MONEY], "floor");
   const broken = { ...callOf({}), now: Number.NaN };
-  const { verb, because, errors } = evaluatePolicies({ project }, broken);
+  const { verb, because, errors, requirement } = evaluatePolicies({ project, floor }, broken);
   assert.deepEqual([verb, because, errors.length], ["ask", "error", 1]);
+  assert.deepEqual([requirement.from, requirement.quorum], [[["group:dba"]], 2]);
+});
+
+test("[ours.policy.error-people] a tool whose name takes too long to match asks everybody whom a rule asks", () => {
+  const rules = Array.from({ length: 1_000 }, (_, i) => {
+    return `id: r${i}, match: { tool: "*a${i}*b?c${i}*" }, then: deny`;
+  });
+  const floor = policyOf([MONEY], "floor");
+  const call = callOf({ tool: `pay${"a".repeat(1_000_000)}` });
+  const { because, requirement } = evaluatePolicies({ floor, project: policyOf(rules) }, call);
+  assert.equal(because, "error");
+  assert.deepEqual([requirement.from, requirement.quorum], [[["group:dba"]], 2]);
 });
 
 test("a condition by itself holds only when it is exactly true", () => {
   const holds = (when: string, args: string) =>
-    evaluateCondition(compileCondition(when, { kind: "grant" }), callOf({ args }));
+    evaluateConditions([compileCondition(when, { kind: "grant" })], callOf({ args }))[0];
   assert.deepEqual(holds("args.n < 5", '{"n":4}'), { holds: true, error: undefined });
   assert.deepEqual(holds("args.n < 5", '{"n":5}'), { holds: false, error: undefined });
   for (const args of ["{}", '{"n":"4"}', '{"n":4,"m":1e400}', '{"n":1e-400}']) {
-    const { holds: does, error } = holds("args.n < 5", args);
+    const { holds: does, error } = holds("args.n < 5", args) ?? {};
     assert.ok(!does && error !== undefined, args);
   }
   const [when = "", args = ""] = HOSTILE[0] ?? [];
-  assert.equal(holds(when, args).holds, false);
+  assert.equal(holds(when, args)?.holds, false);
+});
+
+test("[ours.policy.stricter] of two texts to type, that of the floor is asked for", () => {
+  const floor = policyOf(["id: z, then: ask, ask: { confirm: type(args.repo) }"], "floor");
+  const project = policyOf(['id: a, then: ask, ask: { confirm: "type(\\"y\\")" }']);
+  const { requirement } = evaluatePolicies({ floor, project }, callOf({ args: '{"repo":"r1"}' }));
+  assert.deepEqual(requirement.confirm, { kind: "type", text: "r1" });
+});
+
+test("[ours.policy.stricter] a quorum of one rule's people is not filled by another rule's", () => {
+  const floor = policyOf(["id: money, then: ask, ask: { from: group:dba, quorum: 2 }"], "floor");
+  const project = policyOf(["id: ours, then: ask, ask: { from: group:interns }"]);
+  const { requirement } = evaluatePolicies({ floor, project }, callOf({}));
+  assert.deepEqual(requirement.from, [["group:dba"], ["group:interns"]]);
+  assert.deepEqual([requirement.quorum, requirement.quorums], [2, [2, 1]]);
 });

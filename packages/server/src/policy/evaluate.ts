@@ -9,7 +9,6 @@
  * Promises: never throws; the same answer for the same call; back within the time limit.
  */
 
-import type { Condition } from "./condition.ts";
 import { Fault } from "./fault.ts";
 import type { Scope } from "./interpret.ts";
 import {
@@ -21,10 +20,9 @@ import {
   type PlacedRule,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
-import { mergeRequirements } from "./requirement.ts";
+import { mergeRequirements, requirementOfRule } from "./requirement.ts";
 import {
   type Call,
-  type Confirm,
   type Evaluation,
   NO_REQUIREMENT,
   type Policy,
@@ -49,7 +47,10 @@ export const TIME_LIMIT_MS = 50;
 export const RULE_STEPS_MAX = 1_000_000;
 
 /** Up to here nothing is watched: it is well under a millisecond. */
-const UNWATCHED_STEPS = 20_000;
+export const UNWATCHED_STEPS = 20_000;
+
+/** In front of the ids of its rules; no id of a project begins with it. */
+const FLOOR = "floor/";
 
 const ERRORS_MAX = 20;
 const MESSAGE_CHARS_MAX = 300;
@@ -69,6 +70,7 @@ export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
     const message = error instanceof Error ? error.name : "unknown";
     return {
       ...asks("error"),
+      ...askedByAll(placedOf(policies)),
       errors: [{ rule: "", message: `the evaluation failed: ${message}` }],
     };
   }
@@ -86,47 +88,11 @@ function asks(because: string): Evaluation {
   };
 }
 
-export interface ConditionOutcome {
-  /** True only when the condition gave exactly true, and no number of the call is inexact. */
-  readonly holds: boolean;
-  /** At most 300 characters, without any value of the call. */
-  readonly error: string | undefined;
-}
-
-/** One condition by itself, as a grant has it. Never throws. */
-export function evaluateCondition(condition: Condition, call: Call): ConditionOutcome {
-  try {
-    const meter = new Meter(UNWATCHED_STEPS);
-    meter.spend(sizeOf(call) / 8);
-    return conditionOutcome(condition, call, meter);
-  } catch (error) {
-    if (!(error instanceof StepsExceeded)) return { holds: false, error: BROKEN.message };
-  }
-  let outcome: ConditionOutcome = { holds: false, error: TOO_LONG.message };
-  try {
-    withinTime(TIME_LIMIT_MS, () => {
-      outcome = conditionOutcome(condition, call, new Meter(RULE_STEPS_MAX));
-    });
-  } catch (error) {
-    outcome = { holds: false, error: faultOf(error).message };
-  }
-  return outcome;
-}
-
-function conditionOutcome(condition: Condition, call: Call, meter: Meter): ConditionOutcome {
-  const answer = condition.evaluate(scopeOf(call, meter));
-  if (answer instanceof Fault) return { holds: false, error: bounded(answer.message) };
-  if (answer && isInexactCall(call)) {
-    return { holds: false, error: "a number cannot be held exactly" };
-  }
-  return { holds: answer, error: undefined };
-}
-
-const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
+export const TOO_LONG = new Fault(`the evaluation took longer than ${TIME_LIMIT_MS} ms`);
 const TOO_MANY_STEPS = new Fault("the condition takes too many steps");
-const BROKEN = new Fault("the condition could not be evaluated");
+export const BROKEN = new Fault("the condition could not be evaluated");
 
-function faultOf(error: unknown): Fault {
+export function faultOf(error: unknown): Fault {
   return error instanceof StepsExceeded ? TOO_MANY_STEPS : BROKEN;
 }
 
@@ -139,20 +105,40 @@ interface Outcome {
   text: string | Fault | undefined;
 }
 
+/** A policy with the prefix of its rules. */
+type PlacedPolicy = readonly [Policy, string];
+
+function placedOf({ floor, project }: Policies): readonly PlacedPolicy[] {
+  return [
+    ...(floor === undefined ? [] : [[floor, FLOOR] as const]),
+    ...(project === undefined ? [] : [[project, ""] as const]),
+  ];
+}
+
+/**
+ * What all rules that ask would ask for together. Where it is not known which of them apply, an
+ * agent that is able to bring that about must not gain easier approvers by it.
+ */
+function askedByAll(
+  policies: readonly PlacedPolicy[],
+): Pick<Evaluation, "requirement" | "validityMs"> {
+  const asking = policies.flatMap(([policy, prefix]) =>
+    policy.rules
+      .filter(({ verb }) => verb === "ask")
+      .map((rule) => ({ placed: { rule, id: prefix + rule.id }, result: BROKEN, text: undefined })),
+  );
+  return { requirement: requirementOf(asking), validityMs: shortestValidity(asking) };
+}
+
 class EvaluationRun {
-  /** The policies with the prefixes of their rules. */
-  readonly #placed: readonly (readonly [Policy, string])[];
+  readonly #placed: readonly PlacedPolicy[];
   readonly #call: Call;
   #scope: Scope | undefined;
   /** In order, filled by whichever pass gets there. */
   #outcomes: Outcome[] = [];
 
   constructor(policies: Policies, call: Call) {
-    const { floor, project } = policies;
-    this.#placed = [
-      ...(floor === undefined ? [] : [[floor, "floor/"] as const]),
-      ...(project === undefined ? [] : [[project, ""] as const]),
-    ];
+    this.#placed = placedOf(policies);
     this.#call = call;
   }
 
@@ -251,7 +237,8 @@ class EvaluationRun {
     };
     // The time ran out before the rules were even found.
     if (this.#scope === undefined) {
-      return { ...base, verb: "ask", because: "error", errors: [{ rule: "", ...TOO_LONG_ERROR }] };
+      const errors = [{ rule: "", ...TOO_LONG_ERROR }];
+      return { ...base, verb: "ask", because: "error", ...askedByAll(this.#placed), errors };
     }
     const deny = fired.find(({ placed }) => placed.rule.verb === "deny");
     if (deny !== undefined) {
@@ -270,7 +257,7 @@ class EvaluationRun {
         because,
         note: firstNote([...asks, ...asking]),
         validityMs: shortestValidity(asking),
-        requirement: mergeRequirements(asking.map(requirementOf)),
+        requirement: requirementOf(asking),
       };
     }
     const [first] = approvals;
@@ -298,7 +285,7 @@ class EvaluationRun {
 
 const TOO_LONG_ERROR = { message: TOO_LONG.message };
 
-function scopeOf(call: Call, meter: Meter): Scope {
+export function scopeOf(call: Call, meter: Meter): Scope {
   const { id, name, groups } = call.instance;
   const instance = new Map<CelKey, CelValue>([
     ["id", id],
@@ -324,7 +311,7 @@ export function isInexactCall({ args, context }: Call): boolean {
 const EMPTY: CelMap = new Map();
 
 /** Characters of what may have to be looked at. */
-function sizeOf({ args, context, tool }: Call): number {
+export function sizeOf({ args, context, tool }: Call): number {
   return args.source.length + (context?.source.length ?? 0) + tool.length;
 }
 
@@ -353,24 +340,15 @@ function typedText(text: CelValue | Fault): string | Fault {
   return /\p{Cc}/u.test(text) ? NOT_TYPEABLE : text;
 }
 
-function requirementOf({ placed, text }: Outcome): Requirement {
-  const ask = placed.rule.ask;
-  if (ask === undefined) return NO_REQUIREMENT;
-  return {
-    from: ask.from === undefined ? [] : [ask.from],
-    quorum: ask.quorum,
-    excludeOwner: ask.excludeOwner,
-    confirm: confirmOf(ask.confirm.kind, text),
-    noteRequired: ask.noteRequired,
-    withinMs: ask.withinMs,
-    grants: ask.grants,
-  };
-}
-
-function confirmOf(kind: Confirm["kind"], text: string | Fault | undefined): Confirm {
-  if (kind !== "type") return { kind };
-  // What cannot be typed is confirmed in the next harder way.
-  return typeof text === "string" ? { kind, text } : { kind: "match" };
+/** Of the floor's rules first: of two texts to type the first is kept, and no project's id is. */
+function requirementOf(asking: readonly Outcome[]): Requirement {
+  const isFloor = ({ placed }: Outcome): boolean => placed.id.startsWith(FLOOR);
+  const ordered = [...asking.filter(isFloor), ...asking.filter((each) => !isFloor(each))];
+  return mergeRequirements(
+    ordered.map(({ placed, text }) =>
+      requirementOfRule(placed.rule.ask, typeof text === "string" ? text : undefined),
+    ),
+  );
 }
 
 function firstNote(outcomes: readonly Outcome[]): string | undefined {
@@ -395,6 +373,6 @@ function errorsOf(outcomes: readonly Outcome[]): readonly RuleError[] {
   return errors;
 }
 
-function bounded(message: string): string {
+export function bounded(message: string): string {
   return message.length <= MESSAGE_CHARS_MAX ? message : message.slice(0, MESSAGE_CHARS_MAX);
 }

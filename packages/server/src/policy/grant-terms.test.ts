@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { JsonObject, parseJson } from "@countersign/protocol";
 import fc from "fast-check";
-import { escapeGlob, sessionOf, type Terms, termsFault, termsFit } from "./grant-terms.ts";
+import { escapeGlob, fittingTerms, sessionOf, type Terms, termsFault } from "./grant-terms.ts";
 import type { Call } from "./rule.ts";
 
 function object(text: string): JsonObject {
   const value = parseJson(text);
   assert.ok(value instanceof JsonObject);
   return value;
+}
+
+function termsFit(terms: Terms, call: Call): boolean {
+  return fittingTerms([terms], call).has(terms);
 }
 
 function call(fields: Partial<Call> = {}): Call {
@@ -65,4 +69,15 @@ test("a session is a text of the context", () => {
   for (const text of ["{}", '{"session_id":null}', '{"session_id":["s"]}', '{"session_id":1}']) {
     assert.equal(sessionOf(call({ context: object(text) })), undefined);
   }
+});
+
+test("[ours.policy.bounded] many terms together end at the limit of one evaluation, and then fit nothing", () => {
+  const list = `[${Array.from({ length: 20_000 }, (_, i) => i).join(",")}]`;
+  const slow = Array.from({ length: 400 }, (_, i) => {
+    return { tool: "edit", when: `args.l.all(x, !(${i - 500} in args.l)) && false` };
+  });
+  const last = { tool: "edit", when: "true" };
+  const args = object(`{"l":${list}}`);
+  assert.deepEqual([...fittingTerms([last, ...slow], call({ args }))], [last]);
+  assert.deepEqual([...fittingTerms([...slow, last], call({ args }))], []);
 });

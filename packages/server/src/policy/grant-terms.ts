@@ -1,14 +1,15 @@
 /**
  * The terms of a grant, held against a call.
  *
- * Called by: createGrant (what is wrong with them), useGrant (whether they fit).
+ * Called by: createGrant (what is wrong with them), useGrant (which fit).
  * Promises: whatever cannot be read or evaluated fits nothing. Compiled terms are kept in a map of
  * bounded size; they never change.
  */
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
-import { evaluateCondition, isInexactCall, RULE_STEPS_MAX } from "./evaluate.ts";
+import { isInexactCall, RULE_STEPS_MAX } from "./evaluate.ts";
+import { evaluateConditions } from "./evaluate-conditions.ts";
 import { fitsGlob, type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
@@ -43,16 +44,33 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
   }
 }
 
-/** Whether a grant of these terms answers the call. Never throws. */
-export function termsFit(terms: Terms, call: Call): boolean {
+/**
+ * Which of these terms answer the call, within the limits of one evaluation for all of them: what
+ * they leave no time for fits nothing. Never throws.
+ */
+export function fittingTerms<T extends Terms>(all: readonly T[], call: Call): ReadonlySet<T> {
+  const meter = new Meter(RULE_STEPS_MAX);
+  const fitting = all.flatMap((terms) => {
+    const compiled = compiledIfNamed(terms, call, meter);
+    return compiled === undefined ? [] : [{ terms, condition: compiled.condition }];
+  });
+  if (fitting.length === 0 || isInexactCall(call)) return new Set();
+  const conditions = fitting.flatMap(({ condition }) => condition ?? []);
+  const outcomes = evaluateConditions(conditions, call).values();
+  // In their order: one outcome for each condition.
+  const holds = (condition: Condition | undefined) =>
+    condition === undefined || outcomes.next().value?.holds === true;
+  return new Set(fitting.filter(({ condition }) => holds(condition)).map(({ terms }) => terms));
+}
+
+/** @returns undefined when session or tool are others */
+function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | undefined {
   try {
-    if (terms.session !== undefined && sessionOf(call) !== terms.session) return false;
-    const { glob, condition } = compiled(terms);
-    if (!fitsGlob(glob, call.tool, new Meter(RULE_STEPS_MAX))) return false;
-    if (isInexactCall(call)) return false;
-    return condition === undefined || evaluateCondition(condition, call).holds;
+    if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
+    const made = compiled(terms);
+    return fitsGlob(made.glob, call.tool, meter) ? made : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isEnough } from "./decider.ts";
+import { approvalBar, type Decider, isEnough } from "./decider.ts";
 import { mergeRequirements } from "./requirement.ts";
 import { type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
@@ -17,6 +17,7 @@ test("[ours.policy.merge] several requirements merge to the strictest of each pa
   ]);
   assert.deepEqual(merged, {
     from: [["group:dba"], ["group:ops", "reviewer:ana"]],
+    quorums: [2, 1],
     quorum: 2,
     excludeOwner: true,
     confirm: { kind: "passkey" },
@@ -47,7 +48,7 @@ test("[ours.policy.merge] click is weaker than type, type than match, match than
 
 const members = ["group:a", "group:b", "reviewer:ana", "reviewer:li"];
 const requirements: fc.Arbitrary<Requirement> = fc.record({
-  from: fc.array(fc.subarray(members, { minLength: 1 }), { maxLength: 2 }),
+  from: fc.array(fc.subarray(members, { minLength: 1 }), { maxLength: 1 }),
   quorum: fc.integer({ min: 1, max: 3 }),
   excludeOwner: fc.boolean(),
   confirm: fc.constantFrom<Confirm>({ kind: "click" }, { kind: "match" }, { kind: "passkey" }),
@@ -61,12 +62,36 @@ const approvers = fc.array(
     .map((person) => ({ ...person, id: person.name })),
 );
 
+/** Whether these people are enough, of whom only those count who may approve at all. */
+function isMet(one: Requirement, people: readonly Decider[]): boolean {
+  const owned = { ownerId: "someone-else", instanceId: "i1" };
+  const askable = { ...one, confirm: { kind: "click" } as const };
+  return isEnough(
+    one,
+    people.filter((person) => approvalBar(askable, person, owned) === undefined),
+  );
+}
+
 test("[ours.policy.stricter] what meets the merged requirement meets each of them", () => {
-  const property = fc.property(requirements, requirements, approvers, (left, right, people) => {
-    if (!isEnough(mergeRequirements([left, right]), people)) return;
-    for (const one of [left, right]) assert.ok(isEnough(one, people));
+  const some = fc.array(requirements, { minLength: 1, maxLength: 4 });
+  const property = fc.property(some, approvers, (all, people) => {
+    if (!isMet(mergeRequirements(all), people)) return;
+    for (const one of all) assert.ok(isMet(one, people));
   });
-  fc.assert(property, { numRuns: 500 });
+  fc.assert(property, { numRuns: 2_000 });
+});
+
+test("[ours.policy.stricter] of two who must be of one group none is taken from another rule's", () => {
+  const merged = mergeRequirements([
+    requirement({ from: [["group:dba"]], quorum: 2 }),
+    requirement({ from: [["group:interns"]] }),
+  ]);
+  const person = (id: string, ...groups: string[]) => ({ id, name: id, groups });
+  const [dba, other, intern] = [person("d", "dba"), person("o", "dba"), person("i", "interns")];
+  assert.equal(isEnough(merged, [dba, intern]), false);
+  assert.equal(isEnough(merged, [dba, other]), false);
+  assert.equal(isEnough(merged, [dba, dba, intern]), false);
+  assert.equal(isEnough(merged, [dba, other, intern]), true);
 });
 
 test("[ours.policy.order] merging does not depend on the order", () => {

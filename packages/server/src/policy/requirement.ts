@@ -7,7 +7,7 @@
  * easier to meet.
  */
 
-import { type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
 /** From the easiest to the hardest. */
 const CONFIRMS: readonly Confirm["kind"][] = ["click", "type", "match", "passkey"];
@@ -15,15 +15,24 @@ const CONFIRMS: readonly Confirm["kind"][] = ["click", "type", "match", "passkey
 /**
  * The strictest of all.
  *
- * @param requirements in the order of their rules' ids: of two texts to type the first is kept
+ * @param requirements each of one rule, in the order of their rules' ids: of two texts to type the
+ *   first is kept
  */
 export function mergeRequirements(requirements: readonly Requirement[]): Requirement {
-  return requirements.reduce(stricter, NO_REQUIREMENT);
+  const sets = mergeSets(requirements);
+  const quorums = sets.map(({ quorum }) => quorum);
+  return {
+    ...requirements.reduce(stricter, NO_REQUIREMENT),
+    from: sets.map(({ members }) => members),
+    // Of one set all approvers are, and the highest quorum counts them.
+    ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
+  };
 }
 
+/** Without the sets, which are not merged two by two. */
 function stricter(left: Requirement, right: Requirement): Requirement {
   return {
-    from: mergeSets(left.from, right.from),
+    from: [],
     quorum: Math.max(left.quorum, right.quorum),
     excludeOwner: left.excludeOwner || right.excludeOwner,
     confirm: strength(right.confirm) > strength(left.confirm) ? right.confirm : left.confirm,
@@ -42,14 +51,45 @@ function shortest(left: number | null, right: number | null): number | null {
   return Math.min(left, right);
 }
 
-type Sets = Requirement["from"];
+interface CountedSet {
+  readonly members: readonly string[];
+  /** How many of its members its rule asks for. */
+  readonly quorum: number;
+}
 
 /** Each set once, in an order of their own. */
-function mergeSets(left: Sets, right: Sets): Sets {
-  const sets = new Map<string, readonly string[]>();
-  for (const set of [...left, ...right]) {
-    const members = [...new Set(set)].sort();
-    sets.set(members.join("\n"), members);
+function mergeSets(requirements: readonly Requirement[]): CountedSet[] {
+  const sets = new Map<string, CountedSet>();
+  for (const { from, quorum } of requirements) {
+    for (const set of from) {
+      const members = [...new Set(set)].sort();
+      const key = members.join("\n");
+      sets.set(key, { members, quorum: Math.max(quorum, sets.get(key)?.quorum ?? 1) });
+    }
   }
-  return [...sets.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, members]) => members);
+  return [...sets.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, set]) => set);
+}
+
+/**
+ * What one rule that asks asks for.
+ *
+ * @param text what `confirm: type(...)` says of the call, where that could be said
+ */
+export function requirementOfRule(ask: Ask | undefined, text: string | undefined): Requirement {
+  if (ask === undefined) return NO_REQUIREMENT;
+  return {
+    from: ask.from === undefined ? [] : [ask.from],
+    quorum: ask.quorum,
+    excludeOwner: ask.excludeOwner,
+    confirm: confirmOf(ask.confirm.kind, text),
+    noteRequired: ask.noteRequired,
+    withinMs: ask.withinMs,
+    grants: ask.grants,
+  };
+}
+
+function confirmOf(kind: Confirm["kind"], text: string | undefined): Confirm {
+  if (kind !== "type") return { kind };
+  // What cannot be typed is confirmed in the next harder way.
+  return text === undefined ? { kind: "match" } : { kind, text };
 }

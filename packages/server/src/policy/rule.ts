@@ -136,6 +136,8 @@ export interface Requirement {
   readonly from: readonly (readonly string[])[];
   /** Distinct people, at least 1. */
   readonly quorum: number;
+  /** Distinct members of each set of `from`, in its order; absent: one of each. */
+  readonly quorums?: readonly number[];
   /** The owner of the instance may not decide. */
   readonly excludeOwner: boolean;
   readonly confirm: Confirm;

@@ -71,6 +71,8 @@ function parseFreeze(body: JsonValue): FreezeOrder {
   if (note !== undefined && note.length > NOTE_CHARS_MAX) {
     throw fields.invalid("note", `must not be longer than ${NOTE_CHARS_MAX} characters`);
   }
+  // Not every database stores it.
+  if (note?.includes("\0")) throw fields.invalid("note", "must not hold the character U+0000");
   return { scope, instanceId, note };
 }
 

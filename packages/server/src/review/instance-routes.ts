@@ -69,9 +69,12 @@ function parseChange(body: JsonValue): InstanceChange {
   const fields = new Fields(body, ["groups", "owner"]);
   const groups = fields.value("groups");
   const isNobody = fields.value("owner") === null;
+  const owner = isNobody ? null : fields.text("owner", 1);
+  // Not every database can be asked for it.
+  if (owner?.includes("\0")) throw fields.invalid("owner", "must not hold the character U+0000");
   return {
     groups: groups === undefined ? undefined : parseGroups(groups, fields),
-    owner: isNobody ? null : fields.text("owner", 1),
+    owner,
   };
 }
 

@@ -31,7 +31,13 @@ export function parseVerdict(body: JsonValue): Verdict {
     throw invalidField("confirmation", "belongs to approvals only");
   }
   const note = fields.text("note", 1);
+  if (note !== undefined && note.length > NOTE_CHARS_MAX) {
+    throw invalidField("note", `must not be longer than ${NOTE_CHARS_MAX} characters`);
+  }
   return { verdict, argumentsSha256: digest, note, validityMs, confirmation };
 }
+
+/** A page of a list holds those of 200 requests, and of all who voted for them. */
+const NOTE_CHARS_MAX = 2_000;
 
 const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation"];

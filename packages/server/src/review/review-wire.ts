@@ -39,10 +39,11 @@ function toWirePolicy({ judgement }: ReviewedRequest): object {
 
 /** What deciding takes, in the words of a policy file. */
 function toWireRequirement({ requirement, judgement }: ReviewedRequest): object {
-  const { from, quorum, excludeOwner, confirm, noteRequired, grants } = requirement;
+  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants } = requirement;
   const { validityMs } = judgement;
   return {
-    ...{ from, quorum, exclude: excludeOwner ? ["owner"] : [], confirm },
+    ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
+    ...{ exclude: excludeOwner ? ["owner"] : [], confirm },
     note: noteRequired ? "required" : "optional",
     grants,
     ...(validityMs !== undefined && { valid_for_max: formatDuration(validityMs) }),

@@ -1,0 +1,76 @@
+/**
+ * Conditions that belong to no policy, as grants have them, held against one call.
+ *
+ * Called by: grant-terms.ts.
+ * Promises: never throws; back within the time limit of one evaluation, however many there are.
+ */
+
+import type { Condition } from "./condition.ts";
+import {
+  BROKEN,
+  bounded,
+  faultOf,
+  isInexactCall,
+  RULE_STEPS_MAX,
+  scopeOf,
+  sizeOf,
+  TIME_LIMIT_MS,
+  TOO_LONG,
+  UNWATCHED_STEPS,
+} from "./evaluate.ts";
+import { Fault } from "./fault.ts";
+import type { Scope } from "./interpret.ts";
+import { Meter, StepsExceeded } from "./meter.ts";
+import type { Call } from "./rule.ts";
+import { withinTime } from "./time-limit.ts";
+
+export interface ConditionOutcome {
+  /** True only when the condition gave exactly true, and no number of the call is inexact. */
+  readonly holds: boolean;
+  /** At most 300 characters, without any value of the call. */
+  readonly error: string | undefined;
+}
+
+/**
+ * All of them within the limits of one evaluation.
+ *
+ * @returns an outcome for each
+ */
+export function evaluateConditions(
+  conditions: readonly Condition[],
+  call: Call,
+): readonly ConditionOutcome[] {
+  if (isInexactCall(call)) return conditions.map(() => INEXACT_OUTCOME);
+  const outcomes: ConditionOutcome[] = [];
+  const scope = scopeOf(call, new Meter(UNWATCHED_STEPS));
+  try {
+    scope.meter.spend(sizeOf(call) / 8);
+    for (const condition of conditions) outcomes.push(conditionOutcome(condition, scope));
+  } catch (error) {
+    if (!(error instanceof StepsExceeded)) outcomes.push(failed(BROKEN));
+  }
+  if (outcomes.length < conditions.length) {
+    withinTime(TIME_LIMIT_MS, () => {
+      for (const condition of conditions.slice(outcomes.length)) {
+        scope.meter = new Meter(RULE_STEPS_MAX);
+        try {
+          outcomes.push(conditionOutcome(condition, scope));
+        } catch (error) {
+          outcomes.push(failed(faultOf(error)));
+        }
+      }
+    });
+  }
+  return conditions.map((_, index) => outcomes[index] ?? failed(TOO_LONG));
+}
+
+function conditionOutcome(condition: Condition, scope: Scope): ConditionOutcome {
+  const answer = condition.evaluate(scope);
+  return answer instanceof Fault ? failed(answer) : { holds: answer, error: undefined };
+}
+
+function failed({ message }: Fault): ConditionOutcome {
+  return { holds: false, error: bounded(message) };
+}
+
+const INEXACT_OUTCOME = { holds: false, error: "a number cannot be held exactly" } as const;
