@@ -129,10 +129,11 @@ test("[auth.revoked] a token that is revoked while a body is on its way does not
   for (const [kind, line, body] of cases) {
     const { id, token } = await issueToken(server, { kind });
     const connection = await connectRaw(t, server.url);
-    connection.send(
-      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nIdempotency-Key: k\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 1)}`,
-    );
+    const head = [
+      ...[`${line} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Idempotency-Key: k"],
+      ...["Content-Type: application/json", `Content-Length: ${body.length}`],
+    ];
+    connection.send(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 1)}`);
     await turns(200);
     await revokeToken(server.provider.context, id);
     connection.send(body.slice(1));

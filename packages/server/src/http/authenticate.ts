@@ -17,8 +17,9 @@ export interface Gate {
   admit(kind: CredentialKind): (request: FastifyRequest) => Promise<void>;
 
   /**
-   * Charges the caller for a large body, and looks again who it is; runs when it was read. A body
-   * may take its time, and whoever has a token must not keep exchanges begun for when it is revoked.
+   * Charges the caller for a large body; runs when it was read. Where the body was still on its way
+   * when the caller was looked up, it looks again: nobody can keep exchanges begun for the time
+   * after their token is revoked.
    */
   charge(request: FastifyRequest): Promise<void>;
 }
@@ -35,6 +36,9 @@ export function createGate(context: Context): Gate {
     unauthenticated: new RateLimiter(rates.unauthenticated, context.clock),
   };
 
+  /** Those whose body was not there when their caller was looked up. */
+  const arriving = new WeakSet<FastifyRequest>();
+
   async function identify(request: FastifyRequest): Promise<Caller> {
     try {
       return await authenticateCaller(context, request.headers.authorization);
@@ -50,6 +54,7 @@ export function createGate(context: Context): Gate {
     admit: (kind) => async (request) => {
       const caller = await identify(request);
       request.caller = caller;
+      if (!request.raw.complete) arriving.add(request);
       take(limiters[caller.kind], caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
     },
@@ -59,7 +64,9 @@ export function createGate(context: Context): Gate {
       const exchanges = Math.floor(body.length / BYTES_PER_EXCHANGE);
       if (exchanges > 0) limiters[caller.kind].charge(caller.credentialId, exchanges);
       // An instance's credential ends with the instance, which is locked and looked at.
-      if (caller.kind !== "instance") request.caller = await identify(request);
+      if (caller.kind !== "instance" && arriving.has(request)) {
+        request.caller = await identify(request);
+      }
     },
   };
 }

@@ -56,7 +56,8 @@ function failed(tests: readonly TestOutcome[]): readonly Finding[] {
 }
 
 function tooLong({ index, line }: PolicyTest): Finding {
-  const message = `the tests up to this one take longer than ${TESTS_MS_MAX / 1000} s; the rest was not run`;
+  const seconds = TESTS_MS_MAX / 1000;
+  const message = `the tests up to this one take longer than ${seconds} s; the rest was not run`;
   return { line, column: 1, path: `tests[${index}]`, message };
 }
 
