@@ -122,7 +122,7 @@ async function serve(
   addReviewRoutes(app, context, gate);
   addOperationalRoutes(app, context, report, { accepting: () => accepting });
   context.wake.onSignal((signal) => {
-    if (signal.kind === "resolved") report.requestResolved(signal.status);
+    if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });

@@ -4,9 +4,11 @@
  * secrets or full URLs; metric labels are few and fixed.
  */
 
+import type { TerminalStatus } from "@countersign/protocol";
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { LogLevel } from "./config/settings.ts";
+import type { ActorKind } from "./core/request.ts";
 import type { Failure } from "./failure.ts";
 
 export interface ExchangeEnd {
@@ -76,7 +78,7 @@ export class Report {
   readonly #flush: () => void;
   readonly #exchanges: Histogram<"operation" | "status">;
   readonly #failures: Counter<"dependency">;
-  readonly #resolved: Counter<"status">;
+  readonly #resolved: Counter<"status" | "by">;
   readonly #erased: Counter;
   readonly #attempts: Histogram<"outcome">;
   readonly #verifications: Histogram<"outcome">;
@@ -105,8 +107,8 @@ export class Report {
     });
     this.#resolved = new Counter({
       name: "countersign_requests_resolved_total",
-      help: "Approval requests that reached a decision, by its status.",
-      labelNames: ["status"],
+      help: "Approval requests that reached a decision, by its status and who or what decided.",
+      labelNames: ["status", "by"],
       registers,
     });
     this.#attempts = new Histogram({
@@ -237,8 +239,8 @@ export class Report {
     });
   }
 
-  requestResolved(status: string): void {
-    this.#resolved.inc({ status });
+  requestResolved(status: TerminalStatus, by: ActorKind): void {
+    this.#resolved.inc({ status, by });
   }
 
   dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {

@@ -117,7 +117,7 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   for (let i = 0; i < 1_000; i++) {
     const decided = {
       ...({ requestId: randomUUID(), projectId: "0f9a8f1f1c114b9e" } as const),
-      ...({ status: "approved", notifies: undefined } as const),
+      ...({ status: "approved", by: "reviewer", notifies: undefined } as const),
     };
     wake.signal({ kind: "resolved", ...decided });
   }

@@ -53,6 +53,17 @@ export type Actor =
   | "system:instance-deletion"
   | "operator:cli";
 
+/** Of what kind an actor is: the word before the colon. */
+export type ActorKind = Actor extends infer A
+  ? A extends `${infer Kind}:${string}`
+    ? Kind
+    : never
+  : never;
+
+export function kindOfActor(actor: Actor): ActorKind {
+  return actor.slice(0, actor.indexOf(":")) as ActorKind;
+}
+
 /** What a caller wants a pending request to become. */
 export type Ending =
   | {

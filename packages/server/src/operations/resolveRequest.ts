@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { writeEvent } from "../core/notification.ts";
 import {
   type Ending,
+  kindOfActor,
   type Resolution,
   resolve,
   type StoredDecision,
@@ -130,10 +131,11 @@ function auditOf(
 
 function signalOf(
   { id: requestId, projectId }: StoredRequest,
-  { status }: StoredDecision,
+  { status, decidedBy }: StoredDecision,
   notifies: string | undefined,
 ): Signal {
-  return { kind: "resolved", requestId, projectId, status, notifies };
+  const by = kindOfActor(decidedBy);
+  return { kind: "resolved", requestId, projectId, status, by, notifies };
 }
 
 /** @returns the instance that is to be notified; undefined when it has no receiver */

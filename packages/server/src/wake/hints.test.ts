@@ -15,7 +15,7 @@ test("what concerns other replicas is read as it was signalled", () => {
   const inOlder: Signal = { ...hurried, projectId: SENDER };
   const resolved: Signal = {
     ...({ kind: "resolved", requestId: ID, projectId: PROJECT } as const),
-    ...({ status: "approved", notifies: SENDER } as const),
+    ...({ status: "approved", by: "reviewer", notifies: SENDER } as const),
   };
   const hints = [provision, update, hurried, inOlder, resolved].map(
     (signal) => toHint(signal) ?? "",

@@ -10,6 +10,7 @@ const resolved = (requestId: string): Signal => ({
   projectId: PROJECT,
   notifies: undefined,
   status: "approved",
+  by: "reviewer",
   requestId,
 });
 

@@ -67,6 +67,7 @@ const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "
   kind: "resolved",
   requestId,
   status: "approved",
+  by: "reviewer",
   projectId: PROJECT,
   notifies: undefined,
 });

@@ -7,6 +7,7 @@
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
+import type { ActorKind } from "../core/request.ts";
 
 export type Signal =
   | { readonly kind: "opened"; readonly requestId: string; readonly deadlineAt: number }
@@ -15,6 +16,8 @@ export type Signal =
       readonly requestId: string;
       readonly projectId: string;
       readonly status: TerminalStatus;
+      /** Who or what decided. */
+      readonly by: ActorKind;
       /** The instance whose receiver is to be notified; undefined when there is none. */
       readonly notifies: string | undefined;
     }
