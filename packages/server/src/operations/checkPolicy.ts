@@ -25,6 +25,6 @@ export async function checkPolicy(
 ): Promise<PolicyCheck> {
   assertMayPublish(caller, scope);
   const groups = await readKnownGroups(context.store, projectOf(caller, scope));
-  const { policy, findings, tests } = await examinePolicy(scope, source, groups);
+  const { policy, findings, tests } = await examinePolicy(scope, source, groups, context.clock);
   return { findings, tests, warnings: policy?.warnings ?? [], rules: policy?.rules.length ?? 0 };
 }

@@ -68,12 +68,12 @@ export async function publishPolicy(
 
 /** @throws Problem `policy_invalid` */
 async function examine(
-  { store }: Context,
+  { store, clock }: Context,
   projectId: string,
   { scope, source }: Publication,
 ): Promise<readonly Finding[]> {
   const groups = await readKnownGroups(store, projectId);
-  const { policy, findings } = await examinePolicy(scope, source, groups);
+  const { policy, findings } = await examinePolicy(scope, source, groups, clock);
   if (policy === undefined || findings.length > 0) throw invalidPolicy(findings);
   return policy.warnings;
 }

@@ -8,13 +8,15 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, sendJson, sendJsonLines } from "../http/exchange.ts";
-import type { PolicyScope } from "../operations/assertMayPublish.ts";
+import type { ReviewerCaller } from "../identity/caller.ts";
+import { assertMayPublish, type PolicyScope, projectOf } from "../operations/assertMayPublish.ts";
 import { checkPolicy } from "../operations/checkPolicy.ts";
 import { listPolicyVersions } from "../operations/listPolicyVersions.ts";
 import { type PublishOutcome, publishPolicy } from "../operations/publishPolicy.ts";
 import { rollbackPolicy } from "../operations/rollbackPolicy.ts";
 import { showPolicy } from "../operations/showPolicy.ts";
 import { simulatePolicy } from "../operations/simulatePolicy.ts";
+import { ExaminationLine } from "./examination-line.ts";
 import { parseDraft, parsePublication, parseRollback, parseSimulation } from "./parse-policy.ts";
 import {
   writeCheck,
@@ -32,14 +34,16 @@ const PLACES: Readonly<Record<PolicyScope, string>> = {
 
 export function addPolicyRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
   const slots = new SimulationSlots();
+  const line = new ExaminationLine();
   app.addHook("preClose", (done) => {
     slots.stop();
     done();
   });
   for (const scope of ["project", "floor"] as const) {
     addReading(app, context, gate, scope);
-    addPublishing(app, context, gate, scope);
-    addTrying(app, context, gate, scope, slots);
+    addPublishing(app, context, gate, scope, line);
+    addCheck(app, context, gate, scope, line);
+    addSimulation(app, context, gate, scope, slots);
   }
 }
 
@@ -78,6 +82,7 @@ function addPublishing(
   context: Context,
   gate: Gate,
   scope: PolicyScope,
+  line: ExaminationLine,
 ): void {
   const path = PLACES[scope];
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
@@ -87,14 +92,18 @@ function addPublishing(
   app.post(path, publish, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const publication = parsePublication(jsonBody(request));
-    const published = await publishPolicy(context, caller, { ...publication, scope });
+    const published = await line.run(placeFor(caller, scope), () =>
+      publishPolicy(context, caller, { ...publication, scope }),
+    );
     return sendJson(reply, statusOf(published), writePublished(published));
   });
 
   app.post(`${path}/rollback`, rollback, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const order = parseRollback(jsonBody(request));
-    const published = await rollbackPolicy(context, caller, { ...order, scope });
+    const published = await line.run(placeFor(caller, scope), () =>
+      rollbackPolicy(context, caller, { ...order, scope }),
+    );
     return sendJson(reply, statusOf(published), writePublished(published));
   });
 }
@@ -103,7 +112,35 @@ function statusOf({ outcome }: PublishOutcome): number {
   return outcome === "published" ? 201 : 200;
 }
 
-function addTrying(
+/**
+ * Whose line an examination waits in.
+ *
+ * @throws Problem `forbidden`: who may not publish keeps nobody waiting
+ */
+function placeFor(caller: ReviewerCaller, scope: PolicyScope): string {
+  assertMayPublish(caller, scope);
+  return projectOf(caller, scope);
+}
+
+function addCheck(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  scope: PolicyScope,
+  line: ExaminationLine,
+): void {
+  const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
+  const check = { config: { operation: operationAbout(scope, "check") }, ...hooks };
+
+  app.post(`${PLACES[scope]}/check`, check, async (request, reply) => {
+    const caller = callerOf(request, "reviewer");
+    const draft = parseDraft(jsonBody(request));
+    const examine = () => checkPolicy(context, caller, scope, draft);
+    return sendJson(reply, 200, writeCheck(await line.run(placeFor(caller, scope), examine)));
+  });
+}
+
+function addSimulation(
   app: FastifyInstance,
   context: Context,
   gate: Gate,
@@ -112,14 +149,7 @@ function addTrying(
 ): void {
   const path = PLACES[scope];
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
-  const check = { config: { operation: operationAbout(scope, "check") }, ...hooks };
   const simulate = { config: { operation: operationAbout(scope, "simulate") }, ...hooks };
-
-  app.post(`${path}/check`, check, async (request, reply) => {
-    const caller = callerOf(request, "reviewer");
-    const result = await checkPolicy(context, caller, scope, parseDraft(jsonBody(request)));
-    return sendJson(reply, 200, writeCheck(result));
-  });
 
   app.post(`${path}/simulate`, simulate, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
