@@ -14,8 +14,9 @@ import {
   REQUEST_OPERATIONS,
   setStage,
 } from "./support/operation-calls.ts";
-import { answerTo } from "./support/raw-connection.ts";
+import { answerTo, connectRaw } from "./support/raw-connection.ts";
 import { startTestProvider } from "./support/test-provider.ts";
+import { turns } from "./support/until.ts";
 
 const clock = new ManualClock();
 const server = await startTestProvider(
@@ -118,6 +119,26 @@ test("[auth.revoked] [ours.auth.matrix] a revoked provisioner token is a 401", a
   assert.equal((await server.call("GET", path, { token })).status, 200);
   await revokeToken(server.provider.context, id);
   await assertAllRefused(OPERATION_NAMES, { token }, 401);
+});
+
+test("[auth.revoked] a token that is revoked while a body is on its way does nothing any more", async (t) => {
+  const cases = [
+    ["provisioner", "POST /v1/instances", "{}"],
+    ["reviewer", "POST /review/v1/freezes", '{"scope":"project"}'],
+  ] as const;
+  for (const [kind, line, body] of cases) {
+    const { id, token } = await issueToken(server, { kind });
+    const connection = await connectRaw(t, server.url);
+    connection.send(
+      `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nIdempotency-Key: k\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n` +
+        body.slice(0, 1),
+    );
+    await turns(200);
+    await revokeToken(server.provider.context, id);
+    connection.send(body.slice(1));
+    assertRefused(await connection.answer(), 401, "invalid_credential");
+  }
 });
 
 test("[auth.revoked] [ours.auth.matrix] a revoked instance credential is a 401", async () => {

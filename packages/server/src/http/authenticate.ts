@@ -16,7 +16,10 @@ export interface Gate {
   /** Lets through callers of this kind; runs before the body is read. */
   admit(kind: CredentialKind): (request: FastifyRequest) => Promise<void>;
 
-  /** Charges the caller for a large body; runs when it was read. */
+  /**
+   * Charges the caller for a large body, and looks again who it is; runs when it was read. A body
+   * may take its time, and nobody is to keep exchanges begun for when their token is revoked.
+   */
   charge(request: FastifyRequest): Promise<void>;
 }
 
@@ -50,10 +53,13 @@ export function createGate(context: Context): Gate {
       take(limiters[caller.kind], caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
     },
-    async charge({ caller, body }) {
+    async charge(request) {
+      const { caller, body } = request;
       if (caller === null || !(body instanceof Uint8Array)) return;
       const exchanges = Math.floor(body.length / BYTES_PER_EXCHANGE);
       if (exchanges > 0) limiters[caller.kind].charge(caller.credentialId, exchanges);
+      // An instance's credential ends with the instance, which is locked and looked at.
+      if (caller.kind !== "instance") request.caller = await identify(request);
     },
   };
 }
