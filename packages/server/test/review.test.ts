@@ -197,7 +197,7 @@ test("[ours.review.input] a verdict with unknown, missing or wrong fields names 
     [{ note: null }, "note"],
     [{ note: "" }, "note"],
     [{ note: 1 }, "note"],
-    [{ note: "x".repeat(2_001) }, "note"],
+    [{ note: "x".repeat(10_001) }, "note"],
     [{ valid_for: null }, "valid_for"],
     [{ valid_for: 60 }, "valid_for"],
     [{ valid_for: "0s" }, "valid_for"],

@@ -38,6 +38,6 @@ export function parseVerdict(body: JsonValue): Verdict {
 }
 
 /** A page of a list holds those of 200 requests, and of all who voted for them. */
-const NOTE_CHARS_MAX = 2_000;
+const NOTE_CHARS_MAX = 10_000;
 
 const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation"];
