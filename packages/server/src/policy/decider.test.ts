@@ -139,3 +139,10 @@ test("of many names a refusal tells only some", () => {
   const bar = approvalBar(asks({ from: [names] }), reviewer("a"), INSTANCE) ?? "";
   assert.match(bar, /^Only group:g10, .*group:g19 and 15 others may decide this call\.$/);
 });
+
+test("a confirmation of a kind that this program does not know is never taken for a click", () => {
+  const confirm = { kind: "face" } as unknown as Requirement["confirm"];
+  const bar = approvalBar(asks({ confirm }), reviewer("a"), INSTANCE);
+  assert.match(bar ?? "", /in a way that this server does not know/);
+  assert.equal(denialBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined);
+});

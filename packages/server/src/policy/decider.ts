@@ -33,6 +33,7 @@ export function approvalBar(
 ): string | undefined {
   if (!isNamed(requirement, decider)) return notNamed(requirement);
   if (requirement.confirm.kind === "passkey") return NO_PASSKEYS;
+  if (!CONFIRMS.includes(requirement.confirm.kind)) return UNKNOWN_CONFIRM;
   if (!requirement.excludeOwner) return undefined;
   if (ownerId === null) {
     return (
@@ -114,6 +115,12 @@ export function confirmationFault(
 export function isBlank(note: string | undefined): boolean {
   return !/[^\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u.test(note ?? "");
 }
+
+/** What this program can ask for; a newer one may have stored another kind. */
+const CONFIRMS: readonly string[] = ["click", "type", "match"];
+
+const UNKNOWN_CONFIRM =
+  "This call is to be approved in a way that this server does not know; it can be denied.";
 
 const NO_PASSKEYS =
   "This call can be approved with a passkey only, and this server does not know passkeys yet; " +
