@@ -33,9 +33,10 @@ export interface ResolveOptions {
 }
 
 /**
- * Ends approval requests: the only function that does. Every path to a terminal status (verdict,
- * deadline, cancellation, instance deletion) comes through here, so that the decision, its
- * notification and its audit entry are written in one transaction or not at all.
+ * Ends approval requests; with {@link openResolved} below the only function that does. Every path
+ * to a terminal status (verdict, deadline, cancellation, freeze, instance deletion) comes through
+ * here, so that decision, notification and audit entry are written in one transaction or not at
+ * all.
  *
  * An instance that is being deleted has lost its receiver before, so nothing is notified then.
  *
