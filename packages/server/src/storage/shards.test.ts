@@ -22,6 +22,9 @@ const OTHER_KEYS: readonly string[] = [
   ...["project (id)", "project (name)"],
   // A token is looked up before its project is known.
   "credential (token_hash)",
+  // People are of the whole server; a copy on every shard.
+  ...["person (id)", "person (login)", "person (oidc_subject)", "passkey (id)"],
+  ...["session (token_hash)", "invitation (token_hash)", "ceremony (id)"],
   // Of the database, not of projects.
   "secret_key (key_id)",
 ];
@@ -63,7 +66,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 19);
+    assert.equal(keys.length, OTHER_KEYS.length + 26);
   },
 );
 
@@ -132,11 +135,13 @@ const LOCAL = [
   ...["project", "secret_key", "health", "schema_version"],
   // Small and asked for with every call, also what is above all projects: a copy on every shard.
   ...["policy_version", "standing_freeze", "in_force_stamp"],
+  // Who signs in, before a project is known.
+  ...["person", "passkey", "session", "invitation", "ceremony"],
 ];
 const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
-  ...["standing_grant", "vote"],
+  ...["standing_grant", "vote", "audit_log", "audit_seal", "channel", "announcement"],
 ];
 
 function isRouted(sql: string): boolean {
