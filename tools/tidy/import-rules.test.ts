@@ -41,6 +41,19 @@ test("protocol imports nothing but itself", () => {
   ]);
 });
 
+test("the core of the SDK imports nothing that is not everywhere; its subpaths may", () => {
+  const message = (module: string) => [
+    `1: package sdk imports from outside in file-store.ts, node.ts only, not "${module}"`,
+  ];
+  assert.deepEqual(imports("packages/sdk/src/gate.ts", "./client.ts"), []);
+  assert.deepEqual(imports("packages/sdk/src/gate.ts", "node:fs"), message("node:fs"));
+  assert.deepEqual(importsType("packages/sdk/src/index.ts", "zod"), message("zod"));
+  assert.deepEqual(imports("packages/sdk/src/file-store.ts", "node:fs/promises"), []);
+  assert.deepEqual(imports("packages/sdk/src/node.ts", "node:http"), []);
+  assert.equal(imports("packages/sdk/src/file-store.ts", "node:http").length, 1);
+  assert.deepEqual(imports("packages/sdk/test/gate.test.ts", "node:fs"), []);
+});
+
 test("another package is imported by name, also by a test", () => {
   const message = ["1: imports package protocol by path; import it by name"];
   const path = "../../../protocol/src/index.ts";

@@ -48,8 +48,13 @@ function judge(path: string, from: Place, each: Import): string | undefined {
 }
 
 function judgeOutside(path: string, from: Place, module: string): string | undefined {
-  if (PACKAGES[from.package ?? ""]?.outside === false) {
+  const outside = PACKAGES[from.package ?? ""]?.outside;
+  if (outside === false) {
     return `package ${from.package} imports nothing but itself, not "${module}"`;
+  }
+  if (Array.isArray(outside) && !outside.some((file) => path.endsWith(`/src/${file}`))) {
+    const files = outside.join(", ");
+    return `package ${from.package} imports from outside in ${files} only, not "${module}"`;
   }
   for (const fence of FENCES) {
     if (!fence.module.test(module)) continue;

@@ -44,8 +44,12 @@ const BUILTIN_FILES = [
   "packages/server/src/http/create-http-server.ts",
 ];
 
-const CLOCK_FILES = ["packages/server/src/clock.ts", "packages/cli/"];
-const ENVIRONMENT_FILES = ["packages/server/src/config/read-config.ts", "packages/cli/src/"];
+const CLOCK_FILES = ["packages/server/src/clock.ts", "packages/sdk/src/clock.ts", "packages/cli/"];
+const ENVIRONMENT_FILES = [
+  "packages/server/src/config/read-config.ts",
+  "packages/sdk/src/environment.ts",
+  "packages/cli/src/",
+];
 
 export function purity(source: Source): Violation[] {
   if (!isPure(source.path)) return [];

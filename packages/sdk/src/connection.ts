@@ -1,0 +1,226 @@
+/**
+ * Exchanges with a provider: one attempt at a time, bounded in time and size, tried again with the
+ * same key when the answer was lost.
+ *
+ * Called by: Client and Provisioner.
+ * Promises: follows no redirect; believes no answer that is not JSON of the right status; the
+ *   token is in no error.
+ */
+
+import type { JsonValue } from "@countersign/protocol";
+import {
+  OPERATIONS,
+  type OperationName,
+  Problem,
+  parseIdentifier,
+  parseJsonBytes,
+} from "@countersign/protocol";
+import { readBaseUrl, readToken } from "./base-url.ts";
+import { readBody, TooLarge } from "./body.ts";
+import { abortable, systemTiming, type Timing } from "./clock.ts";
+import { SdkError } from "./errors.ts";
+import { readRefusal } from "./refusal.ts";
+
+export interface ConnectionOptions {
+  /** Where the provider is, as its operator says; may have a path. */
+  readonly url: string;
+  readonly token: string;
+  /** In place of the runtime's own, for proxies and tests. */
+  readonly fetch?: typeof fetch;
+  readonly timing?: Timing;
+  /** Of one exchange, from the request to the last byte; 35 s without it. */
+  readonly httpTimeoutMs?: number;
+  /** For asking again when an answer was lost, in all; 60 s without it. */
+  readonly withinMs?: number;
+  /** Of one answer; 8 MiB without it. */
+  readonly answerBytesMax?: number;
+}
+
+/** What every operation can be given. */
+export interface OperationOptions {
+  /** Ends the operation, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** As in {@link ConnectionOptions}, for this operation. */
+  readonly withinMs?: number | undefined;
+}
+
+export interface Order extends OperationOptions {
+  /** Fills `:id`. */
+  readonly id?: string;
+  /** With the question mark. */
+  readonly query?: string;
+  readonly body?: string;
+  readonly key?: string;
+  /** Is in the body, and in no error. */
+  readonly secret?: string;
+}
+
+const HTTP_TIMEOUT_MS = 35_000;
+const WITHIN_MS = 60_000;
+const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
+
+const BACKOFF_MS_MIN = 100;
+const BACKOFF_MS_MAX = 2_000;
+
+/** A failure after which the same exchange makes sense again. */
+class Lost extends Error {
+  readonly error: SdkError;
+
+  constructor(error: SdkError) {
+    super();
+    this.error = error;
+  }
+}
+
+export class Connection {
+  readonly url: string;
+  readonly timing: Timing;
+  readonly #token: string;
+  readonly #fetch: typeof fetch;
+  readonly #httpTimeoutMs: number;
+  readonly #withinMs: number;
+  readonly #answerBytesMax: number;
+
+  /** @throws SdkError `invalid_option` */
+  constructor(options: ConnectionOptions) {
+    this.url = readBaseUrl(options.url);
+    this.timing = options.timing ?? systemTiming;
+    this.#token = readToken(options.token);
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
+    this.#httpTimeoutMs = options.httpTimeoutMs ?? HTTP_TIMEOUT_MS;
+    this.#withinMs = options.withinMs ?? WITHIN_MS;
+    this.#answerBytesMax = options.answerBytesMax ?? ANSWER_BYTES_MAX;
+  }
+
+  /**
+   * @returns the body of the answer; undefined for 204
+   * @throws SdkError; the signal's reason
+   */
+  async exchange(name: OperationName, order: Order): Promise<JsonValue | undefined> {
+    const { timing } = this;
+    const giveUpAt = timing.monotonic() + (order.withinMs ?? this.#withinMs);
+    for (let attempt = 0; ; attempt++) {
+      order.signal?.throwIfAborted();
+      const leftMs = giveUpAt - timing.monotonic();
+      try {
+        return await this.#once(name, order, Math.min(this.#httpTimeoutMs, leftMs));
+      } catch (error) {
+        if (!(error instanceof Lost)) throw error;
+        const pauseMs = Math.max(this.#backoffMs(attempt), error.error.retryAfterMs ?? 0);
+        if (timing.monotonic() + pauseMs >= giveUpAt) throw error.error;
+        await timing.sleep(pauseMs, order.signal);
+      }
+    }
+  }
+
+  /** 100 ms, doubling to 2 s; up to half of it is left to chance, so that not all come at once. */
+  #backoffMs(attempt: number): number {
+    const ms = Math.min(BACKOFF_MS_MIN * 2 ** Math.min(attempt, 10), BACKOFF_MS_MAX);
+    return ms * (1 - this.timing.random() / 2);
+  }
+
+  /** One attempt. @throws Lost, SdkError, the signal's reason */
+  async #once(name: OperationName, order: Order, timeoutMs: number) {
+    const { signal } = order;
+    const ended = new AbortController();
+    const abort = () => ended.abort(signal?.reason);
+    signal?.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(() => ended.abort(), Math.max(1, timeoutMs));
+    try {
+      // A fetch that has no ear for the signal must not hold anybody either.
+      const sent = this.#send(name, order, ended.signal);
+      const response = await abortable(sent, ended.signal);
+      return await this.#read(name, response, order, ended.signal);
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      if (error instanceof Lost || error instanceof SdkError) throw error;
+      const message = ended.signal.aborted
+        ? "The provider did not answer in time. Nothing was approved by that; try again later."
+        : `The provider could not be reached (${causeOf(error)}). Check the base URL and network.`;
+      throw new Lost(new SdkError("unavailable", message, { key: order.key }));
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+      // Whatever of the answer was not read is not waited for.
+      ended.abort();
+    }
+  }
+
+  #send(name: OperationName, order: Order, signal: AbortSignal): Promise<Response> {
+    const { method, path } = OPERATIONS[name];
+    const { id = "", query = "", key, body } = order;
+    return this.#fetch(this.url + path.replace(":id", encodeURIComponent(id)) + query, {
+      method,
+      redirect: "manual",
+      signal,
+      headers: {
+        accept: "application/json",
+        authorization: `Bearer ${this.#token}`,
+        ...(key !== undefined && { "idempotency-key": key }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body }),
+    });
+  }
+
+  async #read(name: OperationName, response: Response, order: Order, signal: AbortSignal) {
+    const { status } = response;
+    const exchangeId = parseIdentifier(response.headers.get("x-request-id") ?? "");
+    const detail = { status, exchangeId, key: order.key };
+    if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
+      const message = "The provider answered with a redirect, which is never followed: with the ";
+      const advice = "token it may lead anywhere. Correct the base URL.";
+      throw new SdkError("redirected", message + advice, detail);
+    }
+    if (status >= 400) {
+      const refusal = await readRefusal(response, signal, this.timing.now());
+      const { message, isLost, param, ...rest } = refusal;
+      const code = isLost ? "unavailable" : "refused";
+      const redact = (text: string) => this.#redact(text, order.secret);
+      const error = new SdkError(code, redact(message), {
+        ...detail,
+        ...rest,
+        param: param && redact(param),
+      });
+      throw isLost ? new Lost(error) : error;
+    }
+    const success: readonly number[] = OPERATIONS[name].success;
+    if (!success.includes(status)) throw invalidAnswer(`its status is ${status}`, detail);
+    if (status === 204) return undefined;
+    if (!isJson(response.headers.get("content-type"))) {
+      throw invalidAnswer("it is not application/json", detail);
+    }
+    try {
+      return parseJsonBytes(await readBody(response, this.#answerBytesMax, signal));
+    } catch (error) {
+      if (error instanceof TooLarge) throw invalidAnswer("it is too large", detail);
+      if (error instanceof Problem) throw invalidAnswer(error.message, detail);
+      throw error;
+    }
+  }
+
+  /** A provider may repeat what it was sent. */
+  #redact(text: string, secret = this.#token): string {
+    return text.replaceAll(this.#token, "[secret]").replaceAll(secret, "[secret]");
+  }
+}
+
+/** @param what completes the sentence, or is one */
+export function invalidAnswer(what: string, detail: object = {}): SdkError {
+  const message = `The provider's answer breaks the contract, so it is not believed: ${what}`;
+  return new SdkError("invalid_answer", message.replace(/\.?$/, "."), detail);
+}
+
+function isJson(contentType: string | null): boolean {
+  return /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(contentType ?? "");
+}
+
+/** The code of what a runtime says was wrong; its message may hold what it likes. */
+function causeOf(error: unknown): string {
+  const { code, name, cause } = Object(error) as Record<string, unknown>;
+  const inner = Object(cause) as Record<string, unknown>;
+  for (const text of [inner.code, code, inner.name, name]) {
+    if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;
+  }
+  return "unknown";
+}

@@ -1,0 +1,125 @@
+/**
+ * Canned outcomes in place of a provider, for the first hour with an agent and for its tests.
+ * Nobody is asked, so nothing of it may be mistaken for an approval: it refuses to be made where
+ * NODE_ENV is production or where a token is at hand, it says what it is whenever it answers
+ * `approved`, and every verdict of it says so as well.
+ */
+
+import { parseDuration, type TerminalStatus } from "@countersign/protocol";
+import type { ApprovalRequest, Decision } from "./answer.ts";
+import { type Approvals, type CreateInput, readKey, readSubmission } from "./client.ts";
+import { systemTiming, type Timing } from "./clock.ts";
+import { isProduction } from "./environment.ts";
+import { SdkError } from "./errors.ts";
+
+export interface CannedOutcome {
+  readonly status: TerminalStatus;
+  readonly note?: string;
+}
+
+export interface DevelopmentOptions {
+  /** By tool; `*` is for every other. A tool without an outcome is denied. */
+  readonly outcomes: Readonly<Record<string, TerminalStatus | CannedOutcome>>;
+  /** True: requests are pending until they are read, for what suspends and resumes. */
+  readonly isPendingFirst?: boolean;
+  /**
+   * The token that the program has, if it has one. One that works is refused: where there is a
+   * credential there is a provider to ask.
+   */
+  readonly token?: string | undefined;
+  /** Told of every canned approval; writes to the console without it. */
+  readonly warn?: (message: string) => void;
+  readonly timing?: Timing;
+}
+
+const WINDOW_MS_MAX = 168 * 3_600_000;
+const VALIDITY_MS = 300_000;
+
+export class DevelopmentClient implements Approvals {
+  readonly isDevelopment = true;
+  readonly url = "development:";
+  readonly #options: DevelopmentOptions;
+  readonly #timing: Timing;
+  readonly #warn: (message: string) => void;
+  readonly #requests = new Map<string, ApprovalRequest>();
+  readonly #ids = new Map<string, string>();
+
+  /** @throws SdkError `invalid_option` in production, or with a token */
+  constructor(options: DevelopmentOptions) {
+    if (isProduction()) throw refused("NODE_ENV is production");
+    if (options.token !== undefined && options.token !== "") throw refused("there is a token");
+    this.#options = options;
+    this.#timing = options.timing ?? systemTiming;
+    this.#warn = options.warn ?? ((message) => console.warn(message));
+    this.#warn("DEVELOPMENT: outcomes of tool calls are canned, and nobody is asked for approval.");
+  }
+
+  async create(input: CreateInput): Promise<ApprovalRequest> {
+    const key = readKey(input.key);
+    const known = this.#requests.get(this.#ids.get(key) ?? "");
+    if (known !== undefined) return this.#options.isPendingFirst ? known : this.#end(known);
+    const submission = readSubmission(input);
+    const createdAt = Math.floor(this.#timing.now());
+    const windowMs = Math.min(parseDuration(input.timeout) ?? 0, WINDOW_MS_MAX);
+    const request: ApprovalRequest = {
+      ...submission,
+      id: this.#freshId(),
+      status: "pending",
+      createdAt,
+      deadlineAt: createdAt + windowMs,
+      decision: undefined,
+    };
+    this.#ids.set(key, request.id);
+    this.#requests.set(request.id, request);
+    return this.#options.isPendingFirst ? request : this.#end(request);
+  }
+
+  async read(known: string | ApprovalRequest): Promise<ApprovalRequest> {
+    return this.#end(this.#find(known));
+  }
+
+  async cancel(known: string | ApprovalRequest): Promise<ApprovalRequest> {
+    return this.#decide(this.#find(known), { status: "cancelled" });
+  }
+
+  #find(known: string | ApprovalRequest): ApprovalRequest {
+    const request = this.#requests.get(typeof known === "string" ? known : known.id);
+    if (request !== undefined) return request;
+    throw new SdkError("refused", "There is no such request; canned ones end with the process.");
+  }
+
+  #end(request: ApprovalRequest): ApprovalRequest {
+    const { outcomes } = this.#options;
+    const given = Object.hasOwn(outcomes, request.tool) ? outcomes[request.tool] : outcomes["*"];
+    const canned = typeof given === "string" ? { status: given } : given;
+    const none = { status: "denied", note: `No outcome is canned for ${request.tool}.` } as const;
+    return this.#decide(request, canned ?? none);
+  }
+
+  #decide(request: ApprovalRequest, { status, note }: CannedOutcome): ApprovalRequest {
+    if (request.status !== "pending") return request;
+    const decidedAt = Math.max(request.createdAt, Math.floor(this.#timing.now()));
+    const expiresAt = status === "approved" ? decidedAt + VALIDITY_MS : undefined;
+    const decision: Decision = { status, note, decidedAt, expiresAt };
+    const ended = { ...request, status, decision };
+    this.#requests.set(request.id, ended);
+    if (status === "approved") {
+      this.#warn(`DEVELOPMENT: "${request.tool}" is let through by a canned outcome.`);
+    }
+    return ended;
+  }
+
+  /** Recognised at sight: no provider draws such an id. */
+  #freshId(): string {
+    const number = String(this.#requests.size + 1).padStart(12, "0");
+    const run = Math.floor(this.#timing.random() * 0x1_0000)
+      .toString(16)
+      .padStart(4, "0");
+    return `00000000-0000-4000-${run}-${number}`;
+  }
+}
+
+function refused(why: string): SdkError {
+  const message = `Canned outcomes are for development, and ${why}: use Client, which asks.`;
+  return new SdkError("invalid_option", message);
+}

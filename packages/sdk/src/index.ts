@@ -1,0 +1,37 @@
+/**
+ * The agent's side of the approval provider interface, with any provider: hold a tool call until
+ * it is approved, and run it at most once. Runs wherever fetch exists; what needs Node is in
+ * `@countersign/sdk/file-store` and `@countersign/sdk/node`.
+ */
+
+export { JsonArray, JsonNumber, JsonObject, parseJson } from "@countersign/protocol";
+export type { ApprovalRequest, Decision } from "./answer.ts";
+export {
+  type Approvals,
+  Client,
+  type ClientOptions,
+  type CreateInput,
+  type ReadOptions,
+} from "./client.ts";
+export { systemTiming, type Timing } from "./clock.ts";
+export type { OperationOptions } from "./connection.ts";
+export { type ConsumptionStore, MemoryStore } from "./consumption-store.ts";
+export {
+  type CannedOutcome,
+  DevelopmentClient,
+  type DevelopmentOptions,
+} from "./development-client.ts";
+export { SdkError, type SdkErrorCode } from "./errors.ts";
+export { type Call, Gate, type GateOptions } from "./gate.ts";
+export {
+  type CreateInstanceInput,
+  Credential,
+  type Instance,
+  type ProposedDelivery,
+  Provisioner,
+  proposeDelivery,
+  type UpdateInstanceInput,
+} from "./provisioner.ts";
+export { type HandlerContext, Receiver, type ReceiverOptions, type Resumer } from "./receiver.ts";
+export { MemoryReceiverStore, type ReceiverStore, type ResolvedEvent } from "./receiver-store.ts";
+export type { Approved, NotPermitted, Outcome, Pending, RefusalKind, Verdict } from "./verdict.ts";

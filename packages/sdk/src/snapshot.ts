@@ -1,0 +1,144 @@
+/**
+ * What a call's arguments are from the moment it is submitted: a frozen copy for the tool and the
+ * exact JSON of it for the provider, made together, so that neither can become something else.
+ *
+ * Called by: the client for arguments and context, the gate for what `run` is given.
+ * Promises: refuses whatever JSON would silently change (dates, NaN, class instances, holes of
+ *   arrays, lone surrogates); members that are undefined are left out of both.
+ */
+
+import {
+  canonicalNumber,
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  type JsonValue,
+  Problem,
+  parseJson,
+} from "@countersign/protocol";
+import { SdkError } from "./errors.ts";
+
+export interface Snapshot<A extends object> {
+  /** Deeply frozen. What was given as a JsonObject is one again, read anew. */
+  readonly value: A;
+  readonly json: JsonObject;
+}
+
+/** Far above what providers take; a cycle ends here. */
+const DEPTH_MAX = 100;
+
+/**
+ * @param given a plain object of JSON values (bigints and JsonNumbers are written exactly), or a
+ *   JsonObject, which is submitted letter for letter
+ * @param name for the error
+ * @throws SdkError `invalid_call` naming the place
+ */
+export function snapshot<A extends object>(given: A, name: string): Snapshot<A> {
+  if (given instanceof JsonObject) {
+    // Its members can be written to; those of a copy of our own, by nobody who is not asked.
+    const json = readText(given.source, name);
+    return { value: json as object as A, json };
+  }
+  const value = copy(given, name, 1);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalid(name, "must be an object");
+  }
+  return { value: value as A, json: readText(write(value), name) };
+}
+
+/** As {@link snapshot}, of exact JSON text that was kept from an earlier one. */
+export function snapshotOfText(text: string, isExact: boolean, name: string): Snapshot<object> {
+  const json = readText(text, name);
+  return { value: isExact ? json : (toPlain(json) as object), json };
+}
+
+function readText(text: string, name: string): JsonObject {
+  try {
+    const json = parseJson(text);
+    if (json instanceof JsonObject) return json;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw invalid(name, `cannot be submitted: ${error.message}`);
+  }
+  throw invalid(name, "must be an object");
+}
+
+/** @param depth of the value, 1 for the outermost */
+function copy(value: unknown, path: string, depth: number): unknown {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "bigint":
+      return value;
+    case "number":
+      if (Number.isFinite(value)) return value;
+      throw invalid(path, "must be a finite number");
+    case "object":
+      break;
+    default:
+      throw invalid(path, `is a ${typeof value}, which JSON does not have`);
+  }
+  if (value === null || value instanceof JsonNumber) return value && Object.freeze(value);
+  if (depth > DEPTH_MAX) throw invalid(path.slice(0, 200), "is nested too deeply, or in itself");
+  if (Array.isArray(value)) {
+    // Not map, which passes over holes.
+    const items = Array.from(value, (item: unknown, i) => copy(item, `${path}[${i}]`, depth + 1));
+    return Object.freeze(items);
+  }
+  if (!isPlain(value)) {
+    throw invalid(path, "is no plain object; convert it to what the reviewer should see");
+  }
+  const result = {};
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue;
+    setMember(result, key, copy(member, `${path}.${key}`, depth + 1));
+  }
+  return Object.freeze(result);
+}
+
+/** Plain objects of another realm count as well. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** `__proto__` is a key like any other. */
+function setMember(object: object, key: string, value: unknown): void {
+  Object.defineProperty(object, key, { value, enumerable: true });
+}
+
+function write(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
+  if (value instanceof JsonNumber) return value.source;
+  if (Array.isArray(value)) return `[${value.map(write).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(([key, member]) => {
+      return `${JSON.stringify(key)}:${write(member)}`;
+    });
+    return `{${members.join(",")}}`;
+  }
+  return JSON.stringify(value);
+}
+
+/**
+ * Ordinary frozen values. A number that a double cannot hold stays a JsonNumber: nothing is
+ * rounded.
+ */
+export function toPlain(value: JsonValue): unknown {
+  if (value instanceof JsonNumber) {
+    const number = Number(value.source);
+    const isHeld =
+      Number.isFinite(number) && canonicalNumber(String(number)) === canonicalNumber(value.source);
+    return isHeld ? number : Object.freeze(value);
+  }
+  if (value instanceof JsonArray) return Object.freeze(value.items.map(toPlain));
+  if (!(value instanceof JsonObject)) return value;
+  const result = {};
+  for (const [key, member] of value.members) setMember(result, key, toPlain(member));
+  return Object.freeze(result);
+}
+
+function invalid(path: string, what: string): SdkError {
+  return new SdkError("invalid_call", `${path} ${what}.`);
+}

@@ -1,0 +1,102 @@
+/**
+ * Webhooks as they arrive: read strictly, and believed only with a signature.
+ *
+ * @see contract: Events; Authentication, 5
+ */
+
+import {
+  Fields,
+  JsonObject,
+  Problem,
+  parseJsonBytes,
+  parseSigningSecret,
+  signWebhook,
+  WEBHOOK_HEADERS,
+} from "@countersign/protocol";
+import { identifier, timestamp } from "./answer.ts";
+import type { ResolvedEvent } from "./receiver-store.ts";
+
+export type WebhookMessage =
+  | {
+      readonly type: "webhook.verification";
+      readonly registrationId: string;
+      readonly instanceId: string;
+      /** As it was spelled: the answer repeats it. */
+      readonly challenge: string;
+    }
+  | { readonly type: "request.resolved"; readonly event: ResolvedEvent };
+
+/** What is signed, and by whom it says it is. */
+export interface Signed {
+  readonly id: string;
+  /** Unix seconds. */
+  readonly timestampS: number;
+  readonly signatures: readonly string[];
+  readonly body: Uint8Array;
+}
+
+const IDS = ["id", "instance_id"];
+
+/** @returns undefined when it is malformed; nothing of it is believed yet */
+export function readMessage(body: Uint8Array, webhookId: string): WebhookMessage | undefined {
+  try {
+    const json = parseJsonBytes(body);
+    const type = json instanceof JsonObject ? json.members.get("type") : undefined;
+    if (type === "webhook.verification") {
+      const names = [...IDS, "type", "created_at", "registration_id", "challenge"];
+      const fields = new Fields(json, names);
+      identifier(fields, "id");
+      timestamp(fields, "created_at");
+      identifier(fields, "challenge");
+      return {
+        type,
+        registrationId: identifier(fields, "registration_id"),
+        instanceId: identifier(fields, "instance_id"),
+        challenge: fields.text("challenge", 1) ?? "",
+      };
+    }
+    if (type !== "request.resolved") return undefined;
+    const fields = new Fields(json, [...IDS, "type", "created_at", "request_id"]);
+    const event: ResolvedEvent = {
+      id: identifier(fields, "id"),
+      instanceId: identifier(fields, "instance_id"),
+      requestId: identifier(fields, "request_id"),
+      createdAt: timestamp(fields, "created_at"),
+    };
+    return event.id === webhookId.toLowerCase() ? { type, event } : undefined;
+  } catch (error) {
+    if (error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+/** More than a rotation of keys has. */
+const SIGNATURES_MAX = 16;
+
+/** @returns undefined when a header is missing or malformed */
+export function readSigned(headers: Headers, body: Uint8Array): Signed | undefined {
+  const id = headers.get(WEBHOOK_HEADERS.id);
+  const timestampS = headers.get(WEBHOOK_HEADERS.timestamp) ?? "";
+  const signatures = headers.get(WEBHOOK_HEADERS.signature);
+  if (id === null || signatures === null || !/^\d{1,15}$/.test(timestampS)) return undefined;
+  const each = signatures.split(" ").slice(0, SIGNATURES_MAX);
+  return { id, timestampS: Number(timestampS), signatures: each, body };
+}
+
+/** One of the signatures is that of the secret. @throws never: a malformed secret signs nothing */
+export async function isSignedBy(signed: Signed, secret: string): Promise<boolean> {
+  const key = parseSigningSecret(secret);
+  if (key === undefined) return false;
+  const expected = await signWebhook(key, signed.id, signed.timestampS, signed.body);
+  let isOne = false;
+  // All of them, whichever fits: how long it takes tells nothing.
+  for (const given of signed.signatures) isOne = equalInConstantTime(given, expected) || isOne;
+  return isOne;
+}
+
+function equalInConstantTime(a: string, b: string): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
+  return difference === 0;
+}
