@@ -1,0 +1,290 @@
+/**
+ * The gate in front of the real provider: when a call runs, and why it does not.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseJson } from "@countersign/protocol";
+import { Client, type ConsumptionStore, Gate, JsonObject, MemoryStore } from "@countersign/sdk";
+import { enforce, policyOf } from "@countersign/server/test/support/policies";
+import { type AgentScene, startAgentScene } from "./support/agent-scene.ts";
+import { manualTiming } from "./support/manual-timing.ts";
+
+function gateOf(
+  { url, token }: AgentScene,
+  options: Partial<ConstructorParameters<typeof Gate>[1]> = {},
+) {
+  return new Gate(new Client(url, token), { store: new MemoryStore(), ...options });
+}
+
+const CALL = { key: "run-1/call-1", tool: "deploy", arguments: { env: "prod", replicas: 3 } };
+
+const neverRuns = () => assert.fail("it ran");
+
+test("[ours.sdk.gate.fail-closed] a call waits for its approval, and runs with what was approved", async (t) => {
+  const scene = await startAgentScene(t);
+  const run = (approved: typeof CALL.arguments) => `${approved.env}:${approved.replicas}`;
+  const guarded = gateOf(scene).guard({ ...CALL, reasoning: "it is time" }, run);
+  const id = await scene.decideNext("approve", { note: "after lunch" });
+  const outcome = await guarded;
+  assert.ok(outcome.ran);
+  assert.equal(outcome.value, "prod:3");
+  const { kind, requestId, note, isDevelopment } = outcome.verdict;
+  assert.deepEqual([kind, requestId, note, isDevelopment], ["approved", id, "after lunch", false]);
+});
+
+test("[ours.sdk.gate.words] a denial reaches the model with the note of who denied", async (t) => {
+  const scene = await startAgentScene(t);
+  const gate = gateOf(scene);
+  const first = gate.guard(CALL, neverRuns);
+  await scene.decideNext("deny", { note: "Not on a Friday." });
+  const outcome = await first;
+  assert.ok(!outcome.ran && outcome.verdict.kind === "denied");
+  assert.equal(outcome.reason, "The provider denied this call: Not on a Friday.");
+  assert.equal(outcome.verdict.note, "Not on a Friday.");
+  const second = gate.check({ ...CALL, key: "another" });
+  await scene.decideNext("deny");
+  const verdict = await second;
+  assert.ok(!verdict.permitted);
+  assert.equal(verdict.reason, "The provider denied this call.");
+});
+
+test("[ours.sdk.gate.words] expired, cancelled and undecided are three things, and none is a denial", async (t) => {
+  const scene = await startAgentScene(t);
+  const expired = await gateOf(scene).check({ ...CALL, key: "a", timeout: "1s" });
+  const waiting = gateOf(scene).check({ ...CALL, key: "b" });
+  await new Client(scene.url, scene.token).cancel(await scene.nextPending());
+  const cancelled = await waiting;
+  const nowhere = new Gate(new Client("http://127.0.0.1:1", "t", { withinMs: 50 }), {
+    store: new MemoryStore(),
+  });
+  const undecided = await nowhere.check(CALL);
+  const verdicts = [expired, cancelled, undecided];
+  assert.deepEqual(
+    verdicts.map(({ kind }) => kind),
+    ["expired", "cancelled", "no_decision"],
+  );
+  const reasons = verdicts.map((verdict) => (verdict.permitted ? "" : verdict.reason));
+  assert.equal(new Set(reasons).size, 3);
+  for (const reason of reasons) assert.doesNotMatch(reason, /denied this call/);
+});
+
+test("[ours.sdk.gate.once] a key starts one call, however often and at the same time it is asked", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const store = new MemoryStore();
+  const gates = [gateOf(scene, { store }), gateOf(scene, { store })];
+  let runs = 0;
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => gates[i % 2]?.guard(CALL, () => ++runs)),
+  );
+  assert.equal(runs, 1);
+  assert.equal(outcomes.filter((outcome) => outcome?.ran).length, 1);
+  for (const outcome of outcomes) {
+    if (outcome?.ran === false) assert.equal(outcome.verdict.kind, "already_used");
+  }
+  assert.equal(await scene.countRequests(), 1);
+});
+
+test("[ours.sdk.gate.once] a tool that fails has run: its error is the caller's, and it is not run again", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const gate = gateOf(scene);
+  const failure = new Error("the tool failed");
+  const failing = gate.guard(CALL, () => {
+    throw failure;
+  });
+  await assert.rejects(failing, failure);
+  const again = await gate.guard(CALL, neverRuns);
+  assert.ok(!again.ran && again.verdict.kind === "already_used");
+});
+
+test("[ours.sdk.gate.arguments] what runs is what was submitted, frozen, whatever becomes of the original", async (t) => {
+  const scene = await startAgentScene(t);
+  const given = { to: "A-1", list: [{ cents: 5 }] };
+  const guarded = gateOf(scene).guard({ key: "k", tool: "pay", arguments: given }, (approved) => {
+    assert.throws(() => {
+      approved.to = "evil";
+    }, TypeError);
+    assert.throws(() => approved.list.push({ cents: 7 }), TypeError);
+    return approved;
+  });
+  given.to = "B-2";
+  given.list.push({ cents: 6 });
+  const id = await scene.decideNext("approve");
+  const outcome = await guarded;
+  assert.ok(outcome.ran);
+  assert.deepEqual(outcome.value, { to: "A-1", list: [{ cents: 5 }] });
+  const stored = await scene.server.read(scene.token, id);
+  assert.deepEqual(stored.arguments, outcome.value);
+});
+
+test("[ours.sdk.gate.arguments] numbers that a double cannot hold are submitted and approved exactly", async (t) => {
+  const scene = await startAgentScene(t);
+  const json = parseJson('{"n":12345678901234567890.10,"__proto__":1e400,"e":"\\u00e9"}');
+  assert.ok(json instanceof JsonObject);
+  const gate = gateOf(scene);
+  const exact = gate.guard({ key: "k1", tool: "pay", arguments: json }, ({ source }) => source);
+  await scene.decideNext("approve");
+  const first = await exact;
+  assert.ok(first.ran);
+  assert.equal(first.value, json.source);
+  const big = { amount: 9007199254740993n };
+  const second = gate.guard({ key: "k2", tool: "pay", arguments: big }, ({ amount }) => amount);
+  const id = await scene.decideNext("approve");
+  const { text } = await scene.server.call("GET", `/v1/requests/${id}`, { token: scene.token });
+  assert.match(text, /"amount":9007199254740993\}/);
+  const outcome = await second;
+  assert.ok(outcome.ran);
+  assert.equal(outcome.value, 9007199254740993n);
+});
+
+test("[ours.sdk.gate.abandon] a call whose signal is aborted never runs, and its request is cancelled", async (t) => {
+  const scene = await startAgentScene(t);
+  const abandoning = new AbortController();
+  const guarded = gateOf(scene).guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  const id = await scene.nextPending();
+  abandoning.abort();
+  const outcome = await guarded;
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  assert.equal((await scene.server.read(scene.token, id)).status, "cancelled");
+});
+
+test("[ours.sdk.gate.abandon] what is abandoned while it is submitted is cancelled when its id is known", async (t) => {
+  const scene = await startAgentScene(t);
+  const abandoning = new AbortController();
+  // The answer to the submission is on its way when the caller goes.
+  const late: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (init?.method === "POST") abandoning.abort();
+    return response;
+  };
+  const gate = new Gate(new Client(scene.url, scene.token, { fetch: late }), {
+    store: new MemoryStore(),
+  });
+  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  const { store } = scene.server.provider.context;
+  const rows = await store.all("select status from request");
+  assert.deepEqual(
+    rows.map(({ status }) => status),
+    ["cancelled"],
+  );
+});
+
+test("[ours.sdk.gate.abandon] a provider that is gone holds nobody who abandons", async () => {
+  const abandoning = new AbortController();
+  const gone: typeof fetch = () => {
+    queueMicrotask(() => abandoning.abort());
+    return new Promise(() => {});
+  };
+  const gate = new Gate(new Client("http://localhost:1", "t", { fetch: gone }), {
+    store: new MemoryStore(),
+    cancelMs: 20,
+  });
+  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+});
+
+test("[ours.sdk.gate.abandon] what is aborted after the approval, before the start, does not run", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const abandoning = new AbortController();
+  const store: ConsumptionStore = {
+    consume: async () => {
+      abandoning.abort();
+      return true;
+    },
+  };
+  const outcome = await gateOf(scene, { store }).guard(
+    { ...CALL, signal: abandoning.signal },
+    neverRuns,
+  );
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+});
+
+test("[ours.sdk.gate.validity] an approval that ends while its use is recorded starts nothing", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const timing = manualTiming();
+  const memory = new MemoryStore();
+  const store: ConsumptionStore = {
+    consume: (id) => {
+      timing.pass(200_000);
+      return memory.consume(id);
+    },
+  };
+  const outcome = await gateOf(scene, { store, timing }).guard(CALL, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
+});
+
+test("[ours.sdk.gate.validity] an approval that has ended is not used up, and says what it is", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const store: ConsumptionStore = { consume: async () => assert.fail("it was recorded") };
+  const timing = manualTiming(Date.now() + 300_000);
+  const outcome = await gateOf(scene, { store, timing }).guard(CALL, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
+  assert.match(outcome.reason, /approved, but the approval ended/);
+});
+
+test("[ours.sdk.gate.validity] a checked call may start until its approval ends, and then no more", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const timing = manualTiming();
+  const verdict = await gateOf(scene, { timing }).check(CALL);
+  assert.ok(verdict.permitted);
+  assert.equal(verdict.mayStart(), true);
+  timing.pass(verdict.expiresAt - timing.now());
+  assert.equal(verdict.mayStart(), false);
+  timing.set(verdict.expiresAt - 60_000);
+  assert.equal(verdict.mayStart(), false);
+});
+
+test("[ours.sdk.gate.fail-closed] when the use of an approval cannot be recorded, nothing runs", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const broken = new Error("disk full");
+  const failing: ConsumptionStore = { consume: () => Promise.reject(broken) };
+  const outcome = await gateOf(scene, { store: failing }).guard(CALL, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "not_recorded");
+  assert.equal(outcome.verdict.error, broken);
+  // A store of plain JavaScript that answers nothing has not said yes.
+  const silent = { consume: async () => undefined } as unknown as ConsumptionStore;
+  const other = await gateOf(scene, { store: silent }).guard({ ...CALL, key: "k" }, neverRuns);
+  assert.ok(!other.ran && other.verdict.kind === "already_used");
+});
+
+test("[ours.sdk.gate.fail-closed] an error of the provider lets nothing run", async (t) => {
+  const scene = await startAgentScene(t);
+  const revoked = new Gate(new Client(scene.url, scene.reviewer), { store: new MemoryStore() });
+  const outcome = await revoked.guard(CALL, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
+  const gate = gateOf(scene);
+  const first = gate.guard(CALL, () => "ran");
+  await scene.decideNext("approve");
+  assert.ok((await first).ran);
+  // The same key with other arguments is another call.
+  const other = await gate.guard({ ...CALL, arguments: { env: "dev", replicas: 3 } }, neverRuns);
+  assert.ok(!other.ran && other.verdict.kind === "no_decision");
+  assert.match((other.verdict.error as Error).message, /idempotency_conflict.*new key/);
+});
+
+test("[ours.sdk.gate.arguments] a call that can never be submitted is the program's mistake, and throws", async () => {
+  const gate = new Gate(new Client("http://localhost:1", "t"), { store: new MemoryStore() });
+  const cases: [object, RegExp][] = [
+    [{ arguments: { at: new Date(0) } }, /arguments.at is no plain object/],
+    [{ arguments: { n: Number.NaN } }, /arguments.n must be a finite number/],
+    [{ arguments: { list: [undefined] } }, /arguments.list\[0\] is a undefined/],
+    [{ arguments: [1] }, /arguments must be an object/],
+    [{ arguments: { s: "\ud800" } }, /surrogate/],
+    [{ key: "" }, /key must be/],
+    [{ key: "caf\u00e9" }, /key must be/],
+    [{ tool: "" }, /tool must be/],
+    [{ timeout: "soon" }, /timeout must be/],
+  ];
+  for (const [fields, message] of cases) {
+    const wrong = gate.guard({ ...CALL, ...fields }, neverRuns);
+    await assert.rejects(wrong, { code: "invalid_call", message });
+  }
+});

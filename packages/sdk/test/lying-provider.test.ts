@@ -1,0 +1,352 @@
+/**
+ * Providers that lie, and what is between them and an agent: none of it ever lets a call run.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, Gate, MemoryStore, SdkError } from "@countersign/sdk";
+import {
+  APPROVED,
+  at,
+  CREATED_AT,
+  DECIDED_AT,
+  EXPIRES_AT,
+  type Exchange,
+  ID,
+  type Kind,
+  type Lie,
+  OTHER_ID,
+  startLyingProvider,
+} from "./support/lying-provider.ts";
+import { manualTiming } from "./support/manual-timing.ts";
+
+const ARGUMENTS = { account: "A-1", cents: 5_000, nested: { list: [1, 2.5, null, true, "x"] } };
+
+/** Asks a liar, and answers why nothing ran. */
+async function lieTo(t: Parameters<typeof startLyingProvider>[0], lie: Lie, client = {}) {
+  const provider = await startLyingProvider(t, lie);
+  const options = { httpTimeoutMs: 300, withinMs: 500, answerBytesMax: 100_000, ...client };
+  const gate = new Gate(new Client(provider.url, "t0ken", options), {
+    store: new MemoryStore(),
+    cancelMs: 300,
+  });
+  let runs = 0;
+  const call = {
+    key: "k1",
+    tool: "pay",
+    arguments: ARGUMENTS,
+    reasoning: "r",
+    context: { cwd: "/" },
+  };
+  const outcome = await gate.guard(call, () => ++runs);
+  return { outcome, runs: () => runs, provider };
+}
+
+async function assertNoDecision(
+  t: Parameters<typeof startLyingProvider>[0],
+  lie: Lie,
+  message: RegExp,
+  code = "invalid_answer",
+): Promise<void> {
+  const { outcome, runs } = await lieTo(t, lie);
+  assert.equal(runs(), 0);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision", JSON.stringify(outcome));
+  const { error } = outcome.verdict;
+  assert.ok(error instanceof SdkError, String(error));
+  assert.equal(error.code, code, error.message);
+  assert.match(error.message, message);
+}
+
+/** Replaces a part of the honest answers of one kind; the part must be there. */
+function altering(kind: Kind, from: string | RegExp, to: string): Lie {
+  return (exchange) => {
+    if (exchange.kind !== kind) return exchange.honest;
+    const altered = exchange.honest.replace(from, to);
+    assert.notEqual(altered, exchange.honest, `nothing to alter in ${exchange.honest}`);
+    return altered;
+  };
+}
+
+function approvedWith(from: string, to: string): [string, string] {
+  return [APPROVED, APPROVED.replace(from, to)];
+}
+
+test("[ours.sdk.gate.fail-closed] a provider that is honest in everything lets the call run", async (t) => {
+  const { outcome, provider, runs } = await lieTo(t, ({ honest }) => honest);
+  assert.ok(outcome.ran, JSON.stringify(outcome));
+  assert.equal(runs(), 1);
+  assert.deepEqual(provider.seen, ["create", "read"]);
+});
+
+/** What an answer says, in place of what would be true, and what is noticed. */
+const LIES: readonly (readonly [string, string | RegExp, string, RegExp])[] = [
+  ["changed argument", '"cents":5000', '"cents":500000', /arguments are not/],
+  ["argument that is nearly equal", "2.5,", "2.5000000000000000000000001,", /arguments are not/],
+  ["number as text", '"cents":5000', '"cents":"5000"', /arguments are not/],
+  ["argument more", '"cents":5000', '"cents":5000,"force":true', /arguments are not/],
+  ["argument less", '"cents":5000,', "", /arguments are not/],
+  ["another order in a list", "[1,2.5,", "[2.5,1,", /arguments are not/],
+  ["huge number", '"cents":5000', '"cents":1e999999999', /arguments are not/],
+  ["number of two thousand digits", '"cents":5000', `"cents":${"9".repeat(2000)}`, /longer than/],
+  ["deep nesting", '"cents":5000', `"cents":${"[".repeat(200)}`, /nested/],
+  ["another tool", '"tool":"pay"', '"tool":"look"', /tool is not/],
+  ["another window", '"timeout":"1h"', '"timeout":"2h"', /timeout is not/],
+  ["other reasoning", '"agent_reasoning":"r"', '"agent_reasoning":"s"', /agent_reasoning is not/],
+  ["no reasoning", '"agent_reasoning":"r",', "", /agent_reasoning is not/],
+  ["other context", '"cwd":"/"', '"cwd":"/root"', /context is not/],
+  ["no context", /"context":\{[^}]*\},/, "", /context is not/],
+  ["extra field", '{"id"', '{"server":"mcp","id"', /unknown field/],
+  ["id that is no UUID", ID, "17", /id is no UUID/],
+  ["null id", `"${ID}"`, "null", /id must be a string/],
+  ["no id", `"id":"${ID}",`, "", /id is required/],
+  ["null arguments", /"arguments":\{.*?\}\}/, '"arguments":null', /arguments must be/],
+  ["null reasoning", '"agent_reasoning":"r"', '"agent_reasoning":null', /agent_reasoning must/],
+  ["duplicate key", '"tool":"pay"', '"tool":"pay","tool":"pay"', /same key twice/],
+  ["duplicate key in arguments", '"cents":5000', '"cents":5000,"cents":5000', /same key twice/],
+  ["no created_at", /"created_at":"[^"]*",/, "", /created_at is required/],
+  ["created_at with an offset", at(CREATED_AT), "2026-01-01T00:00:00+00:00", /created_at is no/],
+  ["created_at that no calendar has", at(CREATED_AT), "2026-02-30T00:00:00Z", /created_at is no/],
+  ["created_at as a number", `"${at(CREATED_AT)}"`, String(CREATED_AT), /created_at must be/],
+  [
+    "deadline before the creation",
+    `"deadline_at":"${at(EXPIRES_AT)}"`,
+    '"deadline_at":"2020-01-01T00:00:00Z"',
+    /deadline_at is before/,
+  ],
+  ["no JSON", /.$/, "", /not valid JSON/],
+  ["text after the end", /$/, "{}", /text after the end/],
+  ["list", /^.*$/, "[]", /must be a JSON object/],
+  ["half a character", '"account":"A-1"', '"account":"\\ud800"', /surrogate/],
+];
+
+for (const kind of ["create", "read"] as const) {
+  for (const [what, from, to, message] of LIES) {
+    test(`[ours.sdk.client.strict] nothing runs when the answer to a ${kind} has: ${what}`, async (t) => {
+      await assertNoDecision(t, altering(kind, from, to), message);
+    });
+  }
+}
+
+const DECIDED = `"decided_at":"${at(DECIDED_AT)}"`;
+const EXPIRES = `"expires_at":"${at(EXPIRES_AT)}"`;
+
+/** What an approval says, in place of what would be true. */
+const APPROVALS: readonly (readonly [string, string, string, RegExp])[] = [
+  [
+    "no decision",
+    ...approvedWith(/,"decision".*$/.exec(APPROVED)?.[0] ?? "", ""),
+    /decision is req/,
+  ],
+  [
+    "null decision",
+    ...approvedWith(/\{.*\}/.exec(APPROVED)?.[0] ?? "", "null"),
+    /decision must be/,
+  ],
+  [
+    "a denial in the decision",
+    ...approvedWith('{"status":"approved"', '{"status":"denied"'),
+    /decision.status/,
+  ],
+  [
+    "a denial around the decision",
+    ...approvedWith('"status":"approved",', '"status":"denied",'),
+    /decision.status/,
+  ],
+  [
+    "an unknown status",
+    ...approvedWith('"status":"approved",', '"status":"allowed",'),
+    /status is unknown/,
+  ],
+  [
+    "a decision while pending",
+    ...approvedWith('"status":"approved",', '"status":"pending",'),
+    /before there is one/,
+  ],
+  ["no end", ...approvedWith(`,${EXPIRES}`, ""), /expires_at is required/],
+  ["a null end", ...approvedWith(EXPIRES, '"expires_at":null'), /expires_at must be/],
+  ["an end in words", ...approvedWith(at(EXPIRES_AT), "never"), /expires_at is no/],
+  [
+    "an end of another format",
+    ...approvedWith(at(EXPIRES_AT), "9999-12-31 00:00:00Z"),
+    /expires_at is no/,
+  ],
+  [
+    "an end at the decision",
+    ...approvedWith(EXPIRES, `"expires_at":"${at(DECIDED_AT)}"`),
+    /not after decided_at/,
+  ],
+  [
+    "a decision before the creation",
+    ...approvedWith(DECIDED, `"decided_at":"${at(CREATED_AT - 1)}"`),
+    /before created_at/,
+  ],
+  [
+    "a decision after the deadline",
+    ...approvedWith(DECIDED, `"decided_at":"${at(EXPIRES_AT + 1)}"`),
+    /after deadline_at/,
+  ],
+  ["no time of the decision", ...approvedWith(`${DECIDED},`, ""), /decided_at is required/],
+  ["a null note", ...approvedWith(DECIDED, `"note":null,${DECIDED}`), /note must be/],
+  ["an unknown field", ...approvedWith(DECIDED, `"by":"me",${DECIDED}`), /unknown field/],
+];
+
+for (const [what, from, to, message] of APPROVALS) {
+  test(`[ours.sdk.client.strict] nothing runs when an approval has ${what}`, async (t) => {
+    await assertNoDecision(t, altering("read", from, to), message);
+  });
+  test(`[ours.sdk.client.strict] nothing runs when an approval at once has ${what}`, async (t) => {
+    const lie: Lie = ({ honest }) => honest.replace('"status":"pending"', to);
+    await assertNoDecision(t, lie, message);
+  });
+}
+
+test("[ours.sdk.client.strict] nothing runs when a read answers for another request", async (t) => {
+  await assertNoDecision(t, altering("read", ID, OTHER_ID), /id is that of another request/);
+});
+
+test("[ours.sdk.client.strict] nothing runs when a time of a request moves", async (t) => {
+  const moved = at(CREATED_AT + 1_000);
+  await assertNoDecision(t, altering("read", at(CREATED_AT), moved), /created_at has changed/);
+  const later = `"deadline_at":"${at(EXPIRES_AT + 1)}"`;
+  const lie = altering("read", `"deadline_at":"${at(EXPIRES_AT)}"`, later);
+  await assertNoDecision(t, lie, /deadline_at has changed/);
+});
+
+test("[ours.sdk.client.strict] a status never goes back, and a decision never changes", async (t) => {
+  let answer = ({ honest }: Exchange) => honest;
+  const provider = await startLyingProvider(t, (exchange) => answer(exchange));
+  const client = new Client(provider.url, "t0ken");
+  const input = { key: "k", tool: "pay", arguments: {}, timeout: "1h" };
+  const approved = await client.read(await client.create(input));
+  assert.equal(approved.status, "approved");
+  const lies = [
+    APPROVED.replace(/.*/, '"status":"pending"'),
+    APPROVED.replace(at(EXPIRES_AT), at(EXPIRES_AT + 1)),
+    APPROVED.replace(at(DECIDED_AT), at(DECIDED_AT + 1)),
+    APPROVED.replace(DECIDED, `"note":"more",${DECIDED}`),
+  ];
+  for (const lie of lies) {
+    answer = ({ honest }) => honest.replace(APPROVED, lie);
+    await assert.rejects(client.read(approved), { code: "invalid_answer", message: /has changed/ });
+  }
+  answer = ({ honest }) => honest;
+  assert.deepEqual(await client.read(approved), approved);
+});
+
+test("[ours.sdk.client.strict] what is not application/json of the right status is no answer", async (t) => {
+  for (const type of ["text/html", "application/json+x", "application/json; charset=latin1", ""]) {
+    const lie: Lie = ({ kind, honest, response }) => {
+      if (kind !== "read") return honest;
+      response.writeHead(200, type === "" ? {} : { "content-type": type }).end(honest);
+      return undefined;
+    };
+    await assertNoDecision(t, lie, /not application\/json/);
+  }
+  for (const status of [202, 204, 206]) {
+    const lie: Lie = ({ kind, honest, response }) => {
+      if (kind !== "read") return honest;
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(status === 204 ? undefined : honest);
+      return undefined;
+    };
+    await assertNoDecision(t, lie, new RegExp(`status is ${status}`));
+  }
+});
+
+test("[ours.sdk.client.strict] bytes that are no UTF-8 are no answer", async (t) => {
+  const lie: Lie = ({ kind, honest, response }) => {
+    if (kind !== "read") return honest;
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(Buffer.from(honest.replace("A-1", "\u00e9"), "latin1"));
+    return undefined;
+  };
+  await assertNoDecision(t, lie, /UTF-8/);
+});
+
+test("[ours.sdk.client.redirect] a redirect is never followed, with any operation", async (t) => {
+  let followed = 0;
+  const elsewhere = await startLyingProvider(t, ({ honest }) => {
+    followed++;
+    return honest;
+  });
+  for (const status of [301, 302, 303, 307, 308]) {
+    for (const lied of ["create", "read"]) {
+      const lie: Lie = ({ kind, path, honest, response }) => {
+        if (kind !== lied) return honest;
+        response.writeHead(status, { location: elsewhere.url + path }).end();
+        return undefined;
+      };
+      await assertNoDecision(t, lie, /redirect/, "redirected");
+    }
+  }
+  assert.equal(followed, 0);
+});
+
+test("[ours.sdk.client.bounded] an answer that does not end is given up", async (t) => {
+  const flood: Lie = ({ kind, honest, response }) => {
+    if (kind !== "read") return honest;
+    response.writeHead(200, { "content-type": "application/json" });
+    const more = () => {
+      while (!response.destroyed && response.write(" ".repeat(65_536)));
+    };
+    response.on("drain", more);
+    more();
+    return undefined;
+  };
+  await assertNoDecision(t, flood, /too large/);
+});
+
+test("[ours.sdk.client.bounded] an answer that comes too slowly is given up", async (t) => {
+  const provider = await startLyingProvider(t, ({ kind, honest, response }) => {
+    if (kind !== "read") return honest;
+    response.writeHead(200, { "content-type": "application/json" });
+    response.write(honest.slice(0, -1));
+    return undefined;
+  });
+  const client = new Client(provider.url, "t0ken", { httpTimeoutMs: 50 });
+  await assert.rejects(client.read(ID, { withinMs: 100 }), { code: "unavailable" });
+});
+
+test("[ours.sdk.gate.fail-closed] a provider that calls a request pending for ever is given up", async (t) => {
+  const timing = manualTiming();
+  const provider = await startLyingProvider(t, ({ kind, honest }) => {
+    const deadline = `"deadline_at":"${at(CREATED_AT + 60_000)}"`;
+    const answer = honest.replace(/"deadline_at":"[^"]*"/, deadline);
+    return kind === "read" ? answer.replace(APPROVED, '"status":"pending"') : answer;
+  });
+  const gate = new Gate(new Client(provider.url, "t0ken", { timing }), {
+    store: new MemoryStore(),
+    timing,
+  });
+  const outcome = await gate.guard({ key: "k", tool: "pay", arguments: {} }, () => assert.fail());
+  assert.ok(!outcome.ran && outcome.verdict.kind === "no_decision");
+  assert.match(String((outcome.verdict.error as Error).message), /pending still/);
+  // It was not asked in a tight loop, and what was given up was taken back.
+  const polls = provider.seen.filter((kind) => kind === "read").length;
+  assert.ok(polls <= 70_000 / 2_000 + 10, `${polls} polls`);
+  assert.equal(provider.seen.at(-1), "cancel");
+});
+
+test("[ours.sdk.gate.once] one request that answers two keys lets one call run", async (t) => {
+  const provider = await startLyingProvider(t, ({ honest }) => honest);
+  const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
+  let runs = 0;
+  const call = { tool: "pay", arguments: ARGUMENTS };
+  assert.ok((await gate.guard({ ...call, key: "k1" }, () => ++runs)).ran);
+  const second = await gate.guard({ ...call, key: "k2" }, () => ++runs);
+  assert.ok(!second.ran && second.verdict.kind === "already_used");
+  assert.equal(runs, 1);
+});
+
+test("[ours.sdk.gate.once] a provider that forgets a key and approves again lets nothing run again", async (t) => {
+  let id = ID;
+  const provider = await startLyingProvider(t, ({ honest }) => honest.replace(ID, id));
+  const gate = new Gate(new Client(provider.url, "t0ken"), { store: new MemoryStore() });
+  let runs = 0;
+  const call = { key: "k1", tool: "pay", arguments: ARGUMENTS };
+  assert.ok((await gate.guard(call, () => ++runs)).ran);
+  id = OTHER_ID;
+  const second = await gate.guard(call, () => ++runs);
+  assert.ok(!second.ran && second.verdict.kind === "already_used");
+  assert.equal(runs, 1);
+});

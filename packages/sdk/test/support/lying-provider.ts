@@ -1,0 +1,95 @@
+/**
+ * A provider over real HTTP that says whatever the test wants: honest in all but one answer. Left
+ * alone, it answers a submission with `pending` and every read with `approved`.
+ */
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { formatTimestamp } from "@countersign/protocol";
+import type { Lifetime } from "@countersign/server/test/support/test-provider";
+
+export type Kind = "create" | "read" | "cancel";
+
+export interface Exchange {
+  readonly kind: Kind;
+  readonly key: string | undefined;
+  readonly path: string;
+  /** As it was sent. */
+  readonly body: string;
+  /** The honest answer. */
+  readonly honest: string;
+  readonly response: ServerResponse;
+}
+
+export interface LyingProvider {
+  readonly url: string;
+  /** Kinds of all exchanges, in order. */
+  readonly seen: readonly Kind[];
+}
+
+/** @returns what is sent in place of the honest answer; undefined when it has answered itself */
+export type Lie = (exchange: Exchange) => string | undefined;
+
+export const ID = "0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f";
+export const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-ffffffffffff";
+
+/** A minute in which everything of it happens, in the middle of an approval's validity. */
+export const CREATED_AT = Math.floor(Date.now() / 1000) * 1000 - 60_000;
+export const DECIDED_AT = CREATED_AT + 30_000;
+export const EXPIRES_AT = CREATED_AT + 3_600_000;
+
+export function at(ms: number): string {
+  return formatTimestamp(ms);
+}
+
+export const APPROVED = `"status":"approved","decision":{"status":"approved","decided_at":"${at(
+  DECIDED_AT,
+)}","expires_at":"${at(EXPIRES_AT)}"}`;
+
+export async function startLyingProvider(t: Lifetime, lie: Lie): Promise<LyingProvider> {
+  const seen: Kind[] = [];
+  let submitted = "";
+  const server = createServer(async (request, response) => {
+    const kind = kindOf(request);
+    seen.push(kind);
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    if (kind === "create") submitted = body.slice(1, -1);
+    const answer = lie({
+      kind,
+      body,
+      honest: honest(kind, submitted),
+      response,
+      path: request.url ?? "",
+      key: request.headers["idempotency-key"] as string | undefined,
+    });
+    if (answer === undefined) return;
+    response.writeHead(kind === "create" ? 201 : 200, { "content-type": "application/json" });
+    response.end(answer);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/aap`, seen };
+}
+
+function kindOf({ method }: IncomingMessage): Kind {
+  return method === "POST" ? "create" : method === "DELETE" ? "cancel" : "read";
+}
+
+/** @param submitted members of the input, as they were sent */
+function honest(kind: Kind, submitted: string): string {
+  const decided = at(DECIDED_AT);
+  const states: Readonly<Record<Kind, string>> = {
+    create: '"status":"pending"',
+    read: APPROVED,
+    cancel: `"status":"cancelled","decision":{"status":"cancelled","decided_at":"${decided}"}`,
+  };
+  const times = `"created_at":"${at(CREATED_AT)}","deadline_at":"${at(EXPIRES_AT)}"`;
+  return `{"id":"${ID}",${submitted},${times},${states[kind]}}`;
+}
