@@ -20,15 +20,27 @@ function newOrder(scene: AgentScene, folder: string, fields: Partial<CrashOrder>
   const { url, token, reviewer } = scene;
   const id = randomUUID();
   const paths = { folder: join(folder, id, "uses"), effects: join(folder, `${id}.log`) };
-  return { url, token, reviewer, verdict: "approve", key: id, dieAt: 0, ...paths, ...fields };
+  return { url, token, reviewer, verdict: "approve", key: id, stopAt: 0, ...paths, ...fields };
 }
 
-/** @returns the points that were passed */
-async function runAgent(t: Owner, order: CrashOrder): Promise<string[]> {
-  const command = [process.execPath, "--no-warnings", AGENT, JSON.stringify(order)];
-  const { code, stdout, stderr } = await new Child(t, command, { env: process.env }).ends();
-  assert.equal(code, order.dieAt === 0 ? 0 : null, stderr);
+function startAgent(t: Owner, orders: readonly CrashOrder[]): Child {
+  const command = [process.execPath, "--no-warnings", AGENT, JSON.stringify(orders)];
+  return new Child(t, command, { env: process.env });
+}
+
+/** @returns the points that a life has, when it is not cut short */
+async function pointsOf(t: Owner, order: CrashOrder): Promise<string[]> {
+  const { code, stdout, stderr } = await startAgent(t, [order]).ends();
+  assert.equal(code, 0, stderr);
   return stdout.trim().split("\n");
+}
+
+/** Kills one process in which every call has stopped at its point. */
+async function killAtAll(t: Owner, orders: readonly CrashOrder[]): Promise<void> {
+  const agent = startAgent(t, orders);
+  await agent.prints("stdout", /^all have stopped$/m);
+  const { code } = await agent.end("SIGKILL");
+  assert.equal(code, null);
 }
 
 function effectsOf({ effects }: CrashOrder): number {
@@ -49,25 +61,17 @@ async function nextLife(order: CrashOrder): Promise<string> {
   return outcome.verdict.kind;
 }
 
-async function inPairs<T>(items: readonly T[], each: (item: T) => Promise<void>): Promise<void> {
-  const rest = [...items];
-  const work = async () => {
-    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await each(item);
-  };
-  await Promise.all([work(), work()]);
-}
-
 test("[ours.sdk.gate.crash] an agent that is killed at any point runs its call once at most", async (t) => {
   const scene = await startAgentScene(t);
   const folder = temporaryFolder(t);
-  const points = await runAgent(t, newOrder(scene, folder, {}));
+  const points = await pointsOf(t, newOrder(scene, folder, {}));
   assert.match(points.at(-1) ?? "", /outcome approved/);
-  const taken = points.findIndex((point) => /open wx/.test(point));
-  const started = points.findIndex((point) => /tool had its effect/.test(point));
+  const taken = points.indexOf("open wx");
+  const started = points.indexOf("tool had its effect");
   assert.ok(taken > 5 && started > taken + 10, points.join("\n"));
-  await inPairs([...points.keys()], async (index) => {
-    const order = newOrder(scene, folder, { dieAt: index + 1 });
-    await runAgent(t, order);
+  const orders = points.map((_, index) => newOrder(scene, folder, { stopAt: index + 1 }));
+  await killAtAll(t, orders);
+  for (const [index, order] of orders.entries()) {
     const before = effectsOf(order);
     const kind = await nextLife(order);
     const runs = before + (kind === "approved" ? 1 : 0);
@@ -75,19 +79,21 @@ test("[ours.sdk.gate.crash] an agent that is killed at any point runs its call o
     const expected = index <= taken || index >= started ? 1 : 0;
     assert.equal(runs, expected, `killed at ${points[index]}, then ${kind}`);
     assert.equal(kind, index <= taken ? "approved" : "already_used", points[index]);
-  });
+  }
 });
 
 test("[ours.sdk.gate.crash] an agent that is killed at any point runs nothing that was denied", async (t) => {
   const scene = await startAgentScene(t);
   const folder = temporaryFolder(t);
-  const points = await runAgent(t, newOrder(scene, folder, { verdict: "deny" }));
+  const points = await pointsOf(t, newOrder(scene, folder, { verdict: "deny" }));
   assert.match(points.at(-1) ?? "", /outcome denied/);
-  await inPairs([...points.keys()], async (index) => {
-    const order = newOrder(scene, folder, { verdict: "deny", dieAt: index + 1 });
-    await runAgent(t, order);
+  const orders = points.map((_, index) => {
+    return newOrder(scene, folder, { verdict: "deny", stopAt: index + 1 });
+  });
+  await killAtAll(t, orders);
+  for (const [index, order] of orders.entries()) {
     assert.equal(effectsOf(order), 0, points[index]);
     assert.equal(await nextLife(order), "denied", points[index]);
     assert.equal(existsSync(order.folder), false);
-  });
+  }
 });

@@ -1,11 +1,13 @@
 /**
- * An agent that guards one call and dies where it is told to. A point is passed before everything
- * that the world can see: every exchange, every piece of an answer, every step on the disk, the
- * tool's effect. Between two points nothing has happened, so dying there is dying at either.
+ * An agent that guards many calls at once, each of which stops for ever at a point of its own; when
+ * all have stopped it says so, and is killed. A point stands before everything that the world can
+ * see: every exchange, every piece of an answer, every step on the disk, the tool's effect. Between
+ * two points nothing happens, so being killed at one is being killed anywhere up to the next.
  *
- * Started by: crash.test.ts, with its order as JSON. Prints the points that it passes.
+ * Started by: crash.test.ts, with its orders as JSON. Prints the points that are passed.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { appendFileSync, writeSync } from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
@@ -13,28 +15,69 @@ import { Client, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { type CrashOrder, crashCall, decide } from "./crash-order.ts";
 
-const order = JSON.parse(process.argv[2] ?? "") as CrashOrder;
+const orders = JSON.parse(process.argv[2] ?? "") as readonly CrashOrder[];
 
-let passed = 0;
+/** Which call it is that reaches the disk. */
+const current = new AsyncLocalStorage<Life>();
 
-function point(what: string): void {
-  writeSync(1, `${++passed} ${what}\n`);
-  if (passed !== order.dieAt) return;
-  process.kill(process.pid, "SIGKILL");
-  // Not one step further, however long the signal takes.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+let stopped = 0;
+
+/** One call, from its submission to its end or the point at which it stops. */
+class Life {
+  readonly order: CrashOrder;
+  #passed = 0;
+
+  constructor(order: CrashOrder) {
+    this.order = order;
+  }
+
+  async point(what: string): Promise<void> {
+    if (++this.#passed !== this.order.stopAt) {
+      if (this.order.stopAt === 0) writeSync(1, `${what}\n`);
+      return;
+    }
+    if (++stopped === orders.length) writeSync(1, "all have stopped\n");
+    await new Promise(() => {});
+  }
+
+  async live(): Promise<void> {
+    const { url, token, folder, effects } = this.order;
+    const client = new Client(url, token, { fetch: this.#fetch });
+    const gate = new Gate(client, { store: new FileStore(folder) });
+    const outcome = await gate.guard(crashCall(this.order), async ({ to }) => {
+      await this.point("tool starts");
+      appendFileSync(effects, `${to}\n`);
+      await this.point("tool had its effect");
+    });
+    await this.point(`outcome ${outcome.verdict.kind}`);
+  }
+
+  /** The reviewer decides when the agent polls: after the submission, and before an answer. */
+  readonly #fetch: typeof fetch = async (input, init) => {
+    await this.point(`${init?.method} is sent`);
+    if (init?.method === "GET") await decide(this.order, String(input));
+    const response = await fetch(input, init);
+    await this.point(`${init?.method} is answered`);
+    const pieces = new TransformStream<Uint8Array, Uint8Array>({
+      transform: async (chunk, controller) => {
+        await this.point(`${init?.method} has a piece`);
+        controller.enqueue(chunk);
+      },
+    });
+    return new Response(response.body?.pipeThrough(pieces) ?? null, response);
+  };
 }
 
 type Step = (...args: unknown[]) => unknown;
 
 /** The same object, with a point before each of its steps. */
-function watched<T extends object>(object: T, what: string, steps: readonly string[]): T {
+function watched<T extends object>(object: T, steps: readonly string[]): T {
   return new Proxy(object, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
-      return (...args: unknown[]) => {
-        if (steps.includes(String(name))) point(`${what} ${String(name)}`);
+      return async (...args: unknown[]) => {
+        if (steps.includes(String(name))) await current.getStore()?.point(`file ${String(name)}`);
         return (member as Step).apply(target, args);
       };
     },
@@ -43,38 +86,21 @@ function watched<T extends object>(object: T, what: string, steps: readonly stri
 
 const { open, mkdir } = fs;
 fs.open = async (...args) => {
-  point(`open ${args[1]}`);
-  return watched(await open(...args), "file", ["writeFile", "sync", "close"]);
+  await current.getStore()?.point(`open ${args[1]}`);
+  return watched(await open(...args), ["writeFile", "sync", "close"]);
 };
-fs.mkdir = ((...args: Parameters<typeof mkdir>) => {
-  point("mkdir");
+fs.mkdir = (async (...args: Parameters<typeof mkdir>) => {
+  await current.getStore()?.point("mkdir");
   return mkdir(...args);
 }) as typeof mkdir;
 syncBuiltinESMExports();
 
-/** The reviewer decides when the agent polls: after the submission, and before an answer. */
-const observed: typeof fetch = async (input, init) => {
-  point(`${init?.method} sent`);
-  if (init?.method === "GET") await decide(order, String(input));
-  const response = await fetch(input, init);
-  point(`${init?.method} answered`);
-  const pieces = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      point(`${init?.method} piece`);
-      controller.enqueue(chunk);
-    },
-  });
-  return new Response(response.body?.pipeThrough(pieces) ?? null, response);
-};
+// Nothing else would keep a process in which everything has stopped.
+if (orders.some(({ stopAt }) => stopAt > 0)) setInterval(() => {}, 60_000);
 
-const gate = new Gate(new Client(order.url, order.token, { fetch: observed }), {
-  store: new FileStore(order.folder),
-});
-const outcome = await gate.guard(crashCall(order), async ({ to }) => {
-  point("tool starts");
-  appendFileSync(order.effects, `${to}\n`);
-  point("tool had its effect");
-  await Promise.resolve();
-  point("tool ends");
-});
-point(`outcome ${outcome.verdict.kind}`);
+await Promise.all(
+  orders.map((order) => {
+    const life = new Life(order);
+    return current.run(life, () => life.live());
+  }),
+);

@@ -12,8 +12,8 @@ export interface CrashOrder {
   /** A line for each time that the tool ran. */
   readonly effects: string;
   readonly key: string;
-  /** Number of the point; 0 for none. */
-  readonly dieAt: number;
+  /** Number of the point, from 1; 0 for none. */
+  readonly stopAt: number;
 }
 
 export function crashCall({ key }: CrashOrder) {
