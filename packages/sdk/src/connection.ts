@@ -59,6 +59,8 @@ const HTTP_TIMEOUT_MS = 35_000;
 const WITHIN_MS = 60_000;
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 
+const SECRET_CHARS_MIN = 8;
+
 const BACKOFF_MS_MIN = 100;
 const BACKOFF_MS_MAX = 2_000;
 
@@ -137,7 +139,7 @@ export class Connection {
       const message = ended.signal.aborted
         ? "The provider did not answer in time. Nothing was approved by that; try again later."
         : `The provider could not be reached (${causeOf(error)}). Check the base URL and network.`;
-      throw new Lost(new SdkError("unavailable", message, { key: order.key }));
+      throw new Lost(new SdkError("unavailable", this.#redact(message), { key: order.key }));
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -199,9 +201,10 @@ export class Connection {
     }
   }
 
-  /** A provider may repeat what it was sent. */
-  #redact(text: string, secret = this.#token): string {
-    return text.replaceAll(this.#token, "[secret]").replaceAll(secret, "[secret]");
+  /** A provider may repeat what it was sent. What is this short is no secret, but in every word. */
+  #redact(text: string, secret = ""): string {
+    const secrets = [this.#token, secret].filter(({ length }) => length >= SECRET_CHARS_MIN);
+    return secrets.reduce((redacted, each) => redacted.replaceAll(each, "[secret]"), text);
   }
 }
 

@@ -22,7 +22,7 @@ export interface AgentScene {
   decideNext(verdict: "approve" | "deny", fields?: object): Promise<string>;
   /** Waits until there is a request that is pending. @returns its id */
   nextPending(): Promise<string>;
-  /** All there are, in any state: how often each tool was asked for. */
+  /** All there are, in any state. */
   countRequests(): Promise<number>;
 }
 
@@ -30,7 +30,9 @@ export async function startAgentScene(
   t: Lifetime,
   options: TestProviderOptions = {},
 ): Promise<AgentScene> {
-  const server = await startTestProvider(t, options);
+  // Whoever waits for a request looks often.
+  const settings = { instance_rate: "0", reviewer_rate: "0", ...options.settings };
+  const server = await startTestProvider(t, { ...options, settings });
   const { token } = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
   const nextPending = async () => {

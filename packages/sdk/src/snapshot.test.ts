@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { equalJson, JsonNumber, JsonObject, parseJson } from "@countersign/protocol";
+import fc from "fast-check";
+import { snapshot, snapshotOfText, toPlain } from "./snapshot.ts";
+
+test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given back as it is", () => {
+  const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
+    const before = JSON.stringify(given);
+    const { value, json } = snapshot(given, "arguments");
+    assert.deepEqual(JSON.parse(json.source), JSON.parse(before));
+    assert.equal(JSON.stringify(value), before);
+    assert.deepEqual(toPlain(json), toPlain(parseJson(before)));
+    const kept = snapshotOfText(json.source, false, "argumentsJson");
+    assert.ok(equalJson(kept.json, json));
+  });
+  fc.assert(property);
+});
+
+test("[ours.sdk.gate.arguments] a snapshot is frozen throughout, and the original is left alone", () => {
+  const given = { a: { b: [{ c: 1 }] }, gone: undefined, __proto__: { inherited: true } };
+  assert.throws(() => snapshot(given, "arguments"), /is no plain object/);
+  const own = JSON.parse('{"__proto__":{"x":1},"a":{"b":[{"c":1}]}}') as {
+    readonly a: { readonly b: readonly { c: number }[] };
+  };
+  const { value, json } = snapshot({ ...own, gone: undefined }, "arguments");
+  assert.equal(json.source, '{"__proto__":{"x":1},"a":{"b":[{"c":1}]}}');
+  assert.ok(Object.isFrozen(value) && Object.isFrozen(value.a.b) && Object.isFrozen(value.a.b[0]));
+  assert.ok(!Object.isFrozen(own.a));
+  assert.deepEqual(Object.keys(value), ["__proto__", "a"]);
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+});
+
+test("[ours.sdk.gate.arguments] bigints and exact numbers are written digit for digit", () => {
+  const given = { big: 2n ** 70n, exact: new JsonNumber("0.10"), zero: -0, small: 5e-324 };
+  const { json } = snapshot(given, "arguments");
+  const expected = '{"big":1180591620717411303424,"exact":0.10,"zero":-0,"small":5e-324}';
+  assert.equal(json.source, expected);
+  assert.deepEqual(snapshotOfText(expected, false, "x").value, {
+    // A double holds it, but in other digits.
+    big: new JsonNumber("1180591620717411303424"),
+    exact: 0.1,
+    zero: -0,
+    small: 5e-324,
+  });
+  const odd = toPlain(parseJson("[9007199254740993,1e400,0.1000000000000000055511151231257827]"));
+  assert.ok(Array.isArray(odd) && odd.every((number) => number instanceof JsonNumber));
+});
+
+test("[ours.sdk.gate.arguments] a JsonObject is submitted by its text, whatever was put into its members", () => {
+  const given = parseJson('{ "a" : 1.0 }');
+  assert.ok(given instanceof JsonObject);
+  const { value, json } = snapshot(given, "arguments");
+  (given.members as Map<string, unknown>).set("a", "evil");
+  assert.equal(json.source, '{ "a" : 1.0 }');
+  assert.deepEqual(value.members.get("a"), new JsonNumber("1.0"));
+});
+
+test("[ours.sdk.gate.arguments] what JSON would change or lose is refused with its place", () => {
+  const cycle: Record<string, unknown> = {};
+  cycle.self = cycle;
+  const cases: [object, RegExp][] = [
+    [{ a: { b: new Date(0) } }, /^arguments\.a\.b is no plain object/],
+    [{ a: new Map() }, /arguments\.a is no plain object/],
+    [{ a: [1, Number.POSITIVE_INFINITY] }, /arguments\.a\[1\] must be a finite number/],
+    [{ a: Array(1) }, /arguments\.a\[0\] is a undefined/],
+    [{ a: () => 1 }, /arguments\.a is a function/],
+    [{ a: Symbol("s") }, /arguments\.a is a symbol/],
+    [{ "\udc00": 1 }, /surrogate/],
+    [cycle, /nested too deeply, or in itself/],
+    [new JsonObject(new Map(), '{"a":1,"a":2}'), /same key twice/],
+    [new JsonObject(new Map(), "[]"), /must be an object/],
+  ];
+  for (const [given, message] of cases) {
+    assert.throws(() => snapshot(given, "arguments"), { code: "invalid_call", message });
+  }
+});

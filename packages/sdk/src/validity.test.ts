@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualTiming } from "../test/support/manual-timing.ts";
+import type { Decision } from "./answer.ts";
+import { ForwardClock } from "./clock.ts";
+import { validityOf } from "./validity.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const MARGIN_MS = 500;
+
+/** Approved right now, for five minutes. */
+const DECISION: Decision = {
+  status: "approved",
+  note: undefined,
+  decidedAt: NOW,
+  expiresAt: NOW + 300_000,
+};
+
+function approved(startsAt = NOW) {
+  const timing = manualTiming(startsAt);
+  const clock = new ForwardClock(timing);
+  return { timing, mayStart: validityOf(DECISION, clock, timing, MARGIN_MS) };
+}
+
+test("[ours.sdk.gate.validity] an approval starts something until its margin before its end", () => {
+  const { timing, mayStart } = approved();
+  timing.pass(300_000 - MARGIN_MS - 1);
+  assert.equal(mayStart(), true);
+  timing.pass(1);
+  assert.equal(mayStart(), false);
+});
+
+test("[ours.sdk.gate.validity] a clock that is turned back lengthens no approval", () => {
+  const { timing, mayStart } = approved();
+  timing.pass(200_000);
+  assert.equal(mayStart(), true);
+  timing.set(NOW);
+  timing.pass(99_600);
+  assert.equal(mayStart(), false);
+});
+
+test("[ours.sdk.gate.validity] a clock that is slow by an hour lengthens no approval", () => {
+  const { timing, mayStart } = approved(NOW - 3_600_000);
+  assert.equal(mayStart(), true);
+  timing.pass(300_000);
+  assert.equal(mayStart(), false);
+});
+
+test("[ours.sdk.gate.validity] a clock that is set forward ends an approval, and set back does not mend it", () => {
+  const { timing, mayStart } = approved();
+  timing.set(NOW + 300_000);
+  assert.equal(mayStart(), false);
+  timing.set(NOW);
+  assert.equal(mayStart(), false);
+});
+
+test("[ours.sdk.gate.validity] while a machine sleeps, the wall clock goes on", () => {
+  const { timing, mayStart } = approved();
+  // The monotonic clock has stood still meanwhile.
+  timing.set(NOW + 301_000);
+  assert.equal(mayStart(), false);
+});
+
+test("[ours.sdk.gate.validity] what has no end is not valid at all", () => {
+  const timing = manualTiming(NOW);
+  const decision = { ...DECISION, expiresAt: undefined };
+  assert.equal(validityOf(decision, new ForwardClock(timing), timing, 0)(), false);
+});

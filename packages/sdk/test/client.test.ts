@@ -1,0 +1,199 @@
+/**
+ * The client with the real provider, over a network that loses, delays and refuses.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { Client, type CreateInput, type SdkError } from "@countersign/sdk";
+import { startAgentScene } from "./support/agent-scene.ts";
+import { startLyingProvider } from "./support/lying-provider.ts";
+import { manualTiming } from "./support/manual-timing.ts";
+
+const INPUT: CreateInput = { key: "k", tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };
+
+/** A network of which every answer but the last few is lost after it was given. */
+function losing(count: number): typeof fetch {
+  let left = count;
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (left-- <= 0) return response;
+    await response.body?.cancel();
+    throw new TypeError("fetch failed");
+  };
+}
+
+/** Answers with these statuses, one after another, and then for ever with the last. */
+function answering(...answers: readonly [number, Record<string, string>?][]) {
+  const keys: (string | null)[] = [];
+  const scripted: typeof fetch = async (_, init) => {
+    const [status, headers = {}] = answers[Math.min(keys.length, answers.length - 1)] ?? [500];
+    keys.push(new Headers(init?.headers).get("idempotency-key"));
+    return new Response("<html>", { status, headers });
+  };
+  return { scripted, keys };
+}
+
+test("[ours.sdk.client.retries] a lost answer is asked for again with the same key: there is one request", async (t) => {
+  const scene = await startAgentScene(t);
+  const timing = manualTiming();
+  const client = new Client(scene.url, scene.token, { fetch: losing(3), timing });
+  const created = await client.create(INPUT);
+  assert.equal(created.status, "pending");
+  assert.equal(await scene.countRequests(), 1);
+  const cancelling = new Client(scene.url, scene.token, { fetch: losing(2), timing });
+  assert.equal((await cancelling.cancel(created)).status, "cancelled");
+  assert.equal((await cancelling.cancel(created.id)).decision?.status, "cancelled");
+});
+
+test("[ours.sdk.client.retries] pauses double from 100 ms to 2 s, and are never below Retry-After", async () => {
+  const timing = manualTiming();
+  const { scripted, keys } = answering([503]);
+  const client = new Client("http://localhost:1", "t", {
+    fetch: scripted,
+    timing,
+    withinMs: 12_000,
+  });
+  await assert.rejects(client.create(INPUT), { code: "unavailable", status: 503, key: "k" });
+  assert.deepEqual(timing.sleeps, [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000]);
+  assert.deepEqual(new Set(keys), new Set(["k"]));
+
+  const later = manualTiming(Date.UTC(2026, 0, 1));
+  const date = "Thu, 01 Jan 2026 00:00:09 GMT";
+  const asked = answering([429, { "retry-after": "4" }], [503, { "retry-after": date }], [500]);
+  const slow = { fetch: asked.scripted, timing: later, withinMs: 9_100 };
+  await assert.rejects(new Client("http://localhost:1", "t", slow).create(INPUT), { status: 500 });
+  assert.deepEqual(later.sleeps, [4_000, 5_000]);
+});
+
+test("[ours.sdk.client.retries] who is told to wait for longer than there is time stops at once", async () => {
+  const timing = manualTiming();
+  const { scripted, keys } = answering([429, { "retry-after": "3600" }]);
+  const client = new Client("http://localhost:1", "t", { fetch: scripted, timing });
+  await assert.rejects(client.create(INPUT), { code: "unavailable", retryAfterMs: 3_600_000 });
+  assert.equal(keys.length, 1);
+});
+
+test("[ours.sdk.client.retries] any other refusal ends at once, and says what to do", async () => {
+  for (const status of [400, 401, 403, 404, 409, 410, 422]) {
+    const { scripted, keys } = answering([status]);
+    const client = new Client("http://localhost:1", "t", { fetch: scripted });
+    const error = await client.create(INPUT).catch((thrown: SdkError) => thrown);
+    assert.ok(error instanceof Error && error.code === "refused" && error.status === status);
+    assert.match(error.message, /\. [A-Z][^.]+\.$/);
+    assert.equal(keys.length, 1);
+  }
+});
+
+test("[ours.sdk.client.retries] what a provider says is in the error: code, field, exchange", async (t) => {
+  const scene = await startAgentScene(t);
+  const client = new Client(scene.url, scene.token);
+  await client.create(INPUT);
+  const conflict = client.create({ ...INPUT, arguments: {} });
+  await assert.rejects(conflict, (error: SdkError) => {
+    assert.deepEqual([error.status, error.providerCode], [409, "idempotency_conflict"]);
+    assert.match(error.exchangeId ?? "", /^[0-9a-f-]{36}$/);
+    return true;
+  });
+  const request = await client.create({ ...INPUT, key: "other" });
+  await scene.server.decide(scene.reviewer, request.id, "deny");
+  await assert.rejects(client.cancel(request), { providerCode: "already_terminal" });
+});
+
+test("[ours.sdk.client.long-poll] a held read returns with the decision", async (t) => {
+  const scene = await startAgentScene(t);
+  const client = new Client(scene.url, scene.token);
+  const request = await client.create(INPUT);
+  assert.equal((await client.read(request)).status, "pending");
+  const held = client.read(request, { wait: "30s" });
+  await scene.server.decide(scene.reviewer, request.id, "approve", { note: "fine" });
+  const { status, decision } = await held;
+  assert.deepEqual([status, decision?.note], ["approved", "fine"]);
+  assert.ok((decision?.expiresAt ?? 0) > (decision?.decidedAt ?? 0));
+});
+
+test("[ours.sdk.client.abort] an aborted operation ends with the signal's reason, also while it pauses", async (t) => {
+  const scene = await startAgentScene(t);
+  const client = new Client(scene.url, scene.token);
+  const request = await client.create(INPUT);
+  const going = new AbortController();
+  const reason = new Error("enough");
+  const held = client.read(request, { wait: "30s", signal: going.signal });
+  going.abort(reason);
+  await assert.rejects(held, reason);
+  const { signal } = going;
+  await assert.rejects(client.create(INPUT, { signal }), reason);
+  await assert.rejects(client.cancel(request, { signal }), reason);
+  const pausing = new AbortController();
+  const gone: typeof fetch = async () => {
+    setImmediate(() => pausing.abort(reason));
+    throw new TypeError("fetch failed");
+  };
+  const unlucky = new Client(scene.url, scene.token, { fetch: gone });
+  await assert.rejects(unlucky.create(INPUT, { signal: pausing.signal }), reason);
+});
+
+test("[ours.sdk.client.bounded] an exchange that nobody answers ends, though fetch has no ear for signals", async () => {
+  const deaf: typeof fetch = () => new Promise(() => {});
+  const options = { fetch: deaf, httpTimeoutMs: 10, withinMs: 20 };
+  const client = new Client("http://localhost:1", "t", options);
+  await assert.rejects(client.create(INPUT), { code: "unavailable", message: /did not answer/ });
+});
+
+test("[ours.sdk.client.secret] a token is in no error, whatever a provider or a runtime says", async (t) => {
+  const token = "s3cret-t0ken";
+  const echo = (status: number): typeof fetch => {
+    return async (_, init) => {
+      const message = new Headers(init?.headers).get("authorization");
+      const error = { type: "internal", code: "x", message, param: message, request_id: message };
+      const body = JSON.stringify({ error, [message ?? ""]: 1 });
+      const headers = { "content-type": "application/json", "x-request-id": token };
+      return new Response(body, { status, headers });
+    };
+  };
+  const failing: typeof fetch = () => {
+    throw Object.assign(new TypeError(token), { code: token, cause: { code: `E ${token}` } });
+  };
+  const fetches = [echo(400), echo(401), echo(500), echo(200), failing];
+  const provider = await startLyingProvider(t, ({ response }) => {
+    response.writeHead(302, { location: `http://localhost/${token}` }).end();
+    return undefined;
+  });
+  const clients = [
+    new Client(provider.url, token),
+    ...fetches.map((each) => new Client("http://localhost:1", token, { fetch: each, withinMs: 1 })),
+  ];
+  for (const client of clients) {
+    const error = await client.create(INPUT).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof Error);
+    const shown = inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error);
+    assert.doesNotMatch(shown, /s3cret/);
+    assert.doesNotMatch(inspect(client, { depth: 9, showHidden: true }), /s3cret/);
+  }
+  for (const wrong of ["", "s3cret\n", "s3cret s3cret", "s3cr\u00e9t"]) {
+    assert.throws(
+      () => new Client("http://localhost:1", wrong),
+      (error: SdkError) => {
+        assert.doesNotMatch(inspect(error), /s3cr/);
+        return error.code === "invalid_option";
+      },
+    );
+  }
+});
+
+test("[ours.sdk.client.https] a provider elsewhere is reached over https alone", () => {
+  const taken = [
+    "https://a.example",
+    "http://localhost:8787/",
+    "http://127.0.0.1/x",
+    "http://[::1]",
+  ];
+  for (const url of taken) assert.equal(new Client(url, "t").url, url.replace(/\/$/, ""));
+  const refused = [
+    ...["http://a.example", "http://localhost.a.example", "http://127.0.0.1.a.example", "ftp://a"],
+    ...["https://u:p@a.example", "https://a.example?x", "https://a.example#", "a.example", ""],
+  ];
+  for (const url of refused) {
+    assert.throws(() => new Client(url, "t"), { code: "invalid_option" }, url);
+  }
+});

@@ -1,0 +1,67 @@
+/**
+ * Canned outcomes, which nobody can take for approvals.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DevelopmentClient, type DevelopmentOptions, Gate, MemoryStore } from "@countersign/sdk";
+
+function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "sync") {
+  const warnings: string[] = [];
+  const client = new DevelopmentClient({
+    outcomes: { look: "approved", pay: { status: "denied", note: "too much" } },
+    warn: (message) => warnings.push(message),
+    ...options,
+  });
+  return { gate: new Gate(client, { store: new MemoryStore(), mode }), warnings };
+}
+
+test("[ours.sdk.development] canned outcomes say that nobody was asked, at the start and at each approval", async () => {
+  const { gate, warnings } = canned({});
+  const look = await gate.guard({ key: "1", tool: "look", arguments: {} }, () => "seen");
+  assert.ok(look.ran && look.verdict.isDevelopment);
+  assert.match(look.verdict.requestId, /^00000000-/);
+  const pay = await gate.guard({ key: "2", tool: "pay", arguments: {} }, () => assert.fail());
+  assert.ok(!pay.ran);
+  assert.equal(
+    pay.reason,
+    "[development: nobody was asked] The provider denied this call: too much",
+  );
+  assert.equal(warnings.length, 2);
+  for (const warning of warnings) assert.match(warning, /^DEVELOPMENT: /);
+});
+
+test("[ours.sdk.development] a tool without a canned outcome is denied, whatever it is called", async () => {
+  const { gate } = canned({});
+  for (const tool of ["other", "__proto__", "toString"]) {
+    const verdict = await gate.check({ key: tool, tool, arguments: {} });
+    assert.equal(verdict.kind, "denied");
+  }
+  const rest = canned({ outcomes: { "*": "expired" } });
+  const verdict = await rest.gate.check({ key: "k", tool: "other", arguments: {} });
+  assert.equal(verdict.kind, "expired");
+});
+
+test("[ours.sdk.development] canned calls suspend and resume like others", async () => {
+  const { gate } = canned({ isPendingFirst: true }, "async");
+  const asked = await gate.check({ key: "k", tool: "look", arguments: { n: 1 } });
+  assert.ok(asked.kind === "pending");
+  const resumed = await gate.resume(asked, (approved) => approved);
+  assert.ok(resumed.ran);
+  assert.deepEqual(resumed.value, { n: 1 });
+});
+
+test("[ours.sdk.development] nothing is canned in production, or where there is a token", (t) => {
+  const before = process.env.NODE_ENV;
+  t.after(() => {
+    if (before === undefined) delete process.env.NODE_ENV;
+    else process.env.NODE_ENV = before;
+  });
+  for (const name of ["production", "Production", " production "]) {
+    process.env.NODE_ENV = name;
+    assert.throws(() => canned({}), { code: "invalid_option", message: /NODE_ENV is production/ });
+  }
+  process.env.NODE_ENV = "test";
+  assert.throws(() => canned({ token: "cs_inst_x" }), { message: /there is a token/ });
+  assert.ok(canned({ token: undefined }).gate);
+});

@@ -1,0 +1,142 @@
+/**
+ * The documentation of the SDK, played: its snippets are compiled as they stand, and run against a
+ * real provider.
+ */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import type { Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { createSelfSigned } from "@countersign/server/test/support/self-signed";
+import { until } from "@countersign/server/test/support/until";
+import { Child, temporaryFolder } from "countersign/test/support/child.ts";
+import { startAgentScene } from "./support/agent-scene.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const PAGES = ["docs/guides/gate-one-tool.md", "docs/reference/sdk.md", "packages/sdk/README.md"];
+
+/** Every block with the name of a file, by language and name. */
+function blocks(): Map<string, string> {
+  const found = PAGES.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    return [...text.matchAll(/^```(\w+) (\S+)\n(.*?)^```$/gms)];
+  });
+  return new Map(found.map(([, language, file, text = ""]) => [`${language} ${file}`, text]));
+}
+
+/** A project with the snippets, in which packages are found as in any other. */
+function project(t: TestContext): string {
+  const folder = temporaryFolder(t);
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  for (const [name, text] of blocks()) {
+    const [language, file = ""] = name.split(" ");
+    if (language === "ts") writeFileSync(join(folder, file), text);
+  }
+  return folder;
+}
+
+interface Played {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function start(t: TestContext, file: string, { folder, env }: Played): Child {
+  const command = [process.execPath, "--no-warnings", file];
+  return new Child(t, command, { cwd: folder, env: { ...process.env, ...env } });
+}
+
+async function play(t: TestContext, file: string, played: Played): Promise<string> {
+  const { code, stdout, stderr } = await start(t, file, played).ends();
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+test("[ours.sdk.documented] every snippet compiles by the rules of this repository", async (t) => {
+  const folder = project(t);
+  const files = [...blocks().keys()]
+    .filter((name) => name.startsWith("ts "))
+    .map((n) => n.slice(3));
+  assert.ok(files.length >= 6, files.join());
+  const config = { extends: join(ROOT, "tsconfig.json"), files, include: [] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  const command = [join(ROOT, "node_modules/.bin/tsc"), "-p", folder];
+  const { code, stdout } = await new Child(t, command, { env: process.env }).ends();
+  assert.equal(code, 0, stdout);
+});
+
+test("[ours.sdk.documented] the guide leads from nothing to a call that waits for approval", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const provisioner = await scene.server.token({ kind: "provisioner" });
+  const setUp = { PROVIDER_URL: scene.url, PROVISIONER_TOKEN: provisioner };
+  const token = await play(t, "provision.ts", { folder, env: setUp });
+  assert.match(token, /^cs_inst_\w+$/);
+  assert.equal(await play(t, "provision.ts", { folder, env: setUp }), token);
+  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: token };
+  const call = `import { refund } from "./refund.ts";
+    console.log(await refund("call-1", { order: "A-1", cents: 500 }));`;
+  writeFileSync(join(folder, "call.ts"), call);
+  const first = play(t, "call.ts", { folder, env });
+  await scene.decideNext("approve");
+  assert.equal(await first, "500 back for A-1\n");
+  assert.match(await play(t, "call.ts", { folder, env }), /^This call was approved and started/);
+  writeFileSync(join(folder, "call.ts"), call.replace("call-1", "call-2"));
+  const second = play(t, "call.ts", { folder, env });
+  await scene.decideNext("deny", { note: "Not that customer." });
+  assert.equal(await second, "The provider denied this call: Not that customer.\n");
+  const readme = play(t, "first.ts", { folder, env });
+  await scene.decideNext("approve");
+  assert.equal(await readme, "deployed to prod\n");
+});
+
+test("[ours.sdk.documented] the rehearsal prints what the guide says", async (t) => {
+  const folder = project(t);
+  const printed = await play(t, "rehearsal.ts", { folder, env: {} });
+  assert.equal(printed, blocks().get("text rehearsal.ts"));
+  const { code } = await start(t, "rehearsal.ts", {
+    folder,
+    env: { NODE_ENV: "production" },
+  }).ends();
+  assert.equal(code, 1);
+});
+
+test("[ours.sdk.documented] a call is suspended and resumed as the reference shows", async (t) => {
+  const { key, certificate } = createSelfSigned();
+  const settings = { webhook_allow_cidrs: "127.0.0.0/8" };
+  const scene = await startAgentScene(t, { ca: [certificate], settings });
+  const { server } = scene;
+  const instance = await server.instance();
+  const folder = project(t);
+  const before = process.cwd();
+  process.chdir(folder);
+  t.after(() => process.chdir(before));
+  const env = { PROVIDER_URL: server.url, INSTANCE_TOKEN: instance.token };
+  Object.assign(process.env, env, { TLS_KEY: key, TLS_CERT: certificate, PORT: "0" });
+  const { deploy, listener } = (await import(pathToFileURL(join(folder, "suspend.ts")).href)) as {
+    deploy(id: string, env: string): Promise<string>;
+    listener: Server;
+  };
+  t.after(() => void listener.close());
+  if (!listener.listening) await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const attaching = {
+    PROVIDER_URL: server.url,
+    PROVISIONER_TOKEN: instance.provisioner,
+    INSTANCE_ID: instance.id,
+    RECEIVER_URL: `https://localhost:${port}/hook`,
+  };
+  const attached = await play(t, "attach.ts", { folder, env: attaching });
+  assert.match(attached, /is told of decisions/);
+  const log = t.mock.method(console, "log", () => {});
+  assert.match(await deploy("call-1", "prod"), /waits for approval/);
+  await scene.decideNext("approve");
+  const finished = () => readdirSync(join(folder, "events/finished")).length > 0;
+  await until(finished, "the call is resumed");
+  assert.deepEqual(log.mock.calls[0]?.arguments, ['ran with {"env":"prod"}']);
+  listener.closeAllConnections();
+});

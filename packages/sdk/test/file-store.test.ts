@@ -1,0 +1,96 @@
+/**
+ * The stores on disk, by several at once and after an end in the middle.
+ */
+
+import assert from "node:assert/strict";
+import { readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { ResolvedEvent } from "@countersign/sdk";
+import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
+import { temporaryFolder } from "countersign/test/support/child.ts";
+
+const NINE_DAYS_MS = 9 * 24 * 3_600_000;
+
+function age(file: string): void {
+  const then = (Date.now() - NINE_DAYS_MS) / 1000;
+  utimesSync(file, then, then);
+}
+
+test("[ours.sdk.store] of many who take an id at the same time one gets it, for good", async (t) => {
+  const folder = join(temporaryFolder(t), "deep", "uses");
+  const stores = Array.from({ length: 5 }, () => new FileStore(folder));
+  const takes = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => stores[i % 5]?.consume(`id ${i % 2}`)),
+  );
+  assert.equal(takes.filter((taken) => taken).length, 2);
+  assert.equal(await new FileStore(folder).consume("id 1"), false);
+  assert.equal(await new FileStore(folder).consume(`../../${"x".repeat(3_000)}`), true);
+  assert.equal(readdirSync(folder).length, 3);
+  assert.equal(statSync(folder).mode & 0o077, 0);
+});
+
+test("[ours.sdk.store] a record that a crash left empty is taken", async (t) => {
+  const folder = temporaryFolder(t);
+  await new FileStore(folder).consume("id");
+  const [name = ""] = readdirSync(folder);
+  writeFileSync(join(folder, name), "");
+  assert.equal(await new FileStore(folder).consume("id"), false);
+});
+
+test("[ours.sdk.store] a folder that cannot be written to takes nothing", async (t) => {
+  const file = join(temporaryFolder(t), "file");
+  writeFileSync(file, "");
+  await assert.rejects(new FileStore(join(file, "uses")).consume("id"), { code: "ENOTDIR" });
+});
+
+test("[ours.sdk.store] uses are forgotten when it is asked for, and not within eight days", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = new FileStore(folder);
+  await store.consume("old");
+  for (const name of readdirSync(folder)) age(join(folder, name));
+  await store.consume("new");
+  for (const ms of [0, NINE_DAYS_MS / 2, Number.NaN]) {
+    await assert.rejects(store.prune(ms), { code: "invalid_call" });
+  }
+  await store.prune(NINE_DAYS_MS - 1_000);
+  assert.equal(await store.consume("new"), false);
+  assert.equal(await store.consume("old"), true);
+});
+
+const EVENT: ResolvedEvent = {
+  id: "0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f",
+  instanceId: "0197f3c5-3e7c-7a7e-8d3b-000000000001",
+  requestId: "0197f3c5-3e7c-7a7e-8d3b-000000000002",
+  createdAt: 1_767_225_600_000,
+};
+
+test("[ours.sdk.store] an event is kept whole and once, and known after a restart until long after its end", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = new FileReceiverStore(folder);
+  const kept = await Promise.all([store.keep(EVENT), store.keep(EVENT), store.keep(EVENT)]);
+  assert.equal(kept.filter((isNew) => isNew).length, 1);
+  // What a crash leaves of an event that was not kept yet.
+  writeFileSync(join(folder, "events", "0197f3c5-0000-7000-8000-000000000000.draft"), '{"id"');
+  const next = new FileReceiverStore(folder);
+  assert.deepEqual(await next.unfinished(), [EVENT]);
+  await next.finish(EVENT.id);
+  await next.finish(EVENT.id);
+  await next.prune();
+  assert.deepEqual(await new FileReceiverStore(folder).unfinished(), []);
+  assert.equal(await next.keep(EVENT), false);
+  age(join(folder, "finished", EVENT.id));
+  await next.prune();
+  assert.equal(readdirSync(join(folder, "finished")).length, 0);
+  assert.deepEqual(await next.unfinished(), []);
+});
+
+test("[ours.sdk.store] registrations are those of their instance, and ids are never paths", async (t) => {
+  const store = new FileReceiverStore(temporaryFolder(t));
+  await store.bind(EVENT.instanceId, EVENT.id);
+  await store.bind(EVENT.instanceId, EVENT.id.toUpperCase());
+  assert.deepEqual(await store.registrationsOf(EVENT.instanceId), [EVENT.id]);
+  assert.deepEqual(await store.registrationsOf(EVENT.requestId), []);
+  await assert.rejects(store.keep({ ...EVENT, id: "../x" }), { code: "invalid_call" });
+  await assert.rejects(store.bind("../x", EVENT.id), { code: "invalid_call" });
+});

@@ -1,0 +1,51 @@
+/**
+ * What reaches an agent's install: the core runs wherever fetch exists, and brings nothing along.
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+
+const PACKAGES = join(import.meta.dirname, "../..");
+const NAMED: Readonly<Record<string, string>> = {
+  "@countersign/protocol": join(PACKAGES, "protocol/src/index.ts"),
+};
+
+/** Every module that is loaded with this one, types left out. */
+function reached(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const text = readFileSync(file, "utf8");
+  for (const [, type, from = ""] of text.matchAll(
+    /^(?:import|export)\b( type\b)?[^;]*?from "([^"]+)";/gms,
+  )) {
+    if (type !== undefined) continue;
+    const path = from.startsWith(".") ? join(dirname(file), from) : NAMED[from];
+    if (path === undefined) seen.add(from);
+    else reached(path, seen);
+  }
+  return seen;
+}
+
+function outsideOf(entry: string): string[] {
+  return [...reached(join(PACKAGES, "sdk/src", entry))].filter((path) => !path.startsWith("/"));
+}
+
+test("[ours.sdk.portable] the core loads nothing but the protocol; subpaths load Node's own modules", () => {
+  assert.deepEqual(outsideOf("index.ts"), []);
+  assert.deepEqual(outsideOf("file-store.ts").sort(), [
+    ...["node:crypto", "node:fs/promises", "node:path"],
+  ]);
+  // Types alone, of node:http.
+  assert.deepEqual(outsideOf("node.ts"), []);
+});
+
+test("[ours.sdk.portable] the package depends on the protocol alone, which depends on nothing", () => {
+  const read = (name: string) =>
+    JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")) as {
+      readonly dependencies?: Readonly<Record<string, string>>;
+    };
+  assert.deepEqual(Object.keys(read("sdk").dependencies ?? {}), ["@countersign/protocol"]);
+  assert.deepEqual(Object.keys(read("protocol").dependencies ?? {}), []);
+});
