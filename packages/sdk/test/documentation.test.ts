@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createSelfSigned } from "@countersign/server/test/support/self-signed";
-import { until } from "@countersign/server/test/support/until";
 import { Child, temporaryFolder } from "countersign/test/support/child.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
 import { startAgentScene } from "./support/agent-scene.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
@@ -135,8 +135,7 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   const log = t.mock.method(console, "log", () => {});
   assert.match(await deploy("call-1", "prod"), /waits for approval/);
   await scene.decideNext("approve");
-  const finished = () => readdirSync(join(folder, "events/finished")).length > 0;
-  await until(finished, "the call is resumed");
+  await eventually("an event that is finished", () => readdirSync("events/finished")[0]);
   assert.deepEqual(log.mock.calls[0]?.arguments, ['ran with {"env":"prod"}']);
   listener.closeAllConnections();
 });

@@ -10,7 +10,7 @@ import {
   type TestProvider,
   type TestProviderOptions,
 } from "@countersign/server/test/support/test-provider";
-import { until } from "@countersign/server/test/support/until";
+import { eventually } from "countersign/test/support/eventually.ts";
 
 export interface AgentScene {
   readonly server: TestProvider;
@@ -35,16 +35,13 @@ export async function startAgentScene(
   const server = await startTestProvider(t, { ...options, settings });
   const { token } = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
-  const nextPending = async () => {
-    let id: string | undefined;
-    await until(async () => {
+  const nextPending = () => {
+    return eventually("a request that is pending", async () => {
       const path = "/review/v1/requests?state=pending";
       const call = { token: reviewer };
       const { json } = await server.call<{ requests: ReviewedRequest[] }>("GET", path, call);
-      id = json.requests[0]?.id;
-      return id !== undefined;
-    }, "a request is pending");
-    return id ?? "";
+      return json.requests[0]?.id;
+    });
   };
   return {
     server,
