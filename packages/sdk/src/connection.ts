@@ -115,10 +115,10 @@ export class Connection {
     }
   }
 
-  /** 100 ms, doubling to 2 s; up to half of it is left to chance, so that not all come at once. */
+  /** 100 ms, doubling to 2 s; up to half as much by chance, so that not all come at once. */
   #backoffMs(attempt: number): number {
-    const ms = Math.min(BACKOFF_MS_MIN * 2 ** Math.min(attempt, 10), BACKOFF_MS_MAX);
-    return ms * (1 - this.timing.random() / 2);
+    const ms = BACKOFF_MS_MIN * 2 ** Math.min(attempt, 10) * (1 + this.timing.random() / 2);
+    return Math.min(ms, BACKOFF_MS_MAX);
   }
 
   /** One attempt. @throws Lost, SdkError, the signal's reason */

@@ -10,7 +10,7 @@ import { parseDuration } from "@countersign/protocol";
 import type { ApprovalRequest, Submission } from "./answer.ts";
 import { assertHolds } from "./answer.ts";
 import { type Approvals, readKey, readSubmission } from "./client.ts";
-import { ForwardClock, systemTiming, type Timing } from "./clock.ts";
+import { abortable, ForwardClock, systemTiming, type Timing } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
 import { SdkError } from "./errors.ts";
 import { obtainDecision } from "./obtain-decision.ts";
@@ -211,10 +211,12 @@ export class Gate {
     if (signal?.aborted) return this.#refuse("abandoned", about);
     if (!mayStart()) return this.#refuse("lapsed", about);
     try {
-      if (!(await this.#consume(attempt.key, requestId))) {
+      // A store that hangs holds nobody who abandons.
+      if (!(await abortable(this.#consume(attempt.key, requestId), signal))) {
         return this.#refuse("already_used", about);
       }
     } catch (error) {
+      if (signal?.aborted) return this.#refuse("abandoned", about);
       return this.#refuse("not_recorded", { ...about, error });
     }
     if (signal?.aborted) return this.#refuse("abandoned", about);

@@ -43,7 +43,7 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
   if (signal?.aborted) return { kind: "abandoned", request: undefined };
   // Not ended by the caller's signal: only its answer has the id by which it can be taken back.
   const ended = new AbortController();
-  const creating = by.client.create(input, { signal: ended.signal });
+  const creating = (async () => by.client.create(input, { signal: ended.signal }))();
   let request: ApprovalRequest | undefined;
   try {
     request = await abortable(creating, signal);
@@ -52,9 +52,7 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
     const isAbandoned = signal?.aborted === true;
     if (request !== undefined) await giveUp(request, by);
     else if (isAbandoned) await giveUpWhenCreated(creating, ended, by);
-    return isAbandoned
-      ? { kind: "abandoned", request }
-      : { kind: "failed", request: request, error };
+    return isAbandoned ? { kind: "abandoned", request } : { kind: "failed", request, error };
   }
 }
 

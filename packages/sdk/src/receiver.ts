@@ -19,8 +19,8 @@ export type Resumer = (event: ResolvedEvent) => Promise<void> | void;
 
 export interface ReceiverOptions {
   /**
-   * Signing secrets by registration id, or a look-up in the place where they are. What is not
-   * there is not expected, and gets no answer to its challenge.
+   * Signing secrets by registration id, or a look-up in the place where they are, by the id in
+   * lower case. What is not there is not expected, and gets no answer to its challenge.
    */
   readonly registrations:
     | Readonly<Record<string, string>>
@@ -159,9 +159,13 @@ export class Receiver {
   }
 
   #tell(error: unknown, event: ResolvedEvent | undefined): void {
-    const { onError } = this.#options;
-    if (onError !== undefined) onError(error, event);
-    else console.error("The receiver of webhooks:", error);
+    const { onError = (each: unknown) => console.error("The receiver of webhooks:", each) } =
+      this.#options;
+    try {
+      onError(error, event);
+    } catch {
+      // Whoever is told of failures must not make another of them.
+    }
   }
 }
 

@@ -47,7 +47,8 @@ interface Played {
 
 function start(t: TestContext, file: string, { folder, env }: Played): Child {
   const command = [process.execPath, "--no-warnings", file];
-  return new Child(t, command, { cwd: folder, env: { ...process.env, ...env } });
+  const cache = { NODE_COMPILE_CACHE: join(folder, "cache") };
+  return new Child(t, command, { cwd: folder, env: { ...process.env, ...cache, ...env } });
 }
 
 async function play(t: TestContext, file: string, played: Played): Promise<string> {

@@ -203,6 +203,21 @@ test("[ours.sdk.gate.abandon] what is aborted after the approval, before the sta
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
 });
 
+test("[ours.sdk.gate.abandon] a store that hangs holds nobody who abandons, and lets nothing run", async (t) => {
+  const scene = await startAgentScene(t);
+  await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
+  const abandoning = new AbortController();
+  const store: ConsumptionStore = {
+    consume: () => {
+      setImmediate(() => abandoning.abort());
+      return new Promise(() => {});
+    },
+  };
+  const call = { ...CALL, signal: abandoning.signal };
+  const outcome = await gateOf(scene, { store }).guard(call, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+});
+
 test("[ours.sdk.gate.validity] an approval that ends while its use is recorded starts nothing", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
@@ -214,8 +229,12 @@ test("[ours.sdk.gate.validity] an approval that ends while its use is recorded s
       return memory.consume(id);
     },
   };
-  const outcome = await gateOf(scene, { store, timing }).guard(CALL, neverRuns);
+  const gate = gateOf(scene, { store, timing });
+  const outcome = await gate.guard(CALL, neverRuns);
   assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
+  timing.set(Date.now());
+  const late = gateOf(scene, { store, timing });
+  assert.equal((await late.check({ ...CALL, key: "checked" })).kind, "lapsed");
 });
 
 test("[ours.sdk.gate.validity] an approval that has ended is not used up, and says what it is", async (t) => {
