@@ -5,10 +5,10 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { test } from "node:test";
-import { inspect } from "node:util";
 import { signWebhook } from "@countersign/protocol";
 import {
   Client,
@@ -22,7 +22,6 @@ import {
   Receiver,
   type ReceiverOptions,
   type ResolvedEvent,
-  type SdkError,
 } from "@countersign/sdk";
 import { FileReceiverStore } from "@countersign/sdk/file-store";
 import { nodeHandler } from "@countersign/sdk/node";
@@ -110,56 +109,6 @@ test("[ours.sdk.provisioner] an instance is created, read, renamed, given and fr
   await provisioner.delete(instance.id);
   await provisioner.delete(instance.id);
   await assert.rejects(provisioner.read(instance.id), { code: "refused", status: 404 });
-});
-
-test("[ours.sdk.provisioner] a lost answer is asked for with the same key: there is one instance and one credential", async (t) => {
-  const server = await startTestProvider(t);
-  const token = await server.token({ kind: "provisioner" });
-  let left = 2;
-  const losing: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init);
-    if (left-- <= 0) return response;
-    throw new TypeError("fetch failed");
-  };
-  const provisioner = new Provisioner(server.url, token, { fetch: losing });
-  const { instance, credential } = await provisioner.create();
-  const { store } = server.provider.context;
-  assert.equal(Number((await store.get("select count(*) as n from instance"))?.n), 1);
-  left = 9;
-  const lost = new Provisioner(server.url, token, { fetch: losing, withinMs: 1 });
-  const error = await lost.create().catch((thrown: SdkError) => thrown);
-  assert.ok(error instanceof Error && error.code === "unavailable" && error.key !== undefined);
-  left = 0;
-  const again = await provisioner.create({ key: error.key });
-  assert.notEqual(again.instance.id, instance.id);
-  assert.notEqual(again.credential.take(), credential.take());
-  assert.equal(Number((await store.get("select count(*) as n from instance"))?.n), 2);
-});
-
-test("[ours.sdk.provisioner.credential] a credential is handed over once, and printed never", async (t) => {
-  const server = await startTestProvider(t);
-  const token = await server.token({ kind: "provisioner" });
-  const created = await new Provisioner(server.url, token).create();
-  const shown = inspect(created, { depth: 9, showHidden: true }) + JSON.stringify(created);
-  const credential = created.credential.take();
-  assert.match(credential, /^cs_inst_/);
-  assert.ok(!shown.includes(credential));
-  assert.throws(() => created.credential.take(), { code: "credential_taken" });
-  assert.ok(
-    await new Client(server.url, credential).create({
-      ...{ key: "k", tool: "t", arguments: {}, timeout: "1m" },
-    }),
-  );
-});
-
-test("[ours.sdk.provisioner] every proposed delivery has a registration and a secret of its own", () => {
-  const [one, other] = [proposeDelivery("https://a.example"), proposeDelivery("https://a.example")];
-  assert.match(one.signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
-  assert.notEqual(one.signingSecret, other.signingSecret);
-  assert.notEqual(one.registrationId, other.registrationId);
-  for (const url of ["http://a.example", "https://u@a.example", "https://a.example#x", "a"]) {
-    assert.throws(() => proposeDelivery(url), { code: "invalid_call" }, url);
-  }
 });
 
 const DELIVERY: ProposedDelivery = proposeDelivery("https://a.example/hook");
@@ -322,4 +271,41 @@ test("[ours.sdk.receiver.resumes] an event whose resumer failed, or that a crash
   await next.receiver.resumeUnfinished();
   await next.receiver.resumeUnfinished();
   assert.equal(next.events.length, 1);
+});
+
+test("[ours.sdk.receiver.verified] behind Node's server, what is too large, cut off or no webhook is refused, and the next one is answered", async (t) => {
+  const { receiver } = newReceiver();
+  const listener = createHttpServer(nodeHandler(receiver)).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  t.after(() => void listener.close());
+  const { port } = listener.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/hook`;
+  const large = await fetch(url, { method: "POST", body: " ".repeat(20_000) });
+  assert.equal(large.status, 400);
+  const cut = connect(port, "127.0.0.1");
+  cut.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf");
+  await once(listener, "request");
+  cut.destroy();
+  assert.equal((await fetch(url)).status, 405);
+  const headers = { "webhook-id": EVENT_ID, "webhook-timestamp": "1", "webhook-signature": "v1," };
+  const body = JSON.stringify(verification());
+  assert.equal((await fetch(url, { method: "POST", headers, body })).status, 401);
+});
+
+test("[ours.sdk.receiver.resumes] a runtime that stops with the response is asked to wait for the resumers", async () => {
+  const { receiver, events } = newReceiver();
+  await post(receiver, { body: verification() });
+  const promises: Promise<unknown>[] = [];
+  const bytes = new TextEncoder().encode(JSON.stringify(resolved()));
+  const atS = Math.floor(Date.now() / 1000);
+  const key = Buffer.from(DELIVERY.signingSecret.slice("whsec_".length), "base64");
+  const headers = {
+    "webhook-id": EVENT_ID,
+    "webhook-timestamp": String(atS),
+    "webhook-signature": await signWebhook(key, EVENT_ID, atS, bytes),
+  };
+  const request = new Request("https://x/", { method: "POST", headers, body: bytes });
+  await receiver.fetch(request, { waitUntil: (promise) => void promises.push(promise) });
+  await Promise.all(promises);
+  assert.deepEqual([promises.length, events.length], [1, 1]);
 });
