@@ -155,6 +155,28 @@ export async function bindReviewer(
   ]);
 }
 
+/** A passkey as its owner knows it. */
+export interface NamedPasskey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly usedAt: number | null;
+}
+
+export async function listPasskeyNames(reader: Reader, personId: string): Promise<NamedPasskey[]> {
+  const rows = await reader.all(
+    `select id, name, created_at, used_at from passkey where person_id = $1
+     order by created_at, id`,
+    [personId],
+  );
+  return rows.map((row) => ({
+    id: row.id as string,
+    name: row.name as string,
+    createdAt: Number(row.created_at),
+    usedAt: row.used_at === null ? null : Number(row.used_at),
+  }));
+}
+
 function toPerson(row: Row | undefined): StoredPerson | undefined {
   if (row === undefined) return undefined;
   return {
