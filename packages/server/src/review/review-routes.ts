@@ -18,6 +18,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
+import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -79,5 +80,6 @@ export function addReviewRoutes(
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
   addAccountRoutes(app, context, gate, limits);
+  addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
 }
