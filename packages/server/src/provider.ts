@@ -15,6 +15,7 @@ import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
+import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
@@ -142,6 +143,7 @@ async function serve(
   const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
+  if (await needsSetup(context)) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
     if (accepting) end().then(() => closed.resolve(reason), closed.reject);
