@@ -15,6 +15,7 @@ export type AuditKind =
   | "request.opened"
   | "request.resolved"
   | "vote.cast"
+  | "vote.withdrawn"
   | "delivery.hurried"
   | "freeze.set"
   | "freeze.lifted"
@@ -29,6 +30,7 @@ export type AuditKind =
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
+  | "reviewer.removed"
   | "policy.published";
 
 export interface AuditEntry {

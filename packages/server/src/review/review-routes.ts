@@ -11,12 +11,14 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 
@@ -59,9 +61,20 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
     },
   );
 
+  app.delete(
+    `${REQUESTS}/:id/vote`,
+    { config: { operation: "withdrawVote" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const withdrawn = await withdrawVote(context, caller, pathIdentifier(request));
+      return sendJson(reply, 200, JSON.stringify({ withdrawn }));
+    },
+  );
+
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addPeopleRoutes(app, context, gate);
 }
