@@ -4,6 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
@@ -116,11 +117,7 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  const gate = createGate(context);
-  const prefixed = { prefix: settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate);
-  addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  addRoutes(app, context, report, { accepting: () => accepting });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
@@ -163,6 +160,20 @@ async function serve(
   }
 
   return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
+}
+
+/** Everything that a server answers. */
+export function addRoutes(
+  app: FastifyInstance,
+  context: Context,
+  report: Report,
+  state: Parameters<typeof addOperationalRoutes>[3],
+): void {
+  const gate = createGate(context);
+  const prefixed = { prefix: context.settings.pathPrefix };
+  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  addReviewRoutes(app, context, gate);
+  addOperationalRoutes(app, context, report, state);
 }
 
 /** Looks for what others have resolved, whether they say so or not. */
