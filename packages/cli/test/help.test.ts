@@ -45,7 +45,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks"],
+  serve: ["server", "limits", "webhooks", "channels"],
   tokens: ["server"],
   requests: ["client"],
   deliveries: ["client"],

@@ -29,7 +29,11 @@ export type AuditKind =
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
-  | "policy.published";
+  | "policy.published"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

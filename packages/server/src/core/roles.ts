@@ -16,6 +16,8 @@ export type Power =
   | "freeze"
   /** Publish policy, and put instances into groups. */
   | "publish"
+  /** Say who may do what, and through what people are told. */
+  | "people"
   /** The same for the whole server: its floor, its freeze. */
   | "server";
 
@@ -23,8 +25,8 @@ const POWERS: Readonly<Record<ReviewerRole, readonly Power[]>> = {
   viewer: [],
   reviewer: ["decide", "freeze"],
   editor: ["publish"],
-  admin: ["decide", "freeze", "publish"],
-  operator: ["decide", "freeze", "publish", "server"],
+  admin: ["decide", "freeze", "publish", "people"],
+  operator: ["decide", "freeze", "publish", "people", "server"],
 };
 
 export function allows(role: ReviewerRole, power: Power): boolean {

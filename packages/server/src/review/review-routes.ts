@@ -11,6 +11,7 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -64,4 +65,5 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addChannelRoutes(app, context, gate);
 }
