@@ -25,7 +25,7 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
   await enforce(
     server,
     policyOf(
-      '{ id: prod, do: ask, note: "Deploys to production", ask: { from: [group:ops, group:leads], quorum: 2 } }',
+      '{ id: prod, match: { tool: "*" }, then: ask, note: Deploys to production, ask: { from: [group:ops, group:leads], quorum: 2 } }',
     ),
   );
   await newChannel(scene, "all");
@@ -60,7 +60,7 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
       `\`deploy\` of \`${name}\` waits for a decision.`,
       `Time left: 1h (until ${first.json.deadline_at})`,
       "Why: `Deploys to production` (rule `prod`)",
-      "Needs: 2 approvals of `group:ops or group:leads`",
+      "Needs: 2 approvals of `group:leads or group:ops`",
       `https://countersign.example/requests/${first.json.id}`,
     ].join("\n"),
   );
@@ -70,9 +70,9 @@ test("[ours.notify.groups] a channel with groups tells of what names one of them
   const scene = await startChannelScene(t);
   const { server, instance } = scene;
   const rules = [
-    "{ id: a, tool: a, do: ask, ask: { from: [group:ops] } }",
-    "{ id: b, tool: b, do: ask, ask: { from: [reviewer:anna] } }",
-    "{ id: c, tool: c, do: ask }",
+    "{ id: a, match: { tool: a }, then: ask, ask: { from: [group:ops] } }",
+    "{ id: b, match: { tool: b }, then: ask, ask: { from: [reviewer:anna] } }",
+    "{ id: c, match: { tool: c }, then: ask }",
   ];
   await enforce(server, policyOf(...rules));
   await newChannel(scene, "ops", { groups: ["ops"] });
@@ -93,7 +93,10 @@ test("[ours.notify.only-asked] what policy decides at once is told to nobody, no
   const { server, instance } = scene;
   await enforce(
     server,
-    policyOf("{ id: yes, tool: read, do: approve }", "{ id: no, tool: drop, do: deny }"),
+    policyOf(
+      "{ id: yes, match: { tool: read }, then: approve }",
+      "{ id: no, match: { tool: drop }, then: deny }",
+    ),
   );
   await newChannel(scene, "all");
   const elsewhere = await server.instance("elsewhere");
@@ -245,7 +248,10 @@ test("[ours.notify.digest] who would be told late is told in the quiet minute", 
 test("[ours.notify.reminder] what still waits shortly before its deadline is told once more, with the votes so far", async (t) => {
   const scene = await startChannelScene(t);
   const { server, instance, reviewer } = scene;
-  await enforce(server, policyOf("{ id: two, do: ask, ask: { quorum: 2 } }"));
+  await enforce(
+    server,
+    policyOf("{ id: two, match: { tool: '*' }, then: ask, ask: { quorum: 2 } }"),
+  );
   await newChannel(scene, "all", { remind_before: "5m" });
   const { id } = await server.submit(instance.token, { timeout: "20m" });
   const decided = await server.submit(instance.token, { timeout: "20m" });

@@ -15,7 +15,7 @@ export interface MailServer {
   readonly port: number;
   /** TLS from the first byte; else STARTTLS, without which nothing is sent. */
   readonly isImplicitTls: boolean;
-  /** No TLS at all. */
+  /** TLS only where the server offers it, whoever it shows to be. */
   readonly isPlain: boolean;
   readonly login: { readonly user: string; readonly pass: string } | undefined;
   /** PEM, in place of the usual roots; for tests. */
@@ -104,8 +104,9 @@ async function open({ host, port, isImplicitTls, isPlain, ca }: MailServer, time
   const { default: SmtpConnection } = await import("nodemailer/lib/smtp-connection");
   return new SmtpConnection({
     ...{ host, port, secure: isImplicitTls },
-    ...(isPlain ? { ignoreTLS: true } : { requireTLS: !isImplicitTls }),
-    tls: { minVersion: "TLSv1.2", rejectUnauthorized: true, ...(ca && { ca: [...ca] }) },
+    ...(isPlain ? { opportunisticTLS: true } : { requireTLS: !isImplicitTls }),
+    // Without any TLS it would not be known who takes it either.
+    tls: { minVersion: "TLSv1.2", rejectUnauthorized: !isPlain, ...(ca && { ca: [...ca] }) },
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
