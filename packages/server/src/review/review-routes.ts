@@ -13,6 +13,7 @@ import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
+import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -95,4 +96,5 @@ export function addReviewRoutes(
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
   addPeopleRoutes(app, context, gate);
+  addChannelRoutes(app, context, gate);
 }
