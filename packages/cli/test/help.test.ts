@@ -42,6 +42,16 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "grants show": [],
   "grants revoke": [],
+  "channels create": [
+    ...["--name NAME", "--target URL", "--to ADDRESS,ADDRESS", "--access-token TOKEN"],
+    ...["--signing-secret SECRET", "--groups GROUP,GROUP", "--include-arguments"],
+    "--remind-before DURATION",
+  ],
+  "channels list": [],
+  "channels test": [],
+  "channels disable": [],
+  "channels enable": [],
+  "channels delete": [],
   "secret-key show": [],
   "secret-key rotate": [],
   migrate: ["--check"],
@@ -50,7 +60,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks"],
+  serve: ["server", "limits", "webhooks", "channels"],
   tokens: ["server"],
   people: ["server"],
   invitations: ["client"],
@@ -62,6 +72,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   unfreeze: ["client"],
   freezes: ["client"],
   grants: ["client"],
+  channels: ["client"],
   "secret-key": ["server"],
   migrate: ["server"],
   import: ["server"],

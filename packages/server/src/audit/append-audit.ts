@@ -15,6 +15,7 @@ export type AuditKind =
   | "request.opened"
   | "request.resolved"
   | "vote.cast"
+  | "vote.withdrawn"
   | "delivery.hurried"
   | "freeze.set"
   | "freeze.lifted"
@@ -29,6 +30,7 @@ export type AuditKind =
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
+  | "reviewer.removed"
   | "policy.published"
   | "person.created"
   | "session.begun"
@@ -37,7 +39,11 @@ export type AuditKind =
   | "invitation.made"
   | "invitation.used"
   | "invitation.revoked"
-  | "password.changed";
+  | "password.changed"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */
