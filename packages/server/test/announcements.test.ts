@@ -25,7 +25,8 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
   await enforce(
     server,
     policyOf(
-      '{ id: prod, match: { tool: "*" }, then: ask, note: Deploys to production, ask: { from: [group:ops, group:leads], quorum: 2 } }',
+      '{ id: prod, match: { tool: "*" }, then: ask, note: Deploys to production, ' +
+        "ask: { from: [group:ops, group:leads], quorum: 2 } }",
     ),
   );
   await newChannel(scene, "all");
