@@ -22,6 +22,7 @@ import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
+import { PasswordHasher } from "./secrets/password-hasher.ts";
 import { migrate } from "./storage/migrate.ts";
 import { type Migration, readMigrations, schemaOf } from "./storage/read-migrations.ts";
 import {
@@ -156,8 +157,11 @@ export async function open(
   const wake = new LocalWake();
   const policies = new PolicyShelf();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
+  const passwords = new PasswordHasher(random);
   const sending = { delivery, notifier };
-  const context = { store, clock, random, wake, keyring, settings, ...sending, policies, inForce };
+  const context = {
+    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending, policies, inForce },
+  };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.

@@ -4,6 +4,8 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
@@ -32,6 +34,8 @@ import type { Worker } from "./workers/worker.ts";
 export interface Provider {
   /** Where it listens, like `http://localhost:8787`. */
   readonly url: string;
+  /** Where people reach it: the setting `public_url`, or else where it listens. */
+  readonly publicUrl: string;
   readonly context: Context;
   readonly isNew: boolean;
   /**
@@ -123,11 +127,9 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  const gate = createGate(context);
-  const prefixed = { prefix: settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate);
-  addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  const port = () => (app.server.address() as AddressInfo).port;
+  const publicUrl = () => publicUrlOf(settings, port());
+  addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
@@ -141,7 +143,7 @@ async function serve(
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
     workers.push(startSchemaWatch(context, report, schemas));
   }
-  const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
+  const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
 
@@ -171,7 +173,25 @@ async function serve(
     report.stopped();
   }
 
-  return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
+  return {
+    ...{ url, publicUrl: publicUrl(), context, isNew },
+    close: async () => void (await close()),
+    closed: closed.promise,
+  };
+}
+
+/** Everything that a server answers. */
+export function addRoutes(
+  app: FastifyInstance,
+  context: Context,
+  report: Report,
+  state: Parameters<typeof addOperationalRoutes>[3] & { readonly publicUrl: () => string },
+): void {
+  const gate = createGate(context, state.publicUrl);
+  const prefixed = { prefix: context.settings.pathPrefix };
+  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  addReviewRoutes(app, context, gate, state.publicUrl);
+  addOperationalRoutes(app, context, report, state);
 }
 
 /** Looks for what others have resolved, whether they say so or not. */
