@@ -37,6 +37,16 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "grants show": [],
   "grants revoke": [],
+  "channels create": [
+    ...["--name NAME", "--target URL", "--to ADDRESS,ADDRESS", "--access-token TOKEN"],
+    ...["--signing-secret SECRET", "--groups GROUP,GROUP", "--include-arguments"],
+    "--remind-before DURATION",
+  ],
+  "channels list": [],
+  "channels test": [],
+  "channels disable": [],
+  "channels enable": [],
+  "channels delete": [],
   "secret-key show": [],
   "secret-key rotate": [],
   migrate: ["--check"],
@@ -45,7 +55,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks"],
+  serve: ["server", "limits", "webhooks", "channels"],
   tokens: ["server"],
   requests: ["client"],
   deliveries: ["client"],
@@ -55,6 +65,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   unfreeze: ["client"],
   freezes: ["client"],
   grants: ["client"],
+  channels: ["client"],
   "secret-key": ["server"],
   migrate: ["server"],
   import: ["server"],

@@ -42,7 +42,7 @@ async function routesOfServer(): Promise<readonly Route[]> {
       routes.push({ method: each, path: url, operation: config?.operation ?? "" });
     }
   });
-  addRoutes(app, context, report, { accepting: () => true });
+  addRoutes(app, context, report, { accepting: () => true, publicUrl: () => "http://localhost" });
   await app.ready();
   await app.close();
   return routes;

@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { removeReviewerNamed } from "../src/index.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { isLive, peopleOf } from "./support/people.ts";
 import { submitRequiring } from "./support/requirements.ts";
+import { isLive, peopleOf } from "./support/reviewers.ts";
 import { auditOf, startScene } from "./support/scene.ts";
 
 const scene = await startScene({ after });

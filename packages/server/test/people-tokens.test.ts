@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { hashToken } from "../src/secrets/token.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { isLive, peopleOf, type WireToken } from "./support/people.ts";
 import { setReviewer, submitRequiring } from "./support/requirements.ts";
+import { isLive, peopleOf, type WireToken } from "./support/reviewers.ts";
 import { auditOf, startScene } from "./support/scene.ts";
 
 const scene = await startScene({ after });

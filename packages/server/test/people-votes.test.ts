@@ -7,8 +7,8 @@ import { after, test } from "node:test";
 import type { Requirement } from "../src/policy/rule.ts";
 import type { Signal } from "../src/wake/wake.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { peopleOf } from "./support/people.ts";
 import { submitRequiring } from "./support/requirements.ts";
+import { peopleOf } from "./support/reviewers.ts";
 import { auditOf, cancel, startScene } from "./support/scene.ts";
 import type { ReviewedRequest } from "./support/test-provider.ts";
 

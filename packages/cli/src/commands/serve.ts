@@ -7,7 +7,7 @@ export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits", "webhooks"],
+  settings: ["server", "limits", "webhooks", "channels"],
 
   async run(line, terminal) {
     line.take();

@@ -31,7 +31,19 @@ export type AuditKind =
   | "reviewer.created"
   | "reviewer.updated"
   | "reviewer.removed"
-  | "policy.published";
+  | "policy.published"
+  | "person.created"
+  | "session.begun"
+  | "session.ended"
+  | "signin.refused"
+  | "invitation.made"
+  | "invitation.used"
+  | "invitation.revoked"
+  | "password.changed"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -64,7 +64,7 @@ export function assertScopes(scopes: Scopes): void {
 }
 
 /** Short, because it stands in front of every key: docs/decisions/0011. */
-function newProjectId(random: Random): string {
+export function newProjectId(random: Random): string {
   return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
 }
 

@@ -1,71 +1,83 @@
 /**
- * Reviewers and tokens as tests about them need them.
+ * People who sign in, as tests need them: made by the operations themselves, without a password
+ * or a page where the test is about neither.
  */
 
-import type { ErrorResponse } from "@countersign/protocol";
-import type { TokenOrder } from "../../src/index.ts";
-import type { Scene } from "./scene.ts";
-import type { Answer, TestProvider } from "./test-provider.ts";
+import { createHash } from "node:crypto";
+import type { ReviewerRole } from "../../src/index.ts";
+import { beginSession } from "../../src/operations/beginSession.ts";
+import { type BindKey, useInvitation } from "../../src/operations/useInvitation.ts";
+import { ensureProject } from "../../src/storage/sql/holders.ts";
+import { insertInvitation } from "../../src/storage/sql/invitations.ts";
+import type { Answer, Call, TestProvider } from "./test-provider.ts";
 
-export interface WireReviewer {
+export interface SignedInPerson {
   readonly id: string;
-  readonly name: string;
-  readonly kind: "person" | "bot";
-  readonly role: string;
-  readonly groups: readonly string[];
-  readonly signs_in: boolean;
+  readonly login: string;
+  readonly projectId: string;
+  /** What the cookie holds. */
+  readonly cookie: string;
 }
 
-export interface WireToken {
-  readonly id: string;
-  readonly kind: string;
-  readonly holder: { readonly id: string; readonly name: string; readonly kind?: string };
-  readonly scopes: readonly string[] | null;
-  readonly expires_at: string | null;
-  /** Told once, to whom it is issued by. */
-  readonly token: string;
+export interface PersonOrder {
+  readonly login: string;
+  readonly role?: ReviewerRole;
+  readonly groups?: readonly string[];
+  readonly project?: string;
+  /** Gives them what they sign in with; nothing when undefined. */
+  readonly bind?: BindKey;
 }
 
-type Told<T> = T & ErrorResponse;
+let invitations = 0;
 
-export interface People {
-  /** A reviewer's token, made beside the server. */
-  token(name: string, order?: Partial<TokenOrder>): Promise<string>;
-  reviewers(token: string): Promise<readonly WireReviewer[]>;
-  idOf(name: string): Promise<string>;
-  issue(token: string, body: object): Promise<Answer<Told<WireToken>>>;
-  change(token: string, name: string, body: object): Promise<Answer<Told<WireReviewer>>>;
-  remove(token: string, name: string): Promise<Answer<ErrorResponse>>;
-  withdraw(token: string, id: string): Promise<Answer<Told<{ withdrawn: boolean }>>>;
+/** Makes a person who is a reviewer of the project by an invitation, and signs them in. */
+export async function newPerson(
+  { provider: { context } }: Pick<TestProvider, "provider">,
+  { login, role = "reviewer", groups = [], project = "default", bind }: PersonOrder,
+): Promise<SignedInPerson> {
+  const { store, random } = context;
+  const token = createHash("sha256").update(`invitation ${++invitations}`).digest("base64url");
+  return store.transact(async (tx) => {
+    const now = await tx.now();
+    const projectId = await ensureProject(tx, project, random.uuid(), now);
+    const invitation = {
+      ...{ id: random.uuid(), projectId, personId: null, name: login, role, groups },
+      ...{ createdAt: now, createdBy: "operator:cli" as const },
+      ...{ expiresAt: now + 1_000, usedAt: null },
+    };
+    const tokenHash = createHash("sha256").update(token).digest("base64url");
+    await insertInvitation(tx, invitation, tokenHash);
+    const { person } = await useInvitation(tx, context, { token, login }, async (...all) =>
+      bind?.(...all),
+    );
+    const order = { personId: person.id, method: "password", userAgent: "a test" } as const;
+    const cookie = await beginSession(tx, context, order);
+    return { id: person.id, login, projectId, cookie };
+  });
 }
 
-export function peopleOf({ server }: { readonly server: TestProvider }): People {
-  const idOf = async (name: string): Promise<string> => {
-    const { store } = server.provider.context;
-    return String((await store.get("select id from reviewer where name = $1", [name]))?.id);
-  };
+/** The headers of a page of ours, in the browser of this person. */
+export function asPage(person?: Pick<SignedInPerson, "cookie">): Record<string, string> {
   return {
-    idOf,
-    token: (name, order) => server.token({ kind: "reviewer", name, ...order }),
-    async reviewers(token) {
-      const path = "/review/v1/reviewers";
-      type Page = { readonly reviewers: readonly WireReviewer[] };
-      return (await server.call<Page>("GET", path, { token })).json.reviewers;
-    },
-    issue: (token, body) => server.call("POST", "/review/v1/tokens", { token, body }),
-    async change(token, name, body) {
-      return server.call("PATCH", `/review/v1/reviewers/${await idOf(name)}`, { token, body });
-    },
-    async remove(token, name) {
-      return server.call("DELETE", `/review/v1/reviewers/${await idOf(name)}`, { token });
-    },
-    withdraw: (token, id) => server.call("DELETE", `/review/v1/requests/${id}/vote`, { token }),
+    "sec-fetch-site": "same-origin",
+    ...(person !== undefined && { cookie: `__Host-countersign=${person.cookie}` }),
   };
 }
 
-/** Whether a token is still one. */
-export async function isLive({ server }: Pick<Scene, "server">, token: string): Promise<boolean> {
-  const body = { verdict: "approve" };
-  const path = "/review/v1/requests/01a1fb6b-1c22-7d0e-9c37-52b8f0a1d6e4/verdict";
-  return (await server.call("POST", path, { token, body })).status !== 401;
+/** Sends an exchange as a page of ours does. */
+export function callAs<T = unknown>(
+  server: TestProvider,
+  person: Pick<SignedInPerson, "cookie"> | undefined,
+  method: string,
+  path: string,
+  call: Call = {},
+): Promise<Answer<T>> {
+  const headers = { ...asPage(person), ...call.headers };
+  return server.call(method, `/review/v1${path}`, { ...call, headers });
+}
+
+/** What the answer sets the session's cookie to; undefined when it does not. */
+export function cookieSet({ headers }: Answer): string | undefined {
+  const set = headers.getSetCookie().find((text) => text.startsWith("__Host-countersign="));
+  return set === undefined ? undefined : /=([^;]*)/.exec(set)?.[1];
 }
