@@ -64,7 +64,7 @@ const OTHER_ROWS = [
   "in_force_stamp values ('p', 1)",
   "standing_freeze values ('p', 'z', '', 'why', 0, 'operator:cli', 1, 'operator:cli')",
   "standing_grant values ('p', 'g', 'i', 'r', '{}', 0, 1, 10, 3, null, null)",
-  "vote values ('p', 'q', 'r', null, 60000, 0, null)",
+  `vote values ('p', 'q', 'r', null, 60000, 0, null, '["dba"]')`,
   "person values ('e', 'ana@example.com', 'Ana', null, null, 0, null)",
   "passkey values ('c', 'e', 'phone', 'pQEC', 0, '[]', 0, null)",
   "session values ('h', 's', 'e', 'p', 'passkey', 'Firefox', 0, 0, 1)",
