@@ -80,6 +80,7 @@ export class Report {
   readonly #failures: Counter<"dependency">;
   readonly #resolved: Counter<"status" | "by">;
   readonly #erased: Counter;
+  readonly #sealed: Counter;
   readonly #attempts: Histogram<"outcome">;
   readonly #verifications: Histogram<"outcome">;
 
@@ -123,6 +124,11 @@ export class Report {
       help: "Duration of verifications of receivers, by how they ended.",
       labelNames: ["outcome"],
       buckets: DURATION_BUCKETS_S,
+      registers,
+    });
+    this.#sealed = new Counter({
+      name: "countersign_audit_entries_sealed_total",
+      help: "Entries of the audit log that were sealed by this process.",
       registers,
     });
     this.#erased = new Counter({
@@ -286,6 +292,16 @@ export class Report {
   rowsErased(count: number): void {
     this.#erased.inc(count);
     this.#log.info({ event: "rows.erased", count });
+  }
+
+  entriesSealed(count: number): void {
+    this.#sealed.inc(count);
+  }
+
+  /** Entries of the audit log that were committed long after the time in them. */
+  stragglersSealed(projectId: string, count: number): void {
+    this.#sealed.inc(count);
+    this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
   }
 
   /** @param schemaKnown the schema that this program knows */

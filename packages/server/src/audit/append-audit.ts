@@ -29,7 +29,13 @@ export type AuditKind =
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
-  | "policy.published";
+  | "policy.published"
+  | "delivery.ended"
+  | "rows.erased"
+  | "secret_key.rotated"
+  | "database.imported"
+  | "audit.begun"
+  | "audit.exported";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

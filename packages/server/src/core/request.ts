@@ -51,6 +51,10 @@ export type Actor =
   | `freeze:${string}`
   | "system:deadline"
   | "system:instance-deletion"
+  | "system:audit"
+  | "system:delivery"
+  | "system:retention"
+  | "system:secret-key"
   | "operator:cli";
 
 /** Of what kind an actor is: the word before the colon. */
