@@ -8,12 +8,17 @@
 import { type CredentialKind, Problem } from "@countersign/protocol";
 import type { FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { Caller } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
 import { RateLimiter } from "../rate-limiter.ts";
 
 export interface Gate {
-  /** Lets through callers of this kind; runs before the body is read. */
+  /**
+   * Lets through callers of this kind; runs before the body is read. Of reviewers it asks for every
+   * GET whether they may look, so that no route can forget it; what else they may is asked by the
+   * operations.
+   */
   admit(kind: CredentialKind): (request: FastifyRequest) => Promise<void>;
 
   /**
@@ -57,6 +62,9 @@ export function createGate(context: Context): Gate {
       if (!request.raw.complete) arriving.add(request);
       take(limiters[caller.kind], caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+      if (caller.kind === "reviewer" && request.method === "GET") {
+        assertMay(caller, request.routeOptions.config.looking ?? "read");
+      }
     },
     async charge(request) {
       const { caller, body } = request;
