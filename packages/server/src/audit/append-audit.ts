@@ -34,8 +34,7 @@ export type AuditKind =
   | "rows.erased"
   | "secret_key.rotated"
   | "database.imported"
-  | "audit.begun"
-  | "audit.exported";
+  | "audit.begun";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -11,6 +11,7 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -59,6 +60,7 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
     },
   );
 
+  addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
