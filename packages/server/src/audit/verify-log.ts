@@ -72,6 +72,8 @@ class LogVerification {
   readonly #options: VerifyOptions;
   readonly #tiles: TileCheck;
   readonly #frontier = new Frontier();
+  /** Whether it was another one at the checkpoint that was kept elsewhere. */
+  #isRewritten = false;
   /** When the log was begun, for entries that are older than it. */
   #begunAt = 0;
 
@@ -85,6 +87,7 @@ class LogVerification {
   async verify(): Promise<void> {
     const { projectId, size } = this.#log;
     this.#compareOlder();
+    this.#assertNotRewritten();
     while (this.#frontier.size < size) {
       const from = this.#frontier.size;
       const seals = await readSeals(this.#reader, projectId, from, SEALS_PER_READ);
@@ -124,6 +127,8 @@ class LogVerification {
       throw found("seal", place, "the seal that begins there was altered");
     }
     this.#checkEntries(seal, rows, texts);
+    // Said behind what can be named.
+    this.#assertNotRewritten();
   }
 
   /** Finds out what of a seal does not fit. */
@@ -183,8 +188,13 @@ class LogVerification {
   #compareOlder(): void {
     const { older } = this.#options;
     if (older === undefined || older.size !== this.#frontier.size) return;
-    if (areEqual(older.root, this.#frontier.root())) return;
-    const message = `its first ${older.size} entries are not those of the checkpoint given`;
+    this.#isRewritten = !areEqual(older.root, this.#frontier.root());
+  }
+
+  #assertNotRewritten(): void {
+    if (!this.#isRewritten) return;
+    const size = this.#options.older?.size;
+    const message = `its first ${size} entries are not those of the checkpoint given`;
     throw found("rewritten", {}, message);
   }
 
