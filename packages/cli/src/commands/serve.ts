@@ -7,7 +7,7 @@ export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits", "webhooks"],
+  settings: ["server", "limits", "sign-in", "webhooks"],
 
   async run(line, terminal) {
     line.take();

@@ -4,6 +4,7 @@
  * and `port` in the config file; the first of the three that names it wins.
  */
 
+import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
 export type { Option, OptionType } from "./option.ts";
@@ -234,6 +235,7 @@ export const OPTIONS = [
     group: "limits",
     help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
   },
+  ...OIDC_OPTIONS,
   {
     name: "webhooks_off",
     type: "flag",

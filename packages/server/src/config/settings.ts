@@ -6,6 +6,7 @@ import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
+import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
 
 export interface Settings {
@@ -33,6 +34,8 @@ export interface Settings {
     readonly unauthenticated: number;
   };
   readonly webhooks: WebhookSettings;
+  /** Undefined: people sign in here alone. */
+  readonly oidc: OidcSettings | undefined;
   /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
   readonly database: {
     readonly connectionsMax: number;
@@ -48,6 +51,8 @@ export interface SecretSettings extends Secrets {
   readonly databaseUrl: string | undefined;
   /** The same database, for a connection that is held for ever; undefined when it is that URL. */
   readonly databaseDirectUrl: string | undefined;
+  /** Undefined of a public client. */
+  readonly oidcClientSecret: string | undefined;
 }
 
 export interface WebhookSettings {
@@ -123,6 +128,7 @@ export function toSettings(values: ConfigValues): Settings {
       unauthenticated: values.unauthenticated_rate,
     },
     webhooks: toWebhookSettings(values),
+    oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
       acceptsLoss: values.database_accept_loss,
@@ -138,6 +144,7 @@ export function toSecrets(values: ConfigValues): SecretSettings {
     secretKeyPrevious,
     databaseUrl: values.database_url,
     databaseDirectUrl: values.database_direct_url,
+    oidcClientSecret: values.oidc_client_secret,
   };
 }
 
@@ -215,6 +222,7 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
 }
 
