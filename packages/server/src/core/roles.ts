@@ -16,6 +16,8 @@ export type Power =
   | "freeze"
   /** Publish policy, and put instances into groups. */
   | "publish"
+  /** Say who may do what in the project. */
+  | "people"
   /** The same for the whole server: its floor, its freeze. */
   | "server";
 
@@ -23,11 +25,16 @@ const POWERS: Readonly<Record<ReviewerRole, readonly Power[]>> = {
   viewer: [],
   reviewer: ["decide", "freeze"],
   editor: ["publish"],
-  admin: ["decide", "freeze", "publish"],
-  operator: ["decide", "freeze", "publish", "server"],
+  admin: ["decide", "freeze", "publish", "people"],
+  operator: ["decide", "freeze", "publish", "people", "server"],
 };
 
 export function allows(role: ReviewerRole, power: Power): boolean {
   // A role that a newer program made allows nothing here.
   return POWERS[role]?.includes(power) === true;
+}
+
+/** Whether `given` allows nothing that `own` does not: who has `own` may give it to others. */
+export function isWithin(given: ReviewerRole, own: ReviewerRole): boolean {
+  return POWERS[given]?.every((power) => allows(own, power)) === true;
 }

@@ -6,6 +6,7 @@ const REFUSALS: Readonly<Record<Power, string>> = {
   decide: "This reviewer may look but not decide.",
   freeze: "This reviewer may look but not freeze.",
   publish: "Only the roles editor, admin and operator may change policy.",
+  people: "Only the roles admin and operator may say who may do what.",
   server: "Only the role operator may change what holds for the whole server.",
 };
 

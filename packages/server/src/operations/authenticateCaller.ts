@@ -38,7 +38,9 @@ export async function authenticateCaller(
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
       if (reviewer === undefined) throw new Problem("invalid_credential");
       const { id: reviewerId, name, role, groups } = reviewer;
-      return { kind: "reviewer", credentialId, projectId, reviewerId, name, role, groups };
+      const nobody = { personId: null, session: null };
+      const kind = "reviewer";
+      return { kind, credentialId, projectId, reviewerId, name, role, groups, ...nobody };
     }
   }
 }

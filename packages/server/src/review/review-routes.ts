@@ -1,6 +1,6 @@
 /**
  * The reviewer surface in its first form: list, show, give a verdict; look after deliveries. For
- * reviewer tokens only; an agent's credential never reaches it.
+ * reviewers, with a token or signed in; an agent's credential never reaches it.
  */
 
 import { formatTimestamp } from "@countersign/protocol";
@@ -15,14 +15,22 @@ import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
+import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
+import { addSessionRoutes } from "./session-routes.ts";
 
 const REQUESTS = "/review/v1/requests";
 
-export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
+/** @param publicUrl where people reach this server; asked for when it listens */
+export function addReviewRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  publicUrl: () => string,
+): void {
   const onRequest = gate.admit("reviewer");
 
   app.get(
@@ -64,4 +72,6 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addSessionRoutes(app, context, gate);
+  addInvitationRoutes(app, context, gate, publicUrl);
 }

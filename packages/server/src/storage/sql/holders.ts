@@ -47,6 +47,12 @@ export async function readProjects(
   return rows.map((row) => ({ id: row.id as string, name: row.name as string }));
 }
 
+export async function readProjectName(reader: Reader, id: string): Promise<string | undefined> {
+  return (await reader.get("select name from project where id = $1", [id]))?.name as
+    | string
+    | undefined;
+}
+
 export async function readProjectIds(reader: Reader): Promise<string[]> {
   return (await reader.all("select id from project order by id")).map((row) => String(row.id));
 }
