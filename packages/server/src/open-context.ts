@@ -154,7 +154,10 @@ export async function open(
   const wake = new LocalWake();
   const policies = new PolicyShelf();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
-  const context = { store, clock, random, wake, keyring, settings, delivery, policies, inForce };
+  const context = {
+    ...{ store, clock, random, wake, keyring, settings, delivery, policies, inForce },
+    identityProvider: undefined,
+  };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.

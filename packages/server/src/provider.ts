@@ -14,6 +14,7 @@ import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
+import { OpenidProvider } from "./oidc/openid-provider.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
@@ -70,7 +71,7 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      const sending = withDelivery(opened.context, parts, report);
+      const sending = withDelivery(withProvider(opened.context, secrets, report), parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
       return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
@@ -90,6 +91,20 @@ function withDelivery(context: Context, parts: Parts, report: Report): Context {
   const { resolver, ca } = parts;
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
   return { ...context, delivery };
+}
+
+/** The context of a server, where alone people sign in. */
+function withProvider(context: Context, secrets: SecretSettings, report: Report): Context {
+  const { settings, clock } = context;
+  if (settings.oidc === undefined) return context;
+  const { issuer, clientId, scopes, mapping } = settings.oidc;
+  const identityProvider = new OpenidProvider({
+    ...{ issuer, clientId, scopes, clock },
+    clientSecret: secrets.oidcClientSecret,
+    wantedClaims: [mapping.loginClaim, mapping.nameClaim, mapping.groupsClaim],
+    onRefused: (reason) => report.signInRefused(reason),
+  });
+  return { ...context, identityProvider };
 }
 
 interface Waking {

@@ -253,6 +253,11 @@ export class Report {
     });
   }
 
+  /** An answer of the identity provider that is not what must come; the person hears less. */
+  signInRefused(reason: string): void {
+    this.#log.warn({ event: "sign_in.refused", reason });
+  }
+
   /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
   bugFound(error: unknown, exchangeId?: string): void {
     const stack = error instanceof Error ? error.stack : undefined;

@@ -6,6 +6,7 @@
 
 import type { ClaimMapping, GroupMapping, RoleMapping } from "../core/claims.ts";
 import { isGroupName } from "../core/groups.ts";
+import { normalizeLogin } from "../core/login.ts";
 import { REVIEWER_ROLES, type ReviewerRole } from "../core/roles.ts";
 import type { ConfigValues } from "./read-config.ts";
 
@@ -42,7 +43,7 @@ export function toOidcSettings(values: ConfigValues): OidcSettings | undefined {
     scopes: values.oidc_scopes,
     mapping,
     only: values.oidc_only,
-    breakGlass: values.oidc_break_glass?.toLowerCase(),
+    breakGlass: normalizeLogin(values.oidc_break_glass ?? ""),
   };
 }
 
@@ -65,7 +66,10 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
   if (values.oidc_only && issuer === undefined) {
     yield "oidc_only: without oidc_issuer nobody could sign in";
   }
-  if (values.oidc_break_glass !== undefined && !values.oidc_only) {
+  const { oidc_break_glass: breakGlass } = values;
+  if (breakGlass !== undefined && normalizeLogin(breakGlass) === undefined) {
+    yield "oidc_break_glass: can be nobody's login";
+  } else if (breakGlass !== undefined && !values.oidc_only) {
     yield "oidc_break_glass: is for oidc_only; without it everybody may sign in here";
   }
 }

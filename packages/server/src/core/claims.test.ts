@@ -75,9 +75,9 @@ test("[ours.oidc.roles] in each project the first mapping that fits gives the ro
   ]);
 });
 
-test("[ours.oidc.roles] whoever has no mapped role gets the default one, or is refused", () => {
+test("[ours.oidc.roles] whoever has no mapped role gets the default one, or none", () => {
   for (const groups of [undefined, null, [], ["Approvers"], ["approvers "], "approver"]) {
-    assert.match(refusal({ groups }), /no role/, JSON.stringify(groups));
+    assert.deepEqual(read({ groups }).memberships, [], JSON.stringify(groups));
     const { memberships } = read({ groups }, { roleDefault: "viewer" });
     assert.deepEqual(memberships, [{ project: "default", role: "viewer" }]);
   }
@@ -100,8 +100,8 @@ test("[ours.oidc.groups] only what is mapped becomes a group, unless all well-fo
 
 test("[ours.oidc.groups] a text is a list of one, and never split", () => {
   assert.deepEqual(read({ groups: "platform" }).memberships[0]?.role, "admin");
-  assert.match(refusal({ groups: "platform,approvers" }), /no role/);
-  assert.match(refusal({ groups: "platform approvers" }), /no role/);
+  assert.deepEqual(read({ groups: "platform,approvers" }).memberships, []);
+  assert.deepEqual(read({ groups: "platform approvers" }).memberships, []);
 });
 
 test("[ours.oidc.groups] a claim that is no list of texts refuses the sign-in", () => {
@@ -139,16 +139,7 @@ test("[ours.oidc.login] a login is one word that can be seen, in lower case", ()
   assert.equal(read({ preferred_username: "ＡＮＡ@Example.com" }).login, "ana@example.com");
   assert.equal(read({ preferred_username: "Zoë.Müller" }).login, "zoë.müller");
   assert.match(refusal({ preferred_username: undefined }), /sent no preferred_username/);
-  const faults = [
-    "a b",
-    "a\u202Eb",
-    "a\u200Bb",
-    "a\nb",
-    "a\u0000",
-    "\uD800",
-    "a".repeat(255),
-    "a\u3164b",
-  ];
+  const faults = ["a b", "a\u202Eb", "a\u200Bb", "a\nb", "a\u0000", "\uD800", "a".repeat(255)];
   for (const preferred_username of faults) {
     assert.match(refusal({ preferred_username }), /cannot be a login/, preferred_username);
   }
@@ -164,7 +155,7 @@ test("[ours.oidc.login] an address that was not verified is no login", () => {
 
 test("[ours.oidc.login] a name that could not be shown gives way to the login", () => {
   assert.equal(read().name, "Ana Lima");
-  for (const name of [undefined, "", "  ", 7, "Ana\u202E", "x".repeat(201)]) {
+  for (const name of [undefined, "", "  ", 7, "Ana\u202E", "x".repeat(101)]) {
     assert.equal(read({ name }).name, "ana", JSON.stringify(name));
   }
 });
@@ -172,12 +163,12 @@ test("[ours.oidc.login] a name that could not be shown gives way to the login", 
 test("[ours.oidc.claims] what every object inherits is no claim", () => {
   for (const name of ["__proto__", "constructor", "toString"]) {
     assert.match(refusal({}, { loginClaim: name }), /sent no/);
-    assert.match(refusal({}, { groupsClaim: name }), /no role/);
+    assert.deepEqual(read({}, { groupsClaim: name }).memberships, []);
   }
   const claims = JSON.parse(
     `{"iss":"a","sub":"b","preferred_username":"c","__proto__":{"groups":["platform"]}}`,
   ) as Claims;
-  assert.throws(() => readClaims(claims, MAPPING), /no role/);
+  assert.deepEqual(readClaims(claims, MAPPING).memberships, []);
   const named = readClaims(JSON.parse(`{"iss":"a","sub":"b","__proto__":"c"}`), {
     ...MAPPING,
     loginClaim: "__proto__",
@@ -199,7 +190,7 @@ test("[ours.oidc.claims] claims of any kind give a person or a refusal that repe
     fc.property(claims, fc.boolean(), (given, keepsGroups) => {
       try {
         const person = readClaims(given as Claims, { ...MAPPING, keepsGroups });
-        assert.ok(person.memberships.length > 0 && person.groups.length <= 32);
+        assert.ok(person.groups.length <= 32);
         assert.ok(person.login !== "" && person.name !== "");
       } catch (error) {
         assert.ok(error instanceof Problem && error.code === "sign_in_refused", String(error));

@@ -10,6 +10,7 @@
 
 import { Problem } from "@countersign/protocol";
 import { GROUPS_MAX, isGroupName, toGroups } from "./groups.ts";
+import { normalizeLogin, normalizeName } from "./login.ts";
 import type { ReviewerRole } from "./roles.ts";
 
 /** The claims of an id token that was verified, with those that only the userinfo had. */
@@ -51,7 +52,7 @@ export interface ClaimedPerson {
   readonly name: string;
   /** In every project. */
   readonly groups: readonly string[];
-  /** At least one; each project once, in the order of the mappings. */
+  /** Each project once, in the order of the mappings; none for whom nothing is mapped. */
   readonly memberships: readonly Membership[];
 }
 
@@ -64,16 +65,8 @@ export interface Membership {
 /** In UTF-16 code units; OpenID Connect Core, section 2, allows 255 ASCII characters. */
 const SUBJECT_CHARS_MAX = 255;
 
-/** Longest text that a mail address can be. */
-const LOGIN_CHARS_MAX = 254;
-const NAME_CHARS_MAX = 200;
-
 /** Entra lists 200 at most; more than this is no list of somebody's groups. */
 const VALUES_MAX = 2_000;
-
-/** What is seen, in one word: no space, no control, nothing that turns or hides text. */
-const LOGIN = /^[\p{L}\p{N}\p{M}\p{P}\p{S}]+$/u;
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * @throws Problem `sign_in_refused` with what is wrong, and never with the value of a claim
@@ -83,12 +76,6 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson
   const login = readLogin(claims, mapping);
   const values = readGroupValues(claims, mapping);
   const memberships = findMemberships(values, mapping);
-  if (memberships.length === 0) {
-    throw refused(
-      "Your account has no role here. Whoever administers this server can give one to a group " +
-        "that you are in, with oidc_roles.",
-    );
-  }
   const name = readName(claims, mapping) ?? login;
   return { subject, login, name, groups: findGroups(values, mapping), memberships };
 }
@@ -106,17 +93,18 @@ export function writeSubject(issuer: string | undefined, subject: string | undef
 }
 
 function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
-  const login = readText(claims, loginClaim)?.normalize("NFKC").toLowerCase();
-  if (login === undefined) {
+  const text = readText(claims, loginClaim);
+  if (text === undefined) {
     throw refused(
       `The identity provider sent no ${loginClaim}, which is to be your login here: ` +
         "see oidc_login_claim and oidc_scopes.",
     );
   }
-  if (login.length > LOGIN_CHARS_MAX || !LOGIN.test(login) || HIDDEN.test(login)) {
+  const login = normalizeLogin(text);
+  if (login === undefined) {
     throw refused(
-      `What the identity provider sent as ${loginClaim} cannot be a login: it must be one word ` +
-        `of at most ${LOGIN_CHARS_MAX} characters that can all be seen.`,
+      `What the identity provider sent as ${loginClaim} cannot be a login: it must be visible ` +
+        "characters without blanks.",
     );
   }
   // Anybody could have typed it into a profile, and would sit on somebody's login.
@@ -128,9 +116,7 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
 
 /** @returns undefined when there is none that could be shown */
 function readName(claims: Claims, { nameClaim }: ClaimMapping): string | undefined {
-  const name = readText(claims, nameClaim)?.trim();
-  const isShown = name !== undefined && name.length <= NAME_CHARS_MAX && !HIDDEN.test(name);
-  return isShown ? name : undefined;
+  return normalizeName(readText(claims, nameClaim) ?? "");
 }
 
 function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): ReadonlySet<string> {

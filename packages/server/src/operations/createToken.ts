@@ -78,7 +78,7 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
 }
 
 /** Short, because it stands in front of every key: docs/decisions/0011. */
-function newProjectId(random: Random): string {
+export function newProjectId(random: Random): string {
   return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
 }
 

@@ -17,6 +17,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
+import { addOidcRoutes } from "./oidc-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -72,6 +73,7 @@ export function addReviewRoutes(
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);
   addInvitationRoutes(app, context, gate, publicUrl);
 }
