@@ -10,6 +10,7 @@ import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
+import type { PasswordHasher } from "./secrets/password-hasher.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
 
@@ -19,6 +20,7 @@ export interface Context {
   readonly random: Random;
   readonly wake: Wake;
   readonly keyring: Keyring;
+  readonly passwords: PasswordHasher;
   readonly settings: Settings;
   readonly delivery: Delivery;
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */

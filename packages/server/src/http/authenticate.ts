@@ -9,6 +9,7 @@ import { type CredentialKind, Problem } from "@countersign/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { originOf } from "../config/public-url.ts";
 import type { Context } from "../context.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { Caller, SignedIn } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
 import { authenticateSession, reviewerOf } from "../operations/authenticateSession.ts";
@@ -21,7 +22,9 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 export interface Gate {
   /**
    * Lets through callers of this kind; runs before the body is read. Reviewers may come with the
-   * cookie of a session in place of a token; nobody else's cookies are looked at.
+   * cookie of a session in place of a token; nobody else's cookies are looked at. Of reviewers it
+   * asks for every GET whether they may look, so that no route can forget it; what else they may
+   * is asked by the operations.
    */
   admit(kind: CredentialKind): Hook;
 
@@ -76,6 +79,9 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, look);
       take(limiters[caller.kind], caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+      if (caller.kind === "reviewer" && request.method === "GET") {
+        assertMay(caller, request.routeOptions.config.looking ?? "read");
+      }
     },
     async admitPerson(request, reply) {
       reply.header("cache-control", "no-store");

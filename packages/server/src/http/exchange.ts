@@ -17,6 +17,7 @@ import {
   parseJsonBytes,
 } from "@countersign/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { Power } from "../core/roles.ts";
 import { Failure } from "../failure.ts";
 import type { Caller, SignedIn } from "../identity/caller.ts";
 import type { Report } from "../report.ts";
@@ -42,6 +43,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Name of the operation in logs and metrics. */
     operation?: string;
+    /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
+    looking?: Power;
   }
 }
 

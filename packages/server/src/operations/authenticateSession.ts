@@ -45,6 +45,8 @@ export function reviewerOf({ session, person, membership }: SignedIn): ReviewerC
     kind: "reviewer",
     credentialId: session.id,
     ...{ projectId, reviewerId, name, role, groups },
+    // A person signed in, with all that they may.
+    ...{ isBot: false, scopes: null },
     personId: person.id,
     session,
   };

@@ -3,18 +3,18 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
 import { parsePersonName } from "../core/login.ts";
-import { isWithin, type ReviewerRole } from "../core/roles.ts";
+import { powersOf, type ReviewerRole } from "../core/roles.ts";
+import { may } from "../core/scopes.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { drawOpaque } from "../secrets/opaque.ts";
 import { hashToken } from "../secrets/token.ts";
-import { readReviewerByName, type StoredReviewer } from "../storage/sql/holders.ts";
+import { lockReviewerByName, type StoredReviewer } from "../storage/sql/holders.ts";
 import {
   countOpenInvitations,
   insertInvitation,
   type StoredInvitation,
 } from "../storage/sql/invitations.ts";
-import { lockNamedReviewer } from "../storage/sql/people.ts";
 import type { Transaction } from "../storage/store.ts";
 
 export interface InvitationOrder {
@@ -57,8 +57,9 @@ export async function createInvitation(
     const known = await assertInvitable(tx, projectId, name);
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
-    if (!isWithin(role, caller.role)) {
-      throw new Problem("forbidden", `Your role ${caller.role} may not make somebody ${role}.`);
+    // Nobody gives what they may not do themselves.
+    if (!powersOf(role).every((power) => may(caller, power))) {
+      throw new Problem("forbidden", `You may not give somebody the role ${role}.`);
     }
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();
@@ -90,10 +91,9 @@ async function assertInvitable(
   projectId: string,
   name: string,
 ): Promise<StoredReviewer | undefined> {
-  const known = await readReviewerByName(tx, projectId, name);
+  const known = await lockReviewerByName(tx, projectId, name);
   if (known === undefined) return undefined;
-  const named = await lockNamedReviewer(tx, projectId, name);
-  if (named?.kind !== "person" || named.personId !== null || named.removedAt !== null) {
+  if (known.isBot || known.personId !== null || known.removedAt !== null) {
     throw invalidField("name", "is that of somebody who cannot be invited: it is taken");
   }
   return known;

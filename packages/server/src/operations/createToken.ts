@@ -62,6 +62,7 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
         createdAt: now,
         expiresAt: order.expiresAt,
         revokedAt: null,
+        scopes: null,
       },
       hashToken(token),
     );
@@ -104,7 +105,10 @@ async function ensureHolder(
     }
     return id;
   }
-  const order = { id: newId, name, role: role ?? "reviewer", groups: toGroups(groups ?? []) };
+  const order = {
+    ...{ id: newId, name, role: role ?? "reviewer", groups: toGroups(groups ?? []) },
+    ...{ isBot: false, personId: null },
+  };
   const reviewer = await ensureReviewer(tx, projectId, order, now);
   if (reviewer.id !== newId) {
     assertUnchanged(reviewer, { role, groups });

@@ -3,7 +3,14 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { Actor } from "../core/request.ts";
 import type { SignedIn } from "../identity/caller.ts";
-import { deleteSession, listSessions, type StoredSession } from "../storage/sql/sessions.ts";
+import { isOpaque } from "../secrets/opaque.ts";
+import { hashToken } from "../secrets/token.ts";
+import {
+  deleteSession,
+  listSessions,
+  readSessionByHash,
+  type StoredSession,
+} from "../storage/sql/sessions.ts";
 import type { Transaction } from "../storage/store.ts";
 
 export interface SessionEnd {
@@ -70,4 +77,19 @@ export async function endSessions(
       detail: { person_id: personId, because },
     });
   }
+}
+
+/**
+ * Ends the session that a browser had when somebody signed in there anew. What is no session (any
+ * more) is left.
+ *
+ * @param cookie of before
+ */
+export async function replaceSession(context: Context, cookie: string | undefined): Promise<void> {
+  if (cookie === undefined || !isOpaque(cookie)) return;
+  const { store } = context;
+  const session = await readSessionByHash(store, hashToken(cookie));
+  if (session === undefined) return;
+  const end = { by: `person:${session.personId}`, because: "signed in anew" } as const;
+  await store.transact((tx) => endSessions(tx, context, [session], end));
 }

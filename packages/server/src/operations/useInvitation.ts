@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { toGroups } from "../core/groups.ts";
 import { parseLogin, parsePersonName } from "../core/login.ts";
 import { hashToken } from "../secrets/token.ts";
-import { ensureReviewer } from "../storage/sql/holders.ts";
+import { ensureReviewer, lockReviewerByName } from "../storage/sql/holders.ts";
 import {
   lockInvitationByHash,
   markInvitationUsed,
@@ -19,7 +19,6 @@ import {
 import {
   bindReviewer,
   insertPerson,
-  lockNamedReviewer,
   lockPerson,
   readMembership,
   type StoredPerson,
@@ -147,10 +146,15 @@ async function joinProject(
     throw new Problem("invalid_request", "You are a reviewer of this project already.");
   }
   const newId = uuidV7(now, random.bytes(10));
-  const order = { id: newId, name: name || person.name, role, groups: toGroups(groups) };
+  const order = {
+    ...{ id: newId, name: name || person.name, role, groups: toGroups(groups) },
+    ...{ isBot: false, personId: person.id },
+  };
   const made = await ensureReviewer(tx, projectId, order, now);
-  if (made.id !== newId) await assertFree(tx, projectId, order);
-  await bindReviewer(tx, projectId, made.id, person.id);
+  if (made.id !== newId) {
+    await assertFree(tx, projectId, order);
+    await bindReviewer(tx, projectId, made.id, person.id);
+  }
   await appendAudit(tx, random, {
     at: now,
     projectId,
@@ -172,10 +176,10 @@ async function assertFree(
   projectId: string,
   { name, role, groups }: Pick<StoredInvitation, "name" | "role" | "groups">,
 ): Promise<void> {
-  const reviewer = await lockNamedReviewer(tx, projectId, name);
+  const reviewer = await lockReviewerByName(tx, projectId, name);
   const isFree =
     reviewer !== undefined &&
-    reviewer.kind === "person" &&
+    !reviewer.isBot &&
     reviewer.personId === null &&
     reviewer.removedAt === null &&
     reviewer.role === role &&

@@ -11,6 +11,7 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { addAccountRoutes } from "./account-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -22,6 +23,8 @@ import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 import { addSessionRoutes } from "./session-routes.ts";
+import { SignInLimits } from "./sign-in-limits.ts";
+import { addSignInRoutes } from "./sign-in-routes.ts";
 
 const REQUESTS = "/review/v1/requests";
 
@@ -73,7 +76,10 @@ export function addReviewRoutes(
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  const limits = new SignInLimits(context.clock);
   addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);
+  addSignInRoutes(app, context, gate, limits);
+  addAccountRoutes(app, context, gate, limits);
   addInvitationRoutes(app, context, gate, publicUrl);
 }

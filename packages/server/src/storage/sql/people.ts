@@ -89,7 +89,8 @@ export async function readMembership(
        reviewer.id as reviewer_id, reviewer.name as name, reviewer.role as role,
        reviewer.group_names as group_names
      from reviewer join project on project.id = reviewer.project_id
-     where reviewer.project_id = $1 and reviewer.person_id = $2 and reviewer.removed_at is null`,
+     where reviewer.project_id = $1 and reviewer.person_id = $2 and reviewer.removed_at is null
+       and reviewer.kind = 'person'`,
     [projectId, personId],
   );
   return row === undefined ? undefined : toMembership(row);
@@ -102,43 +103,11 @@ export async function listMemberships(reader: Reader, personId: string): Promise
        reviewer.id as reviewer_id, reviewer.name as name, reviewer.role as role,
        reviewer.group_names as group_names
      from reviewer join project on project.id = reviewer.project_id
-     where reviewer.person_id = $1 and reviewer.removed_at is null
+     where reviewer.person_id = $1 and reviewer.removed_at is null and reviewer.kind = 'person'
      order by project.name`,
     [personId],
   );
   return rows.map(toMembership);
-}
-
-/** A reviewer by name, as far as it matters for who may become that reviewer. */
-export interface NamedReviewer {
-  readonly id: string;
-  readonly role: ReviewerRole;
-  readonly groups: readonly string[];
-  readonly kind: string;
-  readonly personId: string | null;
-  readonly removedAt: number | null;
-}
-
-export async function lockNamedReviewer(
-  tx: Transaction,
-  projectId: string,
-  name: string,
-): Promise<NamedReviewer | undefined> {
-  const row = await tx.lock(
-    "update",
-    `select id, role, group_names, kind, person_id, removed_at from reviewer
-     where project_id = $1 and name = $2`,
-    [projectId, name],
-  );
-  if (row === undefined) return undefined;
-  return {
-    id: row.id as string,
-    role: row.role as ReviewerRole,
-    groups: parseNames(row.group_names),
-    kind: row.kind as string,
-    personId: row.person_id as string | null,
-    removedAt: row.removed_at === null ? null : Number(row.removed_at),
-  };
 }
 
 /** Makes a reviewer that was there a person. */
@@ -153,6 +122,28 @@ export async function bindReviewer(
     reviewerId,
     personId,
   ]);
+}
+
+/** A passkey as its owner knows it. */
+export interface NamedPasskey {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: number;
+  readonly usedAt: number | null;
+}
+
+export async function listPasskeyNames(reader: Reader, personId: string): Promise<NamedPasskey[]> {
+  const rows = await reader.all(
+    `select id, name, created_at, used_at from passkey where person_id = $1
+     order by created_at, id`,
+    [personId],
+  );
+  return rows.map((row) => ({
+    id: row.id as string,
+    name: row.name as string,
+    createdAt: Number(row.created_at),
+    usedAt: row.used_at === null ? null : Number(row.used_at),
+  }));
 }
 
 function toPerson(row: Row | undefined): StoredPerson | undefined {
