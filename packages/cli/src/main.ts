@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "tokens revoke": async () => (await import("./commands/tokens.ts")).tokensRevoke,
   "reviewers list": async () => (await import("./commands/reviewers.ts")).reviewersList,
   "reviewers set": async () => (await import("./commands/reviewers.ts")).reviewersSet,
+  "people link": async () => (await import("./commands/people-link.ts")).peopleLink,
   "requests list": async () => (await import("./commands/requests.ts")).requestsList,
   "requests show": async () => (await import("./commands/requests.ts")).requestsShow,
   "requests approve": async () => (await import("./commands/requests.ts")).requestsApprove,

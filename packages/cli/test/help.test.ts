@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "tokens create": ["--name NAME", "--project PROJECT", "--role ROLE", "--expires-in DURATION"],
   "tokens list": [],
   "tokens revoke": [],
+  "people link": ["--subject SUB", "--remove"],
   "requests list": ["--state STATE", "--limit COUNT"],
   "requests show": [],
   "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
@@ -45,8 +46,9 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks"],
+  serve: ["server", "limits", "sign-in", "webhooks"],
   tokens: ["server"],
+  people: ["server", "sign-in"],
   requests: ["client"],
   deliveries: ["client"],
   policy: ["client"],

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ErrorResponse } from "@countersign/protocol";
+import { linkPerson } from "../src/index.ts";
 import { FetchBrowser } from "./support/fetch-browser.ts";
 import {
   auditOf,
@@ -11,7 +13,7 @@ import {
   signedIn,
   startOidcScene,
 } from "./support/oidc-scene.ts";
-import { newPerson } from "./support/people.ts";
+import { callAs, newPerson } from "./support/people.ts";
 
 /** Signs in as somebody whom the provider describes so. */
 async function refused(scene: OidcScene, browser = new FetchBrowser()): Promise<string> {
@@ -209,6 +211,36 @@ test("[ours.oidc.groups] groups that the provider left out take nobody's power a
   assert.deepEqual((await session(scene, browser)).json.projects, before.projects);
 });
 
+test("[ours.oidc.link] whom an operator links signs in as who they are here", async (t) => {
+  const scene = await startOidcScene(t);
+  const { context } = scene.server.provider;
+  const local = await newPerson(scene.server, { login: "ana", role: "admin", groups: ["dba"] });
+  const elsewhere = { login: "li", project: "elsewhere", role: "editor" } as const;
+  const li = await newPerson(scene.server, elsewhere);
+  await linkPerson(context, { login: "ana", subject: "ana-1" });
+  const { person, project } = await signedIn(scene);
+  assert.equal(person.id, local.id);
+  // The provider wins from the first sign-in on.
+  assert.deepEqual([project?.role, project?.groups], ["reviewer", []]);
+  await assert.rejects(linkPerson(context, { login: "li", subject: "ana-1" }), /Somebody else/);
+  // But for projects that no mapping names.
+  await linkPerson(context, { login: "li", subject: "li-1" });
+  scene.idp.account = { sub: "li-1", preferred_username: "ana", groups: [] };
+  const shown = await signedIn(scene);
+  assert.equal(shown.person.id, li.id);
+  assert.deepEqual(rolesOf(shown), { elsewhere: "editor" });
+});
+
+test("[ours.oidc.link] who is linked no more is signed out, and refused", async (t) => {
+  const scene = await startOidcScene(t);
+  const { context } = scene.server.provider;
+  const browser = new FetchBrowser();
+  await signedIn(scene, browser);
+  await linkPerson(context, { login: "ana", subject: null });
+  assert.equal((await session(scene, browser)).status, 401);
+  assert.match(await refused(scene), /another account with the login ana here/);
+});
+
 test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else", async (t) => {
   const settings = { ...ROLES, oidc_only: "true", oidc_break_glass: "Glass" };
   const scene = await startOidcScene(t, settings);
@@ -217,5 +249,11 @@ test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else"
     newPerson(scene.server, { login: "li" }),
     /sign in at the identity provider/,
   );
+  const sign = (login: string) => {
+    const body = { login, password: "correct horse battery staple" };
+    return callAs<ErrorResponse>(scene.server, undefined, "POST", "/session", { body });
+  };
+  assert.equal((await sign("li")).json.error.code, "forbidden");
+  assert.equal((await sign("GLASS")).json.error.code, "invalid_credential");
   assert.equal((await signedIn(scene)).person.login, "ana");
 });

@@ -86,7 +86,7 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson
  * @throws Problem `sign_in_refused` when one of the two can be no such thing
  */
 export function writeSubject(issuer: string | undefined, subject: string | undefined): string {
-  if (issuer === undefined || subject === undefined || subject.length > SUBJECT_CHARS_MAX) {
+  if (!issuer || !subject || subject.length > SUBJECT_CHARS_MAX) {
     throw refused("The identity provider did not say who you are.");
   }
   return JSON.stringify([issuer, subject]);

@@ -69,8 +69,17 @@ export async function beginSession(
   return cookie;
 }
 
-/** With `oidc_only`, one person may sign in here: for when the provider is down. */
-function assertMethod(oidc: OidcSettings | undefined, method: SignInMethod, login: string): void {
+/**
+ * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for each
+ * session; asked before a proof is looked at, nobody learns whether it was right.
+ *
+ * @throws Problem `forbidden`
+ */
+export function assertMethod(
+  oidc: OidcSettings | undefined,
+  method: SignInMethod,
+  login: string | undefined,
+): void {
   if (!oidc?.only || method === "oidc" || login === oidc.breakGlass) return;
   throw new Problem("forbidden", "People sign in at the identity provider here.");
 }

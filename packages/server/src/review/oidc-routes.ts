@@ -10,10 +10,12 @@ import { parseReturnPath } from "../core/return-path.ts";
 import { Failure } from "../failure.ts";
 import type { Gate } from "../http/authenticate.ts";
 import { clearOidcCookie, oidcCookie, setOidcCookie } from "../http/oidc-cookie.ts";
-import { setSessionCookie } from "../http/session-cookie.ts";
+import { sessionCookie, setSessionCookie } from "../http/session-cookie.ts";
 import { beginOidcSignIn } from "../operations/beginOidcSignIn.ts";
 import { completeOidcSignIn } from "../operations/completeOidcSignIn.ts";
+import { replaceSession } from "../operations/endSession.ts";
 import { sendOidcPage, wantsPage } from "./oidc-page.ts";
+import { userAgentOf } from "./sign-in-routes.ts";
 
 const OIDC = "/review/v1/session/oidc";
 const CALLBACK = `${OIDC}/callback`;
@@ -56,8 +58,9 @@ export function addOidcRoutes(
       const { session, returnTo } = await completeOidcSignIn(context, {
         callback: callbackOf(request, publicUrl()),
         cookie: oidcCookie(request),
-        userAgent: request.headers["user-agent"] ?? "",
+        userAgent: userAgentOf(request),
       });
+      await replaceSession(context, sessionCookie(request));
       clearOidcCookie(reply);
       setSessionCookie(reply, session);
       return redirect(reply, publicUrl() + returnTo);
