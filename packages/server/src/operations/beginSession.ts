@@ -70,8 +70,8 @@ export async function beginSession(
 }
 
 /**
- * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for each
- * session; asked before a proof is looked at, nobody learns whether it was right.
+ * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for
+ * each session; asked before a proof is looked at, nobody learns whether it was right.
  *
  * @throws Problem `forbidden`
  */
