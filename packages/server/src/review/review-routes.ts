@@ -19,6 +19,7 @@ import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { addOidcRoutes } from "./oidc-routes.ts";
+import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -81,5 +82,6 @@ export function addReviewRoutes(
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
   addAccountRoutes(app, context, gate, limits);
+  addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
 }
