@@ -9,6 +9,7 @@ import type { Context } from "../context.ts";
 import { parseReturnPath } from "../core/return-path.ts";
 import { Failure } from "../failure.ts";
 import type { Gate } from "../http/authenticate.ts";
+import { sendJson } from "../http/exchange.ts";
 import { clearOidcCookie, oidcCookie, setOidcCookie } from "../http/oidc-cookie.ts";
 import { sessionCookie, setSessionCookie } from "../http/session-cookie.ts";
 import { beginOidcSignIn } from "../operations/beginOidcSignIn.ts";
@@ -17,11 +18,9 @@ import { replaceSession } from "../operations/endSession.ts";
 import { sendOidcPage, wantsPage } from "./oidc-page.ts";
 import { userAgentOf } from "./sign-in-routes.ts";
 
+const WAYS = "/review/v1/session/ways";
 const OIDC = "/review/v1/session/oidc";
 const CALLBACK = `${OIDC}/callback`;
-
-/** Where the page is on which one signs in. */
-const SIGN_IN = "/sign-in";
 
 const RETURN_DEFAULT = "/account";
 
@@ -39,10 +38,20 @@ export function addOidcRoutes(
   // Both change nothing for a person who is signed in; whose browser comes back, the cookie tells.
   const onRequest = gate.admitStranger;
 
+  // What the page offers; it is no secret, and the same for everybody.
+  app.get(WAYS, { config: { operation: "showWays" }, onRequest }, async (_, reply) => {
+    const { oidc } = context.settings;
+    return sendJson(
+      reply,
+      200,
+      JSON.stringify({ oidc: oidc !== undefined, only: oidc?.only === true }),
+    );
+  });
+
   app.get(
     OIDC,
     { config: { operation: "beginOidcSignIn" }, onRequest },
-    told(async (request, reply) => {
+    told(publicUrl, async (request, reply) => {
       const returnTo = returnPath(request);
       const redirectUri = publicUrl() + CALLBACK;
       const { location, cookie } = await beginOidcSignIn(context, { redirectUri, returnTo });
@@ -54,7 +63,7 @@ export function addOidcRoutes(
   app.get(
     CALLBACK,
     { config: { operation: "completeOidcSignIn" }, onRequest },
-    told(async (request, reply) => {
+    told(publicUrl, async (request, reply) => {
       const { session, returnTo } = await completeOidcSignIn(context, {
         callback: callbackOf(request, publicUrl()),
         cookie: oidcCookie(request),
@@ -89,7 +98,7 @@ function returnPath(request: FastifyRequest): string {
 }
 
 /** Tells what went wrong by a page, where the browser takes one. */
-function told(handler: Handler): Handler {
+function told(publicUrl: () => string, handler: Handler): Handler {
   return async (request, reply) => {
     try {
       return await handler(request, reply);
@@ -103,7 +112,7 @@ function told(handler: Handler): Handler {
       request.errorCode = problem.code;
       reply.header("referrer-policy", "no-referrer");
       if (!wantsPage(request)) throw problem;
-      return sendOidcPage(reply, problem, { exchangeId: request.id, again: SIGN_IN });
+      return sendOidcPage(reply, problem, { exchangeId: request.id, publicUrl: publicUrl() });
     }
   };
 }
