@@ -22,8 +22,8 @@ export function sendOidcPage(
     .header("content-type", "text/html; charset=utf-8")
     .header(
       "content-security-policy",
-      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
-        "frame-ancestors 'none'",
+      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; " +
+        "form-action 'none'; frame-ancestors 'none'",
     )
     .header("x-content-type-options", "nosniff")
     .send(writeOidcPage(message, exchangeId, publicUrl));
