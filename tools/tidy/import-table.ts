@@ -80,7 +80,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   secrets: { values: BASICS, types: [] },
   wake: { values: BASICS, types: MIDDLE },
   delivery: { values: [...BASICS, "rate-limiter", "core", "secrets"], types: MIDDLE },
-  notify: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  // Its messages leave through the one door; mail, to the server of the settings, by itself.
+  notify: { values: [...BASICS, "core", "secrets", "delivery", "config"], types: MIDDLE },
   // The second way out, to the identity provider alone.
   oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
@@ -134,6 +135,7 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/delivery/",
       "packages/server/src/http/",
       "packages/server/src/config/settings.ts",
+      "packages/server/src/config/mail-settings.ts",
       "packages/server/src/provider.ts",
     ],
   },
@@ -149,5 +151,6 @@ export const FENCES: readonly Fence[] = [
   // The parser of conditions is behind one file; what runs them is ours.
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
+  { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

@@ -26,6 +26,8 @@ export interface Asked {
   /** What is to be typed, with `type`. */
   readonly confirmText: string | undefined;
   readonly isNoteRequired: boolean;
+  /** Whether approvals by bots count. */
+  readonly takesBots: boolean;
   readonly votes: readonly Vote[];
   readonly mayApprove: boolean;
   /** Why not. */
@@ -63,6 +65,7 @@ export function readAsked(request: JsonObject): Asked | undefined {
     confirm: confirm === undefined ? "click" : (text(confirm, "kind") ?? "click"),
     confirmText: confirm && text(confirm, "text"),
     isNoteRequired: text(requirement, "note") === "required",
+    takesBots: requirement.members.get("bots") === true,
     votes: objects(request, "votes").map((vote) => ({
       reviewer: text(vote, "reviewer") ?? "",
       at: text(vote, "at") ?? "",
@@ -115,7 +118,8 @@ export function renderAsked(asked: Asked, isPending: boolean): string[] {
 
 /** What an approval takes, in words; empty when one click of anybody does. */
 export function needsOf(asked: Asked): string {
-  const { from, quorum, quorums, excludesOwner, confirm, confirmText, isNoteRequired } = asked;
+  const { from, quorum, quorums, excludesOwner, confirm, confirmText, isNoteRequired, takesBots } =
+    asked;
   const sets = from.map((set) => set.map(visibleText).join(" or "));
   const parts = [
     quorum > 1 ? `${quorum} approvals` : "",
@@ -125,6 +129,7 @@ export function needsOf(asked: Asked): string {
   const others = [
     excludesOwner ? "not by the owner" : "",
     isNoteRequired ? "a note" : "",
+    takesBots ? "bots count" : "",
     confirm === "type" ? `the typed text ${visibleText(confirmText ?? "")}` : "",
     confirm === "match" ? "the typed end of the request's id" : "",
     confirm === "passkey" ? "a passkey" : "",

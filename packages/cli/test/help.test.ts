@@ -38,6 +38,16 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   ],
   "grants show": [],
   "grants revoke": [],
+  "channels create": [
+    ...["--name NAME", "--target URL", "--to ADDRESS,ADDRESS", "--access-token TOKEN"],
+    ...["--signing-secret SECRET", "--groups GROUP,GROUP", "--include-arguments"],
+    "--remind-before DURATION",
+  ],
+  "channels list": [],
+  "channels test": [],
+  "channels disable": [],
+  "channels enable": [],
+  "channels delete": [],
   "secret-key show": [],
   "secret-key rotate": [],
   migrate: ["--check"],
@@ -46,7 +56,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "sign-in", "webhooks"],
+  serve: ["server", "limits", "sign-in", "webhooks", "channels"],
   tokens: ["server"],
   people: ["server", "sign-in"],
   requests: ["client"],
@@ -57,6 +67,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   unfreeze: ["client"],
   freezes: ["client"],
   grants: ["client"],
+  channels: ["client"],
   "secret-key": ["server"],
   migrate: ["server"],
   import: ["server"],

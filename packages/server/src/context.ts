@@ -5,6 +5,7 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
@@ -23,6 +24,8 @@ export interface Context {
   readonly passwords: PasswordHasher;
   readonly settings: Settings;
   readonly delivery: Delivery;
+  /** Tells people through channels. */
+  readonly notifier: Notifier;
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */
   readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyShelf;

@@ -4,6 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -14,6 +15,7 @@ import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
+import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
 import { Report } from "./report.ts";
@@ -21,6 +23,7 @@ import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
+import { startAnnouncing } from "./workers/announcing.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
@@ -71,7 +74,8 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      const sending = withDelivery(withProvider(opened.context, secrets, report), parts, report);
+      const knowing = withProvider(opened.context, secrets, report);
+      const sending = withDelivery(knowing, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
       return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
@@ -85,12 +89,17 @@ export async function startProvider(
 }
 
 /** The context of a server, which alone sends anything anywhere. */
-function withDelivery(context: Context, parts: Parts, report: Report): Context {
+function withDelivery(
+  context: Context,
+  secrets: SecretSettings,
+  { resolver, ca }: Parts,
+  report: Report,
+): Context {
   const { settings, clock, random } = context;
-  if (!settings.webhooks.enabled) return context;
-  const { resolver, ca } = parts;
+  const notifier = createNotifier(settings, secrets, { clock, resolver, ca });
+  if (!settings.webhooks.enabled) return { ...context, notifier };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
-  return { ...context, delivery };
+  return { ...context, notifier, delivery };
 }
 
 /** The context of a server, where alone people sign in. */
@@ -136,17 +145,13 @@ async function serve(
   const app = createHttpServer(settings, report);
   const port = () => (app.server.address() as AddressInfo).port;
   const publicUrl = () => publicUrlOf(settings, port());
-  const gate = createGate(context, publicUrl);
-  const prefixed = { prefix: settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate, publicUrl);
-  addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention];
+  const always = [startExpiry, startFreeze, startRetention, startAnnouncing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
@@ -172,10 +177,12 @@ async function serve(
     const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
       app.server.closeAllConnections();
       context.delivery.close();
+      context.notifier.close();
     });
     await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     cutOff();
     context.delivery.close();
+    context.notifier.close();
     await shared?.close();
     await closeStore();
     unlock();
@@ -187,6 +194,20 @@ async function serve(
     close: async () => void (await close()),
     closed: closed.promise,
   };
+}
+
+/** Everything that a server answers. */
+export function addRoutes(
+  app: FastifyInstance,
+  context: Context,
+  report: Report,
+  state: Parameters<typeof addOperationalRoutes>[3] & { readonly publicUrl: () => string },
+): void {
+  const gate = createGate(context, state.publicUrl);
+  const prefixed = { prefix: context.settings.pathPrefix };
+  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  addReviewRoutes(app, context, gate, state.publicUrl);
+  addOperationalRoutes(app, context, report, state);
 }
 
 /** Looks for what others have resolved, whether they say so or not. */

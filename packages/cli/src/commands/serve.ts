@@ -7,7 +7,7 @@ export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits", "sign-in", "webhooks"],
+  settings: ["server", "limits", "sign-in", "webhooks", "channels"],
 
   async run(line, terminal) {
     line.take();

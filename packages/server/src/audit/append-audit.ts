@@ -15,6 +15,7 @@ export type AuditKind =
   | "request.opened"
   | "request.resolved"
   | "vote.cast"
+  | "vote.withdrawn"
   | "delivery.hurried"
   | "freeze.set"
   | "freeze.lifted"
@@ -39,7 +40,11 @@ export type AuditKind =
   | "invitation.made"
   | "invitation.used"
   | "invitation.revoked"
-  | "password.changed";
+  | "password.changed"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

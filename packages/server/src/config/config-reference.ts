@@ -9,6 +9,7 @@ const GROUPS: Readonly<Record<Option["group"], string>> = {
   limits: "Limits",
   "sign-in": "Sign-in at an identity provider",
   webhooks: "Webhooks",
+  channels: "Telling reviewers",
   client: "Commands that talk to a server",
 };
 

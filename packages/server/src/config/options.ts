@@ -4,6 +4,7 @@
  * and `port` in the config file; the first of the three that names it wins.
  */
 
+import { CHANNEL_OPTIONS } from "./channel-options.ts";
 import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
@@ -346,6 +347,7 @@ export const OPTIONS = [
     group: "webhooks",
     help: "The same for one host name.",
   },
+  ...CHANNEL_OPTIONS,
   {
     name: "url",
     type: "text",

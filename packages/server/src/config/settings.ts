@@ -6,6 +6,7 @@ import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
+import { findMailFaults, type MailSettings, toMailSettings } from "./mail-settings.ts";
 import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
 
@@ -34,6 +35,8 @@ export interface Settings {
     readonly unauthenticated: number;
   };
   readonly webhooks: WebhookSettings;
+  /** Undefined when no mail is sent. The server's URL is a secret: it may have a password. */
+  readonly mail: MailSettings | undefined;
   /** Undefined: people sign in here alone. */
   readonly oidc: OidcSettings | undefined;
   /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
@@ -51,6 +54,8 @@ export interface SecretSettings extends Secrets {
   readonly databaseUrl: string | undefined;
   /** The same database, for a connection that is held for ever; undefined when it is that URL. */
   readonly databaseDirectUrl: string | undefined;
+  /** `smtps://...`; undefined when no mail is sent. */
+  readonly smtpUrl: string | undefined;
   /** Undefined of a public client. */
   readonly oidcClientSecret: string | undefined;
 }
@@ -128,6 +133,7 @@ export function toSettings(values: ConfigValues): Settings {
       unauthenticated: values.unauthenticated_rate,
     },
     webhooks: toWebhookSettings(values),
+    mail: toMailSettings(values),
     oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
@@ -144,6 +150,7 @@ export function toSecrets(values: ConfigValues): SecretSettings {
     secretKeyPrevious,
     databaseUrl: values.database_url,
     databaseDirectUrl: values.database_direct_url,
+    smtpUrl: values.smtp_url,
     oidcClientSecret: values.oidc_client_secret,
   };
 }
@@ -224,6 +231,7 @@ function* findFaults(values: ConfigValues): Generator<string> {
   }
   yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
+  yield* findMailFaults(values);
 }
 
 const PLACES = [

@@ -3,13 +3,13 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { allows } from "../core/roles.ts";
+import { both, decidesThrough } from "../core/scopes.ts";
 import { approvalBar, isEnough } from "../policy/decider.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { readLiveHolders } from "../storage/sql/credentials.ts";
-import { readReviewers } from "../storage/sql/holders.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { readStanding, type StandingReviewer } from "./readStanding.ts";
 
 export interface Tally {
   /** Votes of those who may approve now, in the order in which they were cast. */
@@ -38,18 +38,18 @@ export async function recordVote(
   const before = await readVotes(tx, projectId, [id]);
   const others = before.filter(({ reviewerId }) => reviewerId !== vote.reviewerId);
   const earlier = before.find(({ reviewerId }) => reviewerId === vote.reviewerId);
-  const isRepeated = earlier?.note === vote.note && earlier.validityMs === vote.validityMs;
+  const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const live = await readLiveHolders(tx, ids, vote.votedAt);
-  if (!live.has(vote.reviewerId)) throw new Problem("invalid_credential");
-  const allowed = (await readReviewers(tx, projectId, ids)).filter(
-    (reviewer) =>
-      live.has(reviewer.id) &&
-      reviewer.removedAt === null &&
-      allows(reviewer.role, "decide") &&
-      approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
-  );
+  const standing = await readStanding(tx, projectId, ids, vote.votedAt);
+  if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const allowed = standing
+    .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
+    .filter(
+      (reviewer) =>
+        allows(reviewer.role, "decide") &&
+        approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
+    );
   if (!isRepeated) {
     await writeVote(tx, vote);
     await appendAudit(tx, random, {
@@ -62,9 +62,27 @@ export async function recordVote(
         arguments_sha256: sha256Hex(request.arguments),
         validity_ms: vote.validityMs,
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+        ...(vote.forGroups !== null && { for_groups: vote.forGroups }),
       },
     });
   }
   const counted = votes.filter(({ reviewerId }) => allowed.some(({ id }) => id === reviewerId));
   return { counted, isEnough: isEnough(requirement, allowed) };
+}
+
+/** By the token that the vote came with, and by those that its voter has now. */
+function reachOf(
+  { id, ways }: StandingReviewer,
+  votes: readonly StoredVote[],
+): readonly string[] | null {
+  const cast = votes.find(({ reviewerId }) => reviewerId === id);
+  return both(decidesThrough(ways), cast === undefined ? [] : cast.forGroups);
+}
+
+function isSame(one: StoredVote, other: StoredVote): boolean {
+  return (
+    one.note === other.note &&
+    one.validityMs === other.validityMs &&
+    JSON.stringify(one.forGroups) === JSON.stringify(other.forGroups)
+  );
 }

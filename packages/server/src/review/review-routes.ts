@@ -11,7 +11,9 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
+import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -21,6 +23,7 @@ import { listingParameters } from "./listing-parameters.ts";
 import { addOidcRoutes } from "./oidc-routes.ts";
 import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 import { addSessionRoutes } from "./session-routes.ts";
@@ -72,6 +75,16 @@ export function addReviewRoutes(
     },
   );
 
+  app.delete(
+    `${REQUESTS}/:id/vote`,
+    { config: { operation: "withdrawVote" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const withdrawn = await withdrawVote(context, caller, pathIdentifier(request));
+      return sendJson(reply, 200, JSON.stringify({ withdrawn }));
+    },
+  );
+
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
@@ -84,4 +97,6 @@ export function addReviewRoutes(
   addAccountRoutes(app, context, gate, limits);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
+  addPeopleRoutes(app, context, gate);
+  addChannelRoutes(app, context, gate);
 }

@@ -39,13 +39,14 @@ function toWirePolicy({ judgement }: ReviewedRequest): object {
 
 /** What deciding takes, in the words of a policy file. */
 function toWireRequirement({ requirement, judgement }: ReviewedRequest): object {
-  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants } = requirement;
+  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
   return {
     ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
     ...{ exclude: excludeOwner ? ["owner"] : [], confirm },
     note: noteRequired ? "required" : "optional",
     grants,
+    bots,
     ...(validityMs !== undefined && { valid_for_max: formatDuration(validityMs) }),
   };
 }
