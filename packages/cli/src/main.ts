@@ -23,6 +23,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "reviewers set": async () => (await import("./commands/reviewers.ts")).reviewersSet,
   "reviewers remove": async () => (await import("./commands/reviewers.ts")).reviewersRemove,
   "people link": async () => (await import("./commands/people-link.ts")).peopleLink,
+  "people setup-link": async () => (await import("./commands/people-links.ts")).peopleSetupLink,
+  "people recovery-link": async () =>
+    (await import("./commands/people-links.ts")).peopleRecoveryLink,
+  "invitations create": async () => (await import("./commands/invitations.ts")).invitationsCreate,
+  "invitations list": async () => (await import("./commands/invitations.ts")).invitationsList,
+  "invitations revoke": async () => (await import("./commands/invitations.ts")).invitationsRevoke,
   "requests list": async () => (await import("./commands/requests.ts")).requestsList,
   "requests show": async () => (await import("./commands/requests.ts")).requestsShow,
   "requests approve": async () => (await import("./commands/requests.ts")).requestsApprove,

@@ -18,6 +18,7 @@ import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
+import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
@@ -162,6 +163,7 @@ async function serve(
   const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
+  if (await needsSetup(context)) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
     if (accepting) end().then(() => closed.resolve(reason), closed.reject);

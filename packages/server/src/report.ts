@@ -330,6 +330,11 @@ export class Report {
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
   }
 
+  /** Nobody can sign in yet. The link for it is a secret, so a log only says how to get one. */
+  setupNeeded(): void {
+    this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
+  }
+
   /** The database has a newer schema than this program, which goes on all the same. */
   schemaChanged(schemaVersion: number, schemaKnown: number): void {
     const versions = { schema_version: schemaVersion, schema_known: schemaKnown };

@@ -36,6 +36,8 @@ function invite(token: string, body: object): Promise<Answer<Invitation>> {
 }
 
 async function invited(token: string, body: object): Promise<Invitation & { token: string }> {
+  // The newest is listed first.
+  clock.advance(1);
   const { status, text, json } = await invite(token, body);
   assert.equal(status, 201, text);
   return { ...json, token: json.url.split("#")[1] ?? "" };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
 import { linkPerson } from "../src/index.ts";
+import { removeReviewerNamed } from "../src/operations/removeReviewer.ts";
 import { FetchBrowser } from "./support/fetch-browser.ts";
 import {
   auditOf,
@@ -115,10 +116,8 @@ test("[ours.oidc.roles] who was removed here by hand stays removed", async (t) =
   const scene = await startOidcScene(t);
   scene.idp.account = { ...scene.idp.account, groups: ["approvers", "payers"] };
   const { projects } = await signedIn(scene);
-  const removed = projects.find(({ name }) => name === "default")?.reviewer.id ?? "";
-  await scene.server.provider.context.store.transact((tx) =>
-    tx.run("update reviewer set removed_at = 1, managed_by = null where id = $1", [removed]),
-  );
+  assert.equal(projects.length, 2);
+  await removeReviewerNamed(scene.server.provider.context, "default", "ana");
   assert.deepEqual(rolesOf(await signedIn(scene)), { payments: "reviewer" });
   scene.idp.account = { ...scene.idp.account, groups: ["approvers"] };
   assert.match(await refused(scene), /has no role here/);

@@ -97,7 +97,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "Address under which people and agents reach this server, for printed links.",
+    help: "Where people and agents reach this server, like https://host; else it is localhost.",
   },
   {
     name: "tls_cert",

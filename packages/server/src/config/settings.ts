@@ -212,8 +212,8 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(values.path_prefix)) {
     yield "path_prefix: must be like /api/aap, without a slash at the end";
   }
-  if (values.public_url !== undefined && !/^https?:\/\/[^\s]+$/.test(values.public_url)) {
-    yield "public_url: must begin with http:// or https://";
+  if (values.public_url !== undefined && !isPublicUrl(values.public_url)) {
+    yield "public_url: must be like https://countersign.example.com, with nothing behind the path";
   }
   if (!LOG_LEVELS.some((level) => level === values.log_level)) {
     yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
@@ -265,6 +265,11 @@ function* findWebhookFaults(values: ConfigValues): Generator<string> {
 /** Scheme, name and port: credentials would be logged, and there is nothing a path could mean. */
 function isProxyUrl(text: string): boolean {
   return /^https?:\/\/[^\s/@?#\\]+\/?$/.test(text) && URL.canParse(text);
+}
+
+/** Links are made of it, and the origin that browsers must come from. */
+function isPublicUrl(text: string): boolean {
+  return /^https?:\/\/[^\s@?#\\]+$/.test(text) && URL.canParse(text);
 }
 
 function isPostgresUrl(text: string): boolean {

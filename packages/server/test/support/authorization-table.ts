@@ -259,6 +259,58 @@ const CONTRACT: readonly AuthorizationRow[] = [
   },
 ];
 
+/** For people in a browser: no token reaches them, whatever it may, and none is looked at. */
+const OF_SESSIONS = [
+  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
+].map((operation) => ({ operation, who: without(EVERYBODY, "nobody"), status: 403 }));
+
+/** Before anybody is known; only for pages of the server itself. */
+const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 403 },
+}));
+
+/** Navigations, which anybody may begin; this server has no identity provider. */
+const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 404 },
+}));
+
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 200 },
+}));
+
+const SIGN_IN: readonly AuthorizationRow[] = [
+  ...OF_SESSIONS,
+  { operation: "endSession", who: without(EVERYBODY, "nobody"), status: 403 },
+  {
+    ...{
+      operation: "endSession",
+      about: "another",
+      who: without(EVERYBODY, "nobody"),
+      status: 403,
+    },
+    id: (stage) => stage.requestId,
+  },
+  ...SIGNING_IN,
+  ...AT_PROVIDER,
+  { operation: "showWays", who: EVERYBODY, status: 200 },
+  ...PAGES,
+  { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
+  { operation: "listInvitations", who: ADMINISTERING, status: 200 },
+  {
+    ...{ operation: "createInvitation", who: ADMINISTERING, status: 201 },
+    body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
+  },
+  {
+    ...{ operation: "createInvitation", about: "for a reviewer", status: 201 },
+    who: without(ADMINISTERING, "people"),
+    body: (stage) => ({ name: stage.freshName(), role: "reviewer" }),
+  },
+  {
+    ...{ operation: "revokeInvitation", who: ADMINISTERING, status: 404 },
+    id: (stage) => stage.requestId,
+  },
+];
+
 /** For probes and whoever else: they tell nothing of anybody. */
 const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics", "openapi"].map(
   (operation) => ({ operation, who: EVERYBODY, status: 200 }),
@@ -274,6 +326,7 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...GRANTS,
   ...PEOPLE,
   ...CONTRACT,
+  ...SIGN_IN,
   ...OPERATIONAL,
 ];
 
