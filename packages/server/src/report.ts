@@ -282,12 +282,13 @@ export class Report {
 
   dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
     this.#failures.inc({ dependency });
-    this.#log.error({
-      event: "dependency.failed",
-      dependency,
-      request_id: exchangeId,
-      error: describe(error),
-    });
+    const about = { dependency, request_id: exchangeId };
+    this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
+  }
+
+  /** An answer of the identity provider that is not what must come; the person hears less. */
+  signInRefused(reason: string): void {
+    this.#log.warn({ event: "sign_in.refused", reason });
   }
 
   /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */

@@ -33,6 +33,7 @@ export type AuditKind =
   | "reviewer.removed"
   | "policy.published"
   | "person.created"
+  | "person.updated"
   | "session.begun"
   | "session.ended"
   | "signin.refused"

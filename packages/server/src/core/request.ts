@@ -59,6 +59,8 @@ export type Actor =
   | "system:delivery"
   | "system:retention"
   | "system:secret-key"
+  /** What an identity provider says of somebody who signs in there. */
+  | "system:sign-in"
   | "operator:cli";
 
 /** Of what kind an actor is: the word before the colon. */

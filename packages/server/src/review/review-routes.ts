@@ -21,6 +21,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
+import { addOidcRoutes } from "./oidc-routes.ts";
 import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
@@ -92,6 +93,7 @@ export function addReviewRoutes(
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
   const limits = new SignInLimits(context.clock);
+  addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
   addAccountRoutes(app, context, gate, limits);

@@ -293,6 +293,11 @@ const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation)
   ...{ operation, who: EVERYBODY, status: 403 },
 }));
 
+/** Navigations, which anybody may begin; this server has no identity provider. */
+const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 404 },
+}));
+
 const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage"].map((operation) => ({
   ...{ operation, who: EVERYBODY, status: 200 },
 }));
@@ -310,6 +315,8 @@ const SIGN_IN: readonly AuthorizationRow[] = [
     id: (stage) => stage.requestId,
   },
   ...SIGNING_IN,
+  ...AT_PROVIDER,
+  { operation: "showWays", who: EVERYBODY, status: 200 },
   ...PAGES,
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
