@@ -139,5 +139,7 @@ export const FENCES: readonly Fence[] = [
   // The parser of conditions is behind one file; what runs them is ours.
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
+  // Costs a start time and memory that only those should pay who use passkeys.
+  { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];
