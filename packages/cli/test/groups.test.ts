@@ -70,7 +70,11 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
   const before = await onData(t, "reviewers", "list");
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ["reviewers set ana", 2, /needs --role ROLE or --groups/],
-    ["reviewers set ana --role king", 2, /--role is viewer, reviewer, editor, admin or operator/],
+    [
+      "reviewers set ana --role king",
+      2,
+      /--role is viewer, reviewer, editor, auditor, admin or operator/,
+    ],
     ["reviewers set ana --groups A", 1, /groups must be names/],
     ["reviewers set nobody --groups a", 1, /no reviewer of this name/],
     ["reviewers set ana --groups a --project nowhere", 1, /no project of this name/],

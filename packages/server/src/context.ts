@@ -9,6 +9,7 @@ import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
+import type { PasswordHasher } from "./secrets/password-hasher.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
 
@@ -18,6 +19,7 @@ export interface Context {
   readonly random: Random;
   readonly wake: Wake;
   readonly keyring: Keyring;
+  readonly passwords: PasswordHasher;
   readonly settings: Settings;
   readonly delivery: Delivery;
   readonly policies: PolicyShelf;

@@ -21,6 +21,7 @@ import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
+import { PasswordHasher } from "./secrets/password-hasher.ts";
 import { migrate } from "./storage/migrate.ts";
 import { type Migration, readMigrations, schemaOf } from "./storage/read-migrations.ts";
 import {
@@ -154,7 +155,10 @@ export async function open(
   const wake = new LocalWake();
   const policies = new PolicyShelf();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
-  const context = { store, clock, random, wake, keyring, settings, delivery, policies, inForce };
+  const passwords = new PasswordHasher(random);
+  const context = {
+    ...{ store, clock, random, wake, keyring, passwords, settings, delivery, policies, inForce },
+  };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.

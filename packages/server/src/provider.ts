@@ -4,6 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
@@ -30,6 +31,8 @@ import type { Worker } from "./workers/worker.ts";
 export interface Provider {
   /** Where it listens, like `http://localhost:8787`. */
   readonly url: string;
+  /** Where people reach it: the setting `public_url`, or else where it listens. */
+  readonly publicUrl: string;
   readonly context: Context;
   readonly isNew: boolean;
   /**
@@ -116,10 +119,12 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  const gate = createGate(context);
+  const port = () => (app.server.address() as AddressInfo).port;
+  const publicUrl = () => publicUrlOf(settings, port());
+  const gate = createGate(context, publicUrl);
   const prefixed = { prefix: settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate);
+  addReviewRoutes(app, context, gate, publicUrl);
   addOperationalRoutes(app, context, report, { accepting: () => accepting });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
@@ -134,7 +139,7 @@ async function serve(
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
     workers.push(startSchemaWatch(context, report, schemas));
   }
-  const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
+  const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
 
@@ -162,7 +167,11 @@ async function serve(
     report.stopped();
   }
 
-  return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
+  return {
+    ...{ url, publicUrl: publicUrl(), context, isNew },
+    close: async () => void (await close()),
+    closed: closed.promise,
+  };
 }
 
 /** Looks for what others have resolved, whether they say so or not. */

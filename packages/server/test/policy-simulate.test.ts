@@ -296,6 +296,10 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
     credentialId: "c",
     name: "Ed",
     groups: [],
+    isBot: false,
+    scopes: null,
+    personId: null,
+    session: null,
   };
   const turnsAt: number[] = [];
   const events: string[] = [];

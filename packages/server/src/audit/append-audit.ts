@@ -29,7 +29,15 @@ export type AuditKind =
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
-  | "policy.published";
+  | "policy.published"
+  | "person.created"
+  | "session.begun"
+  | "session.ended"
+  | "signin.refused"
+  | "invitation.made"
+  | "invitation.used"
+  | "invitation.revoked"
+  | "password.changed";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -9,7 +9,7 @@ import { invalidField } from "@countersign/protocol";
 /** At most so many for one reviewer or instance. */
 export const GROUPS_MAX = 32;
 
-const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** @throws Problem `invalid_request` with param `groups` */
 export function assertGroups(names: readonly string[]): void {

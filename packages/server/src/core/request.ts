@@ -49,8 +49,12 @@ export type Actor =
   | `policy:${string}`
   | `grant:${string}`
   | `freeze:${string}`
+  /** Who signed in, for what is of no project. */
+  | `person:${string}`
   | "system:deadline"
   | "system:instance-deletion"
+  /** The start of a server that nobody can sign in to yet. */
+  | "system:setup"
   | "operator:cli";
 
 /** Of what kind an actor is: the word before the colon. */

@@ -8,7 +8,7 @@ import {
   type StoredDecision,
   type StoredRequest,
 } from "../core/request.ts";
-import { assertMay } from "../identity/assert-may.ts";
+import { assertMayVote } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   approvalBar,
@@ -56,7 +56,7 @@ export async function castVerdict(
   id: string,
   verdict: Verdict,
 ): Promise<StoredRequest> {
-  assertMay(caller, "decide");
+  assertMayVote(caller);
   assertWithin(verdict, bounds(context.settings, undefined));
   const decide = (tx: Transaction) => decideLocked(tx, context, caller, id, verdict);
   const { request, resolution, isAnswer } = await context.store
@@ -248,10 +248,10 @@ function assertComplete(
 async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<ReviewerCaller> {
   const key = { projectId: caller.projectId, id: caller.reviewerId };
   const current = await readReviewer(tx, key);
-  if (current === undefined) throw new Problem("invalid_credential");
-  const { name, role, groups } = current;
-  assertMay({ role }, "decide");
-  return { ...caller, name, role, groups };
+  if (current === undefined || current.removedAt !== null) throw new Problem("invalid_credential");
+  const { name, role, groups, isBot } = current;
+  assertMayVote({ ...caller, role });
+  return { ...caller, name, role, groups, isBot };
 }
 
 function toDecider({ reviewerId: id, name, groups }: ReviewerCaller) {

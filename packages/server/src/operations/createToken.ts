@@ -62,6 +62,7 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
         createdAt: now,
         expiresAt: order.expiresAt,
         revokedAt: null,
+        scopes: null,
       },
       hashToken(token),
     );
@@ -78,7 +79,7 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
 }
 
 /** Short, because it stands in front of every key: docs/decisions/0011. */
-function newProjectId(random: Random): string {
+export function newProjectId(random: Random): string {
   return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
 }
 
@@ -104,7 +105,10 @@ async function ensureHolder(
     }
     return id;
   }
-  const order = { id: newId, name, role: role ?? "reviewer", groups: toGroups(groups ?? []) };
+  const order = {
+    ...{ id: newId, name, role: role ?? "reviewer", groups: toGroups(groups ?? []) },
+    ...{ isBot: false, personId: null },
+  };
   const reviewer = await ensureReviewer(tx, projectId, order, now);
   if (reviewer.id !== newId) {
     assertUnchanged(reviewer, { role, groups });

@@ -1,10 +1,13 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { RETRY_WINDOW_MS } from "../core/retry.ts";
+import { deleteCeremoniesBefore } from "../storage/sql/ceremonies.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
+import { deleteInvitationsBefore } from "../storage/sql/invitations.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
+import { deleteSessionsBefore } from "../storage/sql/sessions.ts";
 import { deleteGrantsExpiredBefore } from "../storage/sql/standing-grants.ts";
 import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
 
@@ -22,8 +25,9 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; and grants, as long after their
- * end. Pending requests and audit entries are never erased.
+ * results with their sealed credentials, and deletion records; grants and invitations, as long
+ * after their end; and sessions and ceremonies that are over. Pending requests and audit entries
+ * are never erased.
  *
  * Called by: the retention worker.
  *
@@ -55,6 +59,9 @@ export async function eraseExpired(
       await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
       await deleteVerificationsBefore(tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX),
       await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
+      await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
+      await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX),
+      await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
     ];
   });
   return {

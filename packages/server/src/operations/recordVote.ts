@@ -46,6 +46,7 @@ export async function recordVote(
   const allowed = (await readReviewers(tx, projectId, ids)).filter(
     (reviewer) =>
       live.has(reviewer.id) &&
+      reviewer.removedAt === null &&
       allows(reviewer.role, "decide") &&
       approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
   );

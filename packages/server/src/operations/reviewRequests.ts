@@ -1,5 +1,6 @@
 import { isOverdue, type JsonText, type StoredRequest } from "../core/request.ts";
-import { allows } from "../core/roles.ts";
+import { mayVote } from "../core/scopes.ts";
+import { refusalOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { approvalBar, denialBar, takesVotes } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
@@ -92,7 +93,7 @@ interface Seen {
 }
 
 function mayDecide(
-  { reviewerId: id, name, role, groups }: ReviewerCaller,
+  caller: ReviewerCaller,
   { request, requirement, votes, ownerId }: Seen,
   now: number,
 ): MayDecide {
@@ -100,7 +101,8 @@ function mayDecide(
   // The same for everybody: nothing can be done about it.
   if (request.decision !== null) return refused(`The request is already ${request.status}.`);
   if (isOverdue(request, now)) return refused("The request is already expired.");
-  if (!allows(role, "decide")) return refused("This reviewer may look but not decide.");
+  if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));
+  const { reviewerId: id, name, groups } = caller;
   const decider = { id, name, groups };
   const deny = denialBar(requirement, decider, { ownerId }) === undefined;
   const { instanceId } = request;

@@ -36,7 +36,7 @@ export async function setReviewer(
       throw new Problem("not_found", "There is no project of this name.");
     }
     const reviewer = await lockReviewerByName(tx, projectId, name);
-    if (reviewer === undefined) {
+    if (reviewer === undefined || reviewer.removedAt !== null) {
       throw new Problem("not_found", "There is no reviewer of this name in the project.");
     }
     const changed = {

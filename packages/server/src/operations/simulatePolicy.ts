@@ -3,6 +3,7 @@ import { JsonObject, parseJson } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { evaluatePolicies } from "../policy/evaluate.ts";
 import { readJudgement } from "../policy/judgement.ts";
@@ -108,6 +109,8 @@ export async function simulatePolicy(
   audience: SimulationAudience,
 ): Promise<void> {
   assertMayPublish(caller, order.scope);
+  // What it tells are calls.
+  assertMay(caller, "read");
   const { store } = context;
   const policies = await loadDraft(context, caller, order.scope, order.source);
   const { since, until, instanceId, limit } = order;

@@ -82,7 +82,8 @@ async function couldApprove(
   now: number,
 ): Promise<boolean> {
   const maker = await readReviewer(tx, { projectId, id: reviewerId });
-  if (maker === undefined || !allows(maker.role, "decide")) return false;
+  if (maker === undefined || maker.removedAt !== null) return false;
+  if (!allows(maker.role, "decide")) return false;
   if (approvalBar(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
   if (!isEnough(requirement, [maker])) return false;
   return (await readLiveHolders(tx, [reviewerId], now)).has(reviewerId);

@@ -1,6 +1,6 @@
 /**
  * The reviewer surface in its first form: list, show, give a verdict; look after deliveries. For
- * reviewer tokens only; an agent's credential never reaches it.
+ * reviewers, with a token or signed in; an agent's credential never reaches it.
  */
 
 import { formatTimestamp } from "@countersign/protocol";
@@ -11,18 +11,29 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { addAccountRoutes } from "./account-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
+import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
+import { addSessionRoutes } from "./session-routes.ts";
+import { SignInLimits } from "./sign-in-limits.ts";
+import { addSignInRoutes } from "./sign-in-routes.ts";
 
 const REQUESTS = "/review/v1/requests";
 
-export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
+/** @param publicUrl where people reach this server; asked for when it listens */
+export function addReviewRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  publicUrl: () => string,
+): void {
   const onRequest = gate.admit("reviewer");
 
   app.get(
@@ -64,4 +75,9 @@ export function addReviewRoutes(app: FastifyInstance, context: Context, gate: Ga
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
+  const limits = new SignInLimits(context.clock);
+  addSessionRoutes(app, context, gate);
+  addSignInRoutes(app, context, gate, limits);
+  addAccountRoutes(app, context, gate, limits);
+  addInvitationRoutes(app, context, gate, publicUrl);
 }

@@ -5,6 +5,7 @@
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
+import { asPage, newPerson } from "./people.ts";
 import { policySaying, publish } from "./publishing.ts";
 import {
   type Answer,
@@ -96,6 +97,11 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
   async forbidden(server, stage) {
     const viewer = await server.token({ kind: "reviewer", name: "viewer", role: "viewer" });
     return [await server.decide(viewer, stage.requestId, "approve")];
+  },
+  async cross_origin(server) {
+    const { cookie = "" } = asPage(await newPerson(server, { login: "ana" }));
+    const headers = { cookie, "sec-fetch-site": "cross-site" };
+    return [await server.call("DELETE", "/review/v1/session", { headers })];
   },
   not_found: async (server, stage) => [
     await callOperation(server, "getInstance", stage, { id: stage.requestId }),

@@ -3,6 +3,7 @@
  */
 
 import type { CredentialKind } from "@countersign/protocol";
+import type { Scopes } from "../../core/scopes.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 
 export interface StoredCredential {
@@ -13,9 +14,11 @@ export interface StoredCredential {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Of a reviewer's token: what it may do of all that its holder may; null: all of it. */
+  readonly scopes: Scopes;
 }
 
-const COLUMNS = "id, kind, holder_id, project_id, created_at, expires_at, revoked_at";
+const COLUMNS = "id, kind, holder_id, project_id, created_at, expires_at, revoked_at, scopes";
 
 export async function insertCredential(
   tx: Transaction,
@@ -23,8 +26,9 @@ export async function insertCredential(
   tokenHash: string,
 ): Promise<void> {
   await tx.run(
-    `insert into credential (id, token_hash, kind, holder_id, project_id, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
+    `insert into credential
+       (id, token_hash, kind, holder_id, project_id, created_at, expires_at, scopes)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       credential.id,
       tokenHash,
@@ -33,6 +37,7 @@ export async function insertCredential(
       credential.projectId,
       credential.createdAt,
       credential.expiresAt,
+      credential.scopes === null ? null : JSON.stringify(credential.scopes),
     ],
   );
 }
@@ -52,7 +57,7 @@ export async function listOperatorCredentials(
 ): Promise<(StoredCredential & { name: string; project: string; role: string | null })[]> {
   const rows = await reader.all(
     `select credential.id, credential.kind, credential.holder_id, credential.project_id,
-       credential.created_at, credential.expires_at, credential.revoked_at,
+       credential.created_at, credential.expires_at, credential.revoked_at, credential.scopes,
        coalesce(provisioner.name, reviewer.name) as name, reviewer.role as role,
        project.name as project
      from credential
@@ -127,5 +132,6 @@ function fromRow(row: Row): StoredCredential {
     createdAt: Number(row.created_at),
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+    scopes: row.scopes === null ? null : (JSON.parse(row.scopes as string) as string[]),
   };
 }
