@@ -258,8 +258,29 @@ function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
   return { id, response: response as BrowserAnswer };
 }
 
+/** What is signed is kept for good, and a client may have put anything into it. */
+const CHARS_MAX = 8_192;
+
 function text(response: BrowserAnswer, name: string): string {
   const value = response[name];
-  if (typeof value === "string" && /^[\w-]+$/.test(value)) return value;
+  const isText = typeof value === "string" && value.length <= CHARS_MAX;
+  if (isText && /^[\w-]+$/.test(value)) return value;
   throw new PasskeyRefused(`The passkey's answer lacks ${name}.`);
+}
+
+/**
+ * The challenge that a browser says it answered, base64url: to look up whether it is one of ours.
+ *
+ * @throws PasskeyRefused
+ */
+export function challengeOf(answer: BrowserAnswer): string {
+  const { response } = readAnswer(answer);
+  try {
+    const json = Buffer.from(text(response, "clientDataJSON"), "base64url").toString();
+    const { challenge } = JSON.parse(json) as { readonly challenge?: unknown };
+    if (typeof challenge === "string") return challenge;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new PasskeyRefused("The passkey's answer is to no challenge.");
 }

@@ -1,13 +1,15 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
+import type { PasskeyProof } from "../audit/passkey-proof.ts";
 import type { Context } from "../context.ts";
-import type { StoredRequest } from "../core/request.ts";
+import type { JsonText, StoredRequest } from "../core/request.ts";
 import { allows } from "../core/roles.ts";
-import { approvalBar, isEnough } from "../policy/decider.ts";
+import { approvalBar, isEnough, needsPasskey } from "../policy/decider.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 import { readLiveHolders } from "../storage/sql/credentials.ts";
-import { readReviewers } from "../storage/sql/holders.ts";
+import { readReviewers, type StoredReviewer } from "../storage/sql/holders.ts";
+import { readPasskeyOwners } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
 
@@ -25,7 +27,9 @@ export interface Tally {
  *
  * @param request locked by this transaction, and pending
  * @param vote of a reviewer who was found to be allowed
- * @throws Problem `invalid_credential` when the voter's token has ended meanwhile
+ * @param useSignature of the vote; a repeated one has used it up
+ * @throws Problem `invalid_credential` when the voter's token has ended meanwhile, and what
+ *   `useSignature` throws
  */
 export async function recordVote(
   tx: Transaction,
@@ -33,24 +37,29 @@ export async function recordVote(
   request: StoredRequest,
   { requirement, ownerId }: { readonly requirement: Requirement; readonly ownerId: string | null },
   vote: StoredVote,
+  useSignature: () => Promise<unknown> | undefined,
 ): Promise<Tally> {
   const { projectId, id, instanceId } = request;
   const before = await readVotes(tx, projectId, [id]);
   const others = before.filter(({ reviewerId }) => reviewerId !== vote.reviewerId);
   const earlier = before.find(({ reviewerId }) => reviewerId === vote.reviewerId);
-  const isRepeated = earlier?.note === vote.note && earlier.validityMs === vote.validityMs;
+  const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const live = await readLiveHolders(tx, ids, vote.votedAt);
-  if (!live.has(vote.reviewerId)) throw new Problem("invalid_credential");
-  const allowed = (await readReviewers(tx, projectId, ids)).filter(
+  const holders = await readLiveHolders(tx, ids, vote.votedAt);
+  const live = (await readReviewers(tx, projectId, ids)).filter(
+    ({ id, personId, removedAt }) => removedAt === null && (personId !== null || holders.has(id)),
+  );
+  if (!live.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const isSigned = await findSigned(tx, requirement, votes);
+  const allowed = live.filter(
     (reviewer) =>
-      live.has(reviewer.id) &&
-      reviewer.removedAt === null &&
+      isSigned(reviewer) &&
       allows(reviewer.role, "decide") &&
       approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
   );
   if (!isRepeated) {
+    await useSignature();
     await writeVote(tx, vote);
     await appendAudit(tx, random, {
       at: vote.votedAt,
@@ -62,9 +71,38 @@ export async function recordVote(
         arguments_sha256: sha256Hex(request.arguments),
         validity_ms: vote.validityMs,
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+        ...(vote.proof !== null && { passkey: readProof(vote.proof) }),
       },
     });
   }
   const counted = votes.filter(({ reviewerId }) => allowed.some(({ id }) => id === reviewerId));
   return { counted, isEnough: isEnough(requirement, allowed) };
+}
+
+function isSame(one: StoredVote, other: StoredVote): boolean {
+  const { note, validityMs, proof } = one;
+  return note === other.note && validityMs === other.validityMs && proof === other.proof;
+}
+
+/**
+ * Where a passkey is asked for, a vote counts while the passkey that signed it is the voter's:
+ * who removes a lost one takes back what it may have signed.
+ */
+async function findSigned(
+  tx: Transaction,
+  requirement: Requirement,
+  votes: readonly StoredVote[],
+): Promise<(reviewer: Pick<StoredReviewer, "id" | "personId">) => boolean> {
+  if (!needsPasskey(requirement)) return () => true;
+  const passkeys = new Map(
+    votes.flatMap(({ reviewerId, proof }) =>
+      proof === null ? [] : [[reviewerId, readProof(proof).credential_id]],
+    ),
+  );
+  const owners = await readPasskeyOwners(tx, [...passkeys.values()]);
+  return ({ id, personId }) => personId !== null && owners.get(passkeys.get(id) ?? "") === personId;
+}
+
+function readProof(proof: JsonText): PasskeyProof {
+  return JSON.parse(proof) as PasskeyProof;
 }

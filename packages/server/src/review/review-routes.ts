@@ -8,9 +8,11 @@ import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
+import { relyingPartyOf } from "../identity/passkeys.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { verifySignature } from "../operations/verifySignature.ts";
 import { addAccountRoutes } from "./account-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
@@ -19,6 +21,7 @@ import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 import { addSessionRoutes } from "./session-routes.ts";
@@ -44,7 +47,7 @@ export function addReviewRoutes(
       const listing = listingParameters(request, ["pending", "decided"]);
       const page = await listRequests(context, caller, listing);
       const now = formatTimestamp(context.clock.now());
-      return sendJson(reply, 200, writePage(page, now));
+      return sendJson(reply, 200, writePage(page, now, publicUrl()));
     },
   );
 
@@ -54,7 +57,7 @@ export function addReviewRoutes(
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const reviewed = await showRequest(context, caller, pathIdentifier(request));
-      return sendJson(reply, 200, writeReviewedRequest(reviewed));
+      return sendJson(reply, 200, writeReviewedRequest(reviewed, publicUrl()));
     },
   );
 
@@ -64,9 +67,12 @@ export function addReviewRoutes(
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
-      const stored = await castVerdict(context, caller, id, parseVerdict(jsonBody(request)));
+      const { passkey, ...verdict } = parseVerdict(jsonBody(request));
+      const party = relyingPartyOf(publicUrl());
+      const signature = await verifySignature(context, party, caller, id, verdict, passkey);
+      const stored = await castVerdict(context, caller, id, { ...verdict, signature });
       const reviewed = await reviewRequest(context, caller, stored);
-      return sendJson(reply, 200, writeReviewedRequest(reviewed));
+      return sendJson(reply, 200, writeReviewedRequest(reviewed, publicUrl()));
     },
   );
 
@@ -78,6 +84,7 @@ export function addReviewRoutes(
   const limits = new SignInLimits(context.clock);
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
+  addPasskeyRoutes(app, context, gate, publicUrl);
   addAccountRoutes(app, context, gate, limits);
   addInvitationRoutes(app, context, gate, publicUrl);
 }

@@ -15,17 +15,27 @@ export interface StoredVote {
   readonly validityMs: number | null;
   /** Epoch ms. */
   readonly votedAt: number;
+  /** The signature of a passkey over the vote, as the audit log has it; null without one. */
+  readonly proof: JsonText | null;
 }
 
 /** Records a vote, in place of an earlier one of the same reviewer. */
 export async function writeVote(tx: Transaction, vote: StoredVote): Promise<void> {
   await tx.run(
-    `insert into vote (project_id, request_id, reviewer_id, note, validity_ms, voted_at)
-     values ($1, $2, $3, $4, $5, $6)
+    `insert into vote (project_id, request_id, reviewer_id, note, validity_ms, voted_at, proof)
+     values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (project_id, request_id, reviewer_id)
        do update set note = excluded.note, validity_ms = excluded.validity_ms,
-         voted_at = excluded.voted_at`,
-    [vote.projectId, vote.requestId, vote.reviewerId, vote.note, vote.validityMs, vote.votedAt],
+         voted_at = excluded.voted_at, proof = excluded.proof`,
+    [
+      vote.projectId,
+      vote.requestId,
+      vote.reviewerId,
+      vote.note,
+      vote.validityMs,
+      vote.votedAt,
+      vote.proof,
+    ],
   );
 }
 
@@ -38,7 +48,8 @@ export async function readVotes(
   if (requestIds.length === 0) return [];
   const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select project_id, request_id, reviewer_id, note, validity_ms, voted_at from vote
+    `select project_id, request_id, reviewer_id, note, validity_ms, voted_at, proof
+     from vote
      where project_id = $1 and request_id in (${places}) order by voted_at, reviewer_id`,
     [projectId, ...requestIds],
   );
@@ -53,5 +64,6 @@ function fromRow(row: Row): StoredVote {
     note: row.note as string | null,
     validityMs: row.validity_ms === null ? null : Number(row.validity_ms),
     votedAt: Number(row.voted_at),
+    proof: row.proof as string | null,
   };
 }
