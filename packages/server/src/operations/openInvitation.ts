@@ -1,9 +1,9 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import type { ReviewerRole } from "../core/roles.ts";
+import { allows, powersOf, type ReviewerRole } from "../core/roles.ts";
 import { isOpaque } from "../secrets/opaque.ts";
 import { hashToken } from "../secrets/token.ts";
-import { readProjectName } from "../storage/sql/holders.ts";
+import { readProjectName, readReviewer } from "../storage/sql/holders.ts";
 import { readInvitationByHash, type StoredInvitation } from "../storage/sql/invitations.ts";
 import { hasPerson, readPerson } from "../storage/sql/people.ts";
 import type { Reader } from "../storage/store.ts";
@@ -72,5 +72,23 @@ export async function assertUsable(
   }
   // The first person is made once, whatever links were printed before.
   if (invitation.createdBy === "system:setup" && (await hasPerson(reader))) throw GONE;
+  if (!(await isMeant(reader, invitation))) throw GONE;
   return invitation;
 }
+
+/** Whether who invited could still do so: who was removed comes back by no link of their own. */
+async function isMeant(
+  reader: Reader,
+  { projectId, role, createdBy }: StoredInvitation,
+): Promise<boolean> {
+  if (!createdBy.startsWith(REVIEWER)) return true;
+  const id = createdBy.slice(REVIEWER.length);
+  const inviter = await readReviewer(reader, { projectId, id });
+  if (inviter === undefined || inviter.removedAt !== null) return false;
+  if (!allows(inviter.role, "people")) return false;
+  if (!powersOf(role).every((power) => allows(inviter.role, power))) return false;
+  const person = inviter.personId && (await readPerson(reader, inviter.personId));
+  return !person || person.disabledAt === null;
+}
+
+const REVIEWER = "reviewer:";

@@ -20,6 +20,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
+import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
@@ -86,5 +87,6 @@ export function addReviewRoutes(
   addSignInRoutes(app, context, gate, limits);
   addPasskeyRoutes(app, context, gate, publicUrl);
   addAccountRoutes(app, context, gate, limits);
+  addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
 }
