@@ -28,7 +28,6 @@ export type AuditKind =
   | "credential.issued"
   | "credential.revoked"
   | "passkey.added"
-  | "passkey.renamed"
   | "passkey.removed"
   | "provisioner.created"
   | "reviewer.created"

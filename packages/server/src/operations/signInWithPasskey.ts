@@ -9,6 +9,7 @@ import {
   verifyAssertion,
 } from "../identity/passkeys.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../storage/sql/passkeys.ts";
+import { lockPerson } from "../storage/sql/people.ts";
 import { endCeremony, toRefusal } from "./addPasskey.ts";
 import { beginCeremony } from "./beginPasskey.ts";
 import { beginSession } from "./beginSession.ts";
@@ -56,6 +57,8 @@ async function signIn(
   const challenge = challengeOf(answer);
   const { counter } = await verifyAssertion(party, answer, challenge, known.publicKey);
   return context.store.transact(async (tx) => {
+    // First whose it is, as where passkeys are removed: two who lock wait for each other once.
+    await lockPerson(tx, "update", known.personId);
     const passkey = await lockPasskey(tx, id);
     if (passkey?.publicKey !== known.publicKey) throw new PasskeyRefused(UNKNOWN);
     if (isCounterBehind(passkey.counter, counter)) throw new PasskeyRefused(COPIED);

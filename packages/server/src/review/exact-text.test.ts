@@ -23,7 +23,8 @@ test("[ours.passkey.browser] whatever stands beside it, the member that is found
   fc.assert(
     fc.property(fc.string(), value, value, value, (key, before, wanted, after) => {
       const name = JSON.stringify(key);
-      const json = `{"-${name.slice(1)}: ${before} ,${name}:${wanted}, "+${name.slice(1)}:${after}}`;
+      const rest = name.slice(1);
+      const json = `{"-${rest}: ${before} ,${name}:${wanted}, "+${rest}:${after}}`;
       assert.equal(memberSource(json, key), wanted);
     }),
   );
