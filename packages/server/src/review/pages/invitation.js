@@ -23,7 +23,12 @@ const TITLES = {
 function leadOf({ kind, project, role, name }) {
   if (kind === "setup") return "You are the first person here, and will be its operator.";
   if (kind === "return") return `Choose a new password for ${name}.`;
-  return `to decide in the project ${project}, as ${role}`;
+  return `to the project ${project}, as ${role}`;
+}
+
+function firstEmpty() {
+  const inputs = [...form.querySelectorAll("input")];
+  return inputs.find(({ value, readOnly }) => value === "" && !readOnly);
 }
 
 function offerForm(invitation) {
@@ -38,10 +43,8 @@ function offerForm(invitation) {
   }
   offerPasskey(invitation, token, leave);
   form.hidden = false;
-  const first = [...form.querySelectorAll("input")].find(
-    ({ value, readOnly }) => value === "" && !readOnly,
-  );
-  first?.focus();
+  if (byId("join").hidden) firstEmpty()?.focus();
+  else byId("join-button").focus();
   onUse(form, "submit", byId("submit"), async () => {
     requireFields(form);
     const { name: own, login: chosen, password } = form.elements;
@@ -81,8 +84,9 @@ async function open() {
     await offerToJoin(invitation);
     offerForm(invitation);
   } catch (error) {
-    show("title", error.status === 404 ? "This link is not valid" : "Countersign");
-    show("lead", error.message);
+    const isGone = error.status === 404;
+    show("title", isGone ? "This link is not valid" : "Countersign");
+    show("lead", isGone ? "It was used, has expired or was taken back." : error.message);
     byId("sign-in-instead").hidden = false;
   }
 }
