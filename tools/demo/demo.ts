@@ -2,8 +2,8 @@
  * The whole story without a person. One agent polls: it asks before three tool calls, a reviewer
  * decides two of them from the terminal, nobody answers the third. Another one is notified: its
  * receiver is told over TLS that there is a decision, and the adapter reads it. The calls of a
- * third one meet a policy. Uses only what users use: the command, HTTP and the receiver in
- * examples/.
+ * third one meet a policy, which asks two people about money. Uses only what users use: the
+ * command, HTTP and the receiver in examples/.
  */
 
 import { rmSync } from "node:fs";
@@ -13,6 +13,7 @@ import { join } from "node:path";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
 import { exchange, learn, mayRun } from "./adapter.ts";
 import { countersign, startServer } from "./countersign.ts";
+import { FINANCE, tellOfPeople } from "./people.ts";
 import { tellOfPolicy } from "./policy.ts";
 import { type Prepared, prepareReceiver, startReceiver } from "./receiver.ts";
 
@@ -47,6 +48,8 @@ interface Stage {
   readonly url: string;
   readonly provisioner: string;
   readonly reviewer: string;
+  /** Tokens of those who look after money, by name. */
+  readonly finance: Readonly<Record<(typeof FINANCE)[number], string>>;
 }
 
 function say(text = ""): void {
@@ -61,7 +64,13 @@ async function setStage(data: string, url: string): Promise<Stage> {
       ...["--data", data],
     ]),
   ]);
-  return { url, provisioner, reviewer };
+  const ofFinance = (name: string) =>
+    countersign([
+      ...["tokens", "create", "reviewer", "--name", name, "--groups", "finance"],
+      ...["--data", data],
+    ]);
+  const [li, mo] = await Promise.all(FINANCE.map(ofFinance));
+  return { url, provisioner, reviewer, finance: { li: li ?? "", mo: mo ?? "" } };
 }
 
 /** @returns the credential of the new instance */
@@ -95,6 +104,16 @@ async function review({ url, reviewer }: Stage, ...command: readonly string[]): 
   say();
   say(`$ countersign ${command.map(quote).join(" ")}`);
   say(await countersign(command, { url, token: reviewer }));
+}
+
+async function reviewAs(
+  { url, finance }: Stage,
+  name: (typeof FINANCE)[number],
+  ...command: readonly string[]
+): Promise<void> {
+  say();
+  say(`${name} $ countersign ${command.map(quote).join(" ")}`);
+  say(await countersign(command, { url, token: finance[name] }));
 }
 
 function tellOutcome(request: ApprovalRequest): void {
@@ -154,6 +173,15 @@ async function tellOfRules(stage: Stage): Promise<void> {
     say,
     ask: (key, body) => ask(stage, token, key, body),
     review: (...command) => review(stage, ...command),
+  });
+  say();
+  say("Some calls take more than one person.");
+  say();
+  await tellOfPeople({
+    say,
+    ask: (key, body) => ask(stage, token, key, body),
+    reviewAs: (name, ...command) => reviewAs(stage, name, ...command),
+    read: (id) => exchange<ApprovalRequest>(stage.url, `/v1/requests/${id}`, token),
   });
 }
 

@@ -46,7 +46,7 @@ export async function tellOfPolicy({ say, ask, review }: Cast): Promise<void> {
   say("  waits: it climbs out of src/.");
 }
 
-function expect(request: ApprovalRequest, status: ApprovalRequest["status"]): void {
+export function expect(request: ApprovalRequest, status: ApprovalRequest["status"]): void {
   if (request.status !== status || (status === "approved" && !mayRun(request))) {
     throw new Error(`${request.tool} is ${request.status} and not ${status}`);
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { Failure } from "../../failure.ts";
-import type { Durability, Transaction } from "../store.ts";
+import type { Transaction } from "../store.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 
 interface Opened {
@@ -87,25 +87,6 @@ test("those who wait together are answered after one commit that holds them all"
     }),
   );
   for (const each of seen) assert.deepEqual(each, names);
-});
-
-test("a commit syncs unless nobody in it needs that", async (t) => {
-  const { store } = await openStore(t);
-  const commit = (name: string, durability?: Durability) =>
-    store.transact(async (tx) => {
-      await insert(tx, name);
-      return Number((await tx.get("pragma synchronous"))?.synchronous);
-    }, durability);
-  const [none, full] = [1, 2];
-  assert.equal(await commit("a"), full);
-  assert.deepEqual(await Promise.all([commit("b", "process"), commit("c", "process")]), [
-    none,
-    none,
-  ]);
-  assert.deepEqual(await Promise.all([commit("d", "process"), commit("e", "power")]), [full, full]);
-  assert.equal(await commit("f", "process"), none);
-  assert.equal(await commit("g"), full);
-  assert.deepEqual(await ids(store), ["a", "b", "c", "d", "e", "f", "g"]);
 });
 
 test("more than one commit can hold are all answered, in the order they came", async (t) => {

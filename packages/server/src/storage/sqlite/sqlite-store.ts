@@ -5,7 +5,9 @@
  * time share one commit, because the sync to disk is what costs. In the rare case that one of
  * them fails after it has written, all are undone and each commits alone: a savepoint for every
  * transaction would cost the common case a third of its time.
- * The reader sees only what is committed and never waits for the writer (WAL).
+ * The sync is not SQLite's, which would hold the event loop: the log is synced by another thread,
+ * and meanwhile the next exchanges are read. Nobody is answered before it, and nobody sees what it
+ * has not covered: the reader keeps the state from before the commit until then.
  */
 
 import { dirname } from "node:path";
@@ -21,6 +23,7 @@ import {
 } from "./open-database.ts";
 import { SnapshotReader } from "./snapshot-reader.ts";
 import { Statements } from "./statements.ts";
+import { WriteAheadLog } from "./write-ahead-log.ts";
 
 /** Bounds how long the event loop is held by one commit. */
 const TRANSACTIONS_PER_COMMIT_MAX = 256;
@@ -44,12 +47,13 @@ export class SqliteStore implements Store {
   readonly #writer: DatabaseSync;
   readonly #writing: Statements;
   readonly #reader: SnapshotReader;
+  readonly #log: WriteAheadLog;
   readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
-  /** As openDatabase leaves it. */
-  #isSynced = true;
+  /** Why nothing is written or read any more; see {@link #sync}. */
+  #lost: Failure | undefined;
 
   /** @throws Failure when the file cannot be opened or is damaged */
   constructor(file: string, clock: Clock, { busyMs, isExclusive = false }: SqliteOptions = {}) {
@@ -60,6 +64,7 @@ export class SqliteStore implements Store {
     keepTemporaryFilesIn(this.#writer, dirname(file));
     this.#writing = new Statements(this.#writer);
     this.#reader = new SnapshotReader(openDatabase(file, busyMs));
+    this.#log = new WriteAheadLog(file, this.#writer);
     this.#clock = clock;
   }
 
@@ -75,6 +80,7 @@ export class SqliteStore implements Store {
 
   transact<T>(work: (tx: Transaction) => Promise<T>, durability: Durability = "power"): Promise<T> {
     if (this.#closed) return Promise.reject(new Failure("store", "the store is closed"));
+    if (this.#lost !== undefined) return Promise.reject(this.#lost);
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ work, durability, resolve: (value) => resolve(value as T), reject });
       // After the poll phase: everything that arrived in one turn of the loop commits together.
@@ -114,10 +120,12 @@ export class SqliteStore implements Store {
     await this.#draining;
     this.#reader.close();
     this.#writer.close();
+    this.#log.close();
   }
 
   #assertOpen(): void {
     if (this.#closed) throw new Failure("store", "the store is closed");
+    if (this.#lost !== undefined) throw this.#lost;
   }
 
   async #drain(): Promise<void> {
@@ -135,7 +143,7 @@ export class SqliteStore implements Store {
   async #commitTogether(batch: readonly Waiting[]): Promise<void> {
     const settle: (() => void)[] = [];
     try {
-      this.#prepareSync(batch);
+      if (this.#lost !== undefined) throw this.#lost;
       this.#writing.run("begin immediate");
       for (const { work, resolve, reject } of batch) {
         const transaction = new SqliteTransaction(this.#writing, this.#clock);
@@ -151,8 +159,7 @@ export class SqliteStore implements Store {
           transaction.end();
         }
       }
-      this.#writing.run("commit");
-      this.#reader.refresh();
+      await this.#commit(batch);
     } catch (error) {
       this.#rollback();
       const failure =
@@ -167,11 +174,31 @@ export class SqliteStore implements Store {
    * Whoever needs no sync gets none, unless somebody beside it does. The log of later commits comes
    * behind that of earlier ones, so a sync covers what was committed without one before it.
    */
-  #prepareSync(batch: readonly Waiting[]): void {
+  async #commit(batch: readonly Waiting[]): Promise<void> {
     const isSynced = batch.some(({ durability }) => durability === "power");
-    if (isSynced === this.#isSynced) return;
-    this.#writing.run(isSynced ? "pragma synchronous = full" : "pragma synchronous = normal");
-    this.#isSynced = isSynced;
+    if (isSynced) this.#reader.hold();
+    try {
+      this.#writing.run("commit");
+      if (isSynced) await this.#sync();
+    } finally {
+      this.#reader.release();
+    }
+    this.#log.checkpointWhenLong();
+  }
+
+  /**
+   * A sync that fails leaves nobody the wiser: the engine holds for written what the disk may not
+   * have, and the next sync may succeed without it. So that is the end, until a start reads what
+   * is really there.
+   */
+  async #sync(): Promise<void> {
+    try {
+      await this.#log.sync();
+    } catch (error) {
+      const message = "the disk did not keep what was written; restart when it is well";
+      this.#lost = new Failure("store", message, error);
+      throw this.#lost;
+    }
   }
 
   /** One member failed after it had written: its writes must go, and nobody else's. */

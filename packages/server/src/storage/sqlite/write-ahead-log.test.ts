@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import fs, { mkdtempSync, rmSync, statSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { Failure } from "../../failure.ts";
+import type { Durability } from "../store.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+
+type Done = (error: Error | null) => void;
+
+/** The syncs that were begun; the disk does them when the test says so. */
+class Disk {
+  readonly syncs: Done[] = [];
+  isHeld = false;
+
+  constructor(t: TestContext) {
+    const { fdatasync } = fs;
+    t.mock.method(fs, "fdatasync", (descriptor: number, done: Done) => {
+      this.syncs.push(done);
+      if (!this.isHeld) fdatasync(descriptor, done);
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      t.mock.restoreAll();
+      syncBuiltinESMExports();
+    });
+  }
+
+  /** Does what was held, and holds nothing any more. */
+  release(): void {
+    if (!this.isHeld) return;
+    this.isHeld = false;
+    for (const done of this.syncs) done(null);
+  }
+
+  /** Resolves when so many syncs were begun. */
+  async begun(count: number): Promise<void> {
+    while (this.syncs.length < count) await turn();
+  }
+}
+
+interface Opened {
+  readonly store: SqliteStore;
+  readonly file: string;
+  readonly disk: Disk;
+}
+
+async function openStore(t: TestContext): Promise<Opened> {
+  const directory = mkdtempSync(join(tmpdir(), "countersign-log-"));
+  const disk = new Disk(t);
+  const file = join(directory, "store.db");
+  const store = new SqliteStore(file, new ManualClock());
+  t.after(async () => {
+    disk.release();
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+  await store.transact((tx) => tx.run("create table item (id text not null primary key)"));
+  disk.syncs.length = 0;
+  return { store, file, disk };
+}
+
+const put = (store: SqliteStore, id: string, durability?: Durability) =>
+  store.transact((tx) => tx.run("insert into item (id) values ($1)", [id]), durability);
+
+const ids = async (store: SqliteStore) =>
+  (await store.all("select id from item order by id")).map(({ id }) => id);
+
+test("nobody is answered, and nobody reads anything new, before the log is synced", async (t) => {
+  const { store, disk } = await openStore(t);
+  await put(store, "a");
+  disk.isHeld = true;
+  let answered = false;
+  const answer = put(store, "b").then(() => {
+    answered = true;
+  });
+  await disk.begun(2);
+  // A snapshot of reads lasts for a turn of the event loop; none of them is of the new state.
+  for (let i = 0; i < 3; i++) {
+    assert.deepEqual(await ids(store), ["a"]);
+    await turn();
+  }
+  assert.equal(answered, false);
+  disk.syncs[1]?.(null);
+  await answer;
+  assert.deepEqual(await ids(store), ["a", "b"]);
+});
+
+test("what comes during a sync is committed after it, together, with one sync", async (t) => {
+  const { store, disk } = await openStore(t);
+  disk.isHeld = true;
+  const first = put(store, "a");
+  await disk.begun(1);
+  const later = Promise.all(["b", "c", "d"].map((id) => put(store, id)));
+  for (let i = 0; i < 3; i++) await turn();
+  assert.equal(disk.syncs.length, 1);
+  disk.syncs[0]?.(null);
+  await first;
+  await disk.begun(2);
+  assert.deepEqual(await ids(store), ["a"]);
+  disk.syncs[1]?.(null);
+  await later;
+  assert.equal(disk.syncs.length, 2);
+  assert.deepEqual(await ids(store), ["a", "b", "c", "d"]);
+});
+
+test("a commit syncs unless nobody in it needs that", async (t) => {
+  const { store, disk } = await openStore(t);
+  const syncsOf = async (commits: readonly (readonly [string, Durability?])[]) => {
+    const before = disk.syncs.length;
+    await Promise.all(commits.map(([id, durability]) => put(store, id, durability)));
+    return disk.syncs.length - before;
+  };
+  assert.equal(await syncsOf([["a"]]), 1);
+  assert.equal(
+    await syncsOf([
+      ["b", "process"],
+      ["c", "process"],
+    ]),
+    0,
+  );
+  assert.equal(
+    await syncsOf([
+      ["d", "process"],
+      ["e", "power"],
+    ]),
+    1,
+  );
+  assert.deepEqual(await ids(store), ["a", "b", "c", "d", "e"]);
+});
+
+test("after a sync that failed nothing is written or read until a restart", async (t) => {
+  const { store, file, disk } = await openStore(t);
+  await put(store, "a");
+  disk.isHeld = true;
+  const lost = put(store, "b");
+  await disk.begun(2);
+  const waiting = put(store, "c");
+  disk.syncs[1]?.(new Error("EIO: i/o error, fdatasync"));
+  const isLost = (error: unknown) =>
+    error instanceof Failure && /did not keep what was written/.test(error.message);
+  await assert.rejects(lost, isLost);
+  await assert.rejects(waiting, isLost);
+  await assert.rejects(put(store, "d"), isLost);
+  await assert.rejects(ids(store), isLost);
+  await assert.rejects(store.check(), isLost);
+  disk.isHeld = false;
+  await store.close();
+  const reopened = new SqliteStore(file, new ManualClock());
+  t.after(() => reopened.close());
+  await put(reopened, "e");
+  // Whether b was kept, nobody was told.
+  assert.deepEqual(
+    (await ids(reopened)).filter((id) => id !== "b"),
+    ["a", "e"],
+  );
+});
+
+const MEBIBYTE = 1024 * 1024;
+const large = (name: string) => name.padEnd(MEBIBYTE, "x");
+
+test("a long log is carried over and written anew, also while reads go on", async (t) => {
+  const { store, file } = await openStore(t);
+  for (let i = 0; i < 150; i++) {
+    const reading = store.get("select count(*) as n from item");
+    await put(store, large(String(i)));
+    await reading;
+  }
+  assert.ok(statSync(`${file}-wal`).size < 80 * MEBIBYTE);
+  assert.ok(statSync(file).size > 100 * MEBIBYTE);
+  assert.equal((await store.get("select count(*) as n from item"))?.n, 150);
+});
+
+test("a log that another process reads goes on, and is carried over later", async (t) => {
+  const { store, file } = await openStore(t);
+  const other = new DatabaseSync(file);
+  other.exec("begin; select * from item");
+  for (let i = 0; i < 75; i++) await put(store, large(`during ${i}`));
+  assert.ok(statSync(`${file}-wal`).size > 70 * MEBIBYTE);
+  other.exec("rollback");
+  other.close();
+  for (let i = 0; i < 10; i++) await put(store, large(`after ${i}`));
+  assert.ok(statSync(file).size > 75 * MEBIBYTE);
+  assert.ok(statSync(`${file}-wal`).size < 70 * MEBIBYTE);
+});

@@ -1,0 +1,70 @@
+/**
+ * The log that commits are appended to (SQLite's WAL), synced beside the event loop and carried
+ * over into the database in time.
+ *
+ * Called by: sqlite-store.ts, with the one connection that writes.
+ *
+ * @see https://sqlite.org/wal.html
+ */
+
+import { closeSync, fdatasync, fstatSync, fsyncSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+
+/**
+ * How long the log becomes before it is carried over: what changes often is then carried over
+ * once. It is cut to this length as well (`journal_size_limit`), so the file is longer exactly
+ * when the log is.
+ */
+const LOG_BYTES_MAX = 64 * 1024 * 1024;
+
+/** How much longer, while somebody who reads keeps it from being carried over whole. */
+const PATIENCE_BYTES = 4 * 1024 * 1024;
+
+export class WriteAheadLog {
+  readonly #writer: DatabaseSync;
+  readonly #descriptor: number;
+  #carriedOverAt = LOG_BYTES_MAX;
+
+  /** Takes sync and checkpoints over from the connection. */
+  constructor(file: string, writer: DatabaseSync) {
+    // SQLite still syncs the log before it carries it over.
+    writer.exec("pragma synchronous = normal; pragma wal_autocheckpoint = 0");
+    this.#writer = writer;
+    this.#descriptor = openSync(`${file}-wal`, "r+");
+    // Its name must survive a loss of power as well.
+    syncFolder(dirname(file));
+  }
+
+  /** Resolves when everything that was committed before is on the disk. */
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fdatasync(this.#descriptor, (error) => (error === null ? resolve() : reject(error)));
+    });
+  }
+
+  /**
+   * To be called between transactions, while nobody holds a snapshot: a log that somebody reads
+   * is carried over in part only, and goes on growing.
+   */
+  checkpointWhenLong(): void {
+    const { size } = fstatSync(this.#descriptor);
+    if (size <= this.#carriedOverAt) return;
+    const done = this.#writer.prepare("pragma wal_checkpoint(passive)").get();
+    const isWhole = done?.log === done?.checkpointed;
+    this.#carriedOverAt = isWhole ? LOG_BYTES_MAX : size + PATIENCE_BYTES;
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
