@@ -33,7 +33,7 @@ async function instanceIds(t: TestContext): Promise<string[]> {
 }
 
 test("[ours.groups.reviewers] [ours.cli.reviewers] a reviewer's token is made with every role and with groups, and both are listed", async (t) => {
-  for (const role of ["viewer", "reviewer", "editor", "admin", "operator"]) {
+  for (const role of ["viewer", "reviewer", "editor", "auditor", "admin", "operator"]) {
     const order = ["--name", `a-${role}`, "--role", role, "--groups", "b, a", "--project", "p"];
     await onData(t, "tokens", "create", "reviewer", ...order);
     const list = await onData(t, "tokens", "list");
@@ -42,15 +42,16 @@ test("[ours.groups.reviewers] [ours.cli.reviewers] a reviewer's token is made wi
   const list = await onData(t, "reviewers", "list", "--project", "p");
   assert.equal(
     list,
-    `NAME        PROJECT  ROLE      GROUPS
-a-admin     p        admin     a,b
-a-editor    p        editor    a,b
-a-operator  p        operator  a,b
-a-reviewer  p        reviewer  a,b
-a-viewer    p        viewer    a,b
+    `NAME        PROJECT  ROLE      KIND    GROUPS
+a-admin     p        admin     person  a,b
+a-auditor   p        auditor   person  a,b
+a-editor    p        editor    person  a,b
+a-operator  p        operator  person  a,b
+a-reviewer  p        reviewer  person  a,b
+a-viewer    p        viewer    person  a,b
 `,
   );
-  assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +-$/m);
+  assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +person +-$/m);
 });
 
 test("[ours.cli.reviewers] set changes what is given and leaves the rest", async (t) => {

@@ -7,6 +7,7 @@ export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { assertGroups } from "./core/groups.ts";
 export { REVIEWER_ROLES, type ReviewerRole } from "./core/roles.ts";
+export { scopesFault } from "./core/scopes.ts";
 export { Failure } from "./failure.ts";
 export {
   type Imported,
@@ -29,6 +30,7 @@ export {
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
+export { removeReviewerNamed } from "./operations/removeReviewer.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
 export { type Provider, startProvider } from "./provider.ts";

@@ -4,6 +4,7 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -121,11 +122,7 @@ async function serve(
   const app = createHttpServer(settings, report);
   const port = () => (app.server.address() as AddressInfo).port;
   const publicUrl = () => publicUrlOf(settings, port());
-  const gate = createGate(context, publicUrl);
-  const prefixed = { prefix: settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate, publicUrl);
-  addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
@@ -172,6 +169,20 @@ async function serve(
     close: async () => void (await close()),
     closed: closed.promise,
   };
+}
+
+/** Everything that a server answers. */
+export function addRoutes(
+  app: FastifyInstance,
+  context: Context,
+  report: Report,
+  state: Parameters<typeof addOperationalRoutes>[3] & { readonly publicUrl: () => string },
+): void {
+  const gate = createGate(context, state.publicUrl);
+  const prefixed = { prefix: context.settings.pathPrefix };
+  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  addReviewRoutes(app, context, gate, state.publicUrl);
+  addOperationalRoutes(app, context, report, state);
 }
 
 /** Looks for what others have resolved, whether they say so or not. */

@@ -51,7 +51,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   const requirement: Requirement = {
     ...{ from: [["group:dba", "reviewer:ana"], ["group:lead"]], quorum: 2, excludeOwner: true },
     ...{ confirm: { kind: "type", text: "prod" }, noteRequired: true, withinMs: 5_000 },
-    grants: false,
+    ...{ grants: false, bots: false },
   };
   const errors = [{ rule: "other", message: "no such key" }];
   const { id } = await asked(requirement, { errors, validityMs: 90_000 });
@@ -63,7 +63,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   });
   assert.deepEqual(json.requirement, {
     ...{ from: requirement.from, quorum: 2, exclude: ["owner"] },
-    ...{ confirm: { kind: "type", text: "prod" }, note: "required", grants: false },
+    ...{ confirm: { kind: "type", text: "prod" }, note: "required", grants: false, bots: false },
     valid_for_max: "90s",
   });
   const listing = await server.call<{ requests: ReviewedRequest[] }>(

@@ -116,6 +116,21 @@ export const requestsDeny: Command = {
   },
 };
 
+export const requestsWithdraw: Command = {
+  usage: "requests withdraw ID",
+  help: "Take back your approval of a request that waits for more of them.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the request");
+    const withdrawn = await connect(line).withdraw(id);
+    const told = withdrawn ? "Withdrawn." : "There is no approval of yours.";
+    terminal.out(line.json ? JSON.stringify({ withdrawn }) : told);
+    return EXIT.done;
+  },
+};
+
 export function connect(line: CommandLine): ReviewClient {
   const { url, token } = line.config();
   if (token === undefined || token === "") {

@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { allows, type Power } from "../core/roles.ts";
-import { type Authority, may, mayVote } from "../core/scopes.ts";
+import { type Authority, decidesFor, may, mayVote } from "../core/scopes.ts";
+import type { ReviewerCaller } from "./caller.ts";
 
 const REFUSALS: Readonly<Record<Power, string>> = {
   read: "This reviewer may not look.",
@@ -40,4 +41,9 @@ export function assertMayVote(authority: Authority): void {
 /** Why somebody may not, as a sentence for them. */
 export function refusalOf({ role }: Pick<Authority, "role">, power: Power): string {
   return (allows(role, power) ? NARROWED : REFUSALS)[power];
+}
+
+/** The caller as rules of policy name them, through the token at hand. */
+export function deciderOf({ reviewerId, name, groups, isBot, scopes }: ReviewerCaller) {
+  return { id: reviewerId, name, groups, isBot, forGroups: decidesFor(scopes) };
 }

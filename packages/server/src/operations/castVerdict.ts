@@ -8,7 +8,8 @@ import {
   type StoredDecision,
   type StoredRequest,
 } from "../core/request.ts";
-import { assertMayVote } from "../identity/assert-may.ts";
+import { decidesFor } from "../core/scopes.ts";
+import { assertMayVote, deciderOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   approvalBar,
@@ -73,7 +74,10 @@ export async function castVerdict(
       // By now it is too late from the beginning, and expires.
       return context.store.transact(decide);
     });
-  if (resolution === undefined) return request;
+  if (resolution === undefined) {
+    context.wake.signal({ kind: "voted", projectId: caller.projectId, requestId: id });
+    return request;
+  }
   const { decision } = resolution;
   if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   if (!isAnswer) {
@@ -165,10 +169,12 @@ async function approve(
   }
   if (signature?.kind === "refused") throw signature.problem;
   const { projectId, id: requestId } = request;
-  const { reviewerId } = caller;
   const votedAt = Math.max(now, request.createdAt);
+  const { reviewerId, scopes } = caller;
+  const forGroups = decidesFor(scopes);
   const proof = signature === undefined ? null : JSON.stringify(signature.proof);
-  const vote = { projectId, requestId, reviewerId, note, validityMs, votedAt, proof };
+  const said = { note, validityMs, forGroups, votedAt, proof };
+  const vote = { projectId, requestId, reviewerId, ...said };
   const use = () => signature && useSignature(tx, caller, requestId, signature, now);
   const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote, use);
   if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
@@ -226,7 +232,7 @@ async function assertMayApprove(
   const decider = namesDeciders(requirement) ? await currentOf(tx, caller) : caller;
   const { instanceId } = request;
   const bar =
-    approvalBar(requirement, toDecider(decider), { ownerId, instanceId }) ??
+    approvalBar(requirement, deciderOf(decider), { ownerId, instanceId }) ??
     (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, caller)) : undefined);
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
@@ -237,9 +243,10 @@ async function assertMayDeny(
   request: StoredRequest,
 ): Promise<void> {
   const requirement = requirementOf(readJudgement(request.policy));
-  if (requirement.from.length === 0) return;
+  // Everybody who may decide, but for those who may for some groups alone.
+  if (requirement.from.length === 0 && decidesFor(caller.scopes) === null) return;
   const ownerId = await ownerOf(tx, request);
-  const bar = denialBar(requirement, toDecider(await currentOf(tx, caller)), { ownerId });
+  const bar = denialBar(requirement, deciderOf(await currentOf(tx, caller)), { ownerId });
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
@@ -273,10 +280,6 @@ async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<Revie
   const { name, role, groups, isBot } = current;
   assertMayVote({ ...caller, role });
   return { ...caller, name, role, groups, isBot };
-}
-
-function toDecider({ reviewerId: id, name, groups }: ReviewerCaller) {
-  return { id, name, groups };
 }
 
 async function ownerOf(tx: Transaction, request: StoredRequest): Promise<string | null> {

@@ -4,14 +4,14 @@ import type { PasskeyProof } from "../audit/passkey-proof.ts";
 import type { Context } from "../context.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
 import { allows } from "../core/roles.ts";
+import { both, decidesThrough } from "../core/scopes.ts";
 import { approvalBar, isEnough, needsPasskey } from "../policy/decider.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { readLiveHolders } from "../storage/sql/credentials.ts";
-import { readReviewers, type StoredReviewer } from "../storage/sql/holders.ts";
 import { readPasskeyOwners } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { readStanding, type StandingReviewer } from "./readStanding.ts";
 
 export interface Tally {
   /** Votes of those who may approve now, in the order in which they were cast. */
@@ -46,18 +46,17 @@ export async function recordVote(
   const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const holders = await readLiveHolders(tx, ids, vote.votedAt);
-  const live = (await readReviewers(tx, projectId, ids)).filter(
-    ({ id, personId, removedAt }) => removedAt === null && (personId !== null || holders.has(id)),
-  );
-  if (!live.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const standing = await readStanding(tx, projectId, ids, vote.votedAt);
+  if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
   const isSigned = await findSigned(tx, requirement, votes);
-  const allowed = live.filter(
-    (reviewer) =>
-      isSigned(reviewer) &&
-      allows(reviewer.role, "decide") &&
-      approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
-  );
+  const allowed = standing
+    .filter(isSigned)
+    .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
+    .filter(
+      (reviewer) =>
+        allows(reviewer.role, "decide") &&
+        approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
+    );
   if (!isRepeated) {
     await useSignature();
     await writeVote(tx, vote);
@@ -71,6 +70,7 @@ export async function recordVote(
         arguments_sha256: sha256Hex(request.arguments),
         validity_ms: vote.validityMs,
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+        ...(vote.forGroups !== null && { for_groups: vote.forGroups }),
         ...(vote.proof !== null && { passkey: readProof(vote.proof) }),
       },
     });
@@ -79,9 +79,22 @@ export async function recordVote(
   return { counted, isEnough: isEnough(requirement, allowed) };
 }
 
+/** By the token that the vote came with, and by those that its voter has now. */
+function reachOf(
+  { id, ways }: StandingReviewer,
+  votes: readonly StoredVote[],
+): readonly string[] | null {
+  const cast = votes.find(({ reviewerId }) => reviewerId === id);
+  return both(decidesThrough(ways), cast === undefined ? [] : cast.forGroups);
+}
+
 function isSame(one: StoredVote, other: StoredVote): boolean {
-  const { note, validityMs, proof } = one;
-  return note === other.note && validityMs === other.validityMs && proof === other.proof;
+  return (
+    one.note === other.note &&
+    one.validityMs === other.validityMs &&
+    one.proof === other.proof &&
+    JSON.stringify(one.forGroups) === JSON.stringify(other.forGroups)
+  );
 }
 
 /**
@@ -92,7 +105,7 @@ async function findSigned(
   tx: Transaction,
   requirement: Requirement,
   votes: readonly StoredVote[],
-): Promise<(reviewer: Pick<StoredReviewer, "id" | "personId">) => boolean> {
+): Promise<(reviewer: Pick<StandingReviewer, "id" | "personId">) => boolean> {
   if (!needsPasskey(requirement)) return () => true;
   const passkeys = new Map(
     votes.flatMap(({ reviewerId, proof }) =>

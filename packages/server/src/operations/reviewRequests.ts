@@ -1,6 +1,6 @@
 import { isOverdue, type JsonText, type StoredRequest } from "../core/request.ts";
 import { mayVote } from "../core/scopes.ts";
-import { refusalOf } from "../identity/assert-may.ts";
+import { deciderOf, refusalOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { approvalBar, denialBar, needsPasskey, passkeyBar, takesVotes } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
@@ -120,14 +120,13 @@ function mayDecide(
   if (request.decision !== null) return refused(`The request is already ${request.status}.`);
   if (isOverdue(request, now)) return refused("The request is already expired.");
   if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));
-  const { reviewerId: id, name, groups } = caller;
-  const decider = { id, name, groups };
+  const decider = deciderOf(caller);
   const deny = denialBar(requirement, decider, { ownerId }) === undefined;
   const { instanceId } = request;
   const bar =
     approvalBar(requirement, decider, { ownerId, instanceId }) ??
     (needsPasskey(requirement) ? passkeyBar(signer) : undefined);
-  const hasVoted = votes.some(({ reviewerId }) => reviewerId === id);
+  const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
   const reason = bar ?? (hasVoted ? "You have approved this call; others must too." : undefined);
   return { approve: reason === undefined, deny, reason };
 }

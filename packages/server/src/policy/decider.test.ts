@@ -17,7 +17,7 @@ import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
 const INSTANCE = { instanceId: "i1", ownerId: "owner" };
 
 function reviewer(id: string, ...groups: string[]): Decider {
-  return { id, name: `name of ${id}`, groups };
+  return { id, name: `name of ${id}`, groups, isBot: false, forGroups: null };
 }
 
 function asks(requirement: Partial<Requirement>): Requirement {
@@ -157,4 +157,40 @@ test("a confirmation of a kind that this program does not know is never taken fo
   const bar = approvalBar(asks({ confirm }), reviewer("a"), INSTANCE);
   assert.match(bar ?? "", /in a way that this server does not know/);
   assert.equal(denialBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined);
+});
+
+test("[ours.policy.bots] a bot approves only what a rule lets bots approve, and may deny the rest", () => {
+  const bot = { ...reviewer("b", "ci"), isBot: true };
+  for (const from of [[], [["group:ci"]], [["reviewer:name of b"]]]) {
+    assert.match(approvalBar(asks({ from }), bot, INSTANCE) ?? "", /bot does not count/);
+    assert.equal(approvalBar(asks({ from, bots: true }), bot, INSTANCE), undefined);
+    assert.equal(denialBar(asks({ from }), bot, INSTANCE), undefined);
+  }
+  const others = asks({ from: [["group:dba"]], bots: true });
+  assert.match(approvalBar(others, bot, INSTANCE) ?? "", /^Only group:dba/);
+});
+
+test("[ours.authorization.scopes] who decides for one group decides nothing else", () => {
+  const narrowed = { ...reviewer("a", "dba", "ops"), forGroups: ["dba", "finance"] };
+  const reaches = (from: Requirement["from"]) =>
+    approvalBar(asks({ from }), narrowed, INSTANCE) === undefined;
+  assert.ok(reaches([["group:dba"]]));
+  assert.ok(reaches([["group:ops"], ["group:dba"]]));
+  // Open to everybody, by another group, by name, by a group that the holder is not in.
+  for (const from of [[], [["group:ops"]], [["reviewer:name of a"]], [["group:finance"]]]) {
+    assert.ok(!reaches(from), JSON.stringify(from));
+    assert.match(
+      denialBar(asks({ from }), narrowed, INSTANCE) ?? "",
+      /^The scopes of this token \(decide:dba, decide:finance\) do not reach this call/,
+    );
+  }
+  const owner = { ...narrowed, id: "owner" };
+  assert.notEqual(denialBar(asks({ from: [["group:x"]] }), owner, INSTANCE), undefined);
+});
+
+test("[ours.authorization.scopes] who decides for one group stands for that one alone in a quorum", () => {
+  const both = reviewer("a", "dba", "ops");
+  const two = asks({ from: [["group:dba"], ["group:ops"]], quorum: 1 });
+  assert.equal(isEnough(two, [both]), true);
+  assert.equal(isEnough(two, [{ ...both, forGroups: ["dba"] }]), false);
 });

@@ -168,6 +168,7 @@ function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | 
     noteRequired: at("note", (each) => readNoteRequired(document, each)),
     withinMs: at("within", (each) => readDurationMs(document, each)),
     grants: at("grants", (each) => document.bool(each)),
+    bots: at("bots", (each) => document.bool(each)),
   };
 }
 

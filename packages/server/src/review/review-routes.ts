@@ -13,6 +13,7 @@ import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { verifySignature } from "../operations/verifySignature.ts";
+import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
@@ -23,6 +24,7 @@ import { listingParameters } from "./listing-parameters.ts";
 import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
+import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
 import { addSessionRoutes } from "./session-routes.ts";
@@ -77,6 +79,16 @@ export function addReviewRoutes(
     },
   );
 
+  app.delete(
+    `${REQUESTS}/:id/vote`,
+    { config: { operation: "withdrawVote" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const withdrawn = await withdrawVote(context, caller, pathIdentifier(request));
+      return sendJson(reply, 200, JSON.stringify({ withdrawn }));
+    },
+  );
+
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
@@ -89,4 +101,5 @@ export function addReviewRoutes(
   addAccountRoutes(app, context, gate, limits);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
+  addPeopleRoutes(app, context, gate);
 }

@@ -44,7 +44,7 @@ function toWireRequirement(
   { request, requirement, judgement }: ReviewedRequest,
   publicUrl: string,
 ): object {
-  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants } = requirement;
+  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
   // For those who cannot sign where they are, as with a token.
   const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/sign#${request.id}` };
@@ -54,6 +54,7 @@ function toWireRequirement(
     confirm: { ...confirm, ...signing },
     note: noteRequired ? "required" : "optional",
     grants,
+    bots,
     ...(validityMs !== undefined && { valid_for_max: formatDuration(validityMs) }),
   };
 }

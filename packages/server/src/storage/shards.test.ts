@@ -183,6 +183,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   listOperatorCredentials: /^SCAN credential$/,
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readInForce: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.
   readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,

@@ -21,6 +21,8 @@ export type Signal =
       /** The instance whose receiver is to be notified; undefined when there is none. */
       readonly notifies: string | undefined;
     }
+  /** An approval was kept that is not enough, or taken back. */
+  | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
   /** Something may be delivered earlier than it was said before. */
   | { readonly kind: "hurried"; readonly projectId: string; readonly instanceId: string }
   /** A receiver was removed, alone or with its instance: its deliveries have ended. */
