@@ -6,13 +6,12 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { SESSION_FRESH_MS } from "../src/core/session.ts";
-import { CEREMONY_MS_MAX } from "../src/identity/passkeys.ts";
 import { PASSKEYS_MAX } from "../src/operations/beginPasskey.ts";
 import { hashToken } from "../src/secrets/token.ts";
 import { insertInvitation } from "../src/storage/sql/invitations.ts";
 import { Authenticator } from "./support/authenticator.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { addPasskey, newSigner, signIn } from "./support/passkeys.ts";
+import { addPasskey, endTime, newSigner, signIn } from "./support/passkeys.ts";
 import { callAs, cookieSet, newPerson, type SignedInPerson } from "./support/people.ts";
 import { auditOf, startScene } from "./support/scene.ts";
 
@@ -194,7 +193,7 @@ test("[ours.passkey.account] a challenge makes one passkey, for who asked for it
   assertRefused(await send(person, challenge), 403, "passkey_refused");
   assertRefused(await send(person, "bWFkZS11cA"), 403, "passkey_refused");
   const late = await begin();
-  clock.advance(CEREMONY_MS_MAX);
+  await endTime(server);
   assertRefused(await send(person, late), 403, "passkey_refused");
   const unverified = await addPasskey(server, person, authenticator(), { bent: { flags: 0x01 } });
   assertRefused(unverified, 403, "passkey_refused");
@@ -239,7 +238,7 @@ test("[ours.passkey.sign-in] unverified, elsewhere, replayed, late, copied, remo
   const replayed = await callAs(server, undefined, "POST", path, { body });
   assertRefused(replayed, 403, "passkey_refused");
   const late = { answer: key.get(await begin()) };
-  clock.advance(CEREMONY_MS_MAX);
+  await endTime(server);
   const tooLate = await callAs(server, undefined, "POST", path, { body: late });
   assertRefused(tooLate, 403, "passkey_refused");
   assertRefused(await signIn(server, authenticator()), 403, "passkey_refused");

@@ -12,6 +12,7 @@ import { leaveFreeze, lift } from "./support/freezes.ts";
 import {
   approve,
   challenge,
+  endTime,
   newSigner,
   type Said,
   type Signer,
@@ -178,10 +179,17 @@ test("[ours.passkey.once] a signature is used up by a verdict, and by time", asy
   assert.equal((await send(server, ana, id, { ...verdict, passkey: next })).status, 200);
   await assertNotSigned(id, ana, { ...verdict, passkey: used });
   const late = await sign(server, ana, id, verdict);
-  clock.advance(CEREMONY_MS_MAX);
+  await endTime(server);
   await assertNotSigned(id, ana, { ...verdict, passkey: late });
   const row = await store.get("select count(*) as votes from vote where request_id = $1", [id]);
   assert.equal(Number(row?.votes), 1);
+});
+
+test("[ours.passkey.once] a challenge is good for five minutes", async () => {
+  const { id } = await submitRequiring(scene, PASSKEY);
+  const { json } = await challenge(server, ana, id, await toVerdict(server, ana, id));
+  const { expires_at } = json as unknown as { expires_at: string };
+  assert.equal(Date.parse(expires_at), clock.now() + 5 * 60_000);
 });
 
 test("[ours.passkey.once] of the same approval sent at once one is recorded and all are answered", async () => {

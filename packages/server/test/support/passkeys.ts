@@ -108,6 +108,13 @@ export function send<T = ReviewedRequest>(
   return callAs<T>(server, person, "POST", `/requests/${id}/verdict`, { body });
 }
 
+/** The time of everything that was begun is up now, and nobody has cleared it away yet. */
+export async function endTime({ provider: { context } }: TestProvider): Promise<void> {
+  const { store, clock } = context;
+  const sql = "update ceremony set expires_at = $1";
+  await store.transact((tx) => tx.run(sql, [clock.now()]));
+}
+
 /** Signs and sends an approval. */
 export async function approve(
   server: TestProvider,
