@@ -14,6 +14,7 @@ import { assertRefused } from "./support/envelope.ts";
 import { addPasskey, endTime, newSigner, signIn } from "./support/passkeys.ts";
 import { callAs, cookieSet, newPerson, type SignedInPerson } from "./support/people.ts";
 import { auditOf, startScene } from "./support/scene.ts";
+import { until } from "./support/until.ts";
 
 const scene = await startScene({ after });
 const { server, clock } = scene;
@@ -245,6 +246,21 @@ test("[ours.passkey.sign-in] unverified, elsewhere, replayed, late, copied, remo
   const disable = "update person set disabled_at = 1 where id = $1";
   await context.store.transact((tx) => tx.run(disable, [person.id]));
   assertRefused(await signIn(server, key), 401, "invalid_credential");
+});
+
+test("[ours.passkey.sign-in] a refused passkey that is known is written down, so many times and no more", async () => {
+  const person = await newSigner(server, { login: login() });
+  const countRefusals = async () => {
+    clock.advance(0);
+    const entries = await auditOf(scene, `person:${person.id}`);
+    return entries.filter(({ kind }) => kind === "signin.refused").length;
+  };
+  // What other tests have used up comes back with time.
+  clock.advance(2 * 3_600_000);
+  for (let i = 0; i < 12; i++) await signIn(server, person.authenticator, { flags: 0x01 });
+  await until(async () => (await countRefusals()) === 10, "ten refusals are written down");
+  assert.equal((await signIn(server, person.authenticator)).status, 200);
+  assert.equal(await countRefusals(), 10);
 });
 
 test("[ours.passkey.sign-in] another site can neither begin nor end a sign-in", async () => {

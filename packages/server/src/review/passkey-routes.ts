@@ -16,12 +16,14 @@ import { challengeVerdict } from "../operations/challengeVerdict.ts";
 import { replaceSession } from "../operations/endSession.ts";
 import { joinWithPasskey } from "../operations/joinWithPasskey.ts";
 import { listPasskeys } from "../operations/listPasskeys.ts";
+import { recordRefusedPasskey } from "../operations/recordRefusedPasskey.ts";
 import { removePasskey } from "../operations/removePasskey.ts";
 import { renamePasskey } from "../operations/renamePasskey.ts";
 import { beginPasskeySignIn, signInWithPasskey } from "../operations/signInWithPasskey.ts";
 import { parsePasskeyName } from "./parse-passkey.ts";
 import { parseVerdict, toBrowserAnswer } from "./parse-verdict.ts";
 import { sendSignedIn } from "./session-wire.ts";
+import type { SignInLimits } from "./sign-in-limits.ts";
 import { userAgentOf } from "./sign-in-routes.ts";
 
 const PASSKEYS = "/review/v1/account/passkeys";
@@ -36,10 +38,11 @@ export function addPasskeyRoutes(
   context: Context,
   gate: Gate,
   publicUrl: () => string,
+  limits: SignInLimits,
 ): void {
   const party = () => relyingPartyOf(publicUrl());
   addChallengeRoute(app, context, gate, party);
-  addSignInRoutes(app, context, gate, party);
+  addSignInRoutes(app, context, gate, party, limits);
   addLinkRoutes(app, context, gate, party);
   addAccountRoutes(app, context, gate, party);
 }
@@ -62,7 +65,13 @@ function addChallengeRoute(app: FastifyInstance, context: Context, gate: Gate, p
   );
 }
 
-function addSignInRoutes(app: FastifyInstance, context: Context, gate: Gate, party: PartyOf) {
+function addSignInRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  party: PartyOf,
+  limits: SignInLimits,
+): void {
   const onRequest = gate.admitStranger;
   const bodyLimit = Math.min(BODY_BYTES_MAX, context.settings.bodyBytesMax);
 
@@ -80,11 +89,27 @@ function addSignInRoutes(app: FastifyInstance, context: Context, gate: Gate, par
     { config: { operation: "signInWithPasskey" }, onRequest, bodyLimit },
     async (request, reply) => {
       const answer = readAnswer(jsonBody(request));
-      const cookie = await signInWithPasskey(context, party(), answer, userAgentOf(request));
+      const userAgent = userAgentOf(request);
+      const cookie = await signInWithPasskey(context, party(), answer, userAgent).catch((error) => {
+        if (limits.mayRecord(OF_PASSKEYS)) recordLater(context, request, answer);
+        throw error;
+      });
       await replaceSession(context, sessionCookie(request));
       return sendSignedIn(reply, context, cookie);
     },
   );
+}
+
+/** The same allowance for all passkeys: whose it is, is not known before it is looked up. */
+const OF_PASSKEYS = "";
+
+function recordLater(context: Context, request: FastifyRequest, { id }: BrowserAnswer): void {
+  if (typeof id !== "string") return;
+  context.clock.after(0, () => {
+    recordRefusedPasskey(context, id).catch((error: unknown) => {
+      request.server.toProblem(error, request.id);
+    });
+  });
 }
 
 function addLinkRoutes(app: FastifyInstance, context: Context, gate: Gate, party: PartyOf) {

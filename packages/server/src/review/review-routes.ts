@@ -97,7 +97,7 @@ export function addReviewRoutes(
   const limits = new SignInLimits(context.clock);
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
-  addPasskeyRoutes(app, context, gate, publicUrl);
+  addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
