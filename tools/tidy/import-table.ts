@@ -152,5 +152,7 @@ export const FENCES: readonly Fence[] = [
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
   { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
+  // Costs a start time and memory that only those should pay who use passkeys.
+  { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

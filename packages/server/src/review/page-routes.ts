@@ -1,7 +1,7 @@
 /**
  * The small pages that the server has itself: setting up, an invitation, signing in, one's own
- * account. They are plain files and know nothing that is not asked for by the scripts on them;
- * nothing of elsewhere runs, is framed or is loaded there.
+ * account, signing one decision. They are plain files and know nothing that is not asked for by the
+ * scripts on them; nothing of elsewhere runs, is framed or is loaded there.
  */
 
 import { readFileSync } from "node:fs";
@@ -22,8 +22,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
-  ...["pages.css", "mark.svg"],
+  ...["pages.css", "sign.css", "mark.svg"],
   ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js"],
+  ...["passkeys.js", "exact-text.js", "sign.js"],
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -43,6 +44,7 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
     account: "account.html",
+    sign: "sign.html",
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));

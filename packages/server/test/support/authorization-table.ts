@@ -335,6 +335,33 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   },
 ];
 
+const IN_BROWSERS = [
+  "listPasskeys",
+  "beginPasskey",
+  "addPasskey",
+  "renamePasskey",
+  "removePasskey",
+];
+
+/** Before anybody is known; only for pages of the server itself. */
+const FROM_PAGES = [
+  ...["beginPasskeySignIn", "signInWithPasskey", "beginPasskeyByLink", "joinWithPasskey"],
+];
+
+const PASSKEYS: readonly AuthorizationRow[] = [
+  {
+    // A token cannot sign, whatever it may decide.
+    ...{ operation: "challengeVerdict", who: [], status: 200 },
+    id: (stage) => stage.requestId,
+    body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
+  },
+  ...IN_BROWSERS.map((operation) => ({
+    ...{ operation, who: without(EVERYBODY, "nobody"), status: 403 },
+    ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
+  })),
+  ...FROM_PAGES.map((operation) => ({ operation, who: EVERYBODY, status: 403 })),
+];
+
 /** For probes and whoever else: they tell nothing of anybody. */
 const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics", "openapi"].map(
   (operation) => ({ operation, who: EVERYBODY, status: 200 }),
@@ -352,6 +379,7 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...CHANNELS,
   ...CONTRACT,
   ...SIGN_IN,
+  ...PASSKEYS,
   ...OPERATIONAL,
 ];
 
