@@ -102,7 +102,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   workers: { values: [...DOOR.values, "delivery"], types: [] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
-  maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
+  maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },
   "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },

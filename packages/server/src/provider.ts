@@ -31,6 +31,7 @@ import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
+import { startSealing } from "./workers/sealing.ts";
 import type { Worker } from "./workers/worker.ts";
 
 export interface Provider {
@@ -152,7 +153,7 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention, startAnnouncing];
+  const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {

@@ -95,6 +95,7 @@ export class Report {
   readonly #failures: Counter<"dependency">;
   readonly #resolved: Counter<"status" | "by">;
   readonly #erased: Counter;
+  readonly #sealed: Counter;
   readonly #attempts: Histogram<"outcome">;
   readonly #verifications: Histogram<"outcome">;
   readonly #announcements: Counter<"kind" | "outcome">;
@@ -145,6 +146,11 @@ export class Report {
       name: "countersign_announcements_total",
       help: "Messages to people about what waits for them, by kind of channel and how they ended.",
       labelNames: ["kind", "outcome"],
+      registers,
+    });
+    this.#sealed = new Counter({
+      name: "countersign_audit_entries_sealed_total",
+      help: "Entries of the audit log that were sealed by this process.",
       registers,
     });
     this.#erased = new Counter({
@@ -318,6 +324,16 @@ export class Report {
   rowsErased(count: number): void {
     this.#erased.inc(count);
     this.#log.info({ event: "rows.erased", count });
+  }
+
+  entriesSealed(count: number): void {
+    this.#sealed.inc(count);
+  }
+
+  /** Entries of the audit log that were committed long after the time in them. */
+  stragglersSealed(projectId: string, count: number): void {
+    this.#sealed.inc(count);
+    this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
   }
 
   /** @param schemaKnown the schema that this program knows */

@@ -44,7 +44,12 @@ export type AuditKind =
   | "channel.created"
   | "channel.updated"
   | "channel.tested"
-  | "channel.deleted";
+  | "channel.deleted"
+  | "delivery.ended"
+  | "rows.erased"
+  | "secret_key.rotated"
+  | "database.imported"
+  | "audit.begun";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -16,6 +16,7 @@ import {
   type StoredInvitation,
 } from "../storage/sql/invitations.ts";
 import type { Transaction } from "../storage/store.ts";
+import { currentCaller } from "./currentCaller.ts";
 
 export interface InvitationOrder {
   /** Of the reviewer to be, or of one who has had tokens only. */
@@ -54,11 +55,13 @@ export async function createInvitation(
   const { random } = context;
   const token = drawOpaque(random);
   return context.store.transact(async (tx) => {
+    const inviter = await currentCaller(tx, caller);
+    assertMay(inviter, "people");
     const known = await assertInvitable(tx, projectId, name);
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
     // As for a new one: whoever has the link becomes the reviewer, also one who is there.
-    const bar = roleBar(caller, { role, groups });
+    const bar = roleBar(inviter, { role, groups });
     if (bar !== undefined) throw new Problem("forbidden", bar);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();

@@ -13,6 +13,7 @@ import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
 import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
@@ -85,6 +86,7 @@ export function addReviewRoutes(
     },
   );
 
+  addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);

@@ -231,6 +231,30 @@ const PEOPLE: readonly AuthorizationRow[] = [
   },
 ];
 
+/** Messages tell of calls: who leads them somewhere must be allowed to look. */
+const LEADING = without(ADMINISTERING, "people");
+
+const CHANNELS: readonly AuthorizationRow[] = [
+  { operation: "listChannels", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "createChannel", who: LEADING, status: 201 },
+    // Nothing is sent there: it is not public.
+    body: (stage) => ({ name: stage.freshName(), kind: "slack", url: "https://192.0.2.1/a" }),
+  },
+  {
+    ...{ operation: "updateChannel", who: LEADING, status: 200, foreign: 404 },
+    ...{ id: (stage) => stage.channelId, body: () => ({ groups: [] }) },
+  },
+  {
+    ...{ operation: "testChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.channelId,
+  },
+  {
+    ...{ operation: "deleteChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshChannel(),
+  },
+];
+
 const BY_PROVISIONERS = whoever("provisioner", "foreign");
 const BY_INSTANCES = whoever("instance", "foreign");
 
@@ -325,6 +349,7 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...FREEZES,
   ...GRANTS,
   ...PEOPLE,
+  ...CHANNELS,
   ...CONTRACT,
   ...SIGN_IN,
   ...OPERATIONAL,
