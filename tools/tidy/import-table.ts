@@ -65,6 +65,7 @@ const EVERYTHING = [
   "provider",
   "maintenance",
   "gauges",
+  "metrics",
 ];
 
 /** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
@@ -86,7 +87,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
-  report: { values: BASICS, types: MIDDLE },
+  metrics: { values: [], types: [] },
+  report: { values: [...BASICS, "metrics"], types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {
     values: [

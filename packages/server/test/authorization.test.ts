@@ -14,9 +14,8 @@ import {
   CALLERS,
   type CallerName,
   expectedStatus,
-  foreignKind,
-  ROWS,
-} from "./support/authorization-table.ts";
+} from "./support/authorization-profiles.ts";
+import { foreignKind, ROWS } from "./support/authorization-table.ts";
 import { startScene } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The callers of authorization-table.ts, and what they call about.
+ * The callers of authorization-profiles.ts, and what they call about.
  */
 
 import { createHash } from "node:crypto";

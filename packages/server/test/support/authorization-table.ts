@@ -1,75 +1,25 @@
 /**
  * Who may call what: every operation of both surfaces against every kind of caller, as data.
  *
- * To add an operation: a row in ROWS with one of the profiles. To add a kind of caller: its name in
- * CALLERS, its column in each profile, and how to come by it in authorization-callers.ts.
- * `test/authorization.test.ts` holds all of it against a server, and fails when a route has no row.
+ * To add an operation: a row in ROWS with one of the profiles. `test/authorization.test.ts` holds
+ * all of it against a server, and fails when a route has no row.
  */
 
-import type { AuthorizationStage } from "./authorization-callers.ts";
+import {
+  ADMINISTERING,
+  AUDITING,
+  type AuthorizationRow,
+  DECIDING,
+  EVERYBODY,
+  FREEZING,
+  LOOKING,
+  OPERATING,
+  PUBLISHING,
+  VOTING,
+  whoever,
+  without,
+} from "./authorization-profiles.ts";
 import { SUBMISSION } from "./test-provider.ts";
-
-/** Nobody, or somebody who was. */
-const STRANGERS = ["nobody", "malformed", "unknown", "revoked", "expired", "removed"] as const;
-
-const OTHER_KINDS = ["provisioner", "instance"] as const;
-
-const ROLES = ["viewer", "reviewer", "editor", "auditor", "admin", "operator"] as const;
-
-/** Tokens of an operator. */
-const SCOPED = ["read", "decide", "decide:ops", "freeze", "policy", "people", "audit"] as const;
-
-export const CALLERS = [
-  ...STRANGERS,
-  ...OTHER_KINDS,
-  ...ROLES,
-  ...SCOPED,
-  /** A token with all scopes that there are, of an operator. */
-  "all-scopes",
-  /** An admin that is a bot. */
-  "bot",
-  /** An admin of another project; for the contract, a provisioner or an instance of it. */
-  "foreign",
-] as const;
-
-export type CallerName = (typeof CALLERS)[number];
-
-/** Who reaches an operation; all others get 401 as strangers, and 403. */
-type Profile = readonly CallerName[];
-
-const whoever = (...names: readonly CallerName[]): Profile => names;
-
-const LOOKING = whoever(...ROLES, "read", "all-scopes", "bot", "foreign");
-const DECIDING = whoever("reviewer", "admin", "operator", "decide", "all-scopes", "bot", "foreign");
-const FREEZING = whoever("reviewer", "admin", "operator", "freeze", "all-scopes", "bot", "foreign");
-const PUBLISHING = whoever(
-  ...(["editor", "admin", "operator", "policy", "all-scopes", "bot", "foreign"] as const),
-);
-const ADMINISTERING = whoever("admin", "operator", "people", "all-scopes", "bot", "foreign");
-/** Not even a token with all scopes reaches the whole server. */
-const OPERATING = whoever("operator");
-const VOTING = whoever(...DECIDING, "decide:ops");
-const EVERYBODY = CALLERS;
-
-function without(profile: Profile, ...names: readonly CallerName[]): Profile {
-  return profile.filter((name) => !names.includes(name));
-}
-
-export interface AuthorizationRow {
-  readonly operation: string;
-  /** What tells rows of one operation apart. */
-  readonly about?: string;
-  readonly who: Profile;
-  /** What is answered to those who reach it. */
-  readonly status: number;
-  /** To the caller of another project; as to the others when it is not said. */
-  readonly foreign?: number;
-  /** In place of `:id` and `:number`. */
-  readonly id?: (stage: AuthorizationStage) => string | Promise<string>;
-  readonly body?: (stage: AuthorizationStage, id: string) => object | Promise<object>;
-  /** Puts back what the operation changed, so that the next caller finds the same. */
-  readonly undo?: (stage: AuthorizationStage) => Promise<void>;
-}
 
 const EMPTY_POLICY = "version: 1\nrules: []\n";
 
@@ -283,10 +233,10 @@ const CONTRACT: readonly AuthorizationRow[] = [
   },
 ];
 
-/** For people in a browser: no token reaches them, whatever it may, and none is looked at. */
-const OF_SESSIONS = [
-  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
-].map((operation) => ({ operation, who: without(EVERYBODY, "nobody"), status: 403 }));
+/** For people in a browser: no token reaches it, whatever it may, and none is looked at. */
+const OF_SESSIONS = { who: without(EVERYBODY, "nobody"), status: 403 };
+
+const OWN = ["showSession", "switchProject", "joinProject", "showAccount", "changePassword"];
 
 /** Before anybody is known; only for pages of the server itself. */
 const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
@@ -303,15 +253,10 @@ const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage"].map((
 }));
 
 const SIGN_IN: readonly AuthorizationRow[] = [
-  ...OF_SESSIONS,
-  { operation: "endSession", who: without(EVERYBODY, "nobody"), status: 403 },
+  ...OWN.map((operation) => ({ operation, ...OF_SESSIONS })),
+  { operation: "endSession", ...OF_SESSIONS },
   {
-    ...{
-      operation: "endSession",
-      about: "another",
-      who: without(EVERYBODY, "nobody"),
-      status: 403,
-    },
+    ...{ operation: "endSession", about: "another", ...OF_SESSIONS },
     id: (stage) => stage.requestId,
   },
   ...SIGNING_IN,
@@ -335,6 +280,13 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   },
 ];
 
+const AUDIT: readonly AuthorizationRow[] = [
+  { operation: "listAuditEntries", who: AUDITING, status: 200 },
+  { operation: "showCheckpoint", who: AUDITING, status: 404 },
+  { operation: "exportAuditLog", who: AUDITING, status: 404 },
+  { operation: "proveAuditEntry", who: AUDITING, status: 404, id: (stage) => stage.requestId },
+];
+
 const IN_BROWSERS = [
   "listPasskeys",
   "beginPasskey",
@@ -356,7 +308,7 @@ const PASSKEYS: readonly AuthorizationRow[] = [
     body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
   },
   ...IN_BROWSERS.map((operation) => ({
-    ...{ operation, who: without(EVERYBODY, "nobody"), status: 403 },
+    ...{ operation, ...OF_SESSIONS },
     ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
   })),
   ...FROM_PAGES.map((operation) => ({ operation, who: EVERYBODY, status: 403 })),
@@ -380,6 +332,7 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...CONTRACT,
   ...SIGN_IN,
   ...PASSKEYS,
+  ...AUDIT,
   ...OPERATIONAL,
 ];
 
@@ -390,12 +343,4 @@ export function foreignKind({
   const row = CONTRACT.find((each) => each.operation === operation);
   if (row === undefined) return "reviewer";
   return row.who === BY_INSTANCES ? "instance" : "provisioner";
-}
-
-/** What is answered to a caller. */
-export function expectedStatus(row: AuthorizationRow, caller: CallerName): number {
-  if (!row.who.includes(caller)) {
-    return STRANGERS.some((name) => name === caller) ? 401 : 403;
-  }
-  return caller === "foreign" ? (row.foreign ?? row.status) : row.status;
 }
