@@ -4,7 +4,9 @@
 
 import { createHash } from "node:crypto";
 import { removeReviewerNamed, revokeToken } from "../../src/index.ts";
+import { beginSession } from "../../src/operations/beginSession.ts";
 import { drawUnknownToken, issueToken } from "./credentials.ts";
+import { asPage, newPerson } from "./people.ts";
 import { setReviewer, submitRequiring } from "./requirements.ts";
 import type { Scene } from "./scene.ts";
 
@@ -29,11 +31,15 @@ export interface AuthorizationStage {
   freshToken(): Promise<string>;
   freshName(): string;
   liftAll(): Promise<void>;
+  deleteChannels(): Promise<void>;
+  /** Signs the admin in again. */
+  signIn(): Promise<void>;
 }
 
 export interface AuthorizationCallers {
-  /** The header `Authorization`; undefined for none. */
-  header(caller: string, foreignKind: string): string | undefined;
+  /** Headers that say who calls. */
+  headers(caller: string, foreignKind: string): Readonly<Record<string, string>>;
+  signIn(): Promise<void>;
 }
 
 const OPS = { groups: ["ops"] };
@@ -66,21 +72,35 @@ export async function setCallers(scene: Scene): Promise<AuthorizationCallers> {
   tokens.set("removed", await reviewer("removed", former));
   await removeReviewerNamed(context, "default", "removed");
 
+  const person = { login: "admin@example.com", role: "admin", ...OPS } as const;
+  const { id: personId, cookie: first } = await newPerson(server, person);
+  let cookie = first;
+  const signIn = async (): Promise<void> => {
+    const order = { personId, method: "password", userAgent: "a test" } as const;
+    cookie = await context.store.transact((tx) => beginSession(tx, context, order));
+  };
+
   const elsewhere = { project: "elsewhere" };
   const foreign = await server.instance("elsewhere");
   tokens.set("foreign instance", foreign.token);
   tokens.set("foreign provisioner", foreign.provisioner);
   tokens.set("foreign reviewer", await reviewer("foreign", { role: "admin", ...elsewhere }));
   return {
-    header(caller, foreignKind) {
-      if (caller === "nobody") return undefined;
-      if (caller === "malformed") return "Bearer cs_rev_short";
-      return `Bearer ${tokens.get(caller === "foreign" ? `foreign ${foreignKind}` : caller)}`;
+    signIn,
+    headers(caller, foreignKind) {
+      if (caller === "nobody") return asPage();
+      if (caller === "signed-in") return asPage({ cookie });
+      const name = caller === "foreign" ? `foreign ${foreignKind}` : caller;
+      const token = caller === "malformed" ? "cs_rev_short" : tokens.get(name);
+      return { ...asPage(), authorization: `Bearer ${token}` };
     },
   };
 }
 
-export async function setAuthorizationStage(scene: Scene): Promise<AuthorizationStage> {
+export async function setAuthorizationStage(
+  scene: Scene,
+  { signIn }: AuthorizationCallers,
+): Promise<AuthorizationStage> {
   const { server, instance } = scene;
   const { store } = server.provider.context;
   const operator = await server.token({ kind: "reviewer", name: "stage", role: "operator" });
@@ -122,6 +142,13 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
       return (await issueToken(server, order)).id;
     },
     freshName,
+    signIn,
+    async deleteChannels() {
+      const rows = await store.all("select id from channel");
+      for (const { id } of rows) {
+        await server.call("DELETE", `/review/v1/channels/${id}`, { token: operator });
+      }
+    },
     async liftAll() {
       const rows = await store.all("select id from standing_freeze where lifted_at is null");
       for (const { id } of rows) await post(`freezes/${id}/lift`);
