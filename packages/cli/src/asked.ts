@@ -25,6 +25,8 @@ export interface Asked {
   readonly confirm: string;
   /** What is to be typed, with `type`. */
   readonly confirmText: string | undefined;
+  /** The page on which a person signs, with `passkey`. */
+  readonly signAt: string | undefined;
   readonly isNoteRequired: boolean;
   /** Whether approvals by bots count. */
   readonly takesBots: boolean;
@@ -64,6 +66,7 @@ export function readAsked(request: JsonObject): Asked | undefined {
     excludesOwner: items(requirement, "exclude").includes("owner"),
     confirm: confirm === undefined ? "click" : (text(confirm, "kind") ?? "click"),
     confirmText: confirm && text(confirm, "text"),
+    signAt: confirm && text(confirm, "sign_at"),
     isNoteRequired: text(requirement, "note") === "required",
     takesBots: requirement.members.get("bots") === true,
     votes: objects(request, "votes").map((vote) => ({
@@ -110,6 +113,9 @@ export function renderAsked(asked: Asked, isPending: boolean): string[] {
       return `approved   by ${visibleText(reviewer)} at ${at}${said}`;
     }),
   );
+  if (isPending && asked.signAt !== undefined) {
+    lines.push(`sign at    ${visibleText(asked.signAt)}`);
+  }
   if (isPending && asked.reason !== undefined) {
     lines.push(`you        cannot approve: ${visibleText(asked.reason)}`);
   }

@@ -12,6 +12,12 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "tokens create": ["--name NAME", "--project PROJECT", "--role ROLE", "--expires-in DURATION"],
   "tokens list": [],
   "tokens revoke": [],
+  "people link": ["--subject SUB", "--remove"],
+  "people setup-link": ["--project PROJECT"],
+  "people recovery-link": [],
+  "invitations create": ["--role ROLE", "--groups A,B", "--lasts DURATION"],
+  "invitations list": [],
+  "invitations revoke": [],
   "requests list": ["--state STATE", "--limit COUNT"],
   "requests show": [],
   "requests approve": ["--note TEXT", "--valid-for DURATION", "--digest SHA256", "--yes"],
@@ -55,8 +61,11 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks", "channels"],
+  serve: ["server", "limits", "sign-in", "webhooks", "channels"],
   tokens: ["server"],
+  "people link": ["server", "sign-in"],
+  people: ["server"],
+  invitations: ["client"],
   requests: ["client"],
   deliveries: ["client"],
   policy: ["client"],

@@ -95,6 +95,7 @@ export class Report {
   readonly #failures: Counter<"dependency">;
   readonly #resolved: Counter<"status" | "by">;
   readonly #erased: Counter;
+  readonly #sealed: Counter;
   readonly #attempts: Histogram<"outcome">;
   readonly #verifications: Histogram<"outcome">;
   readonly #announcements: Counter<"kind" | "outcome">;
@@ -145,6 +146,11 @@ export class Report {
       name: "countersign_announcements_total",
       help: "Messages to people about what waits for them, by kind of channel and how they ended.",
       labelNames: ["kind", "outcome"],
+      registers,
+    });
+    this.#sealed = new Counter({
+      name: "countersign_audit_entries_sealed_total",
+      help: "Entries of the audit log that were sealed by this process.",
       registers,
     });
     this.#erased = new Counter({
@@ -276,12 +282,13 @@ export class Report {
 
   dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
     this.#failures.inc({ dependency });
-    this.#log.error({
-      event: "dependency.failed",
-      dependency,
-      request_id: exchangeId,
-      error: describe(error),
-    });
+    const about = { dependency, request_id: exchangeId };
+    this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
+  }
+
+  /** An answer of the identity provider that is not what must come; the person hears less. */
+  signInRefused(reason: string): void {
+    this.#log.warn({ event: "sign_in.refused", reason });
   }
 
   /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
@@ -319,10 +326,25 @@ export class Report {
     this.#log.info({ event: "rows.erased", count });
   }
 
+  entriesSealed(count: number): void {
+    this.#sealed.inc(count);
+  }
+
+  /** Entries of the audit log that were committed long after the time in them. */
+  stragglersSealed(projectId: string, count: number): void {
+    this.#sealed.inc(count);
+    this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
+  }
+
   /** @param schemaKnown the schema that this program knows */
   started(address: string, schemaVersion: number, schemaKnown: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
+  }
+
+  /** Nobody can sign in yet. The link for it is a secret, so a log only says how to get one. */
+  setupNeeded(): void {
+    this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
   }
 
   /** The database has a newer schema than this program, which goes on all the same. */

@@ -61,7 +61,8 @@ test("[ours.notify.email] one mail goes to all addresses, over TLS, with the log
     await enforce(
       server,
       policyOf(
-        `{ id: prod, match: { tool: "*" }, then: ask, note: ${JSON.stringify(note)}, ask: { from: [group:ops] } }`,
+        `{ id: prod, match: { tool: "*" }, then: ask, note: ${JSON.stringify(note)}, ` +
+          "ask: { from: [group:ops] } }",
       ),
     );
     await newChannel(scene, "mail", TO);

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import {
   announcements,
   channelOf,
+  copyAnnouncements,
   newChannel,
   passTime,
   startChannelScene,
@@ -25,7 +26,8 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
   await enforce(
     server,
     policyOf(
-      '{ id: prod, match: { tool: "*" }, then: ask, note: Deploys to production, ask: { from: [group:ops, group:leads], quorum: 2 } }',
+      '{ id: prod, match: { tool: "*" }, then: ask, note: Deploys to production, ' +
+        "ask: { from: [group:ops, group:leads], quorum: 2 } }",
     ),
   );
   await newChannel(scene, "all");
@@ -317,4 +319,19 @@ test("[ours.notify.erased] announcements are erased with their requests", async 
     async () => (await announcements(scene)).length === 0,
     "the announcements are gone",
   );
+});
+
+test("[ours.notify.digest] one message tells of more than a thousand calls, with the earliest deadline of all", async (t) => {
+  const scene = await startChannelScene(t);
+  const { server, instance, clock } = scene;
+  const channel = await newChannel(scene, "all");
+  const { id } = await server.submit(instance.token, { timeout: "1h" });
+  await untilEnded(scene);
+  await copyAnnouncements(scene, { requestId: id, channelId: channel.id, count: 2_500 });
+  clock.advance(1_000);
+  await untilTold(scene, () => scene.at("/all").length === 2, "the digest");
+  await untilEnded(scene);
+  const text = textOf(scene.at("/all")[1] as never);
+  assert.match(text, /^more than 1000 calls wait; earliest deadline in 2m 29s /);
+  assert.equal(scene.at("/all").length, 2);
 });

@@ -24,7 +24,7 @@ const scene = await startScene({ after });
 const { server } = scene;
 const { context } = server.provider;
 const callers = await setCallers(scene);
-const stage = await setAuthorizationStage(scene, callers);
+const stage = await setAuthorizationStage(scene);
 
 interface Route {
   readonly method: string;
@@ -55,30 +55,20 @@ function titleOf({ operation, about }: AuthorizationRow): string {
 }
 
 /** The route of a row: with a parameter when the row says what to put there. */
-function routesOf({ operation, path, id }: AuthorizationRow): readonly Route[] {
+function routesOf({ operation, id }: AuthorizationRow): readonly Route[] {
   return routes.filter(
-    (route) =>
-      route.operation === operation &&
-      (path === undefined || route.path === path) &&
-      route.path.includes("/:") === (id !== undefined),
+    (route) => route.operation === operation && route.path.includes("/:") === (id !== undefined),
   );
 }
 
-type Told = Pick<Answer, "status" | "text">;
-
-async function call(row: AuthorizationRow, route: Route, caller: CallerName): Promise<Told> {
+async function call(row: AuthorizationRow, route: Route, caller: CallerName): Promise<Answer> {
   const id = (await row.id?.(stage)) ?? "";
   const path = route.path.replace(/:(id|number)/, id);
-  const headers = callers.headers(caller, foreignKind(row));
-  if (row.kind === "page") {
-    // Its refusals are pages as well.
-    const response = await fetch(server.url + path, { headers });
-    return { status: response.status, text: await response.text() };
-  }
+  const authorization = callers.header(caller, foreignKind(row));
   const body = await row.body?.(stage, id);
   return server.call(route.method, path, {
     key: server.freshKey(),
-    headers,
+    headers: authorization === undefined ? {} : { authorization },
     ...(body !== undefined && { body }),
   });
 }

@@ -19,6 +19,7 @@ import {
   untilTold,
 } from "./support/channel-scene.ts";
 import { auditOf } from "./support/scene.ts";
+import { startTestProvider } from "./support/test-provider.ts";
 import { OTHER_SECRET, SIGNING_SECRET } from "./support/webhook-scene.ts";
 
 const CHANNELS = "/review/v1/channels";
@@ -332,4 +333,24 @@ test("[ours.notify.off] where webhooks are off, nothing is sent over HTTP", asyn
   const url = "https://hooks.example.com/a";
   const answer = await tryChannel(scene, { name: "a", kind: "slack", url });
   assert.deepEqual([answer.status, answer.json.error.param], [400, "kind"]);
+});
+
+test("[ours.secret-key.rotation] a rotation of the secret key seals the targets of channels anew", async (t) => {
+  const [before, after] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString("base64"));
+  const scene = await startChannelScene(t, { settings: { secret_key: before ?? "" } });
+  const { server, admin, receiver, clock } = scene;
+  const { id } = await newChannel(scene, "topic", { kind: "ntfy", token: "tk_a" });
+  await server.stop();
+  const settings = { webhook_allow_cidrs: "127.0.0.0/8", secret_key: after ?? "" };
+  for (const more of [{ secret_key_previous: before ?? "" }, {}]) {
+    const again = await startTestProvider(t, {
+      ...{ clock, ca: [receiver.certificate], data: server.data },
+      settings: { ...settings, ...more },
+    });
+    const path = `${CHANNELS}/${id}/test`;
+    const { json } = await again.call<TestAnswer>("POST", path, { token: admin });
+    assert.equal(json.outcome, "sent");
+    assert.equal(scene.at("/topic").at(-1)?.headers.authorization, "Bearer tk_a");
+    await again.stop();
+  }
 });

@@ -23,6 +23,7 @@ const PAGES = [
   "README.md",
   "docs/guides/policy.md",
   "docs/guides/people.md",
+  "docs/guides/passkeys.md",
   "docs/reference/policy.md",
 ];
 

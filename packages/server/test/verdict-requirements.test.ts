@@ -166,9 +166,9 @@ test("[ours.verdict.confirmation] a match is the end of the request's id", async
   assert.equal((await server.decide(ana, id, "approve", { confirmation })).status, 200);
 });
 
-test("[ours.verdict.confirmation] with a passkey nobody can approve yet, and it is said", async () => {
+test("[ours.passkey.people] a token cannot approve what asks for a passkey, and is told why", async () => {
   const { id } = await asked({ confirm: { kind: "passkey" } });
-  await assertForbidden(id, ana, /does not know passkeys yet/);
+  await assertForbidden(id, ana, /sign in with a browser/);
   assert.equal((await server.decide(ana, id, "deny")).json.status, "denied");
 });
 

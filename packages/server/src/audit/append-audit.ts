@@ -10,6 +10,7 @@ import { uuidV7 } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
 import type { Actor } from "../core/request.ts";
 import type { SqlValue, Transaction } from "../storage/store.ts";
+import type { PasskeyProof } from "./passkey-proof.ts";
 
 export type AuditKind =
   | "request.opened"
@@ -27,12 +28,15 @@ export type AuditKind =
   | "instance.deleted"
   | "credential.issued"
   | "credential.revoked"
+  | "passkey.added"
+  | "passkey.removed"
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
   | "reviewer.removed"
   | "policy.published"
   | "person.created"
+  | "person.updated"
   | "session.begun"
   | "session.ended"
   | "signin.refused"
@@ -43,7 +47,12 @@ export type AuditKind =
   | "channel.created"
   | "channel.updated"
   | "channel.tested"
-  | "channel.deleted";
+  | "channel.deleted"
+  | "delivery.ended"
+  | "rows.erased"
+  | "secret_key.rotated"
+  | "database.imported"
+  | "audit.begun";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */
@@ -53,7 +62,9 @@ export interface AuditEntry {
   readonly actor: Actor;
   /** `kind:id` of what was changed. */
   readonly subject: string;
-  readonly detail?: Readonly<Record<string, string | number | null | readonly string[]>>;
+  readonly detail?: Readonly<
+    Record<string, string | number | null | readonly string[] | PasskeyProof>
+  >;
 }
 
 export async function appendAudit(

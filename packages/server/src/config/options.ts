@@ -5,6 +5,7 @@
  */
 
 import { CHANNEL_OPTIONS } from "./channel-options.ts";
+import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
 export type { Option, OptionType } from "./option.ts";
@@ -96,7 +97,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "Address under which people and agents reach this server, for printed links.",
+    help: "Where people and agents reach this server, like https://host; else it is localhost.",
   },
   {
     name: "tls_cert",
@@ -235,6 +236,7 @@ export const OPTIONS = [
     group: "limits",
     help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
   },
+  ...OIDC_OPTIONS,
   {
     name: "webhooks_off",
     type: "flag",

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { readMailUrl } from "../config/mail-settings.ts";
+import { publicUrlOf } from "../config/public-url.ts";
 import type { SecretSettings, Settings } from "../config/settings.ts";
 import { createUrls, openDoor } from "../delivery/create-delivery.ts";
 import type { Resolver } from "../delivery/resolve-host.ts";
@@ -20,7 +21,7 @@ export function createNotifier(
   { smtpUrl }: Pick<SecretSettings, "smtpUrl">,
   options: NotifierOptions,
 ): Notifier {
-  const { webhooks, mail, publicUrl, port } = settings;
+  const { webhooks, mail } = settings;
   const { clock, ca } = options;
   const urls = createUrls(settings);
   return new ChannelNotifier({
@@ -30,7 +31,7 @@ export function createNotifier(
       mail === undefined || smtpUrl === undefined
         ? undefined
         : { from: mail.from, server: mailServer(smtpUrl, mail.isPlaintextAllowed, ca) },
-    publicUrl: publicUrl ?? `http://localhost:${port}`,
+    publicUrl: publicUrlOf(settings),
     clock,
   });
 }

@@ -1,11 +1,12 @@
 import type { Context } from "../context.ts";
 import type { ChannelTarget, StoredChannel } from "../core/channel.ts";
 import { nextTurn } from "../core/channel-pace.ts";
-import type { ChannelMessage } from "../notify/channel-message.ts";
+import type { ChannelMessage, DigestMessage } from "../notify/channel-message.ts";
 import {
   type DueAnnouncement,
   endAnnouncements,
   readDueAnnouncements,
+  readEarliestDeadline,
 } from "../storage/sql/announcements.ts";
 import { claimChannelRow, lockChannel } from "../storage/sql/channels.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
@@ -34,7 +35,7 @@ const LEASE_MS = 12_000;
 /** Of the lease, in which nothing is sent any more. */
 const MARGIN_MS = 2_000;
 
-/** As many are told of in one message. */
+/** So many are named in one message; it tells of all the others as well. */
 const DUE_MAX = 1_000;
 
 /**
@@ -55,9 +56,10 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const now = await tx.now();
     if (channel === undefined || !isFree(channel, now)) return undefined;
     const due = await readDueAnnouncements(tx, key, now, DUE_MAX);
+    const isMore = due.length === DUE_MAX;
     const calls = toCalls(await endStale(tx, key.projectId, due, now));
     const first = calls[0];
-    if (first === undefined) return due.length === DUE_MAX ? "again" : undefined;
+    if (first === undefined) return isMore ? "again" : undefined;
     const turn = nextTurn(channel.pace, channel.failures, calls, now);
     if (turn.kind === "wait") return undefined;
     const target = openTarget(context, channel);
@@ -65,7 +67,7 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const message =
       turn.kind === "one"
         ? await composeCall(tx, channel, first, now)
-        : digest(context.random.uuid(), calls, due.length === DUE_MAX, now);
+        : await digest(tx, channel, calls, { id: context.random.uuid(), isMore, now });
     await claimChannelRow(tx, key, now + LEASE_MS);
     const announcementIds = told.flatMap(({ ids }) => ids);
     return { channel, target, message, announcementIds, fence: channel.fence + 1, endsBy };
@@ -119,15 +121,17 @@ function toCalls(due: readonly DueAnnouncement[]): WaitingCall[] {
   return [...calls.values()].sort((a, b) => a.deadlineAt - b.deadlineAt);
 }
 
-function digest(
-  id: string,
+async function digest(
+  tx: Transaction,
+  channel: StoredChannel,
   calls: readonly WaitingCall[],
-  isMore: boolean,
-  now: number,
-): ChannelMessage {
+  more: Pick<DigestMessage, "id" | "isMore" | "now">,
+): Promise<DigestMessage> {
   const requestIds = calls.map(({ requestId }) => requestId);
-  const earliestDeadlineAt = calls[0]?.deadlineAt ?? now;
-  return { kind: "digest", id, now, requestIds, isMore, earliestDeadlineAt };
+  const earliestDeadlineAt = more.isMore
+    ? await readEarliestDeadline(tx, channel, more.now)
+    : (calls[0]?.deadlineAt ?? more.now);
+  return { kind: "digest", requestIds, earliestDeadlineAt, ...more };
 }
 
 /** What the sealed text of a channel is bound to. */

@@ -49,6 +49,8 @@ export async function createChannel(
   order: ChannelOrder,
 ): Promise<MadeChannel> {
   assertMay(caller, "people");
+  // Its messages tell of calls.
+  assertMay(caller, "read");
   assertChannelGroups(order.groups);
   const { target, signingSecret } = completeTarget(context, order.kind, order);
   const { random, keyring, store } = context;

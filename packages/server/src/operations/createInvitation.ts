@@ -55,11 +55,13 @@ export async function createInvitation(
   const { random } = context;
   const token = drawOpaque(random);
   return context.store.transact(async (tx) => {
+    const inviter = await currentCaller(tx, caller);
+    assertMay(inviter, "people");
     const known = await assertInvitable(tx, projectId, name);
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
-    // Nobody gives what they may not do themselves.
-    const bar = invitationBar(await currentCaller(tx, caller), { role, groups });
+    // As for a new one: whoever has the link becomes the reviewer, also one who is there.
+    const bar = invitationBar(inviter, { role, groups });
     if (bar !== undefined) throw new Problem("forbidden", bar);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();

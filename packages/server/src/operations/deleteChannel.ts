@@ -48,7 +48,8 @@ export async function endTelling(
   let ended = ROWS_MAX;
   while (ended === ROWS_MAX) {
     ended = await store.transact(async (tx) => {
-      return endAnnouncementsOf(tx, channel, await tx.now(), ROWS_MAX);
+      const end = { by: "removal", at: await tx.now(), dueBy: Number.POSITIVE_INFINITY } as const;
+      return endAnnouncementsOf(tx, channel, end, ROWS_MAX);
     });
   }
 }

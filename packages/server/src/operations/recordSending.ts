@@ -7,7 +7,7 @@ import {
   sendingText,
 } from "../core/channel.ts";
 import { paced } from "../core/channel-pace.ts";
-import { endAnnouncements } from "../storage/sql/announcements.ts";
+import { endAnnouncements, endAnnouncementsOf } from "../storage/sql/announcements.ts";
 import { type AfterSending, updateSending } from "../storage/sql/channels.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
 
@@ -34,7 +34,7 @@ export async function recordSending(
   const chance = toFraction(random.bytes(4));
   const { projectId } = channel;
   // Undone by a loss of power, the message is sent again.
-  return store.transact(async (tx) => {
+  const recorded = await store.transact(async (tx): Promise<RecordedSending> => {
     const now = await tx.now();
     const kind = message.kind === "digest" ? "digest" : "one";
     const after = next(channel, outcome, kind, now, chance);
@@ -44,6 +44,28 @@ export async function recordSending(
     await endAnnouncements(tx, projectId, announcementIds, "sent", now);
     return { kind: "sent" };
   }, "process");
+  if (recorded.kind === "sent" && message.kind === "digest" && message.isMore) {
+    await endOthers(store, channel, message.now);
+  }
+  return recorded;
+}
+
+/** Bounds one transaction. */
+const ROWS_MAX = 1_000;
+
+/** What was due with those that a digest names, and is told by it as `more`. */
+async function endOthers(
+  store: Context["store"],
+  channel: StoredChannel,
+  dueBy: number,
+): Promise<void> {
+  let ended = ROWS_MAX;
+  while (ended === ROWS_MAX) {
+    ended = await store.transact(async (tx) => {
+      const end = { by: "sent", at: await tx.now(), dueBy } as const;
+      return endAnnouncementsOf(tx, channel, end, ROWS_MAX);
+    }, "process");
+  }
 }
 
 function next(

@@ -7,7 +7,8 @@ import { releaseVerifications } from "../storage/sql/verifications.ts";
 /**
  * Ends the leases that a dead process left behind: the notifications that it was attempting are
  * due at once, with the same id and body; so are the channels that it was sending to; and the keys
- * whose receivers it was verifying can be used again. Does nothing where other replicas may live; there, leases end by time.
+ * whose receivers it was verifying can be used again. Does nothing where other replicas may live;
+ * there, leases end by time.
  *
  * Called by: provider.ts, before anything of this process can take a lease.
  */

@@ -37,6 +37,8 @@ export async function updateChannel(
   change: ChannelChange,
 ): Promise<MadeChannel> {
   assertMay(caller, "people");
+  // Its messages tell of calls.
+  assertMay(caller, "read");
   if (change.groups !== undefined) assertChannelGroups(change.groups);
   const { projectId, reviewerId } = caller;
   const updated = await context.store.transact(async (tx) => {

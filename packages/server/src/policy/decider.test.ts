@@ -8,6 +8,8 @@ import {
   isBlank,
   isEnough,
   namesDeciders,
+  needsPasskey,
+  passkeyBar,
   takesVotes,
 } from "./decider.ts";
 import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
@@ -114,10 +116,20 @@ test("a confirmation is the exact text, or the end of the id, or not needed", ()
   }
 });
 
-test("with a passkey nobody can approve yet, and everybody can deny", () => {
+test("[ours.passkey.people] only a person who signed in and has a passkey can sign, and everybody can deny", () => {
   const requirement = asks({ confirm: { kind: "passkey" } });
-  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /passkey/);
+  assert.equal(needsPasskey(requirement), true);
+  assert.equal(needsPasskey(asks({ confirm: { kind: "match" } })), false);
+  assert.equal(approvalBar(requirement, reviewer("a"), INSTANCE), undefined);
   assert.equal(denialBar(requirement, reviewer("a"), INSTANCE), undefined);
+  assert.match(passkeyBar({ isPerson: false, hasPasskey: true }) ?? "", /A token can only deny/);
+  assert.match(passkeyBar({ isPerson: true, hasPasskey: false }) ?? "", /you have none/);
+  assert.equal(passkeyBar({ isPerson: true, hasPasskey: true }), undefined);
+});
+
+test("in a way of confirming that this program does not know nobody can approve", () => {
+  const requirement = asks({ confirm: { kind: "palm" } as unknown as Requirement["confirm"] });
+  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /does not know/);
 });
 
 test("a note of nothing but what cannot be seen is blank", () => {

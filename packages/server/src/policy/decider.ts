@@ -36,7 +36,6 @@ export function approvalBar(
 ): string | undefined {
   if (!isNamed(requirement, decider)) return notNamed(requirement, decider);
   if (decider.isBot && !requirement.bots) return NO_BOTS;
-  if (requirement.confirm.kind === "passkey") return NO_PASSKEYS;
   if (!CONFIRMS.includes(requirement.confirm.kind)) return UNKNOWN_CONFIRM;
   if (!requirement.excludeOwner) return undefined;
   if (ownerId === null) {
@@ -48,6 +47,24 @@ export function approvalBar(
   return ownerId === decider.id
     ? "The owner of the instance may not approve this call."
     : undefined;
+}
+
+/** Whether an approval must be signed with a passkey. */
+export function needsPasskey({ confirm }: Requirement): boolean {
+  return confirm.kind === "passkey";
+}
+
+/** Why nobody who calls like this can sign an approval; undefined when they can. */
+export function passkeyBar({
+  isPerson,
+  hasPasskey,
+}: {
+  /** Signed in, and not with a token. */
+  readonly isPerson: boolean;
+  readonly hasPasskey: boolean;
+}): string | undefined {
+  if (!isPerson) return NO_PERSON;
+  return hasPasskey ? undefined : NO_PASSKEY;
 }
 
 /** As {@link approvalBar}, for a denial: one of those who are named is enough, or the owner. */
@@ -121,14 +138,16 @@ export function isBlank(note: string | undefined): boolean {
 }
 
 /** What this program can ask for; a newer one may have stored another kind. */
-const CONFIRMS: readonly string[] = ["click", "type", "match"];
+const CONFIRMS: readonly string[] = ["click", "type", "match", "passkey"];
 
 const UNKNOWN_CONFIRM =
   "This call is to be approved in a way that this server does not know; it can be denied.";
 
-const NO_PASSKEYS =
-  "This call can be approved with a passkey only, and this server does not know passkeys yet; " +
-  "it can be denied.";
+const NO_PERSON =
+  "This call is approved with a passkey: sign in with a browser. A token can only deny it.";
+
+const NO_PASSKEY =
+  "This call is approved with a passkey, and you have none: add one to your account first.";
 
 const NO_BOTS =
   "An approval by a bot does not count for this call: no rule says `bots: true`. It can be denied.";

@@ -281,9 +281,6 @@ const TYPE_OPENS = "type(";
 function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
   const value = document.scalar(place)?.value;
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
-  if (kind === "passkey") {
-    document.warn(place, "nobody can give a passkey yet: such a call can be denied, not approved");
-  }
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
     document.add(place, "click, match, passkey or type(EXPRESSION) is needed");

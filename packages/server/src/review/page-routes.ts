@@ -1,11 +1,12 @@
 /**
  * The small pages that the server has itself: setting up, an invitation, signing in, one's own
- * account. They are plain files and know nothing that is not asked for by the scripts on them;
- * nothing of elsewhere runs, is framed or is loaded there.
+ * account, signing one decision. They are plain files and know nothing that is not asked for by the
+ * scripts on them; nothing of elsewhere runs, is framed or is loaded there.
  */
 
 import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { Problem } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Context } from "../context.ts";
 import { needsSetup } from "../operations/makeSetupLink.ts";
@@ -21,8 +22,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
-  ...["pages.css", "mark.svg"],
-  ...["page.js", "sign-in.js", "invitation.js", "account.js"],
+  ...["pages.css", "sign.css", "mark.svg"],
+  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js"],
+  ...["passkeys.js", "exact-text.js", "sign.js"],
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -38,28 +40,38 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 export function addPageRoutes(app: FastifyInstance, context: Context): void {
-  const config = { operation: "page" };
   const pages = {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
     account: "account.html",
+    sign: "sign.html",
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));
+    const config = { operation: operationOf(path) };
     app.get(`/${path}`, { config }, async (_, reply) => sendPage(reply, 200, name, body));
-  }
-  for (const name of ASSETS) {
-    const body = readFileSync(join(FOLDER, name));
-    app.get(`/pages/${name}`, { config }, async (_, reply) => sendPage(reply, 200, name, body));
   }
 
   const setup = readFileSync(join(FOLDER, "invitation.html"));
   const gone = readFileSync(join(FOLDER, "gone.html"));
-  app.get("/setup", { config }, async (_, reply) =>
+  app.get("/setup", { config: { operation: operationOf("setup") } }, async (_, reply) =>
     (await needsSetup(context))
       ? sendPage(reply, 200, "invitation.html", setup)
       : sendPage(reply, 404, "gone.html", gone),
   );
+
+  const assets = new Map(ASSETS.map((name) => [name, readFileSync(join(FOLDER, name))]));
+  app.get("/pages/:id", { config: { operation: "pageAsset" } }, async (request, reply) => {
+    const { id: name } = request.params as { readonly id: string };
+    const body = assets.get(name);
+    if (body === undefined) throw new Problem("not_found");
+    return sendPage(reply, 200, name, body);
+  });
+}
+
+/** `sign-in` is served as `signInPage`. */
+function operationOf(path: string): string {
+  return `${path.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Page`;
 }
 
 function sendPage(reply: FastifyReply, status: number, name: string, body: Buffer): FastifyReply {

@@ -8,11 +8,14 @@ import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
+import { relyingPartyOf } from "../identity/passkeys.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { verifySignature } from "../operations/verifySignature.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
+import { addAuditRoutes } from "./audit-routes.ts";
 import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
@@ -20,8 +23,10 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { listingParameters } from "./listing-parameters.ts";
+import { addOidcRoutes } from "./oidc-routes.ts";
 import { addPageRoutes } from "./page-routes.ts";
 import { parseVerdict } from "./parse-verdict.ts";
+import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { writePage, writeReviewedRequest } from "./review-wire.ts";
@@ -48,7 +53,7 @@ export function addReviewRoutes(
       const listing = listingParameters(request, ["pending", "decided"]);
       const page = await listRequests(context, caller, listing);
       const now = formatTimestamp(context.clock.now());
-      return sendJson(reply, 200, writePage(page, now));
+      return sendJson(reply, 200, writePage(page, now, publicUrl()));
     },
   );
 
@@ -58,7 +63,7 @@ export function addReviewRoutes(
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const reviewed = await showRequest(context, caller, pathIdentifier(request));
-      return sendJson(reply, 200, writeReviewedRequest(reviewed));
+      return sendJson(reply, 200, writeReviewedRequest(reviewed, publicUrl()));
     },
   );
 
@@ -68,9 +73,12 @@ export function addReviewRoutes(
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
-      const stored = await castVerdict(context, caller, id, parseVerdict(jsonBody(request)));
+      const { passkey, ...verdict } = parseVerdict(jsonBody(request));
+      const party = relyingPartyOf(publicUrl());
+      const signature = await verifySignature(context, party, caller, id, verdict, passkey);
+      const stored = await castVerdict(context, caller, id, { ...verdict, signature });
       const reviewed = await reviewRequest(context, caller, stored);
-      return sendJson(reply, 200, writeReviewedRequest(reviewed));
+      return sendJson(reply, 200, writeReviewedRequest(reviewed, publicUrl()));
     },
   );
 
@@ -84,14 +92,17 @@ export function addReviewRoutes(
     },
   );
 
+  addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
   addGrantRoutes(app, context, gate);
   const limits = new SignInLimits(context.clock);
+  addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);
   addSignInRoutes(app, context, gate, limits);
+  addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);

@@ -4,9 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { removeReviewerNamed, revokeToken } from "../../src/index.ts";
-import { beginSession } from "../../src/operations/beginSession.ts";
 import { drawUnknownToken, issueToken } from "./credentials.ts";
-import { asPage, newPerson } from "./people.ts";
 import { setReviewer, submitRequiring } from "./requirements.ts";
 import type { Scene } from "./scene.ts";
 
@@ -19,6 +17,7 @@ export interface AuthorizationStage {
   readonly requestId: string;
   readonly argumentsSha256: string;
   readonly grantId: string;
+  readonly channelId: string;
   /** A viewer. */
   readonly bystanderId: string;
   /** A pending request that asks the group ops. */
@@ -29,17 +28,14 @@ export interface AuthorizationStage {
   freshReviewer(): Promise<string>;
   /** The id of a viewer's token. */
   freshToken(): Promise<string>;
+  freshChannel(): Promise<string>;
   freshName(): string;
   liftAll(): Promise<void>;
-  deleteChannels(): Promise<void>;
-  /** Signs the admin in again. */
-  signIn(): Promise<void>;
 }
 
 export interface AuthorizationCallers {
-  /** Headers that say who calls. */
-  headers(caller: string, foreignKind: string): Readonly<Record<string, string>>;
-  signIn(): Promise<void>;
+  /** The header `Authorization`; undefined for none. */
+  header(caller: string, foreignKind: string): string | undefined;
 }
 
 const OPS = { groups: ["ops"] };
@@ -72,35 +68,21 @@ export async function setCallers(scene: Scene): Promise<AuthorizationCallers> {
   tokens.set("removed", await reviewer("removed", former));
   await removeReviewerNamed(context, "default", "removed");
 
-  const person = { login: "admin@example.com", role: "admin", ...OPS } as const;
-  const { id: personId, cookie: first } = await newPerson(server, person);
-  let cookie = first;
-  const signIn = async (): Promise<void> => {
-    const order = { personId, method: "password", userAgent: "a test" } as const;
-    cookie = await context.store.transact((tx) => beginSession(tx, context, order));
-  };
-
   const elsewhere = { project: "elsewhere" };
   const foreign = await server.instance("elsewhere");
   tokens.set("foreign instance", foreign.token);
   tokens.set("foreign provisioner", foreign.provisioner);
   tokens.set("foreign reviewer", await reviewer("foreign", { role: "admin", ...elsewhere }));
   return {
-    signIn,
-    headers(caller, foreignKind) {
-      if (caller === "nobody") return asPage();
-      if (caller === "signed-in") return asPage({ cookie });
-      const name = caller === "foreign" ? `foreign ${foreignKind}` : caller;
-      const token = caller === "malformed" ? "cs_rev_short" : tokens.get(name);
-      return { ...asPage(), authorization: `Bearer ${token}` };
+    header(caller, foreignKind) {
+      if (caller === "nobody") return undefined;
+      if (caller === "malformed") return "Bearer cs_rev_short";
+      return `Bearer ${tokens.get(caller === "foreign" ? `foreign ${foreignKind}` : caller)}`;
     },
   };
 }
 
-export async function setAuthorizationStage(
-  scene: Scene,
-  { signIn }: AuthorizationCallers,
-): Promise<AuthorizationStage> {
+export async function setAuthorizationStage(scene: Scene): Promise<AuthorizationStage> {
   const { server, instance } = scene;
   const { store } = server.provider.context;
   const operator = await server.token({ kind: "reviewer", name: "stage", role: "operator" });
@@ -119,6 +101,10 @@ export async function setAuthorizationStage(
     await setReviewer(store, name, { role: "viewer" });
     return String((await store.get("select id from reviewer where name = $1", [name]))?.id);
   };
+  const freshChannel = async (): Promise<string> => {
+    const channel = { name: freshName(), kind: "slack", url: "https://192.0.2.1/a" };
+    return (await post("channels", channel)).id;
+  };
   const grant = { instance_id: other.id, tool: "nothing" };
   for (const place of ["policy", "floor"]) {
     await post(place, { source: "version: 1\nrules: []\n", expected_number: 0 });
@@ -129,6 +115,7 @@ export async function setAuthorizationStage(
     requestId: await freshRequest(),
     argumentsSha256: createHash("sha256").update('{"env":"prod"}').digest("hex"),
     grantId: (await post("grants", grant)).id,
+    channelId: await freshChannel(),
     bystanderId: await freshReviewer(),
     freshRequest,
     freshInstance: async () => (await server.instance()).id,
@@ -141,14 +128,8 @@ export async function setAuthorizationStage(
       const order = { kind: "reviewer", name: freshName(), role: "viewer" } as const;
       return (await issueToken(server, order)).id;
     },
+    freshChannel,
     freshName,
-    signIn,
-    async deleteChannels() {
-      const rows = await store.all("select id from channel");
-      for (const { id } of rows) {
-        await server.call("DELETE", `/review/v1/channels/${id}`, { token: operator });
-      }
-    },
     async liftAll() {
       const rows = await store.all("select id from standing_freeze where lifted_at is null");
       for (const { id } of rows) await post(`freezes/${id}/lift`);

@@ -24,8 +24,6 @@ export const CALLERS = [
   ...OTHER_KINDS,
   ...ROLES,
   ...SCOPED,
-  /** An admin who signed in, as a page of ours sends it. */
-  "signed-in",
   /** A token with all scopes that there are, of an operator. */
   "all-scopes",
   /** An admin that is a bot. */
@@ -36,11 +34,10 @@ export const CALLERS = [
 
 export type CallerName = (typeof CALLERS)[number];
 
-/** Who reaches an operation, an admin who signed in among admins; others get 401 or 403. */
+/** Who reaches an operation; all others get 401 as strangers, and 403. */
 type Profile = readonly CallerName[];
 
-const whoever = (...names: readonly CallerName[]): Profile =>
-  names.includes("admin") ? [...names, "signed-in"] : names;
+const whoever = (...names: readonly CallerName[]): Profile => names;
 
 const LOOKING = whoever(...ROLES, "read", "all-scopes", "bot", "foreign");
 const DECIDING = whoever("reviewer", "admin", "operator", "decide", "all-scopes", "bot", "foreign");
@@ -51,7 +48,7 @@ const PUBLISHING = whoever(
 const ADMINISTERING = whoever("admin", "operator", "people", "all-scopes", "bot", "foreign");
 /** Not even a token with all scopes reaches the whole server. */
 const OPERATING = whoever("operator");
-const VOTING: Profile = [...DECIDING, "decide:ops"];
+const VOTING = whoever(...DECIDING, "decide:ops");
 const EVERYBODY = CALLERS;
 
 function without(profile: Profile, ...names: readonly CallerName[]): Profile {
@@ -60,8 +57,6 @@ function without(profile: Profile, ...names: readonly CallerName[]): Profile {
 
 export interface AuthorizationRow {
   readonly operation: string;
-  /** Where one name is that of several routes. */
-  readonly path?: string;
   /** What tells rows of one operation apart. */
   readonly about?: string;
   readonly who: Profile;
@@ -72,8 +67,6 @@ export interface AuthorizationRow {
   /** In place of `:id` and `:number`. */
   readonly id?: (stage: AuthorizationStage) => string | Promise<string>;
   readonly body?: (stage: AuthorizationStage, id: string) => object | Promise<object>;
-  /** Who is asked for: a reviewer when it is not said. */
-  readonly kind?: "provisioner" | "instance" | "person" | "stranger" | "page";
   /** Puts back what the operation changed, so that the next caller finds the same. */
   readonly undo?: (stage: AuthorizationStage) => Promise<void>;
 }
@@ -102,7 +95,7 @@ const REQUESTS: readonly AuthorizationRow[] = [
   {
     // Of one's own vote, whatever became of the role.
     ...{ operation: "withdrawVote", status: 200, foreign: 404 },
-    who: without([...LOOKING, "decide", "decide:ops"], "read"),
+    who: without(whoever(...LOOKING, "decide", "decide:ops"), "read"),
     id: (stage) => stage.requestId,
   },
 ];
@@ -195,7 +188,7 @@ const GRANTS: readonly AuthorizationRow[] = [
   },
   {
     ...{ operation: "revokeGrant", about: "of somebody else", status: 200, foreign: 404 },
-    who: [...FREEZING, "editor", "policy"],
+    who: whoever(...FREEZING, "editor", "policy"),
     id: (stage) => stage.grantId,
   },
 ];
@@ -238,87 +231,34 @@ const PEOPLE: readonly AuthorizationRow[] = [
   },
 ];
 
-const INVITING = without(ADMINISTERING, "bot");
-
-const INVITATIONS: readonly AuthorizationRow[] = [
-  { operation: "listInvitations", who: ADMINISTERING, status: 200 },
-  {
-    ...{ operation: "createInvitation", who: without(INVITING, "people"), status: 201 },
-    body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
-  },
-  {
-    ...{ operation: "revokeInvitation", who: ADMINISTERING, status: 404 },
-    id: (stage) => stage.requestId,
-  },
-];
+/** Messages tell of calls: who leads them somewhere must be allowed to look. */
+const LEADING = without(ADMINISTERING, "people");
 
 const CHANNELS: readonly AuthorizationRow[] = [
   { operation: "listChannels", who: LOOKING, status: 200 },
   {
-    ...{ operation: "createChannel", who: ADMINISTERING, status: 201 },
-    body: (stage) => ({
-      ...{ name: stage.freshName().replace(" ", "-"), kind: "ntfy" },
-      url: "https://ntfy.example.com/topic",
-    }),
-    undo: (stage) => stage.deleteChannels(),
+    ...{ operation: "createChannel", who: LEADING, status: 201 },
+    // Nothing is sent there: it is not public.
+    body: (stage) => ({ name: stage.freshName(), kind: "slack", url: "https://192.0.2.1/a" }),
   },
   {
-    ...{ operation: "updateChannel", who: ADMINISTERING, status: 404 },
-    ...{ id: (stage) => stage.requestId, body: () => ({ disabled: true }) },
+    ...{ operation: "updateChannel", who: LEADING, status: 200, foreign: 404 },
+    ...{ id: (stage) => stage.channelId, body: () => ({ groups: [] }) },
   },
   {
-    ...{ operation: "deleteChannel", who: ADMINISTERING, status: 404 },
-    id: (stage) => stage.requestId,
+    ...{ operation: "testChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.channelId,
   },
   {
-    ...{ operation: "testChannel", who: ADMINISTERING, status: 404 },
-    id: (stage) => stage.requestId,
+    ...{ operation: "deleteChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshChannel(),
   },
 ];
-
-/** Of persons alone: a token is refused, whatever it may. */
-const PERSONS: readonly AuthorizationRow[] = (
-  [
-    { operation: "showSession", status: 200 },
-    { operation: "endSession", about: "one's own", status: 200, undo: (stage) => stage.signIn() },
-    {
-      ...{ operation: "endSession", about: "another one", status: 404 },
-      id: (stage) => stage.requestId,
-    },
-    {
-      ...{ operation: "switchProject", status: 404 },
-      body: () => ({ project_id: "0123456789abcdef" }),
-    },
-    { operation: "showAccount", status: 200 },
-    { operation: "changePassword", status: 400, body: () => ({}) },
-    { operation: "joinProject", status: 400, body: () => ({}) },
-  ] as const satisfies readonly Omit<AuthorizationRow, "who">[]
-).map((row) => ({ ...row, who: ["signed-in"], kind: "person" }));
-
-/** For those who are nobody yet; the body says nothing here, and that is what they are told. */
-const STRANGE: readonly AuthorizationRow[] = ["signIn", "openInvitation", "useInvitation"].map(
-  (operation) => ({
-    ...{ operation, who: EVERYBODY, status: 400, kind: "stranger" as const },
-    body: () => ({}),
-  }),
-);
-
-/** They hold nothing that is anybody's. */
-const PAGES: readonly AuthorizationRow[] = [
-  ...["/sign-in", "/invitation", "/account"],
-  ...["pages.css", "mark.svg", "page.js", "sign-in.js", "invitation.js", "account.js"].map(
-    (name) => `/pages/${name}`,
-  ),
-  "/setup",
-].map((path) => ({
-  ...{ operation: "page", path, about: path, who: EVERYBODY, kind: "page" as const },
-  status: path === "/setup" ? 404 : 200,
-}));
 
 const BY_PROVISIONERS = whoever("provisioner", "foreign");
 const BY_INSTANCES = whoever("instance", "foreign");
 
-const OF_PROVISIONERS: readonly AuthorizationRow[] = [
+const CONTRACT: readonly AuthorizationRow[] = [
   { operation: "provisionInstance", who: BY_PROVISIONERS, status: 201, body: () => ({}) },
   {
     ...{ operation: "getInstance", who: BY_PROVISIONERS, status: 200, foreign: 404 },
@@ -332,9 +272,6 @@ const OF_PROVISIONERS: readonly AuthorizationRow[] = [
     ...{ operation: "deleteInstance", who: BY_PROVISIONERS, status: 204, foreign: 404 },
     id: (stage) => stage.freshInstance(),
   },
-];
-
-const OF_INSTANCES: readonly AuthorizationRow[] = [
   { operation: "createApprovalRequest", who: BY_INSTANCES, status: 201, body: () => SUBMISSION },
   {
     ...{ operation: "getApprovalRequest", who: BY_INSTANCES, status: 200, foreign: 404 },
@@ -346,9 +283,84 @@ const OF_INSTANCES: readonly AuthorizationRow[] = [
   },
 ];
 
-const CONTRACT: readonly AuthorizationRow[] = [
-  ...OF_PROVISIONERS.map((row) => ({ ...row, kind: "provisioner" as const })),
-  ...OF_INSTANCES.map((row) => ({ ...row, kind: "instance" as const })),
+/** For people in a browser: no token reaches them, whatever it may, and none is looked at. */
+const OF_SESSIONS = [
+  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
+].map((operation) => ({ operation, who: without(EVERYBODY, "nobody"), status: 403 }));
+
+/** Before anybody is known; only for pages of the server itself. */
+const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 403 },
+}));
+
+/** Navigations, which anybody may begin; this server has no identity provider. */
+const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 404 },
+}));
+
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 200 },
+}));
+
+const SIGN_IN: readonly AuthorizationRow[] = [
+  ...OF_SESSIONS,
+  { operation: "endSession", who: without(EVERYBODY, "nobody"), status: 403 },
+  {
+    ...{
+      operation: "endSession",
+      about: "another",
+      who: without(EVERYBODY, "nobody"),
+      status: 403,
+    },
+    id: (stage) => stage.requestId,
+  },
+  ...SIGNING_IN,
+  ...AT_PROVIDER,
+  { operation: "showWays", who: EVERYBODY, status: 200 },
+  ...PAGES,
+  { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
+  { operation: "listInvitations", who: ADMINISTERING, status: 200 },
+  {
+    // Whoever used a bot's link would count as a person, and reads.
+    ...{ operation: "createInvitation", who: without(ADMINISTERING, "bot", "people"), status: 201 },
+    body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
+  },
+  {
+    ...{ operation: "createInvitation", about: "for a reviewer", status: 201 },
+    who: without(ADMINISTERING, "bot", "people"),
+    body: (stage) => ({ name: stage.freshName(), role: "reviewer" }),
+  },
+  {
+    ...{ operation: "revokeInvitation", who: ADMINISTERING, status: 404 },
+    id: (stage) => stage.requestId,
+  },
+];
+
+const IN_BROWSERS = [
+  "listPasskeys",
+  "beginPasskey",
+  "addPasskey",
+  "renamePasskey",
+  "removePasskey",
+];
+
+/** Before anybody is known; only for pages of the server itself. */
+const FROM_PAGES = [
+  ...["beginPasskeySignIn", "signInWithPasskey", "beginPasskeyByLink", "joinWithPasskey"],
+];
+
+const PASSKEYS: readonly AuthorizationRow[] = [
+  {
+    // A token cannot sign, whatever it may decide.
+    ...{ operation: "challengeVerdict", who: [], status: 200 },
+    id: (stage) => stage.requestId,
+    body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
+  },
+  ...IN_BROWSERS.map((operation) => ({
+    ...{ operation, who: without(EVERYBODY, "nobody"), status: 403 },
+    ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
+  })),
+  ...FROM_PAGES.map((operation) => ({ operation, who: EVERYBODY, status: 403 })),
 ];
 
 /** For probes and whoever else: they tell nothing of anybody. */
@@ -365,28 +377,26 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...FREEZES,
   ...GRANTS,
   ...PEOPLE,
-  ...INVITATIONS,
   ...CHANNELS,
-  ...PERSONS,
-  ...STRANGE,
-  ...PAGES,
   ...CONTRACT,
+  ...SIGN_IN,
+  ...PASSKEYS,
   ...OPERATIONAL,
 ];
 
 /** Which credential it is that a caller of another project has. */
-export function foreignKind({ kind }: AuthorizationRow): "provisioner" | "instance" | "reviewer" {
-  return kind === "provisioner" || kind === "instance" ? kind : "reviewer";
+export function foreignKind({
+  operation,
+}: AuthorizationRow): "provisioner" | "instance" | "reviewer" {
+  const row = CONTRACT.find((each) => each.operation === operation);
+  if (row === undefined) return "reviewer";
+  return row.who === BY_INSTANCES ? "instance" : "provisioner";
 }
 
 /** What is answered to a caller. */
 export function expectedStatus(row: AuthorizationRow, caller: CallerName): number {
-  if (row.who.includes(caller)) {
-    return caller === "foreign" ? (row.foreign ?? row.status) : row.status;
+  if (!row.who.includes(caller)) {
+    return STRANGERS.some((name) => name === caller) ? 401 : 403;
   }
-  // Beside a header that says who calls, nobody looks at a session, and the other way round.
-  if (row.kind === "person") return caller === "nobody" ? 401 : 403;
-  const isStranger = STRANGERS.some((name) => name === caller);
-  const isNobodyHere = caller === "signed-in" && foreignKind(row) !== "reviewer";
-  return isStranger || isNobodyHere ? 401 : 403;
+  return caller === "foreign" ? (row.foreign ?? row.status) : row.status;
 }

@@ -5,6 +5,9 @@
 
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
+import { insertAnnouncements } from "../../src/storage/sql/announcements.ts";
+import { checksumOfRow } from "../../src/storage/sql/requests.ts";
+import type { Row } from "../../src/storage/store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { NO_RATES, type Scene } from "./scene.ts";
 import { createSelfSigned } from "./self-signed.ts";
@@ -136,6 +139,38 @@ export async function announcements({ server }: Pick<Scene, "server">): Promise<
   const sql = "select * from announcement order by created_at, id";
   const rows = await server.provider.context.store.all(sql);
   return rows as unknown as AnnouncementRow[];
+}
+
+/**
+ * More pending requests like this one, each announced and due at once; the last one ends first,
+ * 150 s from now.
+ */
+export async function copyAnnouncements(
+  { server, clock }: Pick<Scene, "server" | "clock">,
+  like: { readonly requestId: string; readonly channelId: string; readonly count: number },
+): Promise<void> {
+  const { store, random } = server.provider.context;
+  const row = await store.get("select * from request where id = $1", [like.requestId]);
+  assert.ok(row);
+  const now = clock.now();
+  await store.transact(async (tx) => {
+    for (let left = like.count; left > 0; left--) {
+      const id = random.uuid();
+      const copy: Row = { ...row, id, key_hash: id, deadline_at: now + (left + 149) * 1_000 };
+      const values = Object.values({ ...copy, checksum: checksumOfRow(copy) });
+      const places = values.map((_, i) => `$${i + 1}`).join(", ");
+      const columns = Object.keys(copy).join(", ");
+      await tx.run(`insert into request (${columns}) values (${places})`, values);
+      const projectId = String(row.project_id);
+      await insertAnnouncements(tx, [
+        {
+          ...{ id: random.uuid(), projectId, requestId: id, channelId: like.channelId },
+          ...{ occasion: "opened", createdAt: now, deadlineAt: Number(copy.deadline_at) },
+          nextAt: now,
+        },
+      ]);
+    }
+  });
 }
 
 /** Lets the worker work until nothing of what was announced is left to send. */

@@ -1,6 +1,7 @@
 /** The page `/account`: who is signed in, where, and their password. */
 
 import { byId, call, onUse, requireFields, show } from "./page.js";
+import { showPasskeys } from "./passkeys.js";
 
 const METHODS = { password: "password", passkey: "passkey", oidc: "identity provider" };
 
@@ -117,7 +118,7 @@ onUse(byId("sign-out"), "click", byId("sign-out"), async () => {
 async function open() {
   try {
     showSession(await call("GET", "session"));
-    await showAccount();
+    await Promise.all([showAccount(), showPasskeys()]);
   } catch (error) {
     if (error.status === 401) {
       location.replace("sign-in?next=account");

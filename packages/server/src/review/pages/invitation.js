@@ -4,6 +4,7 @@
  */
 
 import { byId, call, onUse, requireFields, show } from "./page.js";
+import { offerPasskey } from "./passkeys.js";
 
 const token = location.hash.slice(1);
 const form = byId("form");
@@ -40,6 +41,7 @@ function offerForm(invitation) {
     show("login-hint", "");
     show("submit", "Set password and sign in");
   }
+  offerPasskey(invitation, token, leave);
   form.hidden = false;
   if (byId("join").hidden) firstEmpty()?.focus();
   else byId("join-button").focus();

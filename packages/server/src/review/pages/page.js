@@ -93,9 +93,10 @@ export function onUse(element, type, button, work) {
   });
 }
 
-/** The first required field that is empty, told as the server would; it saves an exchange. */
-export function requireFields(form) {
+/** The first required field (of these) that is empty, told as the server would. */
+export function requireFields(form, names = undefined) {
   for (const field of form.querySelectorAll("input[required]")) {
+    if (names !== undefined && !names.includes(field.name)) continue;
     if (field.value === "" && field.offsetParent !== null) {
       throw new Refusal(400, { param: field.id, message: "is required." });
     }

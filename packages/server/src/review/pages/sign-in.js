@@ -1,6 +1,7 @@
 /** The page `/sign-in`. Other ways than a password have their places: `data-slot`. */
 
 import { byId, call, nextPage, onUse, requireFields } from "./page.js";
+import { offerSignIn } from "./passkeys.js";
 
 const form = byId("form");
 
@@ -17,4 +18,5 @@ onUse(form, "submit", form.querySelector("button"), async () => {
   location.replace(nextPage());
 });
 
+offerSignIn();
 byId("login").focus();

@@ -103,22 +103,37 @@ export async function endAnnouncements(
 }
 
 /**
- * Ends all of a channel that is used no more.
+ * Ends those of a channel that are due by then.
  *
+ * @param dueBy epoch ms; infinite for all of them
  * @returns how many, at most `limit`
  */
 export async function endAnnouncementsOf(
   tx: Transaction,
   { projectId, id }: RowKey,
-  at: number,
+  { by, at, dueBy }: { readonly by: AnnouncementEnd; readonly at: number; readonly dueBy: number },
   limit: number,
 ): Promise<number> {
   return tx.run(
-    `update announcement set next_at = null, ended_at = $3, ended_by = 'removal'
+    `update announcement set next_at = null, ended_at = $3, ended_by = $4
      where project_id = $1 and id in (select id from announcement
-       where project_id = $1 and channel_id = $2 and next_at is not null limit $4)`,
-    [projectId, id, at, limit],
+       where project_id = $1 and channel_id = $2 and next_at <= $5 limit $6)`,
+    [projectId, id, at, by, Math.min(dueBy, Number.MAX_SAFE_INTEGER), limit],
   );
+}
+
+/** The earliest deadline of what is due; of more than are read, those included. */
+export async function readEarliestDeadline(
+  reader: Reader,
+  { projectId, id }: RowKey,
+  now: number,
+): Promise<number> {
+  const row = await reader.get(
+    `select min(deadline_at) as deadline_at from announcement
+     where project_id = $1 and channel_id = $2 and next_at <= $3 and deadline_at > $3`,
+    [projectId, id, now],
+  );
+  return Number(row?.deadline_at ?? now);
 }
 
 /** @returns how many of this project were erased, at most `limit` */

@@ -18,20 +18,23 @@ export interface StoredVote {
   readonly forGroups: readonly string[] | null;
   /** Epoch ms. */
   readonly votedAt: number;
+  /** The signature of a passkey over the vote, as the audit log has it; null without one. */
+  readonly proof: JsonText | null;
 }
 
 /** Records a vote, in place of an earlier one of the same reviewer. */
 export async function writeVote(tx: Transaction, vote: StoredVote): Promise<void> {
   await tx.run(
     `insert into vote
-       (project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups)
-     values ($1, $2, $3, $4, $5, $6, $7)
+       (project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups, proof)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (project_id, request_id, reviewer_id)
        do update set note = excluded.note, validity_ms = excluded.validity_ms,
-         voted_at = excluded.voted_at, for_groups = excluded.for_groups`,
+         voted_at = excluded.voted_at, for_groups = excluded.for_groups,
+         proof = excluded.proof`,
     [
       ...[vote.projectId, vote.requestId, vote.reviewerId, vote.note, vote.validityMs],
-      ...[vote.votedAt, vote.forGroups === null ? null : writeNames(vote.forGroups)],
+      ...[vote.votedAt, vote.forGroups === null ? null : writeNames(vote.forGroups), vote.proof],
     ],
   );
 }
@@ -56,7 +59,7 @@ export async function readVotes(
   if (requestIds.length === 0) return [];
   const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups
+    `select project_id, request_id, reviewer_id, note, validity_ms, voted_at, for_groups, proof
      from vote
      where project_id = $1 and request_id in (${places}) order by voted_at, reviewer_id`,
     [projectId, ...requestIds],
@@ -73,5 +76,6 @@ function fromRow(row: Row): StoredVote {
     validityMs: row.validity_ms === null ? null : Number(row.validity_ms),
     forGroups: row.for_groups === null ? null : parseNames(row.for_groups),
     votedAt: Number(row.voted_at),
+    proof: row.proof as string | null,
   };
 }
