@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { ErrorResponse } from "@countersign/protocol";
 import { hashToken } from "../src/secrets/token.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { setReviewer, submitRequiring } from "./support/requirements.ts";
@@ -223,4 +224,22 @@ test("[ours.authorization.scopes] looking takes the scope for it, whatever else 
     "forbidden",
   );
   assert.equal((await server.call("POST", "/review/v1/policy/check", simulated)).status, 200);
+});
+
+test("[ours.authorization.no-more-than-own] a bot and a narrow token invite nobody who could do more", async () => {
+  const invite = (token: string, body: object) =>
+    server.call<ErrorResponse>("POST", "/review/v1/invitations", { token, body });
+  const bot = await people.token("inviting bot", { role: "admin", isBot: true });
+  const byBot = await invite(bot, { name: "puppet" });
+  assertRefused(byBot, 403, "forbidden");
+  assert.match(byBot.json.error.message, /^A bot invites nobody/);
+  const scopes = ["people", "decide:dba"];
+  const narrow = await people.token("inviter", { role: "admin", scopes });
+  assertRefused(await invite(narrow, { name: "puppet", role: "viewer" }), 403, "forbidden");
+  const reading = await people.token("inviter", { scopes: [...scopes, "read"] });
+  for (const gift of [{ role: "reviewer" }, { role: "viewer", groups: ["finance"] }]) {
+    assertRefused(await invite(reading, { name: "puppet", ...gift }), 403, "forbidden");
+  }
+  const gift = { name: "reader", role: "viewer", groups: ["dba"] };
+  assert.equal((await invite(reading, gift)).status, 201);
 });

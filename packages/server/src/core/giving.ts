@@ -40,6 +40,19 @@ export function roleBar(
 }
 
 /**
+ * Why somebody may not invite a person to this role and these groups, as a sentence for them;
+ * undefined when they may. Whoever signs in has all of the role, looking included.
+ */
+export function invitationBar(
+  giver: Authority & { readonly isBot: boolean },
+  after: Pick<Gift, "role" | "groups">,
+): string | undefined {
+  if (giver.isBot) return "A bot invites nobody: whoever used the link would count as a person.";
+  if (!may(giver, "read")) return `You cannot invite anybody: ${lack("read")}`;
+  return roleBar(giver, after);
+}
+
+/**
  * Why somebody may not issue this token, as a sentence for them; undefined when they may.
  *
  * @param token the role of its holder, and its scopes

@@ -20,8 +20,8 @@ export async function currentCaller(
   caller: ReviewerCaller,
 ): Promise<CurrentCaller> {
   const { projectId, reviewerId, credentialId } = caller;
-  const credential = await lockCredential(tx, credentialId);
-  const isSession = credential === undefined && caller.personId !== null;
+  const isSession = caller.session !== null;
+  const credential = isSession ? undefined : await lockCredential(tx, credentialId);
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");
   }

@@ -23,7 +23,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/entries`,
-    { config: { operation: "listAuditEntries" }, onRequest },
+    { config: { operation: "listAuditEntries", looking: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const [kind, subject, actor] = ["kind", "subject", "actor"].map((name) =>
@@ -37,7 +37,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/entries/:id/proof`,
-    { config: { operation: "proveAuditEntry" }, onRequest },
+    { config: { operation: "proveAuditEntry", looking: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
@@ -48,7 +48,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/checkpoint`,
-    { config: { operation: "showCheckpoint" }, onRequest },
+    { config: { operation: "showCheckpoint", looking: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const shown = await showCheckpoint(context, caller, scopeOf(request));
@@ -58,7 +58,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/export`,
-    { config: { operation: "exportAuditLog" }, onRequest },
+    { config: { operation: "exportAuditLog", looking: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const order = { scope: scopeOf(request), since: timeParameter(request, "since") };

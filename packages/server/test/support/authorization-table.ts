@@ -266,12 +266,13 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
   {
-    ...{ operation: "createInvitation", who: ADMINISTERING, status: 201 },
+    // Whoever used a bot's link would count as a person, and reads.
+    ...{ operation: "createInvitation", who: without(ADMINISTERING, "bot", "people"), status: 201 },
     body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
   },
   {
     ...{ operation: "createInvitation", about: "for a reviewer", status: 201 },
-    who: without(ADMINISTERING, "people"),
+    who: without(ADMINISTERING, "bot", "people"),
     body: (stage) => ({ name: stage.freshName(), role: "reviewer" }),
   },
   {
