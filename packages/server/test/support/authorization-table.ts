@@ -248,9 +248,11 @@ const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) =>
   ...{ operation, who: EVERYBODY, status: 404 },
 }));
 
-const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage"].map((operation) => ({
-  ...{ operation, who: EVERYBODY, status: 200 },
-}));
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "signPage"].map(
+  (operation) => ({
+    ...{ operation, who: EVERYBODY, status: 200 },
+  }),
+);
 
 const SIGN_IN: readonly AuthorizationRow[] = [
   ...OWN.map((operation) => ({ operation, ...OF_SESSIONS })),
