@@ -80,7 +80,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   secrets: { values: BASICS, types: [] },
   wake: { values: BASICS, types: MIDDLE },
   delivery: { values: [...BASICS, "rate-limiter", "core", "secrets"], types: MIDDLE },
-  notify: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  // Its messages leave through the one door; mail, to the server of the settings, by itself.
+  notify: { values: [...BASICS, "core", "secrets", "delivery", "config"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
   report: { values: BASICS, types: MIDDLE },
@@ -132,6 +133,7 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/delivery/",
       "packages/server/src/http/",
       "packages/server/src/config/settings.ts",
+      "packages/server/src/config/mail-settings.ts",
       "packages/server/src/provider.ts",
     ],
   },
@@ -141,5 +143,6 @@ export const FENCES: readonly Fence[] = [
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
+  { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

@@ -170,3 +170,17 @@ test("[ours.verdict.shown] of several groups it is told how many of each are nee
   const needs = "2 approvals with 2 of group:dba, and 1 of group:lead";
   assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
 });
+
+test("[ours.verdict.withdrawn] withdraw takes one's own approval back, and says when there is none", async (t) => {
+  const id = await asked({ quorum: 2 });
+  await requests(t, ana, "approve", id, "--yes");
+  const told = await requests(t, ana, "withdraw", id);
+  assert.deepEqual([told.code, told.stdout, told.stderr], [0, "Withdrawn.\n", ""]);
+  const again = await requests(t, ana, "withdraw", id, "--json");
+  assert.deepEqual([again.code, again.stdout], [0, '{"withdrawn":false}\n']);
+  await requests(t, ana, "approve", id, "--yes");
+  await requests(t, ben, "approve", id, "--yes");
+  const late = await requests(t, ana, "withdraw", id);
+  assert.deepEqual([late.code, late.stdout], [1, ""]);
+  assert.match(late.stderr, /already approved/);
+});

@@ -5,6 +5,7 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { Notifier } from "./notify/notifier.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
@@ -22,6 +23,8 @@ export interface Context {
   readonly passwords: PasswordHasher;
   readonly settings: Settings;
   readonly delivery: Delivery;
+  /** Tells people through channels. */
+  readonly notifier: Notifier;
   readonly policies: PolicyShelf;
   /** What was in force for instances, by project and id, as of a stamp. */
   readonly inForce: RecentlyUsed<string, KnownInForce>;

@@ -3,6 +3,7 @@
 export { systemClock } from "./clock.ts";
 export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
+export { publicUrlOf } from "./config/public-url.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { assertGroups } from "./core/groups.ts";
@@ -30,6 +31,8 @@ export {
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
 export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
+export { makeReturnLink } from "./operations/makeReturnLink.ts";
+export { makeSetupLink, needsSetup } from "./operations/makeSetupLink.ts";
 export { removeReviewerNamed } from "./operations/removeReviewer.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";

@@ -12,6 +12,7 @@ import type { Context } from "./context.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
 import { Failure } from "./failure.ts";
+import { NoNotifier } from "./notify/no-notifier.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
 import { IN_FORCE_KEPT_MAX, type KnownInForce } from "./operations/findInForce.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
@@ -152,12 +153,14 @@ export async function open(
     keys.previous.map(({ key }) => key),
   );
   const delivery = new NoDelivery(settings, clock);
+  const notifier = new NoNotifier();
   const wake = new LocalWake();
   const policies = new PolicyShelf();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
   const passwords = new PasswordHasher(random);
+  const sending = { delivery, notifier };
   const context = {
-    ...{ store, clock, random, wake, keyring, passwords, settings, delivery, policies, inForce },
+    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending, policies, inForce },
   };
   try {
     const migrations = readMigrations(parts.migrations);

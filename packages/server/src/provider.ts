@@ -15,12 +15,15 @@ import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
+import { createNotifier } from "./notify/create-notifier.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
+import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
+import { startAnnouncing } from "./workers/announcing.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
@@ -71,7 +74,7 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      const sending = withDelivery(opened.context, parts, report);
+      const sending = withDelivery(opened.context, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
       return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
@@ -85,12 +88,17 @@ export async function startProvider(
 }
 
 /** The context of a server, which alone sends anything anywhere. */
-function withDelivery(context: Context, parts: Parts, report: Report): Context {
+function withDelivery(
+  context: Context,
+  secrets: SecretSettings,
+  { resolver, ca }: Parts,
+  report: Report,
+): Context {
   const { settings, clock, random } = context;
-  if (!settings.webhooks.enabled) return context;
-  const { resolver, ca } = parts;
+  const notifier = createNotifier(settings, secrets, { clock, resolver, ca });
+  if (!settings.webhooks.enabled) return { ...context, notifier };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
-  return { ...context, delivery };
+  return { ...context, notifier, delivery };
 }
 
 interface Waking {
@@ -128,7 +136,7 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention];
+  const always = [startExpiry, startFreeze, startRetention, startAnnouncing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
@@ -139,6 +147,7 @@ async function serve(
   const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
+  if (await needsSetup(context)) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
     if (accepting) end().then(() => closed.resolve(reason), closed.reject);
@@ -154,10 +163,12 @@ async function serve(
     const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
       app.server.closeAllConnections();
       context.delivery.close();
+      context.notifier.close();
     });
     await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     cutOff();
     context.delivery.close();
+    context.notifier.close();
     await shared?.close();
     await closeStore();
     unlock();

@@ -36,6 +36,8 @@ function invite(token: string, body: object): Promise<Answer<Invitation>> {
 }
 
 async function invited(token: string, body: object): Promise<Invitation & { token: string }> {
+  // The newest is listed first.
+  clock.advance(1);
   const { status, text, json } = await invite(token, body);
   assert.equal(status, 201, text);
   return { ...json, token: json.url.split("#")[1] ?? "" };
@@ -237,6 +239,25 @@ test("[ours.sign-in.invitation] somebody signed in becomes a reviewer of one mor
     "invalid_request",
   );
   assert.equal((await look(again.token)).status, 200);
+});
+
+test("[ours.sign-in.invitation] who was removed from a project is let in again by another invitation, as another reviewer", async () => {
+  const { project, admin } = await newHouse();
+  const ana = await newPerson(server, { login: `back-${project}`, project });
+  await store.transact((tx) =>
+    tx.run("update reviewer set removed_at = 1 where person_id = $1", [ana.id]),
+  );
+  assertRefused(await invite(admin, { name: ana.login }), 400, "invalid_request", "name");
+  const { token } = await invited(admin, { name: "ana again" });
+  const call = { body: { token } };
+  const joined = await callAs<Session>(server, ana, "POST", "/invitation/join", call);
+  assert.equal(joined.status, 200, joined.text);
+  assert.equal(joined.json.project.reviewer.name, "ana again");
+  const rows = await store.all("select name from reviewer where person_id = $1", [ana.id]);
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ["ana again"],
+  );
 });
 
 test("[ours.sign-in.invitation] what is no link of ours is refused like one that is over, before any work", async (t) => {

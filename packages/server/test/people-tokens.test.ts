@@ -74,6 +74,7 @@ test("[ours.authorization.scopes] [ours.people.tokens] what is no order for a to
     [{ name: " led" }, "name"],
     [{ name: "a\u202eb" }, "name"],
     [{ name: "n".repeat(101) }, "name"],
+    [{ name: "cafe\u0301" }, "name"],
     [{ name: "new", role: "king" }, "role"],
     [{ name: "new", groups: ["NO"] }, "groups"],
     [{ expires_in: "30d" }, "expires_in"],

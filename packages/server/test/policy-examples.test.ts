@@ -22,8 +22,9 @@ const EXAMPLES = join(ROOT, "examples/policies");
 const PAGES = [
   "README.md",
   "docs/guides/policy.md",
-  "docs/reference/policy.md",
   "docs/guides/passkeys.md",
+  "docs/guides/people.md",
+  "docs/reference/policy.md",
 ];
 
 interface Shown {

@@ -42,7 +42,11 @@ export type AuditKind =
   | "invitation.made"
   | "invitation.used"
   | "invitation.revoked"
-  | "password.changed";
+  | "password.changed"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

@@ -8,6 +8,7 @@ const GROUPS: Readonly<Record<Option["group"], string>> = {
   server: "Server",
   limits: "Limits",
   webhooks: "Webhooks",
+  channels: "Telling reviewers",
   client: "Commands that talk to a server",
 };
 

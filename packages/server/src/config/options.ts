@@ -4,6 +4,7 @@
  * and `port` in the config file; the first of the three that names it wins.
  */
 
+import { CHANNEL_OPTIONS } from "./channel-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
 export type { Option, OptionType } from "./option.ts";
@@ -95,7 +96,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "Address under which people and agents reach this server, for printed links.",
+    help: "Where people and agents reach this server, like https://host; else it is localhost.",
   },
   {
     name: "tls_cert",
@@ -344,6 +345,7 @@ export const OPTIONS = [
     group: "webhooks",
     help: "The same for one host name.",
   },
+  ...CHANNEL_OPTIONS,
   {
     name: "url",
     type: "text",

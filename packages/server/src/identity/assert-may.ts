@@ -8,7 +8,7 @@ const REFUSALS: Readonly<Record<Power, string>> = {
   decide: "This reviewer may look but not decide.",
   freeze: "This reviewer may look but not freeze.",
   publish: "Only the roles editor, admin and operator may change policy.",
-  people: "Only the roles admin and operator may say who may do what.",
+  people: "Only the roles admin and operator may change people, tokens and channels.",
   audit: "Only the roles auditor, admin and operator may look at the audit log.",
   server: "Only the role operator may change what holds for the whole server.",
 };

@@ -1,10 +1,10 @@
 import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import { roleBar } from "../core/giving.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
 import { parsePersonName } from "../core/login.ts";
-import { powersOf, type ReviewerRole } from "../core/roles.ts";
-import { may } from "../core/scopes.ts";
+import type { ReviewerRole } from "../core/roles.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { drawOpaque } from "../secrets/opaque.ts";
@@ -16,6 +16,7 @@ import {
   type StoredInvitation,
 } from "../storage/sql/invitations.ts";
 import type { Transaction } from "../storage/store.ts";
+import { currentCaller } from "./currentCaller.ts";
 
 export interface InvitationOrder {
   /** Of the reviewer to be, or of one who has had tokens only. */
@@ -54,13 +55,14 @@ export async function createInvitation(
   const { random } = context;
   const token = drawOpaque(random);
   return context.store.transact(async (tx) => {
+    const inviter = await currentCaller(tx, caller);
+    assertMay(inviter, "people");
     const known = await assertInvitable(tx, projectId, name);
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
-    // Nobody gives what they may not do themselves.
-    if (!powersOf(role).every((power) => may(caller, power))) {
-      throw new Problem("forbidden", `You may not give somebody the role ${role}.`);
-    }
+    // As for a new one: whoever has the link becomes the reviewer, also one who is there.
+    const bar = roleBar(inviter, { role, groups });
+    if (bar !== undefined) throw new Problem("forbidden", bar);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();
     if ((await countOpenInvitations(tx, projectId, now)) >= OPEN_MAX) {

@@ -1,6 +1,7 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { RETRY_WINDOW_MS } from "../core/retry.ts";
+import { deleteAnnouncementsEndedBefore } from "../storage/sql/announcements.ts";
 import { deleteCeremoniesBefore } from "../storage/sql/ceremonies.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
@@ -25,9 +26,9 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; grants and invitations, as long
- * after their end; and sessions and ceremonies that are over. Pending requests and audit entries
- * are never erased.
+ * results with their sealed credentials, and deletion records; grants, announcements and
+ * invitations, as long after their end; and sessions and ceremonies that are over. Pending requests
+ * and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
@@ -52,6 +53,7 @@ export async function eraseExpired(
       ofProjects.push(await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX));
       ofProjects.push(
         await deleteGrantsExpiredBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX),
+        await deleteAnnouncementsEndedBefore(tx, project, before, ROWS_PER_CALL_MAX),
       );
     }
     return [

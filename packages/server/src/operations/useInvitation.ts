@@ -22,6 +22,7 @@ import {
   lockPerson,
   readMembership,
   type StoredPerson,
+  unbindRemoved,
 } from "../storage/sql/people.ts";
 import type { Transaction } from "../storage/store.ts";
 import { endSessionsOf } from "./endSession.ts";
@@ -145,6 +146,7 @@ async function joinProject(
   if ((await readMembership(tx, projectId, person.id)) !== undefined) {
     throw new Problem("invalid_request", "You are a reviewer of this project already.");
   }
+  await unbindRemoved(tx, projectId, person.id);
   const newId = uuidV7(now, random.bytes(10));
   const order = {
     ...{ id: newId, name: name || person.name, role, groups: toGroups(groups) },

@@ -40,7 +40,7 @@ export function addInvitationRoutes(
 
   app.get(
     INVITATIONS,
-    { config: { operation: "listInvitations" }, onRequest },
+    { config: { operation: "listInvitations", looking: "people" }, onRequest },
     async (request, reply) => {
       const invitations = await listInvitations(context, callerOf(request, "reviewer"));
       const items = invitations.map((invitation) => toWire(invitation, now()));

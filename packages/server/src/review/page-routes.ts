@@ -6,6 +6,7 @@
 
 import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
+import { Problem } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Context } from "../context.ts";
 import { needsSetup } from "../operations/makeSetupLink.ts";
@@ -39,7 +40,6 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 export function addPageRoutes(app: FastifyInstance, context: Context): void {
-  const config = { operation: "page" };
   const pages = {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
@@ -48,20 +48,30 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));
+    const config = { operation: operationOf(path) };
     app.get(`/${path}`, { config }, async (_, reply) => sendPage(reply, 200, name, body));
-  }
-  for (const name of ASSETS) {
-    const body = readFileSync(join(FOLDER, name));
-    app.get(`/pages/${name}`, { config }, async (_, reply) => sendPage(reply, 200, name, body));
   }
 
   const setup = readFileSync(join(FOLDER, "invitation.html"));
   const gone = readFileSync(join(FOLDER, "gone.html"));
-  app.get("/setup", { config }, async (_, reply) =>
+  app.get("/setup", { config: { operation: operationOf("setup") } }, async (_, reply) =>
     (await needsSetup(context))
       ? sendPage(reply, 200, "invitation.html", setup)
       : sendPage(reply, 404, "gone.html", gone),
   );
+
+  const assets = new Map(ASSETS.map((name) => [name, readFileSync(join(FOLDER, name))]));
+  app.get("/pages/:id", { config: { operation: "pageAsset" } }, async (request, reply) => {
+    const { id: name } = request.params as { readonly id: string };
+    const body = assets.get(name);
+    if (body === undefined) throw new Problem("not_found");
+    return sendPage(reply, 200, name, body);
+  });
+}
+
+/** `sign-in` is served as `signInPage`. */
+function operationOf(path: string): string {
+  return `${path.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}Page`;
 }
 
 function sendPage(reply: FastifyReply, status: number, name: string, body: Buffer): FastifyReply {

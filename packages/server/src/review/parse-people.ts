@@ -27,7 +27,7 @@ export function parseReviewerChange(body: JsonValue): RoleAndGroups {
 export function parseTokenOrder(body: JsonValue): OwnTokenOrder {
   const fields = new Fields(body, ["name", "role", "groups", "scopes", "expires_in"]);
   const name = fields.text("name", 1);
-  if (name !== undefined && (name.length > NAME_CHARS_MAX || !NAME.test(name))) {
+  if (name !== undefined && !isName(name)) {
     throw fields.invalid("name", `must be one line of up to ${NAME_CHARS_MAX} visible characters`);
   }
   const expiresIn = fields.text("expires_in", 1);
@@ -38,6 +38,10 @@ export function parseTokenOrder(body: JsonValue): OwnTokenOrder {
   const isWhole = fields.value("scopes") === null;
   const scopes = isWhole ? null : (textsIn(fields, "scopes") ?? null);
   return { name, role: roleIn(fields), groups: textsIn(fields, "groups"), scopes, lastsMs };
+}
+
+function isName(text: string): boolean {
+  return text.length <= NAME_CHARS_MAX && NAME.test(text) && text === text.normalize("NFC");
 }
 
 const LASTS_MS_MAX = 10 * 366 * 24 * 3_600_000;

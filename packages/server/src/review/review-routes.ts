@@ -15,6 +15,7 @@ import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { verifySignature } from "../operations/verifySignature.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { addAccountRoutes } from "./account-routes.ts";
+import { addChannelRoutes } from "./channel-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -102,4 +103,5 @@ export function addReviewRoutes(
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
   addPeopleRoutes(app, context, gate);
+  addChannelRoutes(app, context, gate);
 }

@@ -188,6 +188,11 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // Its key is the project alone.
   readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  // At most 50 of a project.
+  listChannelsOf: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  releaseChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  readDueChannels: /^SCAN channel$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };
 

@@ -10,7 +10,13 @@ import type { TerminalStatus } from "@countersign/protocol";
 import type { ActorKind } from "../core/request.ts";
 
 export type Signal =
-  | { readonly kind: "opened"; readonly requestId: string; readonly deadlineAt: number }
+  | {
+      readonly kind: "opened";
+      readonly requestId: string;
+      readonly deadlineAt: number;
+      /** Channels that are to tell of it, by project and id. */
+      readonly announces?: readonly { readonly projectId: string; readonly id: string }[];
+    }
   | {
       readonly kind: "resolved";
       readonly requestId: string;

@@ -17,6 +17,7 @@ export interface AuthorizationStage {
   readonly requestId: string;
   readonly argumentsSha256: string;
   readonly grantId: string;
+  readonly channelId: string;
   /** A viewer. */
   readonly bystanderId: string;
   /** A pending request that asks the group ops. */
@@ -27,6 +28,7 @@ export interface AuthorizationStage {
   freshReviewer(): Promise<string>;
   /** The id of a viewer's token. */
   freshToken(): Promise<string>;
+  freshChannel(): Promise<string>;
   freshName(): string;
   liftAll(): Promise<void>;
 }
@@ -99,6 +101,10 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
     await setReviewer(store, name, { role: "viewer" });
     return String((await store.get("select id from reviewer where name = $1", [name]))?.id);
   };
+  const freshChannel = async (): Promise<string> => {
+    const channel = { name: freshName(), kind: "slack", url: "https://192.0.2.1/a" };
+    return (await post("channels", channel)).id;
+  };
   const grant = { instance_id: other.id, tool: "nothing" };
   for (const place of ["policy", "floor"]) {
     await post(place, { source: "version: 1\nrules: []\n", expected_number: 0 });
@@ -109,6 +115,7 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
     requestId: await freshRequest(),
     argumentsSha256: createHash("sha256").update('{"env":"prod"}').digest("hex"),
     grantId: (await post("grants", grant)).id,
+    channelId: await freshChannel(),
     bystanderId: await freshReviewer(),
     freshRequest,
     freshInstance: async () => (await server.instance()).id,
@@ -121,6 +128,7 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
       const order = { kind: "reviewer", name: freshName(), role: "viewer" } as const;
       return (await issueToken(server, order)).id;
     },
+    freshChannel,
     freshName,
     async liftAll() {
       const rows = await store.all("select id from standing_freeze where lifted_at is null");

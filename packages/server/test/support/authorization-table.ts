@@ -231,6 +231,30 @@ const PEOPLE: readonly AuthorizationRow[] = [
   },
 ];
 
+/** Messages tell of calls: who leads them somewhere must be allowed to look. */
+const LEADING = without(ADMINISTERING, "people");
+
+const CHANNELS: readonly AuthorizationRow[] = [
+  { operation: "listChannels", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "createChannel", who: LEADING, status: 201 },
+    // Nothing is sent there: it is not public.
+    body: (stage) => ({ name: stage.freshName(), kind: "slack", url: "https://192.0.2.1/a" }),
+  },
+  {
+    ...{ operation: "updateChannel", who: LEADING, status: 200, foreign: 404 },
+    ...{ id: (stage) => stage.channelId, body: () => ({ groups: [] }) },
+  },
+  {
+    ...{ operation: "testChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.channelId,
+  },
+  {
+    ...{ operation: "deleteChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshChannel(),
+  },
+];
+
 const BY_PROVISIONERS = whoever("provisioner", "foreign");
 const BY_INSTANCES = whoever("instance", "foreign");
 
@@ -260,7 +284,53 @@ const CONTRACT: readonly AuthorizationRow[] = [
 ];
 
 /** For people in a browser: no token reaches them, whatever it may, and none is looked at. */
-const IN_BROWSERS = [
+const OF_SESSIONS = [
+  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
+].map((operation) => ({ operation, who: without(EVERYBODY, "nobody"), status: 403 }));
+
+/** Before anybody is known; only for pages of the server itself. */
+const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 403 },
+}));
+
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "signPage"].map(
+  (operation) => ({
+    ...{ operation, who: EVERYBODY, status: 200 },
+  }),
+);
+
+const SIGN_IN: readonly AuthorizationRow[] = [
+  ...OF_SESSIONS,
+  { operation: "endSession", who: without(EVERYBODY, "nobody"), status: 403 },
+  {
+    ...{
+      operation: "endSession",
+      about: "another",
+      who: without(EVERYBODY, "nobody"),
+      status: 403,
+    },
+    id: (stage) => stage.requestId,
+  },
+  ...SIGNING_IN,
+  ...PAGES,
+  { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
+  { operation: "listInvitations", who: ADMINISTERING, status: 200 },
+  {
+    ...{ operation: "createInvitation", who: ADMINISTERING, status: 201 },
+    body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
+  },
+  {
+    ...{ operation: "createInvitation", about: "for a reviewer", status: 201 },
+    who: without(ADMINISTERING, "people"),
+    body: (stage) => ({ name: stage.freshName(), role: "reviewer" }),
+  },
+  {
+    ...{ operation: "revokeInvitation", who: ADMINISTERING, status: 404 },
+    id: (stage) => stage.requestId,
+  },
+];
+
+const WITH_PASSKEYS = [
   "listPasskeys",
   "beginPasskey",
   "addPasskey",
@@ -268,7 +338,6 @@ const IN_BROWSERS = [
   "removePasskey",
 ];
 
-/** Before anybody is known; only for pages of the server itself. */
 const FROM_PAGES = [
   ...["beginPasskeySignIn", "signInWithPasskey", "beginPasskeyByLink", "joinWithPasskey"],
 ];
@@ -280,7 +349,7 @@ const PASSKEYS: readonly AuthorizationRow[] = [
     id: (stage) => stage.requestId,
     body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
   },
-  ...IN_BROWSERS.map((operation) => ({
+  ...WITH_PASSKEYS.map((operation) => ({
     ...{ operation, who: without(EVERYBODY, "nobody"), status: 403 },
     ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
   })),
@@ -301,8 +370,10 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...FREEZES,
   ...GRANTS,
   ...PEOPLE,
+  ...CHANNELS,
   ...CONTRACT,
   ...PASSKEYS,
+  ...SIGN_IN,
   ...OPERATIONAL,
 ];
 

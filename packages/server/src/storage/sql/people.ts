@@ -124,6 +124,19 @@ export async function bindReviewer(
   ]);
 }
 
+/** Lets somebody who was removed from a project be another reviewer there. */
+export async function unbindRemoved(
+  tx: Transaction,
+  projectId: string,
+  personId: string,
+): Promise<void> {
+  await tx.run(
+    `update reviewer set person_id = null
+     where project_id = $1 and person_id = $2 and removed_at is not null`,
+    [projectId, personId],
+  );
+}
+
 /** A passkey as its owner knows it. */
 export interface NamedPasskey {
   readonly id: string;
