@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   "tokens create": ["--name NAME", "--project PROJECT", "--role ROLE", "--expires-in DURATION"],
   "tokens list": [],
   "tokens revoke": [],
+  "people link": ["--subject SUB", "--remove"],
   "people setup-link": ["--project PROJECT"],
   "people recovery-link": [],
   "invitations create": ["--role ROLE", "--groups A,B", "--lasts DURATION"],
@@ -60,8 +61,9 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["server", "limits", "webhooks", "channels"],
+  serve: ["server", "limits", "sign-in", "webhooks", "channels"],
   tokens: ["server"],
+  "people link": ["server", "sign-in"],
   people: ["server"],
   invitations: ["client"],
   requests: ["client"],

@@ -6,6 +6,7 @@ import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
 import type { Notifier } from "./notify/notifier.ts";
+import type { IdentityProvider } from "./oidc/identity-provider.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
@@ -25,6 +26,8 @@ export interface Context {
   readonly delivery: Delivery;
   /** Tells people through channels. */
   readonly notifier: Notifier;
+  /** Where people sign in besides here; undefined when nowhere, and beside a server. */
+  readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyShelf;
   /** What was in force for instances, by project and id, as of a stamp. */
   readonly inForce: RecentlyUsed<string, KnownInForce>;

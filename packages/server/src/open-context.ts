@@ -161,6 +161,7 @@ export async function open(
   const sending = { delivery, notifier };
   const context = {
     ...{ store, clock, random, wake, keyring, passwords, settings, ...sending, policies, inForce },
+    identityProvider: undefined,
   };
   try {
     const migrations = readMigrations(parts.migrations);

@@ -16,6 +16,7 @@ import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
+import { OpenidProvider } from "./oidc/openid-provider.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
 import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
@@ -30,6 +31,7 @@ import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
+import { startSealing } from "./workers/sealing.ts";
 import type { Worker } from "./workers/worker.ts";
 
 export interface Provider {
@@ -74,7 +76,8 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      const sending = withDelivery(opened.context, secrets, parts, report);
+      const knowing = withProvider(opened.context, secrets, report);
+      const sending = withDelivery(knowing, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
       return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
@@ -99,6 +102,20 @@ function withDelivery(
   if (!settings.webhooks.enabled) return { ...context, notifier };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
   return { ...context, notifier, delivery };
+}
+
+/** The context of a server, where alone people sign in. */
+function withProvider(context: Context, secrets: SecretSettings, report: Report): Context {
+  const { settings, clock } = context;
+  if (settings.oidc === undefined) return context;
+  const { issuer, clientId, scopes, mapping } = settings.oidc;
+  const identityProvider = new OpenidProvider({
+    ...{ issuer, clientId, scopes, clock },
+    clientSecret: secrets.oidcClientSecret,
+    wantedClaims: [mapping.loginClaim, mapping.nameClaim, mapping.groupsClaim],
+    onRefused: (reason) => report.signInRefused(reason),
+  });
+  return { ...context, identityProvider };
 }
 
 interface Waking {
@@ -136,7 +153,7 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention, startAnnouncing];
+  const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {

@@ -22,8 +22,8 @@ const EXAMPLES = join(ROOT, "examples/policies");
 const PAGES = [
   "README.md",
   "docs/guides/policy.md",
-  "docs/guides/passkeys.md",
   "docs/guides/people.md",
+  "docs/guides/passkeys.md",
   "docs/reference/policy.md",
 ];
 

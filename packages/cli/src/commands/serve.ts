@@ -17,7 +17,7 @@ export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits", "webhooks", "channels"],
+  settings: ["server", "limits", "sign-in", "webhooks", "channels"],
 
   async run(line, terminal) {
     line.take();

@@ -36,6 +36,7 @@ export type AuditKind =
   | "reviewer.removed"
   | "policy.published"
   | "person.created"
+  | "person.updated"
   | "session.begun"
   | "session.ended"
   | "signin.refused"
@@ -46,7 +47,12 @@ export type AuditKind =
   | "channel.created"
   | "channel.updated"
   | "channel.tested"
-  | "channel.deleted";
+  | "channel.deleted"
+  | "delivery.ended"
+  | "rows.erased"
+  | "secret_key.rotated"
+  | "database.imported"
+  | "audit.begun";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */

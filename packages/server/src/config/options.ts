@@ -5,6 +5,7 @@
  */
 
 import { CHANNEL_OPTIONS } from "./channel-options.ts";
+import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
 export type { Option, OptionType } from "./option.ts";
@@ -235,6 +236,7 @@ export const OPTIONS = [
     group: "limits",
     help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
   },
+  ...OIDC_OPTIONS,
   {
     name: "webhooks_off",
     type: "flag",

@@ -7,6 +7,7 @@ import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
 import { findMailFaults, type MailSettings, toMailSettings } from "./mail-settings.ts";
+import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
 
 export interface Settings {
@@ -36,6 +37,8 @@ export interface Settings {
   readonly webhooks: WebhookSettings;
   /** Undefined when no mail is sent. The server's URL is a secret: it may have a password. */
   readonly mail: MailSettings | undefined;
+  /** Undefined: people sign in here alone. */
+  readonly oidc: OidcSettings | undefined;
   /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
   readonly database: {
     readonly connectionsMax: number;
@@ -53,6 +56,8 @@ export interface SecretSettings extends Secrets {
   readonly databaseDirectUrl: string | undefined;
   /** `smtps://...`; undefined when no mail is sent. */
   readonly smtpUrl: string | undefined;
+  /** Undefined of a public client. */
+  readonly oidcClientSecret: string | undefined;
 }
 
 export interface WebhookSettings {
@@ -129,6 +134,7 @@ export function toSettings(values: ConfigValues): Settings {
     },
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
+    oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
       acceptsLoss: values.database_accept_loss,
@@ -145,6 +151,7 @@ export function toSecrets(values: ConfigValues): SecretSettings {
     databaseUrl: values.database_url,
     databaseDirectUrl: values.database_direct_url,
     smtpUrl: values.smtp_url,
+    oidcClientSecret: values.oidc_client_secret,
   };
 }
 
@@ -222,6 +229,7 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
   yield* findMailFaults(values);
 }

@@ -39,10 +39,17 @@ export function parseLogin(text: string): string {
   return login;
 }
 
+/** @returns undefined when nobody can be shown under it */
+export function normalizeName(text: string): string | undefined {
+  const name = text.normalize("NFC").trim();
+  const isShown = name !== "" && name.length <= NAME_CHARS_MAX && !UNSEEN.test(name);
+  return isShown ? name : undefined;
+}
+
 /** @throws Problem `invalid_request` with param `name` */
 export function parsePersonName(text: string): string {
-  const name = text.normalize("NFC").trim();
-  if (name === "" || name.length > NAME_CHARS_MAX || UNSEEN.test(name)) {
+  const name = normalizeName(text);
+  if (name === undefined) {
     throw invalidField("name", `must be 1 to ${NAME_CHARS_MAX} visible characters`);
   }
   return name;

@@ -55,6 +55,12 @@ export type Actor =
   | "system:instance-deletion"
   /** The start of a server that nobody can sign in to yet. */
   | "system:setup"
+  | "system:audit"
+  | "system:delivery"
+  | "system:retention"
+  | "system:secret-key"
+  /** What an identity provider says of somebody who signs in there. */
+  | "system:sign-in"
   | "operator:cli";
 
 /** Of what kind an actor is: the word before the colon. */

@@ -16,6 +16,9 @@ export const SESSION_SEEN_MS = 60_000;
 /** For so long after signing in, somebody is believed to be still there. */
 export const SESSION_FRESH_MS = 10 * 60_000;
 
+/** How long somebody may be at the identity provider. */
+export const OIDC_CEREMONY_MS = 5 * 60_000;
+
 interface SessionTimes {
   readonly createdAt: number;
   readonly seenAt: number;

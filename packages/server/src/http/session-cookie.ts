@@ -13,11 +13,19 @@ const NAME = "__Host-countersign";
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
 
 /** @returns undefined when there is none; empty when there are several, which is nobody's */
-export function sessionCookie({ headers }: Pick<FastifyRequest, "headers">): string | undefined {
+export function sessionCookie(request: Pick<FastifyRequest, "headers">): string | undefined {
+  return cookieNamed(NAME, request);
+}
+
+/** As {@link sessionCookie}, of any name. */
+export function cookieNamed(
+  name: string,
+  { headers }: Pick<FastifyRequest, "headers">,
+): string | undefined {
   const values: string[] = [];
   for (const pair of (headers.cookie ?? "").split(";")) {
     const equals = pair.indexOf("=");
-    if (equals > 0 && pair.slice(0, equals).trim() === NAME) values.push(pair.slice(equals + 1));
+    if (equals > 0 && pair.slice(0, equals).trim() === name) values.push(pair.slice(equals + 1));
   }
   return values.length > 1 ? "" : values[0]?.trim();
 }

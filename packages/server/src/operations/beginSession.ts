@@ -1,5 +1,6 @@
 import { Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
+import type { OidcSettings } from "../config/oidc-settings.ts";
 import type { Context } from "../context.ts";
 import { SESSION_LASTS_MS } from "../core/session.ts";
 import { drawOpaque } from "../secrets/opaque.ts";
@@ -29,15 +30,17 @@ const SESSIONS_MAX = 20;
  * The value is drawn here and never taken from the browser.
  *
  * @returns what the cookie holds; it is stored nowhere
- * @throws Problem `invalid_credential` when there is no such person or they are disabled
+ * @throws Problem `invalid_credential` when there is no such person or they are disabled;
+ *   `forbidden` when they are to sign in at the identity provider
  */
 export async function beginSession(
   tx: Transaction,
-  { random }: Pick<Context, "random">,
+  { random, settings }: Pick<Context, "random" | "settings">,
   { personId, method, userAgent, projectId }: SessionOrder,
 ): Promise<string> {
   const person = await lockPerson(tx, "update", personId);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
+  assertMethod(settings.oidc, method, person.login);
   const now = await tx.now();
   const memberships = await listMemberships(tx, personId);
   const looked = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
@@ -64,4 +67,19 @@ export async function beginSession(
     detail: { person_id: personId, method, expires_at: session.expiresAt },
   });
   return cookie;
+}
+
+/**
+ * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for
+ * each session; asked before a proof is looked at, nobody learns whether it was right.
+ *
+ * @throws Problem `forbidden`
+ */
+export function assertMethod(
+  oidc: OidcSettings | undefined,
+  method: SignInMethod,
+  login: string | undefined,
+): void {
+  if (!oidc?.only || method === "oidc" || login === oidc.breakGlass) return;
+  throw new Problem("forbidden", "People sign in at the identity provider here.");
 }

@@ -168,15 +168,21 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
     kind: "request.opened",
     actor: `instance:${request.instanceId}`,
     subject: `request:${request.id}`,
-    detail: { arguments_sha256: sha256Hex(request.arguments), ...versionsOf(judgement) },
+    detail: {
+      tool_sha256: sha256Hex(request.tool),
+      arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
+      because: judgement.because,
+      ...versionsOf(judgement),
+    },
   };
 }
 
 /** Which policies judged it, for the audit log. */
-function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string>> {
+function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string | number>> {
   return {
-    ...(project !== null && { policy_sha256: project.sha256 }),
-    ...(floor !== null && { floor_sha256: floor.sha256 }),
+    ...(project !== null && { policy_version: project.number, policy_sha256: project.sha256 }),
+    ...(floor !== null && { floor_version: floor.number, floor_sha256: floor.sha256 }),
   };
 }
 

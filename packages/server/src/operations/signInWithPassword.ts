@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { normalizeLogin } from "../core/login.ts";
 import { parseGivenPassword } from "../core/password.ts";
 import { lockPerson, readPersonByLogin } from "../storage/sql/people.ts";
-import { beginSession } from "./beginSession.ts";
+import { assertMethod, beginSession } from "./beginSession.ts";
 
 export interface PasswordSignIn {
   readonly login: string;
@@ -16,7 +16,7 @@ export interface PasswordSignIn {
  * disabled, and a wrong password take the same work and are one and the same answer.
  *
  * @returns what the cookie holds
- * @throws Problem `invalid_credential`
+ * @throws Problem `invalid_credential`; `forbidden` where people sign in at an identity provider
  */
 export async function signInWithPassword(
   context: Context,
@@ -25,6 +25,7 @@ export async function signInWithPassword(
   const { store, passwords } = context;
   const given = parseGivenPassword(password);
   const known = normalizeLogin(login);
+  assertMethod(context.settings.oidc, "password", known);
   const person = known === undefined ? undefined : await readPersonByLogin(store, known);
   const isRight = await passwords.verify(given, person?.passwordHash ?? null);
   if (person === undefined || !isRight || person.disabledAt !== null) throw WRONG;

@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
   ...["pages.css", "sign.css", "mark.svg"],
-  ...["page.js", "sign-in.js", "invitation.js", "account.js"],
+  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js"],
   ...["passkeys.js", "exact-text.js", "sign.js"],
 ];
 

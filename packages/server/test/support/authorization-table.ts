@@ -293,6 +293,11 @@ const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation)
   ...{ operation, who: EVERYBODY, status: 403 },
 }));
 
+/** Navigations, which anybody may begin; this server has no identity provider. */
+const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 404 },
+}));
+
 const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "signPage"].map(
   (operation) => ({
     ...{ operation, who: EVERYBODY, status: 200 },
@@ -312,6 +317,8 @@ const SIGN_IN: readonly AuthorizationRow[] = [
     id: (stage) => stage.requestId,
   },
   ...SIGNING_IN,
+  ...AT_PROVIDER,
+  { operation: "showWays", who: EVERYBODY, status: 200 },
   ...PAGES,
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
@@ -330,7 +337,7 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   },
 ];
 
-const WITH_PASSKEYS = [
+const IN_BROWSERS = [
   "listPasskeys",
   "beginPasskey",
   "addPasskey",
@@ -349,7 +356,7 @@ const PASSKEYS: readonly AuthorizationRow[] = [
     id: (stage) => stage.requestId,
     body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
   },
-  ...WITH_PASSKEYS.map((operation) => ({
+  ...IN_BROWSERS.map((operation) => ({
     ...{ operation, who: without(EVERYBODY, "nobody"), status: 403 },
     ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
   })),
@@ -372,8 +379,8 @@ export const ROWS: readonly AuthorizationRow[] = [
   ...PEOPLE,
   ...CHANNELS,
   ...CONTRACT,
-  ...PASSKEYS,
   ...SIGN_IN,
+  ...PASSKEYS,
   ...OPERATIONAL,
 ];
 

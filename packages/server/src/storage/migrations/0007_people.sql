@@ -90,3 +90,7 @@ alter table vote add column for_groups text;
 
 -- JSON text: the assertion of a passkey with which the vote was signed.
 alter table vote add column proof text;
+
+-- 'oidc': the identity provider gives role and groups at each sign-in, and takes them away; null:
+-- somebody here does. Who is removed by hand is not managed any more, and stays removed.
+alter table reviewer add column managed_by text;

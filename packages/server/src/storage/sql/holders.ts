@@ -161,7 +161,8 @@ export async function markReviewerRemoved(
   { projectId, id }: RowKey,
   removedAt: number,
 ): Promise<void> {
-  const sql = "update reviewer set removed_at = $3 where project_id = $1 and id = $2";
+  const sql = `update reviewer set removed_at = $3, managed_by = null
+     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, removedAt]);
 }
 

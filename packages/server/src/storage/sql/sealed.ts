@@ -24,6 +24,15 @@ export const FINGERPRINT_KEY: SealedColumn = {
   what: "fingerprint key",
 };
 
+/** What signs the checkpoints of an audit log. */
+export const AUDIT_KEY: SealedColumn = {
+  table: "audit_log",
+  column: "sealed_private_key",
+  key: ["project_id"],
+  what: "audit key",
+  owner: "project_id",
+};
+
 /** In the order in which a rotation comes to them. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   FINGERPRINT_KEY,
@@ -48,6 +57,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     what: "channel target",
     owner: "id",
   },
+  AUDIT_KEY,
 ];
 
 export interface SealedRow {
