@@ -338,11 +338,7 @@ const SIGN_IN: readonly AuthorizationRow[] = [
 ];
 
 const IN_BROWSERS = [
-  "listPasskeys",
-  "beginPasskey",
-  "addPasskey",
-  "renamePasskey",
-  "removePasskey",
+  ...["listPasskeys", "beginPasskey", "addPasskey", "renamePasskey", "removePasskey"],
 ];
 
 const FROM_PAGES = [
