@@ -291,14 +291,9 @@ const AUDIT: readonly AuthorizationRow[] = [
 ];
 
 const IN_BROWSERS = [
-  "listPasskeys",
-  "beginPasskey",
-  "addPasskey",
-  "renamePasskey",
-  "removePasskey",
+  ...["listPasskeys", "beginPasskey", "addPasskey", "renamePasskey", "removePasskey"],
 ];
 
-/** Before anybody is known; only for pages of the server itself. */
 const FROM_PAGES = [
   ...["beginPasskeySignIn", "signInWithPasskey", "beginPasskeyByLink", "joinWithPasskey"],
 ];

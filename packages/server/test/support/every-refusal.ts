@@ -103,6 +103,11 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
     const headers = { cookie, "sec-fetch-site": "cross-site" };
     return [await server.call("DELETE", "/review/v1/session", { headers })];
   },
+  async passkey_refused(server) {
+    const headers = asPage();
+    const body = { answer: { id: "unknown" } };
+    return [await server.call("POST", "/review/v1/session/passkey", { headers, body })];
+  },
   not_found: async (server, stage) => [
     await callOperation(server, "getInstance", stage, { id: stage.requestId }),
   ],
