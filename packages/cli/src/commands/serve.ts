@@ -23,8 +23,9 @@ export const serve: Command = {
     line.take();
     const config = line.config();
     const settings = toSettings(config);
-    const provider = await start(settings, toSecrets(config));
+    // From the beginning: a supervisor may think better of it while the server still starts.
     const stopped = stopSignal();
+    const provider = await start(settings, toSecrets(config));
     if (!line.json) terminal.note(banner(provider, await setupLink(provider)));
     const signal = await Promise.race([stopped, provider.closed]);
     // A supervisor starts it again, which is refused until the program is a newer one.

@@ -1,7 +1,6 @@
 -- The audit log, sealed: a Merkle tree over the entries of each project (RFC 9162), with signed
--- checkpoints. The project '' is the whole server. Programs of the schema before write entries as
--- ever, and those are sealed by others.
--- compatible with: 7
+-- checkpoints. The project '' is the whole server. A program of the schema before would rotate the
+-- secret key without the keys of the logs: this one is breaking.
 
 create table audit_log (
   project_id text not null primary key,
