@@ -23,10 +23,7 @@ const ARGS = ["--instance-rate", "0", "--reviewer-rate", "0", "--webhooks-off"];
 type Environment = Readonly<Record<string, string>>;
 
 /** Reads beside the running server, wherever its database is. */
-async function withStore<T>(
-  { data, env }: Server,
-  work: (store: Store) => Promise<T>,
-): Promise<T> {
+async function withStore<T>({ data, env }: Server, work: (store: Store) => Promise<T>): Promise<T> {
   const config = readConfig({ data }, env);
   const opened = await openContext(toSettings(config), toSecrets(config));
   try {
