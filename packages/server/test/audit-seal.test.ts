@@ -97,8 +97,10 @@ test("[ours.audit.late] what is committed a little late is sealed with the next,
   const store = storeOf(scene);
   const project = await projectId(store);
   await untilSealed(scene);
-  await enter(scene, clock.now() - 1_500, project);
+  const enteredAt = clock.now();
+  await enter(scene, enteredAt - 1_500, project);
   await untilSealed(scene);
+  assert.ok(clock.now() - enteredAt < 60_000, "before the look of every five minutes");
 
   const minutes = await enter(scene, clock.now() - 4 * 60_000, project);
   const days = await enter(scene, clock.now() - 3 * 24 * 3_600_000, project);
