@@ -104,6 +104,12 @@ export class ReviewClient {
     return this.#request(await this.exchange("POST", path, JSON.stringify(verdict)));
   }
 
+  /** @returns whether there was an approval to take back */
+  async withdraw(id: string): Promise<boolean> {
+    const path = `${REQUESTS}/${encodeURIComponent(id)}/vote`;
+    return (await this.exchange("DELETE", path)).members.get("withdrawn") === true;
+  }
+
   /**
    * One exchange with the reviewer surface, for all that is on it.
    *

@@ -7,10 +7,12 @@ export { readSigned, verifyExport, verifyProof } from "./audit/verify-export.ts"
 export { systemClock } from "./clock.ts";
 export { configPage } from "./config/config-reference.ts";
 export { ALL_OPTIONS, flagName, OPTIONS, type OptionValues } from "./config/options.ts";
+export { publicUrlOf } from "./config/public-url.ts";
 export { ConfigError, type Flags, readConfig } from "./config/read-config.ts";
 export { type SecretSettings, type Settings, toSecrets, toSettings } from "./config/settings.ts";
 export { assertGroups } from "./core/groups.ts";
 export { REVIEWER_ROLES, type ReviewerRole } from "./core/roles.ts";
+export { scopesFault } from "./core/scopes.ts";
 export {
   type Checkpoint,
   readCheckpoint,
@@ -40,8 +42,12 @@ export {
   rotateSecretKey,
 } from "./open-context.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
+export { linkPerson, type PersonLink } from "./operations/linkPerson.ts";
 export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
+export { makeReturnLink } from "./operations/makeReturnLink.ts";
+export { makeSetupLink, needsSetup } from "./operations/makeSetupLink.ts";
+export { removeReviewerNamed } from "./operations/removeReviewer.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
 export { type Provider, startProvider } from "./provider.ts";

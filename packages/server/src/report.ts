@@ -51,6 +51,21 @@ export interface VerificationAttempt {
   readonly durationMs: number;
 }
 
+/** How one message to people ended. */
+export interface Announced {
+  readonly channelId: string;
+  readonly kind: string;
+  /** Undefined for a message about several requests, and for a test. */
+  readonly requestId: string | undefined;
+  /** Requests that it tells of. */
+  readonly count: number;
+  readonly outcome: string;
+  /** Of HTTP or SMTP, if there was an answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly retryInMs: number | undefined;
+}
+
 export interface Gauges {
   readonly deliveriesWaiting: () => Promise<number>;
   readonly pollsHeld: () => number;
@@ -83,6 +98,7 @@ export class Report {
   readonly #sealed: Counter;
   readonly #attempts: Histogram<"outcome">;
   readonly #verifications: Histogram<"outcome">;
+  readonly #announcements: Counter<"kind" | "outcome">;
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
@@ -124,6 +140,12 @@ export class Report {
       help: "Duration of verifications of receivers, by how they ended.",
       labelNames: ["outcome"],
       buckets: DURATION_BUCKETS_S,
+      registers,
+    });
+    this.#announcements = new Counter({
+      name: "countersign_announcements_total",
+      help: "Messages to people about what waits for them, by kind of channel and how they ended.",
+      labelNames: ["kind", "outcome"],
       registers,
     });
     this.#sealed = new Counter({
@@ -245,18 +267,28 @@ export class Report {
     });
   }
 
+  announced(message: Announced): void {
+    const { channelId, requestId, status, durationMs, retryInMs, ...rest } = message;
+    this.#announcements.inc({ kind: rest.kind, outcome: rest.outcome });
+    this.#log.info({
+      ...{ event: "announcement.sent", channel_id: channelId, subject_id: requestId, ...rest },
+      ...{ status: status ?? undefined, duration_ms: durationMs, retry_in_ms: retryInMs },
+    });
+  }
+
   requestResolved(status: TerminalStatus, by: ActorKind): void {
     this.#resolved.inc({ status, by });
   }
 
   dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
     this.#failures.inc({ dependency });
-    this.#log.error({
-      event: "dependency.failed",
-      dependency,
-      request_id: exchangeId,
-      error: describe(error),
-    });
+    const about = { dependency, request_id: exchangeId };
+    this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
+  }
+
+  /** An answer of the identity provider that is not what must come; the person hears less. */
+  signInRefused(reason: string): void {
+    this.#log.warn({ event: "sign_in.refused", reason });
   }
 
   /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
@@ -308,6 +340,11 @@ export class Report {
   started(address: string, schemaVersion: number, schemaKnown: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
+  }
+
+  /** Nobody can sign in yet. The link for it is a secret, so a log only says how to get one. */
+  setupNeeded(): void {
+    this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
   }
 
   /** The database has a newer schema than this program, which goes on all the same. */

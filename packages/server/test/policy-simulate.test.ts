@@ -299,6 +299,7 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
     isBot: false,
     scopes: null,
     personId: null,
+    session: null,
   };
   const turnsAt: number[] = [];
   const events: string[] = [];

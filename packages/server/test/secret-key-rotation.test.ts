@@ -240,9 +240,9 @@ test("[ours.secret-key.interrupted] a rotation that ends after any of its transa
     assertAllOpen(data, keyringOf(current));
     assert.equal(signingSecret(data, keyringOf(current), told), "whsec_a");
   }
-  // Adopted; fingerprint key; three times results; receivers; logs; the id: as soon as anything is
-  // sealed with the new key, the old one alone is refused.
-  assert.deepEqual(fits, [true, ...Array.from({ length: 7 }, () => false)]);
+  // Adopted; fingerprint key; three times results; receivers; channels; logs; the id: as soon as
+  // anything is sealed with the new key, the old one alone is refused.
+  assert.deepEqual(fits, [true, ...Array.from({ length: 8 }, () => false)]);
 });
 
 function isRefused(error: unknown): false {

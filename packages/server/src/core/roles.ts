@@ -26,7 +26,10 @@ export type Power =
   | "freeze"
   /** Publish policy, and put instances into groups. */
   | "publish"
-  /** Say who may do what in the project: reviewers, bots and their tokens. */
+  /**
+   * Say who may do what in the project: reviewers, bots and their tokens; and
+   * through what people are told.
+   */
   | "people"
   /** Look at the audit log. */
   | "audit"

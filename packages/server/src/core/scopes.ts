@@ -67,6 +67,21 @@ export function decidesFor(scopes: Scopes): readonly string[] | null {
     .map((scope) => scope.slice(DECIDE_FOR.length));
 }
 
+/** The groups for which somebody can still vote who has these ways in; as {@link decidesFor}. */
+export function decidesThrough(ways: readonly Scopes[]): readonly string[] | null {
+  const each = ways.map(decidesFor);
+  return each.includes(null) ? null : toScopes(each.flatMap((groups) => groups ?? []));
+}
+
+/** What two narrowings by groups leave together. */
+export function both(
+  one: readonly string[] | null,
+  other: readonly string[] | null,
+): readonly string[] | null {
+  if (one === null || other === null) return one ?? other;
+  return one.filter((group) => other.includes(group));
+}
+
 /** Who acts, as far as powers go. */
 export interface Authority {
   readonly role: ReviewerRole;

@@ -19,13 +19,15 @@ import {
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import type { Power } from "../core/roles.ts";
 import { Failure } from "../failure.ts";
-import type { Caller } from "../identity/caller.ts";
+import type { Caller, SignedIn } from "../identity/caller.ts";
 import type { Report } from "../report.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Null until authenticated. */
     caller: Caller | null;
+    /** Set when it came with the cookie of a session. */
+    signedIn: SignedIn | null;
     /** What the exchange is about, for the log. */
     subjectId: string | undefined;
     errorCode: string | undefined;

@@ -1,13 +1,14 @@
 import { Problem } from "@countersign/protocol";
 import { allows, type Power } from "../core/roles.ts";
-import { type Authority, may, mayVote } from "../core/scopes.ts";
+import { type Authority, decidesFor, may, mayVote } from "../core/scopes.ts";
+import type { ReviewerCaller } from "./caller.ts";
 
 const REFUSALS: Readonly<Record<Power, string>> = {
   read: "This reviewer may not look.",
   decide: "This reviewer may look but not decide.",
   freeze: "This reviewer may look but not freeze.",
   publish: "Only the roles editor, admin and operator may change policy.",
-  people: "Only the roles admin and operator may say who may do what.",
+  people: "Only the roles admin and operator may change people, tokens and channels.",
   audit: "Only the roles auditor, admin and operator may look at the audit log.",
   server: "Only the role operator may change what holds for the whole server.",
 };
@@ -40,4 +41,9 @@ export function assertMayVote(authority: Authority): void {
 /** Why somebody may not, as a sentence for them. */
 export function refusalOf({ role }: Pick<Authority, "role">, power: Power): string {
   return (allows(role, power) ? NARROWED : REFUSALS)[power];
+}
+
+/** The caller as rules of policy name them, through the token at hand. */
+export function deciderOf({ reviewerId, name, groups, isBot, scopes }: ReviewerCaller) {
+  return { id: reviewerId, name, groups, isBot, forGroups: decidesFor(scopes) };
 }

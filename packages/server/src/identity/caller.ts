@@ -6,6 +6,8 @@
 
 import type { ReviewerRole } from "../core/roles.ts";
 import type { Scopes } from "../core/scopes.ts";
+import type { Membership, StoredPerson } from "../storage/sql/people.ts";
+import type { StoredSession } from "../storage/sql/sessions.ts";
 
 interface AnyCaller {
   readonly credentialId: string;
@@ -36,6 +38,16 @@ export interface ReviewerCaller extends AnyCaller {
   readonly scopes: Scopes;
   /** Who it is when a person signed in; null for those who only have tokens. */
   readonly personId: string | null;
+  /** Through which they are signed in; null for a token. Its id is then `credentialId`. */
+  readonly session: StoredSession | null;
+}
+
+/** Somebody who signed in, whether they are a reviewer anywhere or not. */
+export interface SignedIn {
+  readonly session: StoredSession;
+  readonly person: StoredPerson;
+  /** In the project that the session looks at; undefined when they are none there (any more). */
+  readonly membership: Membership | undefined;
 }
 
 export type Caller = ProvisionerCaller | InstanceCaller | ReviewerCaller;

@@ -39,7 +39,10 @@ export async function authenticateCaller(
       if (reviewer === undefined || reviewer.removedAt !== null) {
         throw new Problem("invalid_credential");
       }
-      return toReviewerCaller(reviewer, { credentialId, projectId, scopes: credential.scopes });
+      return toReviewerCaller(reviewer, {
+        ...{ credentialId, projectId, scopes: credential.scopes },
+        session: null,
+      });
     }
   }
 }
@@ -47,7 +50,7 @@ export async function authenticateCaller(
 /** A reviewer who was found and not removed, as a caller. */
 export function toReviewerCaller(
   { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
-  through: Pick<ReviewerCaller, "credentialId" | "projectId" | "scopes">,
+  through: Pick<ReviewerCaller, "credentialId" | "projectId" | "scopes" | "session">,
 ): ReviewerCaller {
   return { kind: "reviewer", ...through, reviewerId, name, role, groups, isBot, personId };
 }

@@ -14,6 +14,7 @@ import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
 import { findFreeze } from "../storage/sql/standing-freezes.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
+import { announceRequest } from "./announceRequest.ts";
 import { expireRequest } from "./expireRequest.ts";
 import { findInForce, type KnownInForce, rememberInForce } from "./findInForce.ts";
 import { type Judged, judgeCall } from "./judgeCall.ts";
@@ -104,8 +105,9 @@ async function submit(
     return { ...(await replay(tx, caller, input, keyHash)), inForce };
   }
   await appendAudit(tx, context.random, opened);
+  const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
   const { id: requestId, deadlineAt } = request;
-  const signal = { kind: "opened", requestId, deadlineAt } as const;
+  const signal = { kind: "opened", requestId, deadlineAt, announces } as const;
   return { outcome: "created", request, signal, inForce };
 }
 

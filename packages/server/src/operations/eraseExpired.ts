@@ -2,11 +2,15 @@ import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { RETRY_WINDOW_MS } from "../core/retry.ts";
+import { deleteAnnouncementsEndedBefore } from "../storage/sql/announcements.ts";
+import { deleteCeremoniesBefore } from "../storage/sql/ceremonies.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
+import { deleteInvitationsBefore } from "../storage/sql/invitations.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
+import { deleteSessionsBefore } from "../storage/sql/sessions.ts";
 import { deleteGrantsExpiredBefore } from "../storage/sql/standing-grants.ts";
 import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -25,8 +29,9 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; and grants, as long after their
- * end. Pending requests and audit entries are never erased.
+ * results with their sealed credentials, and deletion records; grants, announcements and
+ * invitations, as long after their end; and sessions and ceremonies that are over. Pending requests
+ * and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
@@ -52,8 +57,11 @@ export async function eraseExpired(
       const grants = await deleteGrantsExpiredBefore(
         ...([tx, project, before, beforeId, ROWS_PER_CALL_MAX] as const),
       );
-      await enter(tx, context, project, now, { requests, grants });
-      ofProjects.push(requests, grants);
+      const announcements = await deleteAnnouncementsEndedBefore(
+        ...([tx, project, before, ROWS_PER_CALL_MAX] as const),
+      );
+      await enter(tx, context, project, now, { requests, grants, announcements });
+      ofProjects.push(requests, grants, announcements);
     }
     const ofServer = {
       provisioning_results: await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
@@ -61,9 +69,15 @@ export async function eraseExpired(
         ...([tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX] as const),
       ),
       instances: await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
+      invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
     };
     await enter(tx, context, SERVER, now, ofServer);
-    return [...ofProjects, ...Object.values(ofServer)];
+    // Their beginnings and ends are entries of their own.
+    const passing = [
+      await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
+      await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX),
+    ];
+    return [...ofProjects, ...Object.values(ofServer), ...passing];
   });
   return {
     erased: counts.reduce((sum, count) => sum + count, 0),

@@ -23,7 +23,7 @@ const VALIDITY_MS_MAX = 24 * 3_600_000;
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
 const MATCH_KEYS = ["tool", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
-const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 
 const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** What `because` says when no rule decided. */
@@ -237,6 +237,7 @@ export function readAsk(
     noteRequired: at("note", (each) => readNoteRequired(document, each)) ?? false,
     withinMs: at("within", (each) => readDurationMs(document, each)) ?? null,
     grants: at("grants", (each) => document.bool(each)) ?? NO_REQUIREMENT.grants,
+    bots: at("bots", (each) => document.bool(each)) ?? NO_REQUIREMENT.bots,
   };
 }
 
@@ -280,9 +281,6 @@ const TYPE_OPENS = "type(";
 function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
   const value = document.scalar(place)?.value;
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
-  if (kind === "passkey") {
-    document.warn(place, "nobody can give a passkey yet: such a call can be denied, not approved");
-  }
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
     document.add(place, "click, match, passkey or type(EXPRESSION) is needed");

@@ -19,7 +19,7 @@ const TEST_KEYS = ["name", "given", "expect"];
 const GIVEN_KEYS = ["tool", "args", "instance", "context", "now"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
-const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"]];
 const NAMELESS = ["no-match", "error", "inexact"];
 
 /** When a test does not say: noon in UTC on a Thursday. */
@@ -168,6 +168,7 @@ function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | 
     noteRequired: at("note", (each) => readNoteRequired(document, each)),
     withinMs: at("within", (each) => readDurationMs(document, each)),
     grants: at("grants", (each) => document.bool(each)),
+    bots: at("bots", (each) => document.bool(each)),
   };
 }
 

@@ -7,7 +7,13 @@
  * easier to meet.
  */
 
-import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+import {
+  type Ask,
+  type Confirm,
+  type Evaluation,
+  NO_REQUIREMENT,
+  type Requirement,
+} from "./rule.ts";
 
 /** From the easiest to the hardest. */
 const CONFIRMS: readonly Confirm["kind"][] = ["click", "type", "match", "passkey"];
@@ -24,12 +30,14 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
   return {
     ...requirements.reduce(stricter, NO_REQUIREMENT),
     from: sets.map(({ members }) => members),
+    // Asked by nobody, people answer.
+    bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
     // Of one set all approvers are, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
   };
 }
 
-/** Without the sets, which are not merged two by two. */
+/** Without the sets and the bots, which are not merged two by two. */
 function stricter(left: Requirement, right: Requirement): Requirement {
   return {
     from: [],
@@ -39,6 +47,7 @@ function stricter(left: Requirement, right: Requirement): Requirement {
     noteRequired: left.noteRequired || right.noteRequired,
     withinMs: shortest(left.withinMs, right.withinMs),
     grants: left.grants && right.grants,
+    bots: false,
   };
 }
 
@@ -49,6 +58,19 @@ function strength(confirm: Confirm): number {
 function shortest(left: number | null, right: number | null): number | null {
   if (left === null || right === null) return left ?? right;
   return Math.min(left, right);
+}
+
+/**
+ * Whether approvals by bots count for a call that was judged so: where policy met an error or a
+ * number that cannot be held, people answer, whatever rules say.
+ */
+export function takesBots({
+  requirement,
+  errors,
+  because,
+}: Pick<Evaluation, "requirement" | "errors" | "because">): boolean {
+  // A program of an earlier version kept none.
+  return requirement.bots === true && errors.length === 0 && because !== "inexact";
 }
 
 interface CountedSet {
@@ -85,6 +107,7 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
     noteRequired: ask.noteRequired,
     withinMs: ask.withinMs,
     grants: ask.grants,
+    bots: ask.bots,
   };
 }
 

@@ -81,6 +81,7 @@ export interface Ask {
   readonly noteRequired: boolean;
   readonly withinMs: number | null;
   readonly grants: boolean;
+  readonly bots: boolean;
 }
 
 export interface TypeConfirm {
@@ -146,6 +147,8 @@ export interface Requirement {
   readonly withinMs: number | null;
   /** Whether a standing grant may answer in place of people. */
   readonly grants: boolean;
+  /** Whether approvals by bots count as those of people. */
+  readonly bots: boolean;
 }
 
 export type Confirm =
@@ -161,6 +164,7 @@ export const NO_REQUIREMENT: Requirement = Object.freeze({
   noteRequired: false,
   withinMs: null,
   grants: true,
+  bots: false,
 });
 
 /** One entry of `tests:`. */
@@ -191,4 +195,5 @@ export interface ExpectedAsk {
   readonly noteRequired: boolean | undefined;
   readonly withinMs: number | undefined;
   readonly grants: boolean | undefined;
+  readonly bots: boolean | undefined;
 }

@@ -183,10 +183,16 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   listOperatorCredentials: /^SCAN credential$/,
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
   readInForce: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.
   readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  // At most 50 of a project.
+  listChannelsOf: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  releaseChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
+  readDueChannels: /^SCAN channel$/,
   // A row for each project.
   readLogs: /^SCAN audit_log USING INDEX /,
   readUnlookedLogs: /^SCAN audit_log$/,

@@ -52,8 +52,32 @@ export async function readProjects(
   return rows.map((row) => ({ id: row.id as string, name: row.name as string }));
 }
 
+export async function readProjectName(reader: Reader, id: string): Promise<string | undefined> {
+  return (await reader.get("select name from project where id = $1", [id]))?.name as
+    | string
+    | undefined;
+}
+
 export async function readProjectIds(reader: Reader): Promise<string[]> {
   return (await reader.all("select id from project order by id")).map((row) => String(row.id));
+}
+
+/**
+ * Holds a project, so that who says who may do what in it does so alone: two who remove each other
+ * at one moment are one after the other.
+ */
+export async function lockProject(tx: Transaction, projectId: string): Promise<void> {
+  await tx.lock("update", "select id from project where id = $1", [projectId]);
+}
+
+/** All provisioners of a project, by their names. */
+export async function listProvisionersOf(
+  reader: Reader,
+  projectId: string,
+): Promise<{ readonly id: string; readonly name: string }[]> {
+  const sql = "select id, name from provisioner where project_id = $1 order by name";
+  const rows = await reader.all(sql, [projectId]);
+  return rows.map((row) => ({ id: row.id as string, name: row.name as string }));
 }
 
 /** @returns the id of the provisioner of that name in the project, made if there was none */
@@ -123,6 +147,25 @@ export async function lockReviewerByName(
   return toReviewer(await tx.lock("update", BY_NAME, [projectId, name]));
 }
 
+/** As {@link readReviewer}, and holds the row. */
+export async function lockReviewer(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+): Promise<StoredReviewer | undefined> {
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id = $2`;
+  return toReviewer(await tx.lock("update", sql, [projectId, id]));
+}
+
+export async function markReviewerRemoved(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+  removedAt: number,
+): Promise<void> {
+  const sql = `update reviewer set removed_at = $3, managed_by = null
+     where project_id = $1 and id = $2`;
+  await tx.run(sql, [projectId, id, removedAt]);
+}
+
 export async function updateReviewer(
   tx: Transaction,
   projectId: string,
@@ -152,6 +195,17 @@ export async function readReviewers(
   const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
   return rows.flatMap((row) => toReviewer(row) ?? []);
+}
+
+/** @returns those of these persons who may sign in */
+export async function readEnabledPersons(
+  reader: Reader,
+  personIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (personIds.length === 0) return new Set();
+  const places = personIds.map((_, i) => `$${i + 1}`).join(", ");
+  const sql = `select id from person where disabled_at is null and id in (${places})`;
+  return new Set((await reader.all(sql, personIds)).map((row) => String(row.id)));
 }
 
 function toReviewer(row: Row | undefined): StoredReviewer | undefined {

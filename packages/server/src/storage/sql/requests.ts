@@ -271,7 +271,7 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification and votes.
+ * Erases decided requests, each with its notification, announcements and votes.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -296,6 +296,7 @@ export async function deleteDecidedBefore(
   for (const { id = null } of rows) {
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }

@@ -50,6 +50,13 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     what: "signing secret",
     owner: "instance_id",
   },
+  {
+    table: "channel",
+    column: "sealed_target",
+    key: ["project_id", "id"],
+    what: "channel target",
+    owner: "id",
+  },
   AUDIT_KEY,
 ];
 
