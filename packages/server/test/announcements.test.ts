@@ -219,7 +219,7 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
     `23 calls wait; earliest deadline in 3m (${deadlines[0]}).\nhttps://countersign.example/requests`,
   );
   await server.submit(instance.token, { tool: "later" });
-  await server.submit(instance.token, { tool: "latest" });
+  await server.submit(instance.token, { tool: "latest", timeout: "2h" });
   await passTime(scene, 50_000);
   assert.equal(held.arrived, 2);
   await passTime(scene, 12_000);

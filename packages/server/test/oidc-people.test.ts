@@ -123,6 +123,17 @@ test("[ours.oidc.roles] who was removed here by hand stays removed", async (t) =
   assert.match(await refused(scene), /has no role here/);
 });
 
+test("[ours.oidc.roles] whom the provider has removed can be removed by hand as well", async (t) => {
+  const scene = await startOidcScene(t);
+  await signedIn(scene);
+  const { account } = scene.idp;
+  scene.idp.account = { ...account, groups: [] };
+  await refused(scene);
+  await removeReviewerNamed(scene.server.provider.context, "default", "ana");
+  scene.idp.account = account;
+  assert.match(await refused(scene), /has no role here/);
+});
+
 test("[ours.oidc.roles] a mapping that the settings lost is lost to everybody", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.account = { ...scene.idp.account, groups: ["approvers", "payers"] };

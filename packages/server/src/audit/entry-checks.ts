@@ -5,6 +5,7 @@
  */
 
 import { type EntryContent, readEntry } from "../core/audit-line.ts";
+import { verifyProof } from "./passkey-proof.ts";
 
 export interface EntryCheck {
   readonly name: string;
@@ -16,6 +17,14 @@ export const ENTRY_CHECKS: readonly EntryCheck[] = [
   {
     name: "time",
     find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its time is no time"),
+  },
+  {
+    name: "passkey",
+    find({ subject, detail }) {
+      if (detail.passkey === undefined) return undefined;
+      const finding = verifyProof(detail, subject.replace(/^request:/, ""));
+      return finding.kind === "refuted" ? finding.fault : undefined;
+    },
   },
 ];
 

@@ -13,6 +13,7 @@ import {
   markReviewerRemoved,
   type StoredReviewer,
 } from "../storage/sql/holders.ts";
+import { endManagement } from "../storage/sql/oidc-people.ts";
 import type { Transaction } from "../storage/store.ts";
 import { assertPeopleRemain } from "./assertPeopleRemain.ts";
 import { currentCaller } from "./currentCaller.ts";
@@ -42,7 +43,8 @@ export async function removeReviewer(
     if (isAbove(reviewer.role, remover.role)) {
       throw new Problem("forbidden", aboveYours(reviewer.role));
     }
-    if (reviewer.removedAt !== null) return;
+    // Whom the identity provider has removed does not come back by its word.
+    if (reviewer.removedAt !== null) return endManagement(tx, { projectId, id });
     await assertPeopleRemain(tx, projectId, reviewer, undefined);
     await remove(tx, random, projectId, reviewer, `reviewer:${remover.reviewerId}`);
   });
@@ -67,6 +69,7 @@ export async function removeReviewerNamed(
       throw new Problem("not_found", "There is no reviewer of this name in the project.");
     }
     if (reviewer.removedAt === null) await remove(tx, random, projectId, reviewer, "operator:cli");
+    else await endManagement(tx, { projectId, id: reviewer.id });
     return reviewer;
   });
 }

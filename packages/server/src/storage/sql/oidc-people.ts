@@ -106,6 +106,15 @@ export async function takeManaged(
   return taken === 1;
 }
 
+/** From now on somebody here says whether the reviewer is one, and the provider does not. */
+export async function endManagement(
+  tx: Transaction,
+  { id, projectId }: Pick<PersonsReviewer, "id" | "projectId">,
+): Promise<void> {
+  const sql = "update reviewer set managed_by = null where project_id = $1 and id = $2";
+  await tx.run(sql, [projectId, id]);
+}
+
 function toReviewer(row: Row): PersonsReviewer {
   return {
     id: row.id as string,
