@@ -40,7 +40,7 @@ test("[ours.audit.every-transition] a delivery whose 168 hours are over has its 
   const { token } = await provisionWithReceiver(scene);
   const request = await denied(scene, token);
   await untilAttempted(scene, request, 1);
-  await pass(scene, 170 * HOUR, 85 * HOUR);
+  await pass(scene, 170 * HOUR, 17 * HOUR);
   const row = await notificationOf(scene, request);
   assert.equal(row.ended_by, "window");
   const [ended, ...more] = await endsOf(scene, `request:${request.id}`);
