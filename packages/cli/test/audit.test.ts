@@ -120,7 +120,6 @@ test("[ours.audit.export] an export is verified without the database, by counter
 
   const text = readFileSync(file, "utf8");
   const lines = text.trimEnd().split("\n");
-  assert.ok(lines.filter((line) => line.startsWith('{"checkpoint"')).length >= 2);
   const swapped = [...lines];
   [swapped[20], swapped[21]] = [lines[21] ?? "", lines[20] ?? ""];
   for (const [altered, says] of [

@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { Child, temporaryFolder } from "./child.ts";
+import { Server } from "./countersign.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const COMMAND = join(ROOT, "packages/cli/bin/countersign.js");
@@ -36,12 +37,21 @@ function promised(all: readonly Block[]): Map<number, string[]> {
   return lines;
 }
 
-/** @param guide its file in docs/guides */
-export async function playGuide(t: TestContext, guide: string): Promise<void> {
+/**
+ * @param guide its file in docs/guides
+ * @param prepare makes what the guide takes as given, and answers variables of the shell
+ */
+export async function playGuide(
+  t: TestContext,
+  guide: string,
+  prepare: (server: Server, folder: string) => Promise<NodeJS.ProcessEnv> = async () => ({}),
+): Promise<void> {
   const folder = temporaryFolder(t);
-  const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", join(folder, "data")];
+  const data = join(folder, "data");
+  const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", data];
   const server = new Child(t, serve, { env: {}, cwd: folder });
   const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);
+  const given = await prepare(new Server(url, data, server), folder);
 
   const all = blocks(guide);
   for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
@@ -54,7 +64,7 @@ export async function playGuide(t: TestContext, guide: string): Promise<void> {
   ].join("\n");
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
   const shell = ["bash", "-c", script.replace("http://localhost:8787", url)];
-  const player = new Child(t, shell, { env: { PATH: path }, cwd: folder });
+  const player = new Child(t, shell, { env: { ...given, PATH: path }, cwd: folder });
   // Each block has its own time to be done.
   for (const index of scripts.keys()) {
     await player.prints("stdout", new RegExp(`^-- end of ${index + 1}$`, "m"));

@@ -13,8 +13,11 @@ import { beginAuditLog } from "./beginAuditLog.ts";
  */
 export const OVERLAP_MS = 2_000;
 
-/** Ids that are read at a time, sealed ones among them. */
-const IDS_PER_CALL_MAX = 1_024;
+/** Ids that are read at the beginning of a round, most of which may be sealed. */
+const IDS_AT_FIRST_MAX = 1_024;
+
+/** Ids that are read later in a round, of which few are. */
+const IDS_PER_CALL_MAX = 256;
 
 /** What is known of a log, as of a size of it, so that it need not be read again. */
 export interface SealedLately {
@@ -86,10 +89,11 @@ async function sealSome(
   const now = await tx.now();
   const window = windowOf(log, now, next);
   const known = await sealedIn(tx, log, window, lately);
-  const ids = await idsIn(tx, projectId, window);
+  const limit = next === undefined ? IDS_AT_FIRST_MAX : IDS_PER_CALL_MAX;
+  const ids = await idsIn(tx, projectId, window, limit);
   const batch = batchOf(ids.filter((id) => !known.ids.has(id)));
   const [first, last] = [batch[0], batch.at(-1)];
-  const isShort = ids.length < IDS_PER_CALL_MAX;
+  const isShort = ids.length < limit;
   if (first === undefined || last === undefined) {
     return { batch, isAll: isShort, last: ids.at(-1), known, log, window, now };
   }
@@ -150,10 +154,11 @@ async function idsIn(
   tx: Transaction,
   projectId: string,
   { after, upTo, ahead }: Window,
+  limit: number,
 ): Promise<string[]> {
-  if (upTo === undefined) return readEntryIds(tx, projectId, { after }, IDS_PER_CALL_MAX);
-  const near = await readEntryIds(tx, projectId, { after, upTo }, IDS_PER_CALL_MAX);
-  const room = IDS_PER_CALL_MAX - near.length;
+  if (upTo === undefined) return readEntryIds(tx, projectId, { after }, limit);
+  const near = await readEntryIds(tx, projectId, { after, upTo }, limit);
+  const room = limit - near.length;
   if (room === 0) return near;
   return [...near, ...(await readEntryIds(tx, projectId, { after: ahead }, room))];
 }

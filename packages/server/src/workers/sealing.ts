@@ -17,7 +17,13 @@ import type { Worker } from "./worker.ts";
 const SLEEP_MS = 1_000;
 
 /** Between two batches, so that requests are served in between. */
-const BREATH_MS = 2;
+const BREATH_MS_MIN = 2;
+
+/**
+ * Of the time that a batch took: a log that is far behind, as after an update, is sealed with a
+ * quarter of the time, and the rest is for requests.
+ */
+const BREATH_SHARE = 3;
 
 /** Parts of a walk, between two records of how far it has come. */
 const STEPS_PER_RECORD = 50;
@@ -100,14 +106,15 @@ class Sealer {
 
   async #seal(projectId: string): Promise<SealedLately | undefined> {
     const [context, keys] = [this.#context, this.#keys];
-    let step = await sealEntries(context, keys, projectId, this.#lately.get(projectId));
-    this.#report.entriesSealed(step.sealed);
-    while (step.next !== undefined && !this.isStopped) {
-      await this.#breath();
-      step = await sealEntries(context, keys, projectId, step.lately, step.next);
+    let [lately, next] = [this.#lately.get(projectId), undefined as string | undefined];
+    do {
+      const begunAt = context.clock.monotonic();
+      const step = await sealEntries(context, keys, projectId, lately, next);
+      [lately, next] = [step.lately, step.next];
       this.#report.entriesSealed(step.sealed);
-    }
-    return step.lately;
+      if (next !== undefined) await this.#breathe(context.clock.monotonic() - begunAt);
+    } while (next !== undefined && !this.isStopped);
+    return lately;
   }
 
   /** Also over everything, when that is due. */
@@ -116,26 +123,28 @@ class Sealer {
   }
 
   async #look({ projectId, range, isWalk }: Look): Promise<void> {
+    const context = this.#context;
     let after: string | undefined = range.after;
     for (let steps = 1; after !== undefined && !this.isStopped; steps++) {
       const part = { ...range, after };
-      const step = await sealStragglers(this.#context, this.#keys, projectId, part);
+      const begunAt = context.clock.monotonic();
+      const step = await sealStragglers(context, this.#keys, projectId, part);
       if (step.sealed > 0) this.#report.stragglersSealed(projectId, step.sealed);
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
-      if (isWalk && isRecorded) await recordWalk(this.#context, projectId, after);
-      if (after !== undefined) await this.#breath();
+      if (isWalk && isRecorded) await recordWalk(context, projectId, after);
+      if (after !== undefined) await this.#breathe(context.clock.monotonic() - begunAt);
     }
   }
 
-  #breath(): Promise<void> {
+  #breathe(tookMs: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
         this.#breaths.delete(end);
         resolve();
       };
       this.#breaths.add(end);
-      this.#context.clock.after(BREATH_MS, end);
+      this.#context.clock.after(Math.max(BREATH_MS_MIN, tookMs * BREATH_SHARE), end);
     });
   }
 
