@@ -19,6 +19,7 @@ import { expireRequest } from "./expireRequest.ts";
 import { findInForce, type KnownInForce, rememberInForce } from "./findInForce.ts";
 import { type Judged, judgeCall } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
+import { PolicyUnread, shelvePolicy } from "./shelvePolicy.ts";
 import { giveBackCall, useGrant } from "./useGrant.ts";
 
 export interface Submission {
@@ -50,17 +51,31 @@ export async function createApprovalRequest(
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
   const attempt = (mayApprove: boolean) =>
     context.store.transact((tx) => submit(tx, context, caller, input, keyHash, mayApprove));
-  const { outcome, request, signal, inForce } = await attempt(true).catch((error: unknown) => {
-    if (!(error instanceof DeadlinePassed)) throw error;
-    // The window was shorter than the writing of an approval: let it pass.
-    return attempt(false);
-  });
+  const { outcome, request, signal, inForce } = await insist(context, attempt);
   rememberInForce(context, caller, inForce);
   if (signal !== undefined) context.wake.signal(signal);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
   }
   return { outcome, request: await expireRequest(context, request) };
+}
+
+/** What a transaction cannot do or did too late is seen to before the next attempt. */
+async function insist(
+  context: Context,
+  attempt: (mayApprove: boolean) => Promise<Submitted>,
+): Promise<Submitted> {
+  let mayApprove = true;
+  for (;;) {
+    try {
+      return await attempt(mayApprove);
+    } catch (error) {
+      if (error instanceof PolicyUnread) await shelvePolicy(context, error);
+      // The window was shorter than the writing of an approval: let it pass.
+      else if (error instanceof DeadlinePassed && mayApprove) mayApprove = false;
+      else throw error;
+    }
+  }
 }
 
 async function submit(
@@ -81,7 +96,7 @@ async function submit(
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
-  const judged = await judgeCall(tx, context, instance, inForce, input, now);
+  const judged = judgeCall(context, instance, inForce, input, now);
   const { judgement } = judged;
   const atOnce = { tx, context, instance, inForce, mayApprove };
   const { ending, grantId } = await answerAtOnce(atOnce, judged);

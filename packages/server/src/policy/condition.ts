@@ -22,7 +22,7 @@ import { readGlob } from "./glob.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
 import { isWithin } from "./paths.ts";
 import { readZone } from "./times.ts";
-import { INT_MAX, INT_MIN, Inexact, isExactDouble, TypeName } from "./values.ts";
+import { INT_MAX, INT_MIN, Inexact, isExactDouble } from "./values.ts";
 
 /** A condition that was read. */
 export interface Condition {
@@ -37,6 +37,7 @@ export const NOT_BOOL = new Fault("the condition gave neither true nor false");
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
   readonly source: string;
+  readonly expression: Expression;
   readonly evaluate: Step;
 }
 
@@ -69,7 +70,11 @@ export function compileCondition(
   source: string,
   _options: { readonly kind: "rule" | "grant" } = { kind: "rule" },
 ): Condition {
-  const expression = read(source, "bool", "A condition must give true or false");
+  return conditionOf(source, read(source, "bool", "A condition must give true or false"));
+}
+
+/** A condition that was read before, here or in another thread. */
+export function conditionOf(source: string, expression: Expression): Condition {
   const step = interpret(expression);
   const evaluate = (scope: Scope): boolean | Fault => {
     const answer = step(scope);
@@ -81,7 +86,12 @@ export function compileCondition(
 
 /** @throws ConditionError */
 export function compileText(source: string): TextExpression {
-  return { source, evaluate: interpret(read(source, "string", "This must give a text")) };
+  return textOf(source, read(source, "string", "This must give a text"));
+}
+
+/** A text that was read before, here or in another thread. */
+export function textOf(source: string, expression: Expression): TextExpression {
+  return { source, expression, evaluate: interpret(expression) };
 }
 
 const TIMESTAMP = "google.protobuf.Timestamp";
@@ -268,7 +278,7 @@ class Translation {
     if (name === this.#variable || VARIABLE_NAMES.includes(name)) {
       return { kind: "variable", at, name };
     }
-    if (TYPE_NAMES.includes(name)) return { kind: "literal", at, value: new TypeName(name) };
+    if (TYPE_NAMES.includes(name)) return { kind: "type", at, name };
     if (name === "agent_reasoning") {
       return this.#refuse(at, "policy does not see what an agent says about itself");
     }

@@ -2,9 +2,8 @@
  * An expression of CEL as a tree, with nothing in it that policy does not allow.
  *
  * Called by: condition.ts, which makes it; interpret.ts and proof.ts, which read it.
+ * Promises: it is plain data, which a thread can hand to another.
  */
-
-import type { CelValue } from "./values.ts";
 
 /** Where the part begins in the source, in UTF-16 units. */
 interface At {
@@ -14,6 +13,7 @@ interface At {
 export type Expression = At &
   (
     | Literal
+    | TypeLiteral
     | Variable
     | Select
     | Index
@@ -29,7 +29,13 @@ export type Expression = At &
 
 interface Literal {
   readonly kind: "literal";
-  readonly value: CelValue;
+  readonly value: string | bigint | number | boolean | null;
+}
+
+/** The name of a type, which is a value. */
+interface TypeLiteral {
+  readonly kind: "type";
+  readonly name: string;
 }
 
 interface Variable {
@@ -114,6 +120,7 @@ export interface Comprehension {
 export function partsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case "literal":
+    case "type":
     case "variable":
       return [];
     case "select":

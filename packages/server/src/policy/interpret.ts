@@ -22,7 +22,7 @@ import {
   keyOf,
   negate,
 } from "./operators.ts";
-import { type CelKey, type CelValue, Inexact, isMap, typeOf } from "./values.ts";
+import { type CelKey, type CelValue, Inexact, isMap, TypeName, typeOf } from "./values.ts";
 
 /** What one evaluation sees. */
 export interface Scope {
@@ -53,6 +53,10 @@ export function interpret(expression: Expression): Step {
     case "literal": {
       const { value } = expression;
       return () => value;
+    }
+    case "type": {
+      const type = new TypeName(expression.name);
+      return () => type;
     }
     case "variable":
       // A name that is not one of ours is that of the macro around it.
