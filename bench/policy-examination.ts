@@ -57,7 +57,7 @@ for (const [name, source] of Object.entries(POLICIES)) {
   const [here, there, turns, made]: number[][] = [[], [], [], []];
   for (let run = 0; run < RUNS; run++) {
     let start = performance.now();
-    const { policy } = examinePolicy("project", source, undefined);
+    const { policy } = examinePolicy({ kind: "project" }, source);
     here?.push(performance.now() - start);
     start = performance.now();
     turns?.push(await longestTurn(() => thread.examine(order)));

@@ -34,7 +34,7 @@ export function readPolicyFile(file: string): string {
 
 /** Everything that can be said without knowing who is in which group. */
 export function examineFile(source: string, isFloor: boolean): Examined {
-  return examinePolicy(isFloor ? "floor" : "project", source, undefined);
+  return examinePolicy({ kind: isFloor ? "floor" : "project" }, source);
 }
 
 /** `FILE:LINE:COLUMN: message`, a line for each. */

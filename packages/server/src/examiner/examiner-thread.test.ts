@@ -44,7 +44,7 @@ function start(t: TestContext, clock = new ManualClock()): ExaminerThread {
 
 test("[ours.policy.examined] what comes out of the thread is what would have been read here", async (t) => {
   const examiner = start(t);
-  const here = examinePolicy("project", SOURCE, undefined);
+  const here = examinePolicy({ kind: "project" }, SOURCE);
   const there = await examiner.examine(order(SOURCE));
   assert.deepEqual([there.findings, there.tests], [here.findings, here.tests]);
   assert.equal(there.findings.length, 1);

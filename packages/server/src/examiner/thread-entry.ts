@@ -15,9 +15,10 @@ export interface ThreadAnswer extends Omit<Examination, "policy" | "isStopped"> 
   readonly packed: PackedPolicy | undefined;
 }
 
-function answer({ kind, groups, source, runsTests, wantsPolicy }: ExaminationOrder): ThreadAnswer {
+function answer(order: ExaminationOrder): ThreadAnswer {
+  const { kind, groups, keptMs, source, runsTests, wantsPolicy } = order;
   const clock = runsTests ? systemClock : null;
-  const { policy, findings, tests } = examinePolicy(kind, source, groups, clock);
+  const { policy, findings, tests } = examinePolicy({ kind, groups, keptMs }, source, clock);
   return {
     findings,
     tests,

@@ -19,6 +19,7 @@ export async function checkPolicy(
 ): Promise<PolicyCheck> {
   assertMayPublish(caller, scope);
   const groups = await readKnownGroups(context.store, projectOf(caller, scope));
-  const order = { kind: scope, source, groups, runsTests: true, wantsPolicy: false };
+  const { retentionMs: keptMs } = context.settings;
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: false };
   return context.examiners.drafts.examine(order);
 }

@@ -2,7 +2,8 @@ import { type CreateApprovalRequestInput, parseJson } from "@countersign/protoco
 import type { Context } from "../context.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import type { Ending } from "../core/request.ts";
-import { evaluatePolicies } from "../policy/evaluate.ts";
+import { askedOf, evaluatePolicies } from "../policy/evaluate.ts";
+import type { Asked, CallHistory } from "../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../policy/judgement.ts";
 import type { Shelved } from "../policy/policy-shelf.ts";
 import type { Call, Evaluation, Policy } from "../policy/rule.ts";
@@ -19,9 +20,26 @@ export interface Judged {
 }
 
 /**
+ * What must be counted before the policies in force can say anything about a call of this tool.
+ *
+ * @throws PolicyUnread
+ */
+export function askedInForce(
+  context: Pick<Context, "policies">,
+  projectId: string,
+  inForce: InForce,
+  tool: string,
+): readonly Asked[] {
+  const project = findPolicy(context, projectId, inForce.project)?.policy;
+  const floor = findPolicy(context, SERVER, inForce.floor)?.policy;
+  return askedOf({ project, floor }, tool);
+}
+
+/**
  * Asks the policies in force about a call. Whatever cannot be asked, because a policy cannot be
  * read or a rule fails, asks people; nothing that fails approves.
  *
+ * @param history what {@link askedInForce} says, counted
  * @throws PolicyUnread when a policy must be read first, which is nothing to do in a transaction
  */
 export function judgeCall(
@@ -30,6 +48,7 @@ export function judgeCall(
   inForce: InForce,
   input: Pick<CreateApprovalRequestInput, "tool" | "arguments" | "context">,
   now: number,
+  history: CallHistory | undefined,
 ): Judged {
   const call: Call = {
     tool: input.tool,
@@ -41,6 +60,7 @@ export function judgeCall(
       groups: instance.groups,
     },
     now,
+    history,
   };
   const project = findPolicy(context, instance.projectId, inForce.project);
   const floor = findPolicy(context, SERVER, inForce.floor);

@@ -23,14 +23,15 @@ export interface BothPolicies {
  * @throws Problem `policy_invalid` when either of them does not load
  */
 export async function loadDraft(
-  context: Pick<Context, "store" | "policies" | "examiners">,
+  context: Pick<Context, "store" | "policies" | "examiners" | "settings">,
   caller: ReviewerCaller,
   scope: PolicyScope,
   source: string,
 ): Promise<BothPolicies> {
   const { store, examiners } = context;
+  const { retentionMs: keptMs } = context.settings;
   const groups = await readKnownGroups(store, projectOf(caller, scope));
-  const order = { kind: scope, source, groups, runsTests: false, wantsPolicy: true };
+  const order = { kind: scope, source, groups, keptMs, runsTests: false, wantsPolicy: true };
   const { policy: draft, findings } = await examiners.drafts.examine(order);
   if (draft === undefined) throw invalidPolicy(findings);
   const floorNumber = await readPolicyNumber(store, SERVER);

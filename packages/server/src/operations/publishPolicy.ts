@@ -73,12 +73,12 @@ export async function publishPolicy(
 
 /** @throws Problem `policy_invalid` */
 async function examine(
-  { store, examiners }: Context,
+  { store, examiners, settings: { retentionMs: keptMs } }: Context,
   projectId: string,
   { scope, source }: Publication,
 ): Promise<Examination & { readonly policy: Policy }> {
   const groups = await readKnownGroups(store, projectId);
-  const order = { kind: scope, source, groups, runsTests: true, wantsPolicy: true };
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: true };
   const examined = await examiners.drafts.examine(order);
   const { policy, findings } = examined;
   if (policy === undefined || findings.length > 0) throw invalidPolicy(findings);

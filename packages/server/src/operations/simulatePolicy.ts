@@ -5,7 +5,8 @@ import type { StoredInstance } from "../core/instance.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { evaluatePolicies } from "../policy/evaluate.ts";
+import { askedOf, evaluatePolicies } from "../policy/evaluate.ts";
+import type { CallHistory } from "../policy/history.ts";
 import { readJudgement } from "../policy/judgement.ts";
 import type { Evaluation, Verb } from "../policy/rule.ts";
 import { readInstances } from "../storage/sql/instances.ts";
@@ -18,6 +19,7 @@ import {
 import { readRequests } from "../storage/sql/requests.ts";
 import type { Reader } from "../storage/store.ts";
 import { assertMayPublish, type PolicyScope } from "./assertMayPublish.ts";
+import { countHistory } from "./countHistory.ts";
 import { type BothPolicies, loadDraft } from "./loadDraft.ts";
 
 export interface SimulationOrder {
@@ -97,7 +99,8 @@ const SIMULATION_MS_MAX = 5 * 60_000;
  * Asks a draft what it would have said to the calls of the past, the newest first, and tells
  * where that differs from what policy said then. It is asked as if it were in force now: under
  * the floor in force (a draft of the floor: above the project's policy in force), with each
- * instance in the groups of today, at the time of the call. What a grant, a freeze or people did
+ * instance in the groups of today, at the time of the call, after the calls that had been made by
+ * then and what had become of them. What a grant, a freeze or people did
  * then is beside the point. Writes nothing, and others are served meanwhile.
  *
  * @throws Problem `forbidden`, `policy_invalid` before anything is told; the reason of the signal
@@ -199,7 +202,8 @@ class Simulation {
     this.#replayed++;
     const was = readJudgement(request.policy).verb;
     const instance = this.#instances.get(request.instanceId) ?? UNKNOWN_INSTANCE;
-    const draft = evaluatePolicies(this.#policies, toCall(request, instance));
+    const history = await this.#count(request);
+    const draft = evaluatePolicies(this.#policies, { ...toCall(request, instance), history });
     if (draft.errors.length > 0) this.#errors++;
     if (draft.verb === was) {
       this.#unchanged++;
@@ -211,6 +215,20 @@ class Simulation {
     if (count > this.#order.examples) return;
     const change = { request, instanceName: instance.name, was, draft };
     await this.#audience.tell({ kind: "changed", change });
+  }
+
+  /** What had really happened by then, whatever the draft would have made of it. */
+  async #count({
+    projectId,
+    instanceId,
+    tool,
+    createdAt: at,
+  }: StoredRequest): Promise<CallHistory> {
+    const asked = askedOf(this.#policies, JSON.parse(tool) as string);
+    if (asked.length === 0) return NO_HISTORY;
+    const { store } = this.#context;
+    const call = { projectId, instanceId, tool, at, isPast: true };
+    return countHistory(store, this.#context, call, asked);
   }
 
   async #tellProgress(seen: number, reached: number): Promise<void> {
@@ -236,6 +254,8 @@ class Simulation {
     };
   }
 }
+
+const NO_HISTORY: CallHistory = new Map();
 
 /** Its row is gone, which cannot be while a request refers to it. */
 const UNKNOWN_INSTANCE: InstanceOutline = { name: '""', groups: [] };

@@ -23,12 +23,12 @@ function clockOf(stepMs: number): { monotonic(): number } {
 }
 
 test("[ours.policy.check.bounded] tests that take too long together are a fault, and the rest is not run", () => {
-  const { findings, tests } = examinePolicy("project", SOURCE, undefined, clockOf(2_500));
+  const { findings, tests } = examinePolicy({ kind: "project" }, SOURCE, clockOf(2_500));
   assert.equal(tests.length, 2);
   assert.match(findings[0]?.message ?? "", /expected deny, got approve/);
   assert.match(findings[1]?.message ?? "", /take longer than 5 s/);
   assert.deepEqual([findings[1]?.line, findings[1]?.path], [6, "tests[1]"]);
-  const quick = examinePolicy("project", SOURCE, undefined, clockOf(1));
+  const quick = examinePolicy({ kind: "project" }, SOURCE, clockOf(1));
   assert.deepEqual([quick.tests.length, quick.findings.length], [3, 1]);
-  assert.equal(examinePolicy("project", SOURCE, undefined).tests.length, 3);
+  assert.equal(examinePolicy({ kind: "project" }, SOURCE).tests.length, 3);
 });

@@ -6,7 +6,7 @@
 
 import { loadPolicy, PolicyError } from "./load.ts";
 import { runPolicyTests, type TestOutcome } from "./policy-tests.ts";
-import type { Finding, KnownGroups, Policy, PolicyTest } from "./rule.ts";
+import type { Finding, LoadOptions, Policy, PolicyTest } from "./rule.ts";
 
 export interface Examined {
   /** Undefined when it does not load. */
@@ -24,19 +24,17 @@ const TESTS_MS_MAX = 5_000;
  * It could be in force when it loads, what it names is known and its tests are green. Takes seconds
  * where a policy is made for that, and holds whoever calls it.
  *
- * @param groups undefined: not looked at
  * @param clock milliseconds; undefined: the tests may take as long as they take; null: they are
  *   not run
  */
 export function examinePolicy(
-  kind: "project" | "floor",
+  options: LoadOptions,
   source: string,
-  groups: KnownGroups | undefined,
   clock?: { monotonic(): number } | null,
 ): Examined {
   let policy: Policy;
   try {
-    policy = loadPolicy(source, { kind, groups });
+    policy = loadPolicy(source, options);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     return { policy: undefined, findings: error.findings, tests: [] };

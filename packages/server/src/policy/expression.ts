@@ -5,6 +5,8 @@
  * Promises: it is plain data, which a thread can hand to another.
  */
 
+import type { HistoryName } from "./history.ts";
+
 /** Where the part begins in the source, in UTF-16 units. */
 interface At {
   readonly at: number;
@@ -19,6 +21,7 @@ export type Expression = At &
     | Index
     | Has
     | FunctionCall
+    | History
     | List
     | MapLiteral
     | Unary
@@ -67,6 +70,13 @@ export interface FunctionCall {
   readonly name: string;
   /** The receiver first, when there is one. */
   readonly operands: readonly Expression[];
+}
+
+/** `history.NAME("1h")`: see history.ts. */
+interface History {
+  readonly kind: "history";
+  readonly name: HistoryName;
+  readonly windowMs: number;
 }
 
 interface List {
@@ -119,6 +129,7 @@ export interface Comprehension {
 /** The parts an expression is made of, in the order of the source. */
 export function partsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
+    case "history":
     case "literal":
     case "type":
     case "variable":

@@ -11,6 +11,7 @@ import type { Binary, Comprehension, Expression, FunctionCall } from "./expressi
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { FUNCTIONS, ZONED, zoned } from "./functions.ts";
 import { fitsGlob, readGlob } from "./glob.ts";
+import { answerAsked, type CallHistory, historyKey } from "./history.ts";
 import type { Meter } from "./meter.ts";
 import {
   calculate,
@@ -31,6 +32,7 @@ export interface Scope {
   readonly context: CelValue;
   readonly instance: CelValue;
   readonly now: CelValue;
+  readonly history: CallHistory | undefined;
   meter: Meter;
   /** The value of a macro's variable: macros are never inside each other. */
   local: CelValue;
@@ -72,6 +74,10 @@ export function interpret(expression: Expression): Step {
       });
     case "call":
       return call(expression);
+    case "history": {
+      const key = historyKey(expression);
+      return (scope) => answerAsked(scope.history, key);
+    }
     case "list":
       return list(expression.items.map(interpret));
     case "map":
