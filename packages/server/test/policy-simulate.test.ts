@@ -102,8 +102,7 @@ rules:
     changes: { "ask->approve": 20, "approve->deny": 10 },
     requirement_changed: 0,
     errors: 0,
-    unreadable: 0,
-    unreadable_ids: [],
+    ...{ unreadable: 0, unreadable_ids: [] },
     ended: "all",
   });
   assert.deepEqual(

@@ -31,8 +31,8 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
  * results with their sealed credentials, and deletion records; grants, freezes, announcements and
- * invitations, as long after their end; and sessions and ceremonies that are over. Pending requests,
- * freezes in force and audit entries are never erased.
+ * invitations, as long after their end; and sessions and ceremonies that are over. Pending
+ * requests, freezes in force and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
