@@ -42,7 +42,7 @@ const BASICS = ["failure", "clock", "recently-used"];
 
 /** The rooms whose types any room in the middle of the house may speak about. */
 const MIDDLE = [
-  ...["core", "policy", "storage", "audit", "secrets", "wake"],
+  ...["core", "policy", "examiner", "storage", "audit", "secrets", "wake"],
   ...["identity", "delivery", "notify", "oidc", "config", "context", "report", "operations"],
 ];
 
@@ -76,6 +76,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   "rate-limiter": { values: BASICS, types: [] },
   core: { values: [], types: [] },
   policy: { values: ["recently-used"], types: [] },
+  // Policies are read in a thread that knows nothing else.
+  examiner: { values: [...BASICS, "policy"], types: [] },
   storage: { values: BASICS, types: ["core"] },
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },

@@ -5,6 +5,7 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { Examiner } from "./examiner/examiner.ts";
 import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
@@ -29,6 +30,8 @@ export interface Context {
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */
   readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyShelf;
+  /** For what is in force another one than for drafts: calls wait for it. */
+  readonly examiners: Readonly<Record<"drafts" | "inForce", Examiner>>;
   /** What was in force for instances, by project and id, as of a stamp. */
   readonly inForce: RecentlyUsed<string, KnownInForce>;
 }

@@ -11,6 +11,7 @@ import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
+import { ExaminerThread } from "./examiner/examiner-thread.ts";
 import { Failure } from "./failure.ts";
 import { NoNotifier } from "./notify/no-notifier.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
@@ -159,9 +160,15 @@ export async function open(
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
   const passwords = new PasswordHasher(random);
   const sending = { delivery, notifier };
+  const examiners = { drafts: new ExaminerThread(clock), inForce: new ExaminerThread(clock) };
   const context = {
-    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending, policies, inForce },
+    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending },
+    ...{ policies, examiners, inForce },
     identityProvider: undefined,
+  };
+  const close = async () => {
+    await Promise.all([examiners.drafts.close(), examiners.inForce.close()]);
+    await store.close();
   };
   try {
     const migrations = readMigrations(parts.migrations);
@@ -173,7 +180,7 @@ export async function open(
     const resealing = await adoptSecretKey(context, role !== "beside");
     await releaseLeases(context);
     const schemaKnown = schemaOf(migrations);
-    return { context, isNew, schema, schemaKnown, resealing, close: () => store.close() };
+    return { context, isNew, schema, schemaKnown, resealing, close };
   } catch (error) {
     await store.close();
     throw error;

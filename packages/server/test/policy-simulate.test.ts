@@ -100,7 +100,9 @@ rules:
     replayed: 40,
     unchanged: 10,
     changes: { "ask->approve": 20, "approve->deny": 10 },
+    requirement_changed: 0,
     errors: 0,
+    ...{ unreadable: 0, unreadable_ids: [] },
     ended: "all",
   });
   assert.deepEqual(

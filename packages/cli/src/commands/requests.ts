@@ -29,7 +29,7 @@ export const requestsList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { requests, now, next } = await connect(line).list(state, limit);
+    const { requests, damaged, now, next } = await connect(line).list(state, limit);
     if (line.json) {
       terminal.out(`[${requests.map((request) => request.source).join(",")}]`);
     } else if (requests.length === 0) {
@@ -37,6 +37,9 @@ export const requestsList: Command = {
     } else {
       terminal.out(renderTable(requests, now, terminal.columns));
       if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    if (damaged.length > 0) {
+      terminal.note(`Damaged in the database, and not to be read: ${damaged.join(", ")}`);
     }
     return EXIT.done;
   },

@@ -142,6 +142,15 @@ export function pathIdentifier(request: FastifyRequest): string {
   return identifier;
 }
 
+/**
+ * Where the key is the caller's choice.
+ *
+ * @throws Problem `invalid_request` with param `Idempotency-Key`
+ */
+export function optionalIdempotencyKey(request: FastifyRequest): string | undefined {
+  return request.headers["idempotency-key"] === undefined ? undefined : idempotencyKey(request);
+}
+
 /** @throws Problem `invalid_request` with param `Idempotency-Key` */
 export function idempotencyKey(request: FastifyRequest): string {
   const key = request.headers["idempotency-key"];

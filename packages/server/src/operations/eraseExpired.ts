@@ -11,6 +11,7 @@ import { deleteInvitationsBefore } from "../storage/sql/invitations.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
 import { deleteSessionsBefore } from "../storage/sql/sessions.ts";
+import { deleteFreezesLiftedBefore } from "../storage/sql/standing-freezes.ts";
 import { deleteGrantsExpiredBefore } from "../storage/sql/standing-grants.ts";
 import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -29,9 +30,9 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; grants, announcements and
- * invitations, as long after their end; and sessions and ceremonies that are over. Pending requests
- * and audit entries are never erased.
+ * results with their sealed credentials, and deletion records; grants, freezes, announcements and
+ * invitations, as long after their end; and sessions and ceremonies that are over. Pending
+ * requests, freezes in force and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
@@ -51,6 +52,8 @@ export async function eraseExpired(
       ...{ decidedBefore: before, endedBefore },
       createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
     };
+    const freezesOf = (project: string) =>
+      deleteFreezesLiftedBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX);
     const ofProjects: number[] = [];
     for (const project of projects) {
       const requests = await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX);
@@ -60,8 +63,9 @@ export async function eraseExpired(
       const announcements = await deleteAnnouncementsEndedBefore(
         ...([tx, project, before, ROWS_PER_CALL_MAX] as const),
       );
-      await enter(tx, context, project, now, { requests, grants, announcements });
-      ofProjects.push(requests, grants, announcements);
+      const freezes = await freezesOf(project);
+      await enter(tx, context, project, now, { requests, grants, freezes, announcements });
+      ofProjects.push(requests, grants, freezes, announcements);
     }
     const ofServer = {
       provisioning_results: await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
@@ -69,6 +73,7 @@ export async function eraseExpired(
         ...([tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX] as const),
       ),
       instances: await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
+      freezes: await freezesOf(SERVER),
       invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
     };
     await enter(tx, context, SERVER, now, ofServer);

@@ -4,7 +4,7 @@
  * Called by: load.ts.
  */
 
-import { parseDuration } from "@countersign/protocol";
+import { formatDuration, parseDuration } from "@countersign/protocol";
 import {
   type Condition,
   ConditionError,
@@ -13,6 +13,7 @@ import {
   type TextExpression,
 } from "./condition.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
+import { askedBy } from "./history.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
@@ -81,7 +82,8 @@ class RuleReader {
       if (fault !== undefined) this.#document.add(place, fault);
     }
     const line = this.#document.lineOf(place);
-    return { id, line, match, when, verb, note, validityMs, ask };
+    const history = this.#history(when);
+    return { id, line, match, when, history, verb, note, validityMs, ask };
   }
 
   #at<T>(key: string, read: (place: Place) => T | undefined): T | undefined {
@@ -100,6 +102,17 @@ class RuleReader {
       this.#document.add(at, message);
       return undefined;
     });
+  }
+
+  #history(when: Condition | undefined): Rule["history"] {
+    const history = when === undefined ? [] : askedBy(when.expression);
+    const { keptMs = Number.POSITIVE_INFINITY } = this.#options;
+    const place = this.#members.get("when");
+    if (place !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {
+      const kept = formatDuration(keptMs);
+      this.#document.add(place, `calls are kept for ${kept} here: history reaches no further`);
+    }
+    return history;
   }
 
   #checkVerb(place: Place, verb: Rule["verb"], validityMs: number | undefined): void {

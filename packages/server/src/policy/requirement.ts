@@ -2,7 +2,7 @@
  * Who must decide: merging what several rules ask for to the strictest. Judging approvers by what
  * came out is decider.ts.
  *
- * Called by: evaluate.ts.
+ * Called by: evaluate.ts; simulations, which compare.
  * Promises: merging does not depend on order, and adding a requirement never makes the result
  * easier to meet.
  */
@@ -34,6 +34,44 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
     bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
     // Of one set all approvers are, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
+  };
+}
+
+/** A part of a requirement, as the key of a rule that asks for it. */
+export type RequirementPart =
+  | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
+  | ("bots" | "valid_for");
+
+/** What deciding takes, with the longest validity that a reviewer may give. */
+export interface Asking {
+  readonly requirement: Requirement;
+  readonly validityMs?: number | undefined;
+}
+
+/** In which parts two requirements differ; the order and repetition of names mean nothing. */
+export function differingParts(left: Asking, right: Asking): readonly RequirementPart[] {
+  const [one, other] = [partsOf(left), partsOf(right)];
+  return (Object.keys(one) as RequirementPart[]).filter((part) => one[part] !== other[part]);
+}
+
+function partsOf({ requirement, validityMs }: Asking): Record<RequirementPart, string> {
+  const { from, quorum, quorums = [], excludeOwner, confirm, noteRequired } = requirement;
+  const { withinMs, grants } = requirement;
+  const sets = from.map((set, index) => {
+    return { members: [...new Set(set)].sort().join("\n"), quorum: quorums[index] ?? 1 };
+  });
+  sets.sort((a, b) => (a.members < b.members ? -1 : 1));
+  return {
+    from: JSON.stringify(sets.map(({ members }) => members)),
+    quorum: JSON.stringify([quorum, sets.map((set) => set.quorum)]),
+    exclude: String(excludeOwner),
+    confirm: JSON.stringify([confirm.kind, confirm.kind === "type" ? confirm.text : ""]),
+    note: String(noteRequired),
+    within: String(withinMs),
+    grants: String(grants),
+    // Rows of before were written without it.
+    bots: String(requirement.bots === true),
+    valid_for: String(validityMs),
   };
 }
 

@@ -67,7 +67,12 @@ function writeVote({ reviewer, note, at }: ReviewedRequest["votes"][number]): st
 /**
  * @param now the server's time: a countdown must not depend on the reader's clock
  */
-export function writePage({ requests, next }: Page, now: string, publicUrl: string): string {
+export function writePage(
+  { requests, damaged, next }: Page,
+  now: string,
+  publicUrl: string,
+): string {
   const items = requests.map((one) => writeReviewedRequest(one, publicUrl)).join(",");
-  return `{"requests":[${items}],"next":${writeCursor(next)},"now":"${now}"}`;
+  const missing = damaged.length === 0 ? "" : `,"damaged":${JSON.stringify(damaged)}`;
+  return `{"requests":[${items}]${missing},"next":${writeCursor(next)},"now":"${now}"}`;
 }
