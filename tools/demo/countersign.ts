@@ -18,7 +18,23 @@ function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith("COUNTERSIGN_")));
 }
 
-/** @returns what the command printed, without the last line break */
+/** A command ended with another exit code than 0. */
+export class CommandFailed extends Error {
+  readonly stdout: string;
+
+  constructor(
+    args: readonly string[],
+    { stdout = "", stderr = "" }: { readonly stdout?: string; readonly stderr?: string },
+  ) {
+    super(`countersign ${args.join(" ")}: ${stderr || stdout}`);
+    this.stdout = stdout;
+  }
+}
+
+/**
+ * @returns what the command printed, without the last line break
+ * @throws CommandFailed
+ */
 export async function countersign(
   args: readonly string[],
   reviewer?: { readonly url: string; readonly token: string },
@@ -27,8 +43,12 @@ export async function countersign(
     ...ownEnvironment(),
     ...(reviewer && { COUNTERSIGN_URL: reviewer.url, COUNTERSIGN_TOKEN: reviewer.token }),
   };
-  const { stdout } = await execute(process.execPath, [COMMAND, ...args], { env });
-  return stdout.trimEnd();
+  try {
+    const { stdout } = await execute(process.execPath, [COMMAND, ...args], { env });
+    return stdout.trimEnd();
+  } catch (error) {
+    throw new CommandFailed(args, error as { readonly stdout?: string; readonly stderr?: string });
+  }
 }
 
 export interface RunningServer {

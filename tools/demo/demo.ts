@@ -2,8 +2,8 @@
  * The whole story without a person. One agent polls: it asks before three tool calls, a reviewer
  * decides two of them from the terminal, nobody answers the third. Another one is notified: its
  * receiver is told over TLS that there is a decision, and the adapter reads it. The calls of a
- * third one meet a policy, which asks two people about money. Uses only what users use: the
- * command, HTTP and the receiver in examples/.
+ * third one meet a policy, which asks two people about money. At the end the log of all that is
+ * verified. Uses only what users use: the command, HTTP and the receiver in examples/.
  */
 
 import { rmSync } from "node:fs";
@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
 import { exchange, learn, mayRun } from "./adapter.ts";
+import { type Recorded, tellOfLog, tellOfTampering } from "./audit.ts";
 import { countersign, startServer } from "./countersign.ts";
 import { FINANCE, tellOfPeople } from "./people.ts";
 import { tellOfPolicy } from "./policy.ts";
@@ -167,7 +168,8 @@ async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> 
   }
 }
 
-async function tellOfRules(stage: Stage): Promise<void> {
+/** @returns the id of a request that was denied */
+async function tellOfRules(stage: Stage): Promise<string> {
   const token = await provision(stage, "meets a policy", {});
   await tellOfPolicy({
     say,
@@ -177,7 +179,7 @@ async function tellOfRules(stage: Stage): Promise<void> {
   say();
   say("Some calls take more than one person.");
   say();
-  await tellOfPeople({
+  return tellOfPeople({
     say,
     ask: (key, body) => ask(stage, token, key, body),
     reviewAs: (name, ...command) => reviewAs(stage, name, ...command),
@@ -194,6 +196,7 @@ try {
   const prepared = prepareReceiver(join(folder, "receiver"));
   const data = join(folder, "data");
   const server = await startServer(data, prepared.certificate);
+  let record: Recorded;
   try {
     say(`Started Countersign on ${server.url} with its data in ${data}.`);
     const stage = await setStage(data, server.url);
@@ -203,10 +206,15 @@ try {
     await tellOfNotifying(stage, prepared);
     say();
     say("Most calls are harmless, and some are never wanted: a policy answers those at once.");
-    await tellOfRules(stage);
+    const requestId = await tellOfRules(stage);
+    record = { say, data, requestId };
+    say();
+    say("All of it is in a log that is sealed, and that anybody can verify.");
+    await tellOfLog(record);
   } finally {
     await server.stop();
   }
+  await tellOfTampering(record);
 } finally {
   rmSync(folder, { recursive: true });
 }

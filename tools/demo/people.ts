@@ -29,7 +29,8 @@ export interface FinanceCast extends Pick<Cast, "say" | "ask"> {
   read(id: string): Promise<ApprovalRequest>;
 }
 
-export async function tellOfPeople({ say, ask, reviewAs, read }: FinanceCast): Promise<void> {
+/** @returns the id of the request that one of them denied */
+export async function tellOfPeople({ say, ask, reviewAs, read }: FinanceCast): Promise<string> {
   const invoice = await ask("invoice", INVOICE);
   expect(invoice, "pending");
   await reviewAs("li", "requests", "approve", invoice.id, "--yes");
@@ -46,4 +47,5 @@ export async function tellOfPeople({ say, ask, reviewAs, read }: FinanceCast): P
   expect(denied, "denied");
   say();
   say(`  denied by one of the two: "${denied.decision?.note}"`);
+  return odd.id;
 }

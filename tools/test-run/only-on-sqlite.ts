@@ -8,7 +8,7 @@
 export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "a file of SQLite is damaged": 22,
   "it looks into the files of the data folder": 1,
-  "leases of a dead replica end by time": 7,
+  "leases of a dead replica end by time": 8,
   "replicas have their key from a setting": 13,
   "replicas share a PostgreSQL": 5,
   "schema 1 was never on PostgreSQL": 3,

@@ -188,6 +188,10 @@ test("some modules are known in one place alone", () => {
   ]);
   assert.deepEqual(imports(house("storage/postgres/driver.ts"), "pg"), []);
   assert.deepEqual(imports(house("delivery/pinned-connection.ts"), "node:tls"), []);
+  assert.deepEqual(imports(house("oidc/openid-provider.ts"), "openid-client"), []);
+  for (const room of ["operations", "review", "delivery", "oidc"]) {
+    assert.equal(imports(house(`${room}/it.ts`), "openid-client").length, 1, room);
+  }
   for (const module of ["node:https", "https", "node:tls", "node:dns/promises", "undici"]) {
     assert.equal(imports(house("operations/it.ts"), module).length, 1, module);
     assert.equal(imports(house("review/routes.ts"), module).length, 1, module);

@@ -50,8 +50,8 @@ const BASICS = ["failure", "clock", "recently-used"];
 
 /** The rooms whose types any room in the middle of the house may speak about. */
 const MIDDLE = [
-  ...["core", "policy", "storage", "audit", "secrets", "wake"],
-  ...["identity", "delivery", "notify", "config", "context", "report", "operations"],
+  ...["core", "policy", "examiner", "storage", "audit", "secrets", "wake"],
+  ...["identity", "delivery", "notify", "oidc", "config", "context", "report", "operations"],
 ];
 
 /** The doors of the house: they call operations and never touch the store. */
@@ -73,6 +73,7 @@ const EVERYTHING = [
   "provider",
   "maintenance",
   "gauges",
+  "metrics",
 ];
 
 /** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
@@ -83,15 +84,21 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   "rate-limiter": { values: BASICS, types: [] },
   core: { values: [], types: [] },
   policy: { values: ["recently-used"], types: [] },
+  // Policies are read in a thread that knows nothing else.
+  examiner: { values: [...BASICS, "policy"], types: [] },
   storage: { values: BASICS, types: ["core"] },
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },
   wake: { values: BASICS, types: MIDDLE },
   delivery: { values: [...BASICS, "rate-limiter", "core", "secrets"], types: MIDDLE },
-  notify: { values: [...BASICS, "core", "secrets"], types: MIDDLE },
+  // Its messages leave through the one door; mail, to the server of the settings, by itself.
+  notify: { values: [...BASICS, "core", "secrets", "delivery", "config"], types: MIDDLE },
+  // The second way out, to the identity provider alone.
+  oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
-  report: { values: BASICS, types: MIDDLE },
+  metrics: { values: [], types: [] },
+  report: { values: [...BASICS, "metrics"], types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {
     values: [
@@ -107,7 +114,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   workers: { values: [...DOOR.values, "delivery"], types: [] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
-  maintenance: { values: [...BASICS, "storage", "secrets"], types: MIDDLE },
+  maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },
   "open-context": { values: EVERYTHING, types: [] },
   provider: { values: EVERYTHING, types: [] },
   index: { values: EVERYTHING, types: [] },
@@ -140,13 +147,25 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/delivery/",
       "packages/server/src/http/",
       "packages/server/src/config/settings.ts",
+      "packages/server/src/config/mail-settings.ts",
       "packages/server/src/provider.ts",
       "packages/sdk/src/node.ts",
     ],
   },
   { module: /^node:sqlite$/, within: ["packages/server/src/storage/sqlite/"] },
+  // The second way out: it reaches what the operator named, through one function.
+  {
+    module: /^(openid-client|oauth4webapi|jose)(\/.+)?$/,
+    within: [
+      "packages/server/src/oidc/openid-provider.ts",
+      "packages/server/src/oidc/provider-fetch.ts",
+    ],
+  },
   // The parser of conditions is behind one file; what runs them is ours.
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
+  { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
+  // Costs a start time and memory that only those should pay who use passkeys.
+  { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

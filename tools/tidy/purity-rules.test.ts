@@ -114,4 +114,8 @@ test("a server reaches others through the guarded door alone", () => {
   ]);
   assert.deepEqual(judge(oneDoorOut, house("delivery/pinned-connection.ts"), builtin), []);
   assert.deepEqual(judge(oneDoorOut, house("delivery/deadline.test.ts"), "fetch(url);"), []);
+  const named = house("oidc/provider-fetch.ts");
+  assert.deepEqual(judge(oneDoorOut, named, "fetch(url);"), []);
+  assert.equal(judge(oneDoorOut, named, "new WebSocket(url);").length, 1);
+  assert.deepEqual(judge(oneDoorOut, house("oidc/openid-provider.ts"), "fetch(url);"), [message]);
 });

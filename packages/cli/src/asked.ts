@@ -25,7 +25,11 @@ export interface Asked {
   readonly confirm: string;
   /** What is to be typed, with `type`. */
   readonly confirmText: string | undefined;
+  /** The page on which a person signs, with `passkey`. */
+  readonly signAt: string | undefined;
   readonly isNoteRequired: boolean;
+  /** Whether approvals by bots count. */
+  readonly takesBots: boolean;
   readonly votes: readonly Vote[];
   readonly mayApprove: boolean;
   /** Why not. */
@@ -62,7 +66,9 @@ export function readAsked(request: JsonObject): Asked | undefined {
     excludesOwner: items(requirement, "exclude").includes("owner"),
     confirm: confirm === undefined ? "click" : (text(confirm, "kind") ?? "click"),
     confirmText: confirm && text(confirm, "text"),
+    signAt: confirm && text(confirm, "sign_at"),
     isNoteRequired: text(requirement, "note") === "required",
+    takesBots: requirement.members.get("bots") === true,
     votes: objects(request, "votes").map((vote) => ({
       reviewer: text(vote, "reviewer") ?? "",
       at: text(vote, "at") ?? "",
@@ -107,6 +113,9 @@ export function renderAsked(asked: Asked, isPending: boolean): string[] {
       return `approved   by ${visibleText(reviewer)} at ${at}${said}`;
     }),
   );
+  if (isPending && asked.signAt !== undefined) {
+    lines.push(`sign at    ${visibleText(asked.signAt)}`);
+  }
   if (isPending && asked.reason !== undefined) {
     lines.push(`you        cannot approve: ${visibleText(asked.reason)}`);
   }
@@ -115,7 +124,8 @@ export function renderAsked(asked: Asked, isPending: boolean): string[] {
 
 /** What an approval takes, in words; empty when one click of anybody does. */
 export function needsOf(asked: Asked): string {
-  const { from, quorum, quorums, excludesOwner, confirm, confirmText, isNoteRequired } = asked;
+  const { from, quorum, quorums, excludesOwner, confirm, confirmText, isNoteRequired, takesBots } =
+    asked;
   const sets = from.map((set) => set.map(visibleText).join(" or "));
   const parts = [
     quorum > 1 ? `${quorum} approvals` : "",
@@ -125,6 +135,7 @@ export function needsOf(asked: Asked): string {
   const others = [
     excludesOwner ? "not by the owner" : "",
     isNoteRequired ? "a note" : "",
+    takesBots ? "bots count" : "",
     confirm === "type" ? `the typed text ${visibleText(confirmText ?? "")}` : "",
     confirm === "match" ? "the typed end of the request's id" : "",
     confirm === "passkey" ? "a passkey" : "",

@@ -4,7 +4,7 @@
 
 import { JsonArray, JsonObject } from "@countersign/protocol";
 import type { Finding } from "./exit.ts";
-import { object, text } from "./json-members.ts";
+import { object, text, texts } from "./json-members.ts";
 import { findings, type ReviewClient } from "./review-client.ts";
 
 /** A published version; number 0 is none. */
@@ -36,6 +36,8 @@ export interface SimulatedChange {
   readonly wouldBe: string;
   readonly because: string;
   readonly status: string;
+  /** Where people are asked as before: in what it takes to decide. */
+  readonly differs: readonly string[];
 }
 
 export interface SimulationSummary {
@@ -43,6 +45,10 @@ export interface SimulationSummary {
   readonly unchanged: number;
   /** By kind, like `ask->approve`. */
   readonly changes: ReadonlyMap<string, number>;
+  /** People are asked as before, and it takes something else to decide. */
+  readonly requirementChanged: number;
+  /** Requests that are damaged. */
+  readonly unreadable: number;
   readonly errors: number;
   readonly ended: string;
 }
@@ -153,6 +159,8 @@ function toLine(answer: JsonObject): SimulationLine | undefined {
         replayed: count("replayed"),
         unchanged: count("unchanged"),
         changes: new Map([...changes.members.keys()].map((kind) => [kind, countOf(changes, kind)])),
+        requirementChanged: countOr0(answer, "requirement_changed"),
+        unreadable: countOr0(answer, "unreadable"),
         errors: count("errors"),
         ended: text(answer, "ended") ?? "",
       };
@@ -167,6 +175,11 @@ function countOf(counts: JsonObject, name: string): number {
   return Number(text(counts, name));
 }
 
+/** What servers of before do not tell. */
+function countOr0(answer: JsonObject, name: string): number {
+  return Number(text(answer, name) ?? 0);
+}
+
 function toChange(answer: JsonObject): SimulatedChange {
   const instance = object(answer, "instance");
   return {
@@ -177,5 +190,6 @@ function toChange(answer: JsonObject): SimulatedChange {
     wouldBe: text(answer, "would_be") ?? "",
     because: text(answer, "because") ?? "",
     status: text(answer, "status") ?? "",
+    differs: texts(answer, "differs"),
   };
 }

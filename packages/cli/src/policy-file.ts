@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from "node:fs";
-import { type Examined, examinePolicy } from "@countersign/server/operations/examinePolicy";
+import { type Examined, examinePolicy } from "@countersign/server/policy/examine";
 import type { OwnOptions } from "./command-line.ts";
 import { CommandError, EXIT, type Finding } from "./exit.ts";
 import type { Terminal } from "./terminal.ts";
@@ -33,8 +33,8 @@ export function readPolicyFile(file: string): string {
 }
 
 /** Everything that can be said without knowing who is in which group. */
-export function examineFile(source: string, isFloor: boolean): Promise<Examined> {
-  return examinePolicy(isFloor ? "floor" : "project", source, undefined);
+export function examineFile(source: string, isFloor: boolean): Examined {
+  return examinePolicy({ kind: isFloor ? "floor" : "project" }, source);
 }
 
 /** `FILE:LINE:COLUMN: message`, a line for each. */

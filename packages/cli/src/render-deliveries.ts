@@ -2,9 +2,10 @@
  * Deliveries for people: a card for one, a table for many, and what came of an attempt in words.
  */
 
+import { type FixedColumn, renderTableOf } from "./columns.ts";
 import type { Attempt, Delivery } from "./delivery-client.ts";
 import { timeLeft } from "./render.ts";
-import { excerpt, visibleText } from "./visible-text.ts";
+import { visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderDelivery(delivery: Delivery, now: number): string {
@@ -76,12 +77,14 @@ function endInWords(endedBy: string): string {
   return ENDS.get(endedBy) ?? visibleText(endedBy);
 }
 
-const ID_COLUMNS = 36;
-const STATE_COLUMNS = 19;
-const TRIES_COLUMNS = 5;
-const INSTANCE_COLUMNS = 18;
-const RECEIVER_COLUMNS = 24;
-const LAST_COLUMNS_MIN = 28;
+const COLUMNS: readonly FixedColumn[] = [
+  { head: "DELIVERY", width: 36 },
+  { head: "NEXT", width: 19 },
+  { head: "TRIES", width: 5 },
+  { head: "INSTANCE", width: 18 },
+  { head: "RECEIVER", width: 24 },
+  { head: "LAST ATTEMPT", width: 28 },
+];
 
 /** @param columns width of the terminal; the last outcome fills what the other columns leave */
 export function renderDeliveries(
@@ -89,29 +92,13 @@ export function renderDeliveries(
   now: number,
   columns: number,
 ): string {
-  const fixed =
-    ID_COLUMNS + STATE_COLUMNS + TRIES_COLUMNS + INSTANCE_COLUMNS + RECEIVER_COLUMNS + 10;
-  const lastColumns = Math.max(LAST_COLUMNS_MIN, columns - fixed);
-  const row = (cells: readonly [string, string, string, string, string, string]) => {
-    const [id, state, attempts, instance, receiver, last] = cells;
-    return [
-      id.padEnd(ID_COLUMNS),
-      excerpt(state, STATE_COLUMNS).padEnd(STATE_COLUMNS),
-      attempts.padEnd(TRIES_COLUMNS),
-      excerpt(instance, INSTANCE_COLUMNS).padEnd(INSTANCE_COLUMNS),
-      excerpt(receiver, RECEIVER_COLUMNS).padEnd(RECEIVER_COLUMNS),
-      excerpt(last, lastColumns),
-    ].join("  ");
-  };
   const rows = deliveries.map((delivery) => {
     const { id, attempts, instance, destination = GONE, lastAttempt } = delivery;
     const receiver = destination.replace(/^https:\/\//, "");
     const last = lastAttempt === undefined ? "" : outcomeInWords(lastAttempt);
-    const state = stateInShort(delivery, now);
-    return row([id, state, String(attempts), instance.name, receiver, last]);
+    return [id, stateInShort(delivery, now), String(attempts), instance.name, receiver, last];
   });
-  const head = row(["DELIVERY", "NEXT", "TRIES", "INSTANCE", "RECEIVER", "LAST ATTEMPT"]);
-  return [head, ...rows].map((line) => line.trimEnd()).join("\n");
+  return renderTableOf(COLUMNS, rows, columns);
 }
 
 function stateInShort({ status, nextAttemptAt, endedBy }: Delivery, now: number): string {

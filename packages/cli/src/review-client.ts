@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
 import { type Asked, readAsked } from "./asked.ts";
 import { CommandError, EXIT, type Finding } from "./exit.ts";
-import { object, text } from "./json-members.ts";
+import { object, text, texts } from "./json-members.ts";
 
 /** A request as the reviewer surface answers it. */
 export interface ReviewedRequest {
@@ -40,6 +40,8 @@ export interface ReviewedDecision {
 
 export interface Listing {
   readonly requests: readonly ReviewedRequest[];
+  /** Ids of those that are damaged in the database, and that nobody can read. */
+  readonly damaged: readonly string[];
   /** The server's time, epoch ms: what is left of a window is counted from it. */
   readonly now: number;
   readonly next: string | undefined;
@@ -71,11 +73,13 @@ export class ReviewClient {
   async list(state: string, limit: number): Promise<Listing> {
     let page = await this.#page(state, limit);
     const requests = [...page.requests];
+    const damaged = [...page.damaged];
     while (page.next !== undefined && requests.length < limit) {
       page = await this.#page(state, limit - requests.length, page.next);
       requests.push(...page.requests);
+      damaged.push(...page.damaged);
     }
-    return { ...page, requests };
+    return { ...page, requests, damaged };
   }
 
   async #page(state: string, count: number, after?: string): Promise<Listing> {
@@ -87,6 +91,7 @@ export class ReviewClient {
     if (!(requests instanceof JsonArray) || now === undefined) throw this.stranger();
     return {
       requests: requests.items.map((item) => this.#request(item)),
+      damaged: texts(answer, "damaged"),
       now: Date.parse(now),
       next: text(answer, "next"),
     };
@@ -102,6 +107,12 @@ export class ReviewClient {
   ): Promise<ReviewedRequest> {
     const path = `${REQUESTS}/${encodeURIComponent(id)}/verdict`;
     return this.#request(await this.exchange("POST", path, JSON.stringify(verdict)));
+  }
+
+  /** @returns whether there was an approval to take back */
+  async withdraw(id: string): Promise<boolean> {
+    const path = `${REQUESTS}/${encodeURIComponent(id)}/vote`;
+    return (await this.exchange("DELETE", path)).members.get("withdrawn") === true;
   }
 
   /**

@@ -1,26 +1,10 @@
 /**
- * Shows text that strangers wrote. Whatever a terminal would obey, hide or reorder is shown as a
- * labelled code point instead: what a person reads is what the tool would get.
- *
- * @see Unicode Technical Report 36 (bidirectional and invisible characters)
+ * Shows text that strangers wrote, on a terminal.
  */
 
-const UNSEEN =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+import { visibleText } from "@countersign/server/core/visible-text";
 
-export function visibleText(text: string): string {
-  return text.replace(UNSEEN, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    return `\\u{${code.toString(16).toUpperCase().padStart(4, "0")}}`;
-  });
-}
-
-/** One line of at most `width` columns, and says when it is cut; for overviews only. */
-export function excerpt(text: string, width: number): string {
-  const visible = [...visibleText(text)];
-  if (visible.length <= width) return visible.join("");
-  return `${visible.slice(0, Math.max(0, width - 3)).join("")}...`;
-}
+export { excerpt, visibleText } from "@countersign/server/core/visible-text";
 
 /**
  * Lays out JSON source over lines. Only white space between tokens changes: every number,

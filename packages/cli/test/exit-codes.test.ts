@@ -37,7 +37,7 @@ function assertClear({ stdout, stderr }: Outcome): void {
 const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]>> = {
   "an unknown command": ["decide", /no command "decide"/],
   "a word that every object knows": ["constructor", /no command "constructor"/],
-  "a family without a command": ["requests", /list, show, approve, deny, watch/],
+  "a family without a command": ["requests", /list, show, approve, deny, withdraw, watch/],
   "an unknown command of a family": ["tokens make", /create, list, revoke, not "make"/],
   "an unknown option": ["requests list --stat decided", /no option --stat/],
   "a secret on the command line": ["requests list --token abc", /COUNTERSIGN_TOKEN/],

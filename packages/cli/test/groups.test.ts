@@ -33,7 +33,7 @@ async function instanceIds(t: TestContext): Promise<string[]> {
 }
 
 test("[ours.groups.reviewers] [ours.cli.reviewers] a reviewer's token is made with every role and with groups, and both are listed", async (t) => {
-  for (const role of ["viewer", "reviewer", "editor", "admin", "operator"]) {
+  for (const role of ["viewer", "reviewer", "editor", "auditor", "admin", "operator"]) {
     const order = ["--name", `a-${role}`, "--role", role, "--groups", "b, a", "--project", "p"];
     await onData(t, "tokens", "create", "reviewer", ...order);
     const list = await onData(t, "tokens", "list");
@@ -42,15 +42,16 @@ test("[ours.groups.reviewers] [ours.cli.reviewers] a reviewer's token is made wi
   const list = await onData(t, "reviewers", "list", "--project", "p");
   assert.equal(
     list,
-    `NAME        PROJECT  ROLE      GROUPS
-a-admin     p        admin     a,b
-a-editor    p        editor    a,b
-a-operator  p        operator  a,b
-a-reviewer  p        reviewer  a,b
-a-viewer    p        viewer    a,b
+    `NAME        PROJECT  ROLE      KIND    GROUPS
+a-admin     p        admin     person  a,b
+a-auditor   p        auditor   person  a,b
+a-editor    p        editor    person  a,b
+a-operator  p        operator  person  a,b
+a-reviewer  p        reviewer  person  a,b
+a-viewer    p        viewer    person  a,b
 `,
   );
-  assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +-$/m);
+  assert.match(await onData(t, "reviewers", "list"), /^ana +default +reviewer +person +-$/m);
 });
 
 test("[ours.cli.reviewers] set changes what is given and leaves the rest", async (t) => {
@@ -70,7 +71,11 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
   const before = await onData(t, "reviewers", "list");
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ["reviewers set ana", 2, /needs --role ROLE or --groups/],
-    ["reviewers set ana --role king", 2, /--role is viewer, reviewer, editor, admin or operator/],
+    [
+      "reviewers set ana --role king",
+      2,
+      /--role is viewer, reviewer, editor, auditor, admin or operator/,
+    ],
     ["reviewers set ana --groups A", 1, /groups must be names/],
     ["reviewers set nobody --groups a", 1, /no reviewer of this name/],
     ["reviewers set ana --groups a --project nowhere", 1, /no project of this name/],
@@ -78,6 +83,12 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
     ["tokens create reviewer --name ana --groups a", 1, /is in no group; change that with/],
     ["tokens create reviewer --name zoe --groups A", 1, /groups must be names/],
     ["tokens create provisioner --name p --groups a", 2, /belong to reviewers/],
+    ["tokens create provisioner --name p --bot", 2, /belong to reviewers/],
+    ["tokens create provisioner --name p --scopes read", 2, /belong to reviewers/],
+    ["tokens create reviewer --name ana --bot", 1, /ana is a person; a bot needs a name/],
+    ["tokens create reviewer --name ana --scopes read,write", 2, /--scopes must be .*"write"/],
+    ["tokens create reviewer --name ana --scopes read,,", 2, /--scopes must be of .*not ""/],
+    ["reviewers remove nobody", 1, /no reviewer of this name/],
   ];
   for (const [command, code, message] of cases) {
     const outcome = await countersign(t, [...command.split(" "), "--data", server.data]);
@@ -90,6 +101,35 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
     const { code, stderr } = await countersign(t, ["reviewers", ...args, "--data", data]);
     assert.deepEqual([code, stderr], [1, `countersign: there is no database in ${data}\n`]);
   }
+});
+
+test("[ours.people.bots] [ours.cli.reviewers] a bot's token is made with scopes, and both are listed", async (t) => {
+  const order = ["--name", "robot", "--bot", "--scopes", "read, decide:dba", "--project", "bots"];
+  const token = (await onData(t, "tokens", "create", "reviewer", ...order)).trim();
+  assert.match(token, /^cs_rev_/);
+  const list = await onData(t, "tokens", "list");
+  assert.match(list, /^ID +KIND +NAME +PROJECT +STATE +SCOPES$/m);
+  assert.match(list, /^\S+ +reviewer \(bot\) +robot +bots +live +decide:dba,read$/m);
+  const listed = JSON.parse(await onData(t, "tokens", "list", "--json")) as object[];
+  const [robot] = listed.filter((each) => "name" in each && each.name === "robot") as [
+    { bot: boolean; scopes: string[] },
+  ];
+  assert.deepEqual([robot.bot, robot.scopes], [true, ["decide:dba", "read"]]);
+  assert.match(await onData(t, "reviewers", "list"), /^robot +bots +reviewer +bot +-$/m);
+  // A token for a known bot needs no --bot.
+  await onData(t, "tokens", "create", "reviewer", "--name", "robot", "--project", "bots");
+});
+
+test("[ours.people.removed] [ours.cli.reviewers] remove ends the tokens, is told in the list, and can be repeated", async (t) => {
+  await onData(t, "tokens", "create", "reviewer", "--name", "leaver", "--project", "p");
+  for (const _ of ["once", "again"]) {
+    const told = await onData(t, "reviewers", "remove", "leaver", "--project", "p");
+    assert.equal(told, "Removed leaver.\n");
+  }
+  assert.match(await onData(t, "reviewers", "list"), /^leaver +p +removed +person +-$/m);
+  assert.match(await onData(t, "tokens", "list"), /^\S+ +reviewer +leaver +p +revoked /m);
+  const json = JSON.parse(await onData(t, "reviewers", "list", "--json")) as object[];
+  assert.ok(json.some((each) => "removed_at" in each));
 });
 
 test("[ours.cli.instances] instances are listed and set over the reviewer surface", async (t) => {

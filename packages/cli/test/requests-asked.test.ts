@@ -136,6 +136,25 @@ test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is nee
   assert.equal((await approveAsPerson(ana, id, { Approve: "y" }, ...given)).code, 0);
 });
 
+test("[ours.passkey.people] who approves in a terminal is told that a passkey is needed, and on which page", async (t) => {
+  const id = await asked({ confirm: { kind: "passkey" } });
+  const page = new RegExp(`Sign it here: http://localhost:\\d+/sign#${id}`);
+  const digest = ["--digest", "ab".repeat(32)];
+  for (const how of [["--yes"], digest]) {
+    const { code, stderr } = await requests(t, ana, "approve", id, ...how);
+    assert.equal(code, 1);
+    assert.match(stderr, how === digest ? /arguments_mismatch|not the arguments/ : page);
+  }
+  const { code } = await approveAsPerson(ana, id, {}).catch((error: unknown) => {
+    assert.match(String(error), page);
+    return { code: 1 };
+  });
+  assert.equal(code, 1);
+  const { stdout } = await requests(t, ana, "show", id);
+  assert.match(stdout, new RegExp(`^sign at    http://localhost:\\d+/sign#${id}$`, "m"));
+  assert.equal((await requests(t, ana, "deny", id)).code, 0);
+});
+
 test("[ours.verdict.from] who may not approve is told before any question", async () => {
   const id = await asked({ from: [["group:dba"]] });
   const { code, text } = await approveAsPerson(ben, id, {});
@@ -150,4 +169,18 @@ test("[ours.verdict.shown] of several groups it is told how many of each are nee
   const { stdout } = await requests(t, ben, "show", id);
   const needs = "2 approvals with 2 of group:dba, and 1 of group:lead";
   assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
+});
+
+test("[ours.verdict.withdrawn] withdraw takes one's own approval back, and says when there is none", async (t) => {
+  const id = await asked({ quorum: 2 });
+  await requests(t, ana, "approve", id, "--yes");
+  const told = await requests(t, ana, "withdraw", id);
+  assert.deepEqual([told.code, told.stdout, told.stderr], [0, "Withdrawn.\n", ""]);
+  const again = await requests(t, ana, "withdraw", id, "--json");
+  assert.deepEqual([again.code, again.stdout], [0, '{"withdrawn":false}\n']);
+  await requests(t, ana, "approve", id, "--yes");
+  await requests(t, ben, "approve", id, "--yes");
+  const late = await requests(t, ana, "withdraw", id);
+  assert.deepEqual([late.code, late.stdout], [1, ""]);
+  assert.match(late.stderr, /already approved/);
 });

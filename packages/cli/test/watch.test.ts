@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { require } from "./support/asked.ts";
 import type { Child, Owner } from "./support/child.ts";
 import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
 import { type Agent, makeToken, newAgent } from "./support/people.ts";
@@ -98,4 +99,16 @@ test("[ours.cli.untrusted-text] a watched line is one line of escaped text", asy
   const [line] = await watch.prints("stdout", new RegExp(`^pending   ${id}.*\n`, "m"));
   assert.match(line, /x\\u\{001B\}\[2J\\u\{202E\}\\u\{2028\}/);
   assert.doesNotMatch(line.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}]/u);
+});
+
+test("[ours.verdict.wakes] in a pipe a vote that is kept or taken back is a line", async (t) => {
+  const { server, agent, reviewer, watch } = await watching(t);
+  const { id } = await agent.submit({ tool: "shared" });
+  await watch.prints("stdout", new RegExp(`^pending   ${id}  shared`, "m"));
+  await require(server, id, { quorum: 2 });
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
+  await countersign(t, ["requests", "approve", id, "--yes"], { env });
+  await watch.prints("stdout", new RegExp(`^voted     ${id}  shared`, "m"));
+  await countersign(t, ["requests", "withdraw", id], { env });
+  await watch.prints("stdout", new RegExp(`(^voted     ${id}  shared[^]*){2}`, "m"));
 });

@@ -30,3 +30,17 @@ export function uuidV7(ms: number, random: Uint8Array): string {
     `-${hex(4)}${hex(5)}${hex(6)}${hex(7)}${hex(8)}${hex(9)}`
   );
 }
+
+const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** Epoch ms of a UUIDv7; undefined for anything else. */
+export function timeOfId(id: string): number | undefined {
+  const [, high, low] = UUID_V7.exec(id) ?? [];
+  return high === undefined ? undefined : Number.parseInt(`${high}${low}`, 16);
+}
+
+/** Sorts before every UUIDv7 of that time or later, and behind every earlier one. */
+export function firstIdAt(ms: number): string {
+  const time = Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
+}

@@ -43,6 +43,9 @@ export const PROBLEMS = {
     "This kind of credential does not permit this operation.",
   ),
   forbidden: row(403, "authorization", "This credential does not permit this operation."),
+  sign_in_refused: row(403, "authorization", "The sign-in at the identity provider is refused."),
+  passkey_refused: row(403, "authorization", "The passkey's answer was not accepted."),
+  cross_origin: row(403, "authorization", "The exchange does not come from a page of this server."),
   not_found: row(404, "not_found", "There is no such resource for this caller."),
   idempotency_conflict: row(
     409,

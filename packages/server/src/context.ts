@@ -5,10 +5,14 @@
 import type { Clock, Random } from "./clock.ts";
 import type { Settings } from "./config/settings.ts";
 import type { Delivery } from "./delivery/delivery.ts";
+import type { Examiner } from "./examiner/examiner.ts";
+import type { Notifier } from "./notify/notifier.ts";
+import type { IdentityProvider } from "./oidc/identity-provider.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
+import type { PasswordHasher } from "./secrets/password-hasher.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
 
@@ -18,9 +22,16 @@ export interface Context {
   readonly random: Random;
   readonly wake: Wake;
   readonly keyring: Keyring;
+  readonly passwords: PasswordHasher;
   readonly settings: Settings;
   readonly delivery: Delivery;
+  /** Tells people through channels. */
+  readonly notifier: Notifier;
+  /** Where people sign in besides here; undefined when nowhere, and beside a server. */
+  readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyShelf;
+  /** For what is in force another one than for drafts: calls wait for it. */
+  readonly examiners: Readonly<Record<"drafts" | "inForce", Examiner>>;
   /** What was in force for instances, by project and id, as of a stamp. */
   readonly inForce: RecentlyUsed<string, KnownInForce>;
 }

@@ -11,7 +11,9 @@ import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
 import type { Resolver } from "./delivery/resolve-host.ts";
+import { ExaminerThread } from "./examiner/examiner-thread.ts";
 import { Failure } from "./failure.ts";
+import { NoNotifier } from "./notify/no-notifier.ts";
 import { adoptSecretKey } from "./operations/adoptSecretKey.ts";
 import { IN_FORCE_KEPT_MAX, type KnownInForce } from "./operations/findInForce.ts";
 import { releaseLeases } from "./operations/releaseLeases.ts";
@@ -21,6 +23,7 @@ import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
 import { Keyring } from "./secrets/keyring.ts";
 import { loadKeys, replaceKeyFile } from "./secrets/master-key.ts";
+import { PasswordHasher } from "./secrets/password-hasher.ts";
 import { migrate } from "./storage/migrate.ts";
 import { type Migration, readMigrations, schemaOf } from "./storage/read-migrations.ts";
 import {
@@ -151,10 +154,22 @@ export async function open(
     keys.previous.map(({ key }) => key),
   );
   const delivery = new NoDelivery(settings, clock);
+  const notifier = new NoNotifier();
   const wake = new LocalWake();
   const policies = new PolicyShelf();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
-  const context = { store, clock, random, wake, keyring, settings, delivery, policies, inForce };
+  const passwords = new PasswordHasher(random);
+  const sending = { delivery, notifier };
+  const examiners = { drafts: new ExaminerThread(clock), inForce: new ExaminerThread(clock) };
+  const context = {
+    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending },
+    ...{ policies, examiners, inForce },
+    identityProvider: undefined,
+  };
+  const close = async () => {
+    await Promise.all([examiners.drafts.close(), examiners.inForce.close()]);
+    await store.close();
+  };
   try {
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.
@@ -165,7 +180,7 @@ export async function open(
     const resealing = await adoptSecretKey(context, role !== "beside");
     await releaseLeases(context);
     const schemaKnown = schemaOf(migrations);
-    return { context, isNew, schema, schemaKnown, resealing, close: () => store.close() };
+    return { context, isNew, schema, schemaKnown, resealing, close };
   } catch (error) {
     await store.close();
     throw error;

@@ -4,6 +4,8 @@
 
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { createDelivery } from "./delivery/create-delivery.ts";
@@ -13,23 +15,30 @@ import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
+import { createNotifier } from "./notify/create-notifier.ts";
+import { OpenidProvider } from "./oidc/openid-provider.ts";
 import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
+import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
+import { startAnnouncing } from "./workers/announcing.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
+import { startSealing } from "./workers/sealing.ts";
 import type { Worker } from "./workers/worker.ts";
 
 export interface Provider {
   /** Where it listens, like `http://localhost:8787`. */
   readonly url: string;
+  /** Where people reach it: the setting `public_url`, or else where it listens. */
+  readonly publicUrl: string;
   readonly context: Context;
   readonly isNew: boolean;
   /**
@@ -67,7 +76,8 @@ export async function startProvider(
     const opened = await open(settings, secrets, parts, "server");
     try {
       const report = parts.report ?? new Report(settings.logLevel);
-      const sending = withDelivery(opened.context, parts, report);
+      const knowing = withProvider(opened.context, secrets, report);
+      const sending = withDelivery(knowing, secrets, parts, report);
       const { context, shared } = await withSharedWake(sending, secrets);
       return await serve({ ...opened, context }, shared, report, unlock);
     } catch (error) {
@@ -81,12 +91,31 @@ export async function startProvider(
 }
 
 /** The context of a server, which alone sends anything anywhere. */
-function withDelivery(context: Context, parts: Parts, report: Report): Context {
+function withDelivery(
+  context: Context,
+  secrets: SecretSettings,
+  { resolver, ca }: Parts,
+  report: Report,
+): Context {
   const { settings, clock, random } = context;
-  if (!settings.webhooks.enabled) return context;
-  const { resolver, ca } = parts;
+  const notifier = createNotifier(settings, secrets, { clock, resolver, ca });
+  if (!settings.webhooks.enabled) return { ...context, notifier };
   const delivery = createDelivery(settings, { clock, random, report, resolver, ca });
-  return { ...context, delivery };
+  return { ...context, notifier, delivery };
+}
+
+/** The context of a server, where alone people sign in. */
+function withProvider(context: Context, secrets: SecretSettings, report: Report): Context {
+  const { settings, clock } = context;
+  if (settings.oidc === undefined) return context;
+  const { issuer, clientId, scopes, mapping } = settings.oidc;
+  const identityProvider = new OpenidProvider({
+    ...{ issuer, clientId, scopes, clock },
+    clientSecret: secrets.oidcClientSecret,
+    wantedClaims: [mapping.loginClaim, mapping.nameClaim, mapping.groupsClaim],
+    onRefused: (reason) => report.signInRefused(reason),
+  });
+  return { ...context, identityProvider };
 }
 
 interface Waking {
@@ -116,17 +145,15 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  const gate = createGate(context);
-  const prefixed = { prefix: settings.pathPrefix };
-  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate);
-  addOperationalRoutes(app, context, report, { accepting: () => accepting });
+  const port = () => (app.server.address() as AddressInfo).port;
+  const publicUrl = () => publicUrlOf(settings, port());
+  addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention];
+  const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
@@ -134,9 +161,10 @@ async function serve(
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
     workers.push(startSchemaWatch(context, report, schemas));
   }
-  const url = listeningUrl(settings, (app.server.address() as AddressInfo).port);
+  const url = listeningUrl(settings, port());
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
+  if (await needsSetup(context)) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {
     if (accepting) end().then(() => closed.resolve(reason), closed.reject);
@@ -152,17 +180,37 @@ async function serve(
     const cutOff = context.clock.after(settings.shutdownGraceMs, () => {
       app.server.closeAllConnections();
       context.delivery.close();
+      context.notifier.close();
     });
     await Promise.all([app.close(), ...workers.map((worker) => worker.stop())]);
     cutOff();
     context.delivery.close();
+    context.notifier.close();
     await shared?.close();
     await closeStore();
     unlock();
     report.stopped();
   }
 
-  return { url, context, isNew, close: async () => void (await close()), closed: closed.promise };
+  return {
+    ...{ url, publicUrl: publicUrl(), context, isNew },
+    close: async () => void (await close()),
+    closed: closed.promise,
+  };
+}
+
+/** Everything that a server answers. */
+export function addRoutes(
+  app: FastifyInstance,
+  context: Context,
+  report: Report,
+  state: Parameters<typeof addOperationalRoutes>[3] & { readonly publicUrl: () => string },
+): void {
+  const gate = createGate(context, state.publicUrl);
+  const prefixed = { prefix: context.settings.pathPrefix };
+  app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  addReviewRoutes(app, context, gate, state.publicUrl);
+  addOperationalRoutes(app, context, report, state);
 }
 
 /** Looks for what others have resolved, whether they say so or not. */

@@ -6,10 +6,10 @@
 
 import type { TerminalStatus } from "@countersign/protocol";
 import { type DestinationStream, destination, type Logger, pino } from "pino";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { LogLevel } from "./config/settings.ts";
 import type { ActorKind } from "./core/request.ts";
 import type { Failure } from "./failure.ts";
+import { type Gauges, Metrics, type WakeState } from "./metrics.ts";
 
 export interface ExchangeEnd {
   readonly exchangeId: string;
@@ -51,20 +51,20 @@ export interface VerificationAttempt {
   readonly durationMs: number;
 }
 
-export interface Gauges {
-  readonly deliveriesWaiting: () => Promise<number>;
-  readonly pollsHeld: () => number;
-  readonly requestsPending: () => Promise<number>;
+/** How one message to people ended. */
+export interface Announced {
+  readonly channelId: string;
+  readonly kind: string;
+  /** Undefined for a message about several requests, and for a test. */
+  readonly requestId: string | undefined;
+  /** Requests that it tells of. */
+  readonly count: number;
+  readonly outcome: string;
+  /** Of HTTP or SMTP, if there was an answer. */
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly retryInMs: number | undefined;
 }
-
-export interface WakeState {
-  readonly isListening: boolean;
-  /** Since the start. */
-  readonly sent: number;
-  readonly received: number;
-}
-
-const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 
 /** Lines are written in blocks; this is the longest that one waits. */
 const LOG_FLUSH_MS = 250;
@@ -73,15 +73,9 @@ const LOG_BLOCK_BYTES = 8_192;
 const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
 export class Report {
-  readonly #registry = new Registry();
+  readonly #metrics = new Metrics();
   readonly #log: Logger;
   readonly #flush: () => void;
-  readonly #exchanges: Histogram<"operation" | "status">;
-  readonly #failures: Counter<"dependency">;
-  readonly #resolved: Counter<"status" | "by">;
-  readonly #erased: Counter;
-  readonly #attempts: Histogram<"outcome">;
-  readonly #verifications: Histogram<"outcome">;
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
@@ -90,111 +84,21 @@ export class Report {
     this.#flush = () => log?.flush();
     const formatters = { level: (label: string) => ({ level: label }) };
     this.#log = pino({ level, base: null, formatters }, output);
-    const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
-    this.#exchanges = new Histogram({
-      name: "countersign_exchange_seconds",
-      help: "Duration of HTTP exchanges, held polls included.",
-      labelNames: ["operation", "status"],
-      buckets: DURATION_BUCKETS_S,
-      registers,
-    });
-    this.#failures = new Counter({
-      name: "countersign_failures_total",
-      help: "Failures of what the provider depends on.",
-      labelNames: ["dependency"],
-      registers,
-    });
-    this.#resolved = new Counter({
-      name: "countersign_requests_resolved_total",
-      help: "Approval requests that reached a decision, by its status and who or what decided.",
-      labelNames: ["status", "by"],
-      registers,
-    });
-    this.#attempts = new Histogram({
-      name: "countersign_delivery_attempt_seconds",
-      help: "Duration of attempts to deliver a notification, by how they ended.",
-      labelNames: ["outcome"],
-      buckets: DURATION_BUCKETS_S,
-      registers,
-    });
-    this.#verifications = new Histogram({
-      name: "countersign_verification_seconds",
-      help: "Duration of verifications of receivers, by how they ended.",
-      labelNames: ["outcome"],
-      buckets: DURATION_BUCKETS_S,
-      registers,
-    });
-    this.#erased = new Counter({
-      name: "countersign_rows_erased_total",
-      help: "Rows erased after their retention.",
-      registers,
-    });
   }
 
   /** Adds what is read when metrics are asked for. */
   observe(gauges: Gauges): void {
-    const registers = [this.#registry];
-    new Gauge({
-      name: "countersign_polls_held",
-      help: "Long polls that are being held.",
-      registers,
-      collect() {
-        this.set(gauges.pollsHeld());
-      },
-    });
-    new Gauge({
-      name: "countersign_deliveries_waiting",
-      help: "Notifications that are not delivered yet.",
-      registers,
-      async collect() {
-        this.set(await gauges.deliveriesWaiting());
-      },
-    });
-    new Gauge({
-      name: "countersign_requests_pending",
-      help: "Approval requests without a decision.",
-      registers,
-      async collect() {
-        this.set(await gauges.requestsPending());
-      },
-    });
+    this.#metrics.observe(gauges);
   }
 
   /** Adds what is read of the notifications between replicas; there are none on SQLite. */
   observeWake(wake: WakeState): void {
-    const registers = [this.#registry];
-    new Gauge({
-      name: "countersign_wake_listening",
-      help: "Whether notifications of other replicas arrive: 1, or 0 and polls wait for a look.",
-      registers,
-      collect() {
-        this.set(wake.isListening ? 1 : 0);
-      },
-    });
-    new Counter({
-      name: "countersign_wake_notifications_sent_total",
-      help: "Notifications to other replicas, each of up to some 200 signals.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(wake.sent);
-      },
-    });
-    new Counter({
-      name: "countersign_wake_notifications_received_total",
-      help: "Notifications of other replicas.",
-      registers,
-      collect() {
-        this.reset();
-        this.inc(wake.received);
-      },
-    });
+    this.#metrics.observeWake(wake);
   }
 
   exchangeEnded(end: ExchangeEnd): void {
     const { operation, status } = end;
-    this.#exchanges.observe({ operation, status }, end.durationMs / 1000);
+    this.#metrics.exchanges.observe({ operation, status }, end.durationMs / 1000);
     this.#log.info({
       event: "exchange.ended",
       request_id: end.exchangeId,
@@ -209,7 +113,7 @@ export class Report {
 
   deliveryAttempted(attempt: DeliveryAttempt): void {
     const { outcome, durationMs } = attempt;
-    this.#attempts.observe({ outcome }, durationMs / 1000);
+    this.#metrics.attempts.observe({ outcome }, durationMs / 1000);
     this.#log.info({
       event: "delivery.attempted",
       event_id: attempt.eventId,
@@ -227,7 +131,7 @@ export class Report {
 
   verificationAttempted(attempt: VerificationAttempt): void {
     const { outcome, durationMs } = attempt;
-    this.#verifications.observe({ outcome }, durationMs / 1000);
+    this.#metrics.verifications.observe({ outcome }, durationMs / 1000);
     this.#log.info({
       event: "verification.attempted",
       instance_id: attempt.instanceId,
@@ -239,18 +143,28 @@ export class Report {
     });
   }
 
+  announced(message: Announced): void {
+    const { channelId, requestId, status, durationMs, retryInMs, ...rest } = message;
+    this.#metrics.announcements.inc({ kind: rest.kind, outcome: rest.outcome });
+    this.#log.info({
+      ...{ event: "announcement.sent", channel_id: channelId, subject_id: requestId, ...rest },
+      ...{ status: status ?? undefined, duration_ms: durationMs, retry_in_ms: retryInMs },
+    });
+  }
+
   requestResolved(status: TerminalStatus, by: ActorKind): void {
-    this.#resolved.inc({ status, by });
+    this.#metrics.resolved.inc({ status, by });
   }
 
   dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
-    this.#failures.inc({ dependency });
-    this.#log.error({
-      event: "dependency.failed",
-      dependency,
-      request_id: exchangeId,
-      error: describe(error),
-    });
+    this.#metrics.failures.inc({ dependency });
+    const about = { dependency, request_id: exchangeId };
+    this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
+  }
+
+  /** An answer of the identity provider that is not what must come; the person hears less. */
+  signInRefused(reason: string): void {
+    this.#log.warn({ event: "sign_in.refused", reason });
   }
 
   /** A defect of ours: an assertion that did not hold, an exception that nobody expected. */
@@ -270,7 +184,7 @@ export class Report {
 
   /** Once for each outage: nothing is lost by it but time. */
   wakeLost(error: Error): void {
-    this.#failures.inc({ dependency: "wake" });
+    this.#metrics.failures.inc({ dependency: "wake" });
     this.#log.warn({ event: "wake.lost", error: describe(error) });
   }
 
@@ -284,14 +198,29 @@ export class Report {
   }
 
   rowsErased(count: number): void {
-    this.#erased.inc(count);
+    this.#metrics.erased.inc(count);
     this.#log.info({ event: "rows.erased", count });
+  }
+
+  entriesSealed(count: number): void {
+    this.#metrics.sealed.inc(count);
+  }
+
+  /** Entries of the audit log that were committed long after the time in them. */
+  stragglersSealed(projectId: string, count: number): void {
+    this.#metrics.sealed.inc(count);
+    this.#log.info({ event: "audit.stragglers_sealed", project_id: projectId, count });
   }
 
   /** @param schemaKnown the schema that this program knows */
   started(address: string, schemaVersion: number, schemaKnown: number): void {
     this.#log.info({ event: "server.started", address, schema_version: schemaVersion });
     if (schemaVersion > schemaKnown) this.schemaChanged(schemaVersion, schemaKnown);
+  }
+
+  /** Nobody can sign in yet. The link for it is a secret, so a log only says how to get one. */
+  setupNeeded(): void {
+    this.#log.info({ event: "setup.needed", command: "countersign people setup-link" });
   }
 
   /** The database has a newer schema than this program, which goes on all the same. */
@@ -323,11 +252,11 @@ export class Report {
   }
 
   get metricsContentType(): string {
-    return this.#registry.contentType;
+    return this.#metrics.registry.contentType;
   }
 
   metrics(): Promise<string> {
-    return this.#registry.metrics();
+    return this.#metrics.registry.metrics();
   }
 }
 

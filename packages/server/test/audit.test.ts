@@ -21,12 +21,16 @@ import { turns } from "./support/until.ts";
 const scene = await startScene({ after });
 const { server, clock, instance, reviewer } = scene;
 
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
 async function auditCount(): Promise<number> {
   const row = await server.provider.context.store.get("select count(*) as n from audit_entry");
   return Number(row?.n);
 }
 
-test("[ours.audit.every-transition] opening a request has its row: when, by whom, on which arguments", async () => {
+test("[ours.audit.every-transition] [ours.audit.bound] opening a request has its row: when, by whom, on which arguments", async () => {
   const request = await server.submit(instance.token);
   const rows = await auditOf(scene, `request:${request.id}`);
   assert.equal(rows.length, 1);
@@ -34,11 +38,15 @@ test("[ours.audit.every-transition] opening a request has its row: when, by whom
   assert.equal(row?.kind, "request.opened");
   assert.equal(row?.actor, `instance:${instance.id}`);
   assert.equal(row?.at, Date.parse(request.created_at));
-  const digest = createHash("sha256").update('{"env":"prod"}').digest("hex");
-  assert.deepEqual(row?.detail, { arguments_sha256: digest });
+  assert.deepEqual(row?.detail, {
+    tool_sha256: sha256('"deploy"'),
+    arguments_sha256: sha256('{"env":"prod"}'),
+    deadline_at: Date.parse(request.deadline_at),
+    because: "no-policy",
+  });
 });
 
-test("[ours.audit.every-transition] every ending has its row: when, by whom, how, on which arguments", async () => {
+test("[ours.audit.every-transition] [ours.audit.bound] every ending has its row: when, by whom, how, on which arguments", async () => {
   for (const status of TERMINAL) {
     const request = await server.submit(instance.token);
     clock.advance(10);
@@ -48,7 +56,11 @@ test("[ours.audit.every-transition] every ending has its row: when, by whom, how
     assert.equal(resolved?.kind, "request.resolved");
     assert.equal(resolved?.at, Date.parse(decision?.decided_at ?? ""));
     assert.equal(resolved?.detail.status, status);
-    assert.equal(resolved?.detail.arguments_sha256, opened?.detail.arguments_sha256);
+    for (const bound of ["tool_sha256", "arguments_sha256", "deadline_at"]) {
+      assert.equal(resolved?.detail[bound], opened?.detail[bound]);
+    }
+
+    assert.equal(resolved?.detail.note_sha256, null);
     const expiry = decision?.expires_at === undefined ? null : Date.parse(decision.expires_at);
     assert.equal(resolved?.detail.expires_at, expiry);
     const actors = {

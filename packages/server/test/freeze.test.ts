@@ -11,9 +11,10 @@ import {
   listFreezes,
 } from "./support/freezes.ts";
 import { hold } from "./support/held-poll.ts";
+import { newHouse } from "./support/houses.ts";
 import { auditOf, startScene, submitBody, untilStored } from "./support/scene.ts";
 import { type ReviewedRequest, SUBMISSION } from "./support/test-provider.ts";
-import { turns } from "./support/until.ts";
+import { turns, until } from "./support/until.ts";
 import {
   provisionWithReceiver,
   startWebhookScene,
@@ -23,31 +24,11 @@ import {
 const scene = await startScene({ after });
 const { server, clock } = scene;
 
-interface House {
-  readonly project: string;
-  readonly reviewer: string;
-  readonly instance: { readonly id: string; readonly token: string };
-  readonly other: { readonly id: string; readonly token: string };
-}
-
-let houses = 0;
-
-/** A project of its own with two instances. */
-async function newHouse(role: "reviewer" | "operator" = "reviewer"): Promise<House> {
-  const project = `house${++houses}`;
-  return {
-    project,
-    reviewer: await server.token({ kind: "reviewer", project, role }),
-    instance: await server.instance(project),
-    other: await server.instance(project),
-  };
-}
-
 test("[ours.freeze.pending] freezing denies at once what is pending under the scope, and nothing else", async () => {
   for (const scope of ["instance", "project", "server"] as const) {
-    const house = await newHouse("operator");
+    const house = await newHouse(server, "operator");
     const { reviewer, instance, other } = house;
-    const stranger = await newHouse();
+    const stranger = await newHouse(server);
     const ids = {
       own: (await server.submit(instance.token)).id,
       beside: (await server.submit(other.token)).id,
@@ -84,7 +65,7 @@ test("[ours.freeze.pending] freezing denies at once what is pending under the sc
 
 test("[ours.freeze.new] everything new is denied at once until the freeze is lifted, a replay as well", async () => {
   for (const scope of ["instance", "project", "server"] as const) {
-    const { reviewer, instance, other } = await newHouse("operator");
+    const { reviewer, instance, other } = await newHouse(server, "operator");
     const body = { scope, ...(scope === "instance" && { instance_id: instance.id }) };
     const { id } = (await freeze(server, reviewer, body)).json;
     const key = server.freshKey();
@@ -104,7 +85,7 @@ test("[ours.freeze.new] everything new is denied at once until the freeze is lif
 });
 
 test("[ours.freeze.pending] who waits for the decision has it with the freeze", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const { id } = await server.submit(instance.token);
   const poll = await hold(server, instance.token, id);
   await freeze(server, reviewer, { scope: "project" });
@@ -121,7 +102,7 @@ test("[ours.freeze.pending] receivers are notified of what a freeze denied", asy
 });
 
 test("[ours.freeze.approve] an approval under a freeze is refused and the request is denied by the freeze", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const { id } = await server.submit(instance.token);
   const freezeId = await leaveFreeze(server, instance.id);
   assertRefused(await server.decide(reviewer, id, "approve"), 409, "already_terminal");
@@ -133,7 +114,7 @@ test("[ours.freeze.approve] an approval under a freeze is refused and the reques
 });
 
 test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const { id } = await server.submit(instance.token);
   await leaveFreeze(server, instance.id);
   const { json } = await server.decide(reviewer, id, "deny", { note: "mine" });
@@ -141,7 +122,7 @@ test("[ours.freeze.approve] a denial by a reviewer stands under a freeze as ever
 });
 
 test("[ours.freeze.left] what a process left pending under its freeze when it died is denied a second later", async () => {
-  const { instance, other } = await newHouse();
+  const { instance, other } = await newHouse(server);
   const left = await server.submit(instance.token);
   const beside = await server.submit(other.token);
   await leaveFreeze(server, instance.id);
@@ -151,12 +132,12 @@ test("[ours.freeze.left] what a process left pending under its freeze when it di
 });
 
 test("[ours.freeze.left] more than one exchange takes is denied by the worker, that of other freezes beside it", async () => {
-  const { reviewer, instance, other } = await newHouse();
+  const { reviewer, instance, other } = await newHouse(server);
   const count = 1_300;
   for (let from = 0; from < count; from += 100) {
     await Promise.all(Array.from({ length: 100 }, () => server.submit(instance.token)));
   }
-  const small = await newHouse();
+  const small = await newHouse(server);
   const { id } = await server.submit(small.instance.token);
   const answer = await freeze(server, reviewer, { scope: "project" });
   assert.deepEqual([answer.json.denied, answer.json.complete], [1_000, false]);
@@ -172,7 +153,7 @@ test("[ours.freeze.left] more than one exchange takes is denied by the worker, t
 });
 
 test("[ours.freeze.once] freezing again answers the freeze in force, and denies what is pending", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const body = { scope: "instance", instance_id: instance.id };
   const first = await freeze(server, reviewer, { ...body, note: "one" });
   const again = await freeze(server, reviewer, { ...body, note: "two" });
@@ -187,7 +168,7 @@ test("[ours.freeze.once] freezing again answers the freeze in force, and denies 
 });
 
 test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen anew", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const body = { scope: "instance", instance_id: instance.id, note: "why" };
   const { json } = await freeze(server, reviewer, body);
   const frozenAt = clock.now();
@@ -216,8 +197,8 @@ test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen a
 });
 
 test("[ours.freeze.list] freezes of the project and of the server are listed page by page, others are not there", async () => {
-  const { reviewer, instance, other } = await newHouse("operator");
-  const stranger = await newHouse();
+  const { reviewer, instance, other } = await newHouse(server, "operator");
+  const stranger = await newHouse(server);
   const bodies = [
     { scope: "instance", instance_id: instance.id },
     { scope: "instance", instance_id: other.id },
@@ -260,7 +241,7 @@ test("[ours.freeze.list] freezes of the project and of the server are listed pag
 });
 
 test("[ours.freeze.powers] viewers and editors may not freeze, only operators the server, and nobody another project", async () => {
-  const { project, reviewer, instance } = await newHouse();
+  const { project, reviewer, instance } = await newHouse(server);
   const role = (name: "viewer" | "editor" | "admin" | "operator") =>
     server.token({ kind: "reviewer", project, name, role: name });
   const body = { scope: "instance", instance_id: instance.id };
@@ -279,7 +260,7 @@ test("[ours.freeze.powers] viewers and editors may not freeze, only operators th
   }
   assert.equal((await lift(server, operator, whole.json.id)).status, 200);
   const own = await freeze(server, reviewer, { scope: "project" });
-  const stranger = await newHouse("operator");
+  const stranger = await newHouse(server, "operator");
   assertRefused(await lift(server, stranger.reviewer, own.json.id), 404, "not_found");
   assertRefused(await freeze(server, stranger.reviewer, body), 404, "not_found");
   for (const token of [instance.token]) {
@@ -288,7 +269,7 @@ test("[ours.freeze.powers] viewers and editors may not freeze, only operators th
 });
 
 test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names the field and freezes nothing", async () => {
-  const { reviewer, instance } = await newHouse();
+  const { reviewer, instance } = await newHouse(server);
   const good = { scope: "instance", instance_id: instance.id };
   const cases: readonly (readonly [object, string])[] = [
     [{ ...good, scope: undefined }, "scope"],
@@ -309,4 +290,23 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
   assertRefused(await freeze(server, reviewer, unknown), 404, "not_found");
   assertRefused(await lift(server, reviewer, randomUUID()), 404, "not_found");
   assert.equal((await server.submit(instance.token)).status, "pending");
+});
+
+test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and one in force never", async () => {
+  const house = await newHouse(server);
+  const { reviewer, instance, other } = house;
+  const standing = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
+  const made = await freeze(server, reviewer, { scope: "instance", instance_id: instance.id });
+  clock.advance(24 * 3_600_000);
+  const { json } = await lift(server, reviewer, made.json.id);
+  const lifted = async () => (await listFreezes(server, reviewer, "lifted")).map(({ id }) => id);
+  clock.advance(Date.parse(json.lifted_at ?? "") + 168 * 3_600_000 - 1 - clock.now());
+  assert.ok((await lifted()).includes(made.json.id));
+  await until(async () => {
+    clock.advance(5 * 60_000);
+    return !(await lifted()).includes(made.json.id);
+  }, "the freeze is erased");
+  const inForce = (await listFreezes(server, reviewer)).map(({ id }) => id);
+  assert.ok(inForce.includes(standing.json.id));
+  assert.ok((await auditOf(scene, `freeze:${made.json.id}`)).length >= 2);
 });

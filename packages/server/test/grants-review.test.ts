@@ -4,6 +4,7 @@ import { after, test } from "node:test";
 import { assertRefused } from "./support/envelope.ts";
 import {
   GRANTS,
+  grantEdits,
   listGrants,
   makeGrant,
   type ReviewedGrant,
@@ -11,40 +12,21 @@ import {
   showGrant,
   tryGrant,
 } from "./support/grants.ts";
+import { type House, newHouse } from "./support/houses.ts";
 import { auditOf, startScene } from "./support/scene.ts";
 import { until } from "./support/until.ts";
 
 const scene = await startScene({ after });
 const { server, clock } = scene;
 
-interface House {
-  readonly project: string;
-  readonly reviewer: string;
-  readonly instance: { readonly id: string; readonly token: string };
-}
-
-let houses = 0;
-
-/** A project of its own with one instance and the reviewer `ana`. */
-async function newHouse(): Promise<House> {
-  const project = `house${++houses}`;
-  return {
-    project,
-    reviewer: await server.token({ kind: "reviewer", project, name: "ana" }),
-    instance: await server.instance(project),
-  };
-}
-
-function grant({ reviewer, instance }: House, body: object = {}): Promise<ReviewedGrant> {
-  return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });
-}
+const grant = (house: House, body?: object) => grantEdits(server, house, body);
 
 async function statusOf({ instance }: House, fields: object = { tool: "edit" }): Promise<string> {
   return (await server.submit(instance.token, fields)).status;
 }
 
 test("[ours.grant.from-request] a request fills in instance, tool and session, whether it is pending or decided", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const tool = "odd*name?\\";
   const fields = { tool, context: { session_id: "s1" } };
   const { id } = await server.submit(house.instance.token, fields);
@@ -68,7 +50,7 @@ test("[ours.grant.from-request] a request fills in instance, tool and session, w
 });
 
 test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking again changes nothing", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house);
   assert.equal(await statusOf(house), "approved");
   clock.advance(5);
@@ -90,7 +72,7 @@ test("[ours.grant.revoke] a revoked grant answers nothing any more; revoking aga
 });
 
 test("[ours.grant.powers] deciders make grants; their makers and whoever may freeze or publish revoke them", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const { project, instance } = house;
   const token = (role: "viewer" | "editor" | "reviewer" | "admin") =>
     server.token({ kind: "reviewer", project, name: role, role });
@@ -106,7 +88,7 @@ test("[ours.grant.powers] deciders make grants; their makers and whoever may fre
     const revoked = await revokeGrant(server, await token(role), made.id);
     assert.equal(revoked.json.state, "revoked", role);
   }
-  const stranger = await newHouse();
+  const stranger = await newHouse(server);
   assertRefused(await tryGrant(server, stranger.reviewer, body), 404, "not_found");
   assertRefused(await revokeGrant(server, stranger.reviewer, id), 404, "not_found");
   assertRefused(await showGrant(server, stranger.reviewer, id), 404, "not_found");
@@ -114,7 +96,7 @@ test("[ours.grant.powers] deciders make grants; their makers and whoever may fre
 });
 
 test("[ours.grant.list] grants of the project are listed page by page, active or ended", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const ids: string[] = [];
   for (let i = 0; i < 5; i++) {
     clock.advance(1);
@@ -146,12 +128,12 @@ test("[ours.grant.list] grants of the project are listed page by page, active or
   );
   const [first] = await listGrants(server, house.reviewer);
   assert.deepEqual(first?.reviewer.name, "ana");
-  const stranger = await newHouse();
+  const stranger = await newHouse(server);
   assert.deepEqual(await listGrants(server, stranger.reviewer), []);
 });
 
 test("[ours.grant.bounds] an instance has at most 100 active grants", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   for (let i = 0; i < 100; i++) await grant(house);
   const body = { instance_id: house.instance.id, tool: "edit" };
   assertRefused(
@@ -163,7 +145,7 @@ test("[ours.grant.bounds] an instance has at most 100 active grants", async () =
 });
 
 test("[ours.grant.input] a grant with unknown, missing or wrong fields names the field and is not made", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const good = { instance_id: house.instance.id, tool: "edit" };
   const { id } = await server.submit(house.instance.token);
   const elsewhere = await server.instance(house.project);
@@ -209,7 +191,7 @@ test("[ours.grant.input] a grant with unknown, missing or wrong fields names the
 });
 
 test("[ours.grant.retention] a grant is erased 168 hours after it would have expired, not earlier", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house, { lasts: "1h" });
   await revokeGrant(server, house.reviewer, made.id);
   const young = await grant(house, { lasts: "24h" });

@@ -3,7 +3,8 @@ import { after, test } from "node:test";
 import { listTokens, revokeToken } from "../src/index.ts";
 import { setReviewer } from "../src/operations/setReviewer.ts";
 import { freeze, lift } from "./support/freezes.ts";
-import { decidedBy, makeGrant, type ReviewedGrant, showGrant } from "./support/grants.ts";
+import { decidedBy, grantEdits, type ReviewedGrant, showGrant } from "./support/grants.ts";
+import { type House, newHouse } from "./support/houses.ts";
 import { enforce, policyOf } from "./support/policies.ts";
 import { auditOf, startScene, submitBody } from "./support/scene.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
@@ -11,33 +12,13 @@ import { SUBMISSION } from "./support/test-provider.ts";
 const scene = await startScene({ after }, { settings: { validity_default: "2m" } });
 const { server, clock } = scene;
 
-interface House {
-  readonly project: string;
-  readonly reviewer: string;
-  readonly instance: { readonly id: string; readonly token: string };
-}
-
-let houses = 0;
-
-/** A project of its own with one instance and the reviewer `ana`. */
-async function newHouse(): Promise<House> {
-  const project = `house${++houses}`;
-  return {
-    project,
-    reviewer: await server.token({ kind: "reviewer", project, name: "ana" }),
-    instance: await server.instance(project),
-  };
-}
-
 const edit = (path: string, session?: string): object => ({
   tool: "edit",
   arguments: { path },
   ...(session !== undefined && { context: { session_id: session } }),
 });
 
-function grant({ reviewer, instance }: House, body: object = {}): Promise<ReviewedGrant> {
-  return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });
-}
+const grant = (house: House, body?: object) => grantEdits(server, house, body);
 
 async function statusOf({ instance }: House, fields: object = edit("src/a")): Promise<string> {
   return (await server.submit(instance.token, fields)).status;
@@ -48,7 +29,7 @@ async function assertUsed(house: House, { id }: ReviewedGrant, calls: number): P
 }
 
 test("[ours.grant.answers] a call within the terms is approved at once by a decision of its own that names the grant", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house, {
     when: 'args.path.startsWith("src/") && instance.name != ""',
     session: "s1",
@@ -75,7 +56,7 @@ test("[ours.grant.answers] a call within the terms is approved at once by a deci
 });
 
 test("[ours.grant.answers] a call outside the terms is asked about, and counts nothing", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house, { when: 'within(args.path, "src")', session: "s1" });
   const calls = [
     edit("src/../etc/passwd", "s1"),
@@ -102,14 +83,14 @@ test("[ours.grant.answers] a call outside the terms is asked about, and counts n
 });
 
 test("[ours.grant.answers] the tool is a glob", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   await grant(house, { tool: "fs.*.read" });
   assert.equal(await statusOf(house, { tool: "fs.home.read" }), "approved");
   assert.equal(await statusOf(house, { tool: "fs.home.write" }), "pending");
 });
 
 test("[ours.grant.bounds] without bounds a grant answers 10 calls within 30 minutes", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house);
   assert.deepEqual([made.calls, made.calls_max, made.state], [0, 10, "active"]);
   assert.equal(Date.parse(made.expires_at) - Date.parse(made.created_at), 30 * 60_000);
@@ -119,7 +100,7 @@ test("[ours.grant.bounds] without bounds a grant answers 10 calls within 30 minu
 });
 
 test("[ours.grant.bounds] at its end a grant answers nothing any more", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house, { lasts: "24h", calls: 1_000 });
   clock.set(Date.parse(made.expires_at) - 1);
   assert.equal(await statusOf(house), "approved");
@@ -130,7 +111,7 @@ test("[ours.grant.bounds] at its end a grant answers nothing any more", async ()
 
 test("[ours.grant.bounds] of many calls at one time no more are approved than the grant has left", async () => {
   for (let round = 0; round < 5; round++) {
-    const house = await newHouse();
+    const house = await newHouse(server);
     const grants = [await grant(house, { calls: 5 }), await grant(house, { calls: 3 })];
     const statuses = await Promise.all(Array.from({ length: 25 }, () => statusOf(house)));
     assert.equal(statuses.filter((status) => status === "approved").length, 8);
@@ -140,7 +121,7 @@ test("[ours.grant.bounds] of many calls at one time no more are approved than th
 
 test("[ours.grant.replay] a replay answers the same decision and counts nothing, also at one time", async () => {
   for (let round = 0; round < 5; round++) {
-    const house = await newHouse();
+    const house = await newHouse(server);
     const made = await grant(house);
     const key = server.freshKey();
     const body = { ...SUBMISSION, ...edit("src/a") };
@@ -154,7 +135,7 @@ test("[ours.grant.replay] a replay answers the same decision and counts nothing,
 });
 
 test("[ours.grant.authority] a grant answers only while its maker has a live token and the role", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house);
   const { context } = server.provider;
   const change = (role: "viewer" | "reviewer") =>
@@ -180,7 +161,7 @@ test("[ours.grant.authority] a grant answers only while its maker has a live tok
 });
 
 test("[ours.grant.policy] a grant answers what its maker could approve alone with a click, and nothing else", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house, { calls: 1_000 });
   const rule = (ask: string, then = "ask") =>
     policyOf(`{ id: a, match: { tool: edit }, then: ${then}${ask} }`);
@@ -209,7 +190,7 @@ test("[ours.grant.policy] a grant answers what its maker could approve alone wit
 });
 
 test("[ours.grant.policy] groups and notes of the grant meet the rule, its validity is the longest", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const ask = "ask: { from: [group:dba], note: required }";
   const source = policyOf(`{ id: a, match: { tool: edit }, then: ask, valid_for: 30s, ${ask} }`);
   await enforce(server, source, house.project);
@@ -226,7 +207,7 @@ test("[ours.grant.policy] groups and notes of the grant meet the rule, its valid
 });
 
 test("[ours.grant.policy] what policy approves uses no grant", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house);
   const source = policyOf("{ id: a, match: { tool: edit }, then: approve }");
   await enforce(server, source, house.project);
@@ -237,7 +218,7 @@ test("[ours.grant.policy] what policy approves uses no grant", async () => {
 });
 
 test("[ours.grant.freeze] a freeze beats every grant", async () => {
-  const house = await newHouse();
+  const house = await newHouse(server);
   const made = await grant(house);
   const { json } = await freeze(server, house.reviewer, { scope: "project" });
   assert.equal(await statusOf(house), "denied");

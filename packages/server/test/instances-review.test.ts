@@ -177,7 +177,10 @@ test("[ours.groups.reviewers] a reviewer is made with role and groups, and keeps
     (await listReviewers(context, undefined)).find(({ name }) => name === "eve");
   const groups = ["dba", "lead"];
   const { id = "", ...made } = (await eve()) ?? {};
-  assert.deepEqual(made, { name: "eve", role: "admin", groups, project: "default" });
+  assert.deepEqual(made, {
+    ...{ name: "eve", role: "admin", groups, project: "default" },
+    ...{ isBot: false, personId: null, removedAt: null },
+  });
   await createToken(context, order);
   await createToken(context, { ...order, role: "admin", groups });
   for (const other of [{ role: "reviewer" }, { groups: ["dba"] }, { groups: [] }] as const) {

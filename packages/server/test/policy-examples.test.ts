@@ -19,7 +19,13 @@ import type { Call, Match, Policy, Rule } from "../src/policy/rule.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const EXAMPLES = join(ROOT, "examples/policies");
-const PAGES = ["README.md", "docs/guides/policy.md", "docs/reference/policy.md"];
+const PAGES = [
+  "README.md",
+  "docs/guides/policy.md",
+  "docs/guides/people.md",
+  "docs/guides/passkeys.md",
+  "docs/reference/policy.md",
+];
 
 interface Shown {
   readonly name: string;

@@ -100,7 +100,9 @@ rules:
     replayed: 40,
     unchanged: 10,
     changes: { "ask->approve": 20, "approve->deny": 10 },
+    requirement_changed: 0,
     errors: 0,
+    ...{ unreadable: 0, unreadable_ids: [] },
     ended: "all",
   });
   assert.deepEqual(
@@ -296,6 +298,10 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
     credentialId: "c",
     name: "Ed",
     groups: [],
+    isBot: false,
+    scopes: null,
+    personId: null,
+    session: null,
   };
   const turnsAt: number[] = [];
   const events: string[] = [];

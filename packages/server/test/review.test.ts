@@ -62,6 +62,7 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   assert.deepEqual(requirement, {
     ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
     grants: true,
+    bots: false,
   });
   assert.deepEqual(votes, []);
   assert.deepEqual(may_decide, { approve: true, deny: true });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { systemClock } from "../src/clock.ts";
+import { systemClock, systemRandom } from "../src/clock.ts";
 import {
   databaseFile,
   Failure,
@@ -206,7 +206,9 @@ class EndingStore implements Store {
 async function rotateUntil(data: string, keyring: Keyring, transactions: number): Promise<boolean> {
   const store = new SqliteStore(databaseFile(data), systemClock);
   try {
-    await adoptSecretKey({ store: new EndingStore(store, transactions), keyring }, true);
+    const random = systemRandom();
+    const ending = new EndingStore(store, transactions);
+    await adoptSecretKey({ store: ending, keyring, random }, true);
     return true;
   } catch (error) {
     assert.match(String(error), /killed/);
@@ -238,9 +240,9 @@ test("[ours.secret-key.interrupted] a rotation that ends after any of its transa
     assertAllOpen(data, keyringOf(current));
     assert.equal(signingSecret(data, keyringOf(current), told), "whsec_a");
   }
-  // Adopted; fingerprint key; three times results; receivers; the id: as soon as anything is
-  // sealed with the new key, the old one alone is refused.
-  assert.deepEqual(fits, [true, ...Array.from({ length: 6 }, () => false)]);
+  // Adopted; fingerprint key; three times results; receivers; channels; logs; the id: as soon as
+  // anything is sealed with the new key, the old one alone is refused.
+  assert.deepEqual(fits, [true, ...Array.from({ length: 8 }, () => false)]);
 });
 
 function isRefused(error: unknown): false {

@@ -51,7 +51,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   const requirement: Requirement = {
     ...{ from: [["group:dba", "reviewer:ana"], ["group:lead"]], quorum: 2, excludeOwner: true },
     ...{ confirm: { kind: "type", text: "prod" }, noteRequired: true, withinMs: 5_000 },
-    grants: false,
+    ...{ grants: false, bots: false },
   };
   const errors = [{ rule: "other", message: "no such key" }];
   const { id } = await asked(requirement, { errors, validityMs: 90_000 });
@@ -63,7 +63,7 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
   });
   assert.deepEqual(json.requirement, {
     ...{ from: requirement.from, quorum: 2, exclude: ["owner"] },
-    ...{ confirm: { kind: "type", text: "prod" }, note: "required", grants: false },
+    ...{ confirm: { kind: "type", text: "prod" }, note: "required", grants: false, bots: false },
     valid_for_max: "90s",
   });
   const listing = await server.call<{ requests: ReviewedRequest[] }>(
@@ -166,9 +166,9 @@ test("[ours.verdict.confirmation] a match is the end of the request's id", async
   assert.equal((await server.decide(ana, id, "approve", { confirmation })).status, 200);
 });
 
-test("[ours.verdict.confirmation] with a passkey nobody can approve yet, and it is said", async () => {
+test("[ours.passkey.people] a token cannot approve what asks for a passkey, and is told why", async () => {
   const { id } = await asked({ confirm: { kind: "passkey" } });
-  await assertForbidden(id, ana, /does not know passkeys yet/);
+  await assertForbidden(id, ana, /sign in with a browser/);
   assert.equal((await server.decide(ana, id, "deny")).json.status, "denied");
 });
 

@@ -19,7 +19,7 @@ export const policyCheck: Command = {
   async run(line, terminal) {
     const [file = ""] = line.take("the file of the policy");
     const source = readPolicyFile(file);
-    const { policy, findings: local } = await examineFile(source, line.flag("floor"));
+    const { policy, findings: local } = examineFile(source, line.flag("floor"));
     const mayAsk = hasToken(line) && !line.flag("offline");
     // What does not load here does not load there.
     const asked = mayAsk && policy !== undefined;
@@ -81,7 +81,7 @@ export const policyTest: Command = {
   async run(line, terminal) {
     const [file = ""] = line.take("the file of the policy");
     const source = readPolicyFile(file);
-    const { policy, findings, tests } = await examineFile(source, line.flag("floor"));
+    const { policy, findings, tests } = examineFile(source, line.flag("floor"));
     const failed = tests.filter((test) => !test.passed);
     const faults = policy === undefined ? findings : [];
     if (line.json) {

@@ -30,7 +30,7 @@ export const policyPublish: Command = {
     const consent = consentOf(line, terminal);
     const source = readPolicyFile(file);
     const isFloor = line.flag("floor");
-    const { findings } = await examineFile(source, isFloor);
+    const { findings } = examineFile(source, isFloor);
     if (findings.length > 0) refuseFile(file, findings, terminal, line.json);
     const client = policyClient(line);
     const current = await client.show();

@@ -26,7 +26,7 @@ export const policySimulate: Command = {
   async run(line, terminal) {
     const [file = ""] = line.take("the file of the policy");
     const source = readPolicyFile(file);
-    const { policy, findings } = await examineFile(source, line.flag("floor"));
+    const { policy, findings } = examineFile(source, line.flag("floor"));
     // Failed tests are no reason not to look.
     if (policy === undefined) refuseFile(file, findings, terminal, line.json);
     const order = orderOf(line, source);
@@ -93,19 +93,27 @@ function progress(replayed: number, total: number | undefined): string {
 }
 
 function renderChange(change: SimulatedChange): string {
-  const { id, tool, instance, was, wouldBe, because, status } = change;
+  const { id, tool, instance, was, wouldBe, because, status, differs } = change;
+  if (differs.length > 0) {
+    const parts = differs.join(", ");
+    return visibleText(`${id}  ask changes    ${tool}  ${instance}  in ${parts}; ${because}`);
+  }
   const what = `${was}->${wouldBe}`.padEnd(13);
   const end = status === "pending" ? "pending now" : `${status} then`;
   return visibleText(`${id}  ${what}  ${tool}  ${instance}  because ${because}; ${end}`);
 }
 
 function renderSummary(summary: SimulationSummary): string {
-  const { replayed, unchanged, errors, ended } = summary;
-  const changes = [...summary.changes].map(([kind, count]) => `${counted(count)} ${kind}`);
+  const { replayed, unchanged, requirementChanged, unreadable, errors, ended } = summary;
+  const changes = [
+    ...[...summary.changes].map(([kind, count]) => `${counted(count)} ${kind}`),
+    ...(requirementChanged > 0 ? [`${counted(requirementChanged)} requirement changed`] : []),
+  ];
   const what = changes.length === 0 ? "none changes" : changes.join(", ");
   const remarks = [
     `${counted(unchanged)} unchanged`,
     ...(errors > 0 ? [`${counted(errors)} with an error in a rule`] : []),
+    ...(unreadable > 0 ? [`${counted(unreadable)} more are damaged and were not looked at`] : []),
   ];
   const why = ENDS[ended];
   return [

@@ -1,5 +1,5 @@
 import { parseDuration } from "@countersign/protocol";
-import { needsOf } from "../asked.ts";
+import { type Asked, needsOf } from "../asked.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "../exit.ts";
@@ -29,7 +29,7 @@ export const requestsList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { requests, now, next } = await connect(line).list(state, limit);
+    const { requests, damaged, now, next } = await connect(line).list(state, limit);
     if (line.json) {
       terminal.out(`[${requests.map((request) => request.source).join(",")}]`);
     } else if (requests.length === 0) {
@@ -37,6 +37,9 @@ export const requestsList: Command = {
     } else {
       terminal.out(renderTable(requests, now, terminal.columns));
       if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    if (damaged.length > 0) {
+      terminal.note(`Damaged in the database, and not to be read: ${damaged.join(", ")}`);
     }
     return EXIT.done;
   },
@@ -94,7 +97,10 @@ export const requestsApprove: Command = {
       return EXIT.refused;
     }
     const verdict = { verdict: "approve", valid_for: validFor, ...approval };
-    return tell(await client.decide(id, verdict), line, terminal);
+    const decided = await client.decide(id, verdict).catch(async (error: unknown) => {
+      throw await withPlaceToSign(client, id, error);
+    });
+    return tell(decided, line, terminal);
   },
 };
 
@@ -110,6 +116,21 @@ export const requestsDeny: Command = {
     const { argumentsSha256 } = await client.show(id);
     const verdict = { verdict: "deny", arguments_sha256: argumentsSha256, note: line.text("note") };
     return tell(await client.decide(id, verdict), line, terminal);
+  },
+};
+
+export const requestsWithdraw: Command = {
+  usage: "requests withdraw ID",
+  help: "Take back your approval of a request that waits for more of them.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the request");
+    const withdrawn = await connect(line).withdraw(id);
+    const told = withdrawn ? "Withdrawn." : "There is no approval of yours.";
+    terminal.out(line.json ? JSON.stringify({ withdrawn }) : told);
+    return EXIT.done;
   },
 };
 
@@ -179,8 +200,22 @@ function assertOpen({ decision, status, asked }: ReviewedRequest): void {
     throw new CommandError(EXIT.refused, "already_terminal", message);
   }
   if (asked?.mayApprove === false) {
-    throw new CommandError(EXIT.refused, "forbidden", asked.reason ?? "You may not approve this.");
+    const reason = asked.reason ?? "You may not approve this.";
+    throw new CommandError(EXIT.refused, "forbidden", reason + placeToSign(asked));
   }
+}
+
+/** A terminal has no passkeys: where a browser signs. Empty where none is needed. */
+function placeToSign({ signAt }: Asked): string {
+  return signAt === undefined ? "" : ` Sign it here: ${visibleText(signAt)}`;
+}
+
+/** Who was told that they may not is told where they may, if that is known. */
+async function withPlaceToSign(client: ReviewClient, id: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof CommandError) || error.code !== "forbidden") return error;
+  const shown = await client.show(id).catch(() => undefined);
+  if (shown?.asked === undefined) return error;
+  return new CommandError(error.exitCode, error.code, error.message + placeToSign(shown.asked));
 }
 
 type Typed = Pick<Approval, "note" | "confirmation">;

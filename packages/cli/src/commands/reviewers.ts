@@ -1,4 +1,10 @@
-import { type ListedReviewer, listReviewers, setReviewer } from "@countersign/server";
+import { formatTimestamp } from "@countersign/protocol";
+import {
+  type ListedReviewer,
+  listReviewers,
+  removeReviewerNamed,
+  setReviewer,
+} from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
@@ -54,18 +60,42 @@ export const reviewersSet: Command = {
   },
 };
 
-function toJson({ id, name, project, role, groups }: ListedReviewer): object {
-  return { id, name, project, role, groups };
+export const reviewersRemove: Command = {
+  usage: "reviewers remove NAME",
+  help: "Remove a reviewer for good: every token ends, votes and grants count no more.",
+  settings: ["server"],
+  options: {
+    project: { type: "text", value: "PROJECT", help: "Where the reviewer is. [default]" },
+  },
+
+  async run(line, terminal) {
+    const [name = ""] = line.take("the name of the reviewer");
+    const project = line.text("project") ?? "default";
+    assertDatabase(line.config());
+    return withData(line, terminal, async ({ context }) => {
+      const { id } = await removeReviewerNamed(context, project, name);
+      terminal.out(line.json ? JSON.stringify({ removed: id }) : `Removed ${visibleText(name)}.`);
+    });
+  },
+};
+
+function toJson({ id, name, project, role, groups, isBot, removedAt }: ListedReviewer): object {
+  return {
+    ...{ id, name, project, role, groups },
+    ...(isBot && { bot: true }),
+    ...(removedAt !== null && { removed_at: formatTimestamp(removedAt) }),
+  };
 }
 
 function table(reviewers: readonly ListedReviewer[]): string {
   const rows = reviewers.map((reviewer) => [
     visibleText(reviewer.name),
     visibleText(reviewer.project),
-    visibleText(reviewer.role),
+    reviewer.removedAt === null ? visibleText(reviewer.role) : "removed",
+    reviewer.isBot ? "bot" : "person",
     listed(reviewer),
   ]);
-  return renderColumns([["NAME", "PROJECT", "ROLE", "GROUPS"], ...rows]);
+  return renderColumns([["NAME", "PROJECT", "ROLE", "KIND", "GROUPS"], ...rows]);
 }
 
 function listed({ groups }: Pick<ListedReviewer, "groups">): string {

@@ -1,21 +1,32 @@
 import { readFileSync } from "node:fs";
-import { Failure, type Provider, startProvider, toSecrets, toSettings } from "@countersign/server";
+import { Problem } from "@countersign/protocol";
+import {
+  Failure,
+  makeSetupLink,
+  needsSetup,
+  type Provider,
+  startProvider,
+  toSecrets,
+  toSettings,
+} from "@countersign/server";
 import type { Command } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";
+import { DEFAULT_PROJECT, linkTo } from "./people-links.ts";
 
 export const serve: Command = {
   usage: "serve",
   help: "Start the approval provider.",
   options: {},
-  settings: ["server", "limits", "webhooks"],
+  settings: ["server", "limits", "sign-in", "webhooks", "channels"],
 
   async run(line, terminal) {
     line.take();
     const config = line.config();
     const settings = toSettings(config);
-    const provider = await start(settings, toSecrets(config));
+    // From the beginning: a supervisor may think better of it while the server still starts.
     const stopped = stopSignal();
-    if (!line.json) terminal.note(banner(provider));
+    const provider = await start(settings, toSecrets(config));
+    if (!line.json) terminal.note(banner(provider, await setupLink(provider)));
     const signal = await Promise.race([stopped, provider.closed]);
     // A supervisor starts it again, which is refused until the program is a newer one.
     if (signal instanceof Failure) throw signal;
@@ -54,17 +65,33 @@ function stopSignal(): Promise<string> {
   });
 }
 
-function banner(provider: Provider): string {
-  const { url, context } = provider;
-  const { dataDirectory, pathPrefix, publicUrl } = context.settings;
-  const base = (publicUrl ?? url) + pathPrefix;
+/**
+ * For the eyes of who started it, and never for a log.
+ *
+ * @returns undefined when there are people, or it cannot be made: the server serves all the same
+ */
+async function setupLink({ context, publicUrl }: Provider): Promise<string | undefined> {
+  try {
+    if (!(await needsSetup(context))) return undefined;
+    return linkTo(publicUrl, "setup", await makeSetupLink(context, DEFAULT_PROJECT));
+  } catch (error) {
+    if (error instanceof Failure || error instanceof Problem) return undefined;
+    throw error;
+  }
+}
+
+/** @param setup the link of the first person */
+function banner(provider: Provider, setup: string | undefined): string {
+  const { url, publicUrl, context } = provider;
+  const { dataDirectory, pathPrefix } = context.settings;
+  const base = (context.settings.publicUrl ?? url) + pathPrefix;
   const data = dataDirectory === "./data" ? "" : ` --data ${shellQuote(dataDirectory)}`;
   return `
 Countersign ${version()}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
-  Console    ${url}/   comes with a later release; until then, decide in the terminal
+  Sign in    ${publicUrl}/sign-in   to your account; the console comes later: decide in the terminal
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
-
+${setup === undefined ? "" : invitationOf(setup)}
 First steps, in another terminal of the same folder:
 
   # 1. A reviewer: you
@@ -84,6 +111,15 @@ First steps, in another terminal of the same folder:
 
   # 4. See it and decide
   npx --no -- countersign requests watch
+`;
+}
+
+/** Printed at every start until somebody has used it. */
+function invitationOf(setup: string): string {
+  return `
+Nobody can sign in yet. Open this link, once and within 24 hours, to be the operator:
+
+  ${setup}
 `;
 }
 

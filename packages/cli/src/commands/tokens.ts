@@ -4,7 +4,9 @@ import {
   type ListedToken,
   listTokens,
   revokeToken,
+  scopesFault,
   systemClock,
+  type TokenOrder,
 } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import { renderColumns } from "../columns.ts";
@@ -24,6 +26,12 @@ export const tokensCreate: Command = {
     name: { type: "text", value: "NAME", help: "Whose token it is. Required." },
     project: { type: "text", value: "PROJECT", help: "Its scope, made if new. [default]" },
     ...ROLE_AND_GROUPS,
+    bot: { type: "flag", help: "A new reviewer is a bot: its approvals count where rules say so." },
+    scopes: {
+      type: "text",
+      value: "A,B",
+      help: "Of a reviewer: all that it may do, of read, decide, decide:GROUP and others.",
+    },
     "expires-in": { type: "text", value: "DURATION", help: "Like 720h; never if not given." },
   },
 
@@ -38,12 +46,18 @@ export const tokensCreate: Command = {
     if (project === "") throw usageError("--project must not be empty");
     const role = roleOf(line);
     const groups = namesOf(line, "groups");
-    if (kind !== "reviewer" && (role !== undefined || groups !== undefined)) {
-      throw usageError("--role and --groups belong to reviewers");
+    const scopes = namesOf(line, "scopes");
+    const isBot = line.flag("bot");
+    const isOfReviewer = isBot || [role, groups, scopes].some((each) => each !== undefined);
+    if (kind !== "reviewer" && isOfReviewer) {
+      throw usageError("--role, --groups, --bot and --scopes belong to reviewers");
     }
+    const fault = scopes && scopesFault(scopes);
+    if (fault !== undefined) throw usageError(`--scopes ${fault}`);
     const expiresAt = expiryOf(line);
     return withData(line, terminal, async ({ context }) => {
-      const issued = await createToken(context, { kind, name, project, role, groups, expiresAt });
+      const order: TokenOrder = { kind, name, project, role, groups, isBot, scopes, expiresAt };
+      const issued = await createToken(context, order);
       terminal.out(line.json ? JSON.stringify(issued) : issued.token);
     });
   },
@@ -95,13 +109,15 @@ function expiryOf(line: CommandLine): number | null {
 }
 
 function toJson(token: ListedToken): object {
-  const { id, kind, name, project, role, createdAt, expiresAt, revokedAt } = token;
+  const { id, kind, name, project, role, isBot, scopes, createdAt, expiresAt, revokedAt } = token;
   return {
     id,
     kind,
     name,
     project,
     ...(role !== null && { role }),
+    ...(isBot && { bot: true }),
+    ...(scopes !== null && { scopes }),
     created_at: formatTimestamp(createdAt),
     ...(expiresAt !== null && { expires_at: formatTimestamp(expiresAt) }),
     ...(revokedAt !== null && { revoked_at: formatTimestamp(revokedAt) }),
@@ -110,14 +126,22 @@ function toJson(token: ListedToken): object {
 
 function table(tokens: readonly ListedToken[]): string {
   const now = systemClock.now();
-  const rows = tokens.map(({ id, kind, role, name, project, expiresAt, revokedAt }) => [
-    id,
-    role ?? kind,
-    visibleText(name),
-    visibleText(project),
-    stateOf(expiresAt, revokedAt, now),
+  const isScoped = tokens.some(({ scopes }) => scopes !== null);
+  const rows = tokens.map((token) => [
+    token.id,
+    kindOf(token),
+    visibleText(token.name),
+    visibleText(token.project),
+    stateOf(token.expiresAt, token.revokedAt, now),
+    ...(isScoped ? [token.scopes === null ? "-" : visibleText(token.scopes.join(","))] : []),
   ]);
-  return renderColumns([["ID", "KIND", "NAME", "PROJECT", "STATE"], ...rows]);
+  const head = ["ID", "KIND", "NAME", "PROJECT", "STATE", ...(isScoped ? ["SCOPES"] : [])];
+  return renderColumns([head, ...rows]);
+}
+
+/** A reviewer's role says more than that it is one. */
+function kindOf({ kind, role, isBot }: ListedToken): string {
+  return isBot ? `${role} (bot)` : (role ?? kind);
 }
 
 function stateOf(expiresAt: number | null, revokedAt: number | null, now: number): string {

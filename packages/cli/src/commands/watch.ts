@@ -94,8 +94,8 @@ class Lines implements View {
   readonly #client: ReviewClient;
   readonly #terminal: Terminal;
   readonly #json: boolean;
-  /** Ids of what was told as opened and not as resolved. */
-  readonly #pending = new Set<string>();
+  /** What was told as opened and not as resolved, by ids, with who had approved it. */
+  readonly #pending = new Map<string, string>();
   #connected = true;
 
   constructor(client: ReviewClient, terminal: Terminal, json: boolean) {
@@ -109,11 +109,13 @@ class Lines implements View {
     this.#connected = true;
     const listed = new Set(requests.map(({ id }) => id));
     for (const request of requests) {
-      if (this.#pending.has(request.id)) continue;
-      this.#tell("opened", request);
-      this.#pending.add(request.id);
+      const before = this.#pending.get(request.id);
+      const votes = votesOf(request);
+      this.#pending.set(request.id, votes);
+      if (before === votes) continue;
+      this.#tell(before === undefined ? "opened" : "voted", request);
     }
-    const gone = [...this.#pending].filter((id) => !listed.has(id));
+    const gone = [...this.#pending.keys()].filter((id) => !listed.has(id));
     if (gone.length === 0) return;
     const { requests: decided } = await this.#client.list("decided", gone.length);
     const known = new Map(decided.map((request) => [request.id, request]));
@@ -131,13 +133,18 @@ class Lines implements View {
     this.#connected = false;
   }
 
-  #tell(event: "opened" | "resolved", request: ReviewedRequest): void {
+  #tell(event: "opened" | "voted" | "resolved", request: ReviewedRequest): void {
     const { id, status, tool, argumentsText } = request;
+    const told = event === "voted" ? event : status;
     const columns = Math.max(20, this.#terminal.columns - id.length - 50);
     this.#terminal.out(
       this.#json
         ? `{"event":"${event}","request":${request.source}}`
-        : `${status.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(argumentsText, columns)}`,
+        : `${told.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(argumentsText, columns)}`,
     );
   }
+}
+
+function votesOf({ asked }: ReviewedRequest): string {
+  return JSON.stringify(asked?.votes.map(({ reviewer, at }) => [reviewer, at]) ?? []);
 }

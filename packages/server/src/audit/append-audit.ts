@@ -10,11 +10,13 @@ import { uuidV7 } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
 import type { Actor } from "../core/request.ts";
 import type { SqlValue, Transaction } from "../storage/store.ts";
+import type { PasskeyProof } from "./passkey-proof.ts";
 
 export type AuditKind =
   | "request.opened"
   | "request.resolved"
   | "vote.cast"
+  | "vote.withdrawn"
   | "delivery.hurried"
   | "freeze.set"
   | "freeze.lifted"
@@ -26,10 +28,31 @@ export type AuditKind =
   | "instance.deleted"
   | "credential.issued"
   | "credential.revoked"
+  | "passkey.added"
+  | "passkey.removed"
   | "provisioner.created"
   | "reviewer.created"
   | "reviewer.updated"
-  | "policy.published";
+  | "reviewer.removed"
+  | "policy.published"
+  | "person.created"
+  | "person.updated"
+  | "session.begun"
+  | "session.ended"
+  | "signin.refused"
+  | "invitation.made"
+  | "invitation.used"
+  | "invitation.revoked"
+  | "password.changed"
+  | "channel.created"
+  | "channel.updated"
+  | "channel.tested"
+  | "channel.deleted"
+  | "delivery.ended"
+  | "rows.erased"
+  | "secret_key.rotated"
+  | "database.imported"
+  | "audit.begun";
 
 export interface AuditEntry {
   /** Epoch ms of the transition. */
@@ -39,7 +62,9 @@ export interface AuditEntry {
   readonly actor: Actor;
   /** `kind:id` of what was changed. */
   readonly subject: string;
-  readonly detail?: Readonly<Record<string, string | number | null | readonly string[]>>;
+  readonly detail?: Readonly<
+    Record<string, string | number | null | readonly string[] | PasskeyProof>
+  >;
 }
 
 export async function appendAudit(

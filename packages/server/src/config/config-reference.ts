@@ -7,7 +7,9 @@ import { ALL_OPTIONS, environmentName, flagName, type Option } from "./options.t
 const GROUPS: Readonly<Record<Option["group"], string>> = {
   server: "Server",
   limits: "Limits",
+  "sign-in": "Sign-in at an identity provider",
   webhooks: "Webhooks",
+  channels: "Telling reviewers",
   client: "Commands that talk to a server",
 };
 

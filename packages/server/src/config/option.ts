@@ -23,5 +23,5 @@ export interface Option {
    * repeated in a message. `password`: only when it is a URL that holds one.
    */
   readonly secret?: true | "password";
-  readonly group: "server" | "limits" | "webhooks" | "client";
+  readonly group: "server" | "limits" | "sign-in" | "webhooks" | "channels" | "client";
 }

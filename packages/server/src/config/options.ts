@@ -4,6 +4,8 @@
  * and `port` in the config file; the first of the three that names it wins.
  */
 
+import { CHANNEL_OPTIONS } from "./channel-options.ts";
+import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
 export type { Option, OptionType } from "./option.ts";
@@ -95,7 +97,7 @@ export const OPTIONS = [
     default: undefined,
     value: "URL",
     group: "server",
-    help: "Address under which people and agents reach this server, for printed links.",
+    help: "Where people and agents reach this server, like https://host; else it is localhost.",
   },
   {
     name: "tls_cert",
@@ -234,6 +236,7 @@ export const OPTIONS = [
     group: "limits",
     help: "Exchanges a second without a valid credential, for one client address; 0 is no limit.",
   },
+  ...OIDC_OPTIONS,
   {
     name: "webhooks_off",
     type: "flag",
@@ -344,6 +347,7 @@ export const OPTIONS = [
     group: "webhooks",
     help: "The same for one host name.",
   },
+  ...CHANNEL_OPTIONS,
   {
     name: "url",
     type: "text",

@@ -69,6 +69,73 @@ for (const [name, cases] of Object.entries(FAULTS)) {
   });
 }
 
+const PROVIDER = {
+  oidc_issuer: "https://login.example.com",
+  oidc_client_id: "countersign",
+  oidc_role_default: "viewer",
+};
+
+const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+  [{ oidc_issuer: "login.example.com" }, /^oidc_issuer: must be like https/],
+  [{ oidc_issuer: "https://me@login.example.com" }, /^oidc_issuer: must be like/],
+  [{ oidc_issuer: "https://login.example.com/?tenant=a" }, /^oidc_issuer: must be like/],
+  [{ oidc_issuer: "http://login.example.com" }, /^oidc_issuer: must begin with https/],
+  [{ oidc_issuer: "http://127.0.0.1.example.com" }, /^oidc_issuer: must begin with https/],
+  [{ oidc_issuer: `${PROVIDER.oidc_issuer}/.well-known/openid-configuration` }, /in front of/],
+  [{ oidc_issuer: "https://login.microsoftonline.com/common/v2.0" }, /people of every company/],
+  [{ oidc_client_id: "" }, /^oidc_client_id: must not be empty/],
+  [{ oidc_client_secret: "" }, /^oidc_client_secret: must not be empty/],
+  [{ oidc_scopes: "profile email" }, /^oidc_scopes: must have openid/],
+  [{ oidc_groups_claim: "" }, /^oidc_groups_claim: must name a claim/],
+  [{ oidc_roles: "approvers" }, /^oidc_roles: approvers is not like/],
+  [{ oidc_roles: "approvers=boss" }, /^oidc_roles: approvers=boss is not like .*reviewer/],
+  [{ oidc_roles: "=reviewer" }, /^oidc_roles: =reviewer is not like/],
+  [{ oidc_roles: "a=reviewer,b=:admin" }, /^oidc_roles: b=:admin is not like/],
+  [{ oidc_role_default: "boss" }, /^oidc_role_default: must be one of viewer/],
+  [{ oidc_groups: "dba" }, /^oidc_groups: dba is not like/],
+  [{ oidc_groups: "*,Team=Data Base" }, /^oidc_groups: Team=Data Base is not like/],
+  [{ oidc_project: "" }, /^oidc_project: must name a project/],
+  [{ oidc_break_glass: "ana" }, /^oidc_break_glass: is for oidc_only/],
+];
+
+test("[ours.oidc.settings] a provider that cannot be used as it is set is named", () => {
+  assert.deepEqual(faultsOf(PROVIDER), []);
+  assert.deepEqual(faultsOf({ ...PROVIDER, oidc_issuer: "http://localhost:8080/realms/a" }), []);
+  for (const [flags, fault] of OIDC_FAULTS) {
+    const faults = faultsOf({ ...PROVIDER, ...flags });
+    assert.equal(faults.length, 1, `${JSON.stringify(flags)}: ${faults.join(", ")}`);
+    assert.match(faults[0] ?? "", fault);
+  }
+  const { oidc_issuer: issuer, ...withoutIssuer } = PROVIDER;
+  assert.match(faultsOf(withoutIssuer).join(), /^oidc_issuer and oidc_client_id: give both/);
+  assert.match(faultsOf({ oidc_only: "true" }).join(), /^oidc_only: .*nobody/);
+  const roleless = { oidc_issuer: issuer, oidc_client_id: "countersign" };
+  assert.match(faultsOf(roleless).join(), /^oidc_roles and oidc_role_default: without one/);
+});
+
+test("[ours.oidc.settings] in production a provider speaks HTTPS, also on loopback", () => {
+  const flags = { ...PROVIDER, oidc_issuer: "http://localhost:8080" };
+  const values = readConfig(flags, { NODE_ENV: "production" });
+  assert.throws(() => toSettings(values), /oidc_issuer: must begin with https/);
+});
+
+test("[ours.oidc.settings] mappings are read as they are written", () => {
+  const flags = {
+    ...PROVIDER,
+    oidc_roles: "platform=admin, cn=a/b=payments:reviewer ,x:y=a:b:viewer",
+    oidc_groups: "Data Base Team=dba,*",
+    oidc_project: "main",
+  };
+  const mapping = toSettings(readConfig(flags, {})).oidc?.mapping;
+  assert.deepEqual(mapping?.roles, [
+    { value: "platform", project: "main", role: "admin" },
+    { value: "cn=a/b", project: "payments", role: "reviewer" },
+    { value: "x:y", project: "a:b", role: "viewer" },
+  ]);
+  assert.deepEqual(mapping?.groups, [{ value: "Data Base Team", group: "dba" }]);
+  assert.equal(mapping?.keepsGroups, true);
+});
+
 test("[ours.config.faults] settings that contradict each other are all named at once", () => {
   const faults = faultsOf({
     port: "70000",

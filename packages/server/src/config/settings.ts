@@ -6,6 +6,8 @@ import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
+import { findMailFaults, type MailSettings, toMailSettings } from "./mail-settings.ts";
+import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
 
 export interface Settings {
@@ -33,6 +35,10 @@ export interface Settings {
     readonly unauthenticated: number;
   };
   readonly webhooks: WebhookSettings;
+  /** Undefined when no mail is sent. The server's URL is a secret: it may have a password. */
+  readonly mail: MailSettings | undefined;
+  /** Undefined: people sign in here alone. */
+  readonly oidc: OidcSettings | undefined;
   /** Of a database that is not in the data folder. Where it is, is a secret: it has a password. */
   readonly database: {
     readonly connectionsMax: number;
@@ -48,6 +54,10 @@ export interface SecretSettings extends Secrets {
   readonly databaseUrl: string | undefined;
   /** The same database, for a connection that is held for ever; undefined when it is that URL. */
   readonly databaseDirectUrl: string | undefined;
+  /** `smtps://...`; undefined when no mail is sent. */
+  readonly smtpUrl: string | undefined;
+  /** Undefined of a public client. */
+  readonly oidcClientSecret: string | undefined;
 }
 
 export interface WebhookSettings {
@@ -123,6 +133,8 @@ export function toSettings(values: ConfigValues): Settings {
       unauthenticated: values.unauthenticated_rate,
     },
     webhooks: toWebhookSettings(values),
+    mail: toMailSettings(values),
+    oidc: toOidcSettings(values),
     database: {
       connectionsMax: values.database_connections_max,
       acceptsLoss: values.database_accept_loss,
@@ -138,6 +150,8 @@ export function toSecrets(values: ConfigValues): SecretSettings {
     secretKeyPrevious,
     databaseUrl: values.database_url,
     databaseDirectUrl: values.database_direct_url,
+    smtpUrl: values.smtp_url,
+    oidcClientSecret: values.oidc_client_secret,
   };
 }
 
@@ -198,8 +212,8 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(values.path_prefix)) {
     yield "path_prefix: must be like /api/aap, without a slash at the end";
   }
-  if (values.public_url !== undefined && !/^https?:\/\/[^\s]+$/.test(values.public_url)) {
-    yield "public_url: must begin with http:// or https://";
+  if (values.public_url !== undefined && !isPublicUrl(values.public_url)) {
+    yield "public_url: must be like https://countersign.example.com, with nothing behind the path";
   }
   if (!LOG_LEVELS.some((level) => level === values.log_level)) {
     yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
@@ -215,7 +229,9 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
+  yield* findMailFaults(values);
 }
 
 const PLACES = [
@@ -249,6 +265,11 @@ function* findWebhookFaults(values: ConfigValues): Generator<string> {
 /** Scheme, name and port: credentials would be logged, and there is nothing a path could mean. */
 function isProxyUrl(text: string): boolean {
   return /^https?:\/\/[^\s/@?#\\]+\/?$/.test(text) && URL.canParse(text);
+}
+
+/** Links are made of it, and the origin that browsers must come from. */
+function isPublicUrl(text: string): boolean {
+  return /^https?:\/\/[^\s@?#\\]+$/.test(text) && URL.canParse(text);
 }
 
 function isPostgresUrl(text: string): boolean {

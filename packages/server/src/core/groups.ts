@@ -9,11 +9,15 @@ import { invalidField } from "@countersign/protocol";
 /** At most so many for one reviewer or instance. */
 export const GROUPS_MAX = 32;
 
-const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const GROUP_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+export function isGroupName(text: string): boolean {
+  return GROUP_NAME.test(text);
+}
 
 /** @throws Problem `invalid_request` with param `groups` */
 export function assertGroups(names: readonly string[]): void {
-  if (!names.every((name) => GROUP_NAME.test(name))) {
+  if (!names.every(isGroupName)) {
     throw invalidField(
       "groups",
       "must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, not led by a sign",

@@ -49,8 +49,18 @@ export type Actor =
   | `policy:${string}`
   | `grant:${string}`
   | `freeze:${string}`
+  /** Who signed in, for what is of no project. */
+  | `person:${string}`
   | "system:deadline"
   | "system:instance-deletion"
+  /** The start of a server that nobody can sign in to yet. */
+  | "system:setup"
+  | "system:audit"
+  | "system:delivery"
+  | "system:retention"
+  | "system:secret-key"
+  /** What an identity provider says of somebody who signs in there. */
+  | "system:sign-in"
   | "operator:cli";
 
 /** Of what kind an actor is: the word before the colon. */

@@ -6,20 +6,38 @@
  */
 
 import { type CredentialKind, Problem } from "@countersign/protocol";
-import type { FastifyRequest } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { originOf } from "../config/public-url.ts";
 import type { Context } from "../context.ts";
-import type { Caller } from "../identity/caller.ts";
+import { assertMay } from "../identity/assert-may.ts";
+import type { Caller, SignedIn } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
+import { authenticateSession, reviewerOf } from "../operations/authenticateSession.ts";
 import { RateLimiter } from "../rate-limiter.ts";
+import { assertSameOrigin } from "./same-origin.ts";
+import { sessionCookie } from "./session-cookie.ts";
+
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 export interface Gate {
-  /** Lets through callers of this kind; runs before the body is read. */
-  admit(kind: CredentialKind): (request: FastifyRequest) => Promise<void>;
+  /**
+   * Lets through callers of this kind; runs before the body is read. Reviewers may come with the
+   * cookie of a session in place of a token; nobody else's cookies are looked at. Of reviewers it
+   * asks for every GET whether they may look, so that no route can forget it; what else they may
+   * is asked by the operations.
+   */
+  admit(kind: CredentialKind): Hook;
+
+  /** Lets through who has signed in, a reviewer or not; with a cookie only. */
+  readonly admitPerson: Hook;
+
+  /** For what comes before signing in: from a page of ours, and not too often. */
+  readonly admitStranger: Hook;
 
   /**
    * Charges the caller for a large body; runs when it was read. Where the body was still on its way
    * when the caller was looked up, it looks again: nobody can keep exchanges begun for the time
-   * after their token is revoked.
+   * after their token is revoked or their session has ended.
    */
   charge(request: FastifyRequest): Promise<void>;
 }
@@ -27,7 +45,8 @@ export interface Gate {
 /** Every further so many bytes of a body count as one more exchange. */
 const BYTES_PER_EXCHANGE = 4_096;
 
-export function createGate(context: Context): Gate {
+/** @param publicUrl where people reach this server; asked for when it listens */
+export function createGate(context: Context, publicUrl: () => string): Gate {
   const { rates } = context.settings;
   const limiters: Readonly<Record<CredentialKind | "unauthenticated", RateLimiter>> = {
     instance: new RateLimiter(rates.instance, context.clock),
@@ -36,12 +55,12 @@ export function createGate(context: Context): Gate {
     unauthenticated: new RateLimiter(rates.unauthenticated, context.clock),
   };
 
-  /** Those whose body was not there when their caller was looked up. */
-  const arriving = new WeakSet<FastifyRequest>();
+  /** Those whose body was not there when their caller was looked up, and how to look again. */
+  const arriving = new WeakMap<FastifyRequest, () => Promise<void>>();
 
-  async function identify(request: FastifyRequest): Promise<Caller> {
+  async function refusable(request: FastifyRequest, identify: () => Promise<void>): Promise<void> {
     try {
-      return await authenticateCaller(context, request.headers.authorization);
+      await identify();
     } catch (error) {
       // Only those who fail pay, so one broken client cannot lock out its neighbours.
       const isRefusal = error instanceof Problem && error.code === "invalid_credential";
@@ -51,24 +70,77 @@ export function createGate(context: Context): Gate {
   }
 
   return {
-    admit: (kind) => async (request) => {
-      const caller = await identify(request);
-      request.caller = caller;
-      if (!request.raw.complete) arriving.add(request);
+    admit: (kind) => async (request, reply) => {
+      const look = () => refusable(request, () => identify(context, request, kind, publicUrl()));
+      await look();
+      const caller = request.caller as Caller;
+      if (request.signedIn !== null) reply.header("cache-control", "no-store");
+      // An instance's credential ends with the instance, which is locked and looked at.
+      if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, look);
       take(limiters[caller.kind], caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
+      if (caller.kind === "reviewer" && request.method === "GET") {
+        assertMay(caller, request.routeOptions.config.looking ?? "read");
+      }
+    },
+    async admitPerson(request, reply) {
+      reply.header("cache-control", "no-store");
+      if (request.headers.authorization !== undefined) {
+        throw new Problem("wrong_credential_kind", "This is for people who have signed in.");
+      }
+      const look = () => refusable(request, () => identifyPerson(context, request, publicUrl()));
+      await look();
+      if (!request.raw.complete) arriving.set(request, look);
+      take(limiters.reviewer, signedInBy(request).session.id);
+    },
+    async admitStranger(request, reply) {
+      reply.header("cache-control", "no-store");
+      assertSameOrigin(request, originOf(publicUrl()));
+      take(limiters.unauthenticated, request.socket.remoteAddress ?? "");
     },
     async charge(request) {
       const { caller, body } = request;
-      if (caller === null || !(body instanceof Uint8Array)) return;
+      if (!(body instanceof Uint8Array)) return;
       const exchanges = Math.floor(body.length / BYTES_PER_EXCHANGE);
-      if (exchanges > 0) limiters[caller.kind].charge(caller.credentialId, exchanges);
-      // An instance's credential ends with the instance, which is locked and looked at.
-      if (caller.kind !== "instance" && arriving.has(request)) {
-        request.caller = await identify(request);
+      if (exchanges > 0 && caller !== null) {
+        limiters[caller.kind].charge(caller.credentialId, exchanges);
       }
+      await arriving.get(request)?.();
     },
   };
+}
+
+async function identify(
+  context: Context,
+  request: FastifyRequest,
+  kind: CredentialKind,
+  publicUrl: string,
+): Promise<void> {
+  const { authorization } = request.headers;
+  if (kind === "reviewer" && authorization === undefined && sessionCookie(request) !== undefined) {
+    await identifyPerson(context, request, publicUrl);
+    request.caller = reviewerOf(signedInBy(request));
+  } else {
+    request.caller = await authenticateCaller(context, authorization);
+  }
+}
+
+async function identifyPerson(
+  context: Context,
+  request: FastifyRequest,
+  publicUrl: string,
+): Promise<void> {
+  const cookie = sessionCookie(request);
+  if (cookie === undefined) throw new Problem("invalid_credential");
+  // Before the look-up: another site learns nothing from how long it takes.
+  assertSameOrigin(request, originOf(publicUrl));
+  request.signedIn = await authenticateSession(context, cookie);
+}
+
+/** Who the gate of this route let through by their session. */
+export function signedInBy({ signedIn }: FastifyRequest): SignedIn {
+  if (signedIn === null) throw new Error("a route was reached past its gate");
+  return signedIn;
 }
 
 /** The caller that the gate of this route let through. */

@@ -52,6 +52,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   app.decorate("unread", { chars: 0 });
   app.decorate("toProblem", (error: unknown, id: string) => toProblem(error, id, report));
   app.decorateRequest("caller", null);
+  app.decorateRequest("signedIn", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
   // Bodies stay bytes: our own parser reads them, also to see what another would repair.
@@ -71,7 +72,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
       errorCode: request.errorCode,
-      credentialId: request.caller?.credentialId,
+      credentialId: request.caller?.credentialId ?? request.signedIn?.session.id,
       subjectId: request.subjectId,
     });
     done();
@@ -97,7 +98,7 @@ function refuseSchema(): never {
 
 const NO_HOST = new Problem("invalid_request", "The header Host is required.", { param: "Host" });
 
-const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** Why no route takes this exchange; said before the body is read, whatever the body is. */
 function unrouted(app: FastifyInstance, { url }: FastifyRequest, reply: FastifyReply): Problem {

@@ -17,14 +17,17 @@ import {
   parseJsonBytes,
 } from "@countersign/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { Power } from "../core/roles.ts";
 import { Failure } from "../failure.ts";
-import type { Caller } from "../identity/caller.ts";
+import type { Caller, SignedIn } from "../identity/caller.ts";
 import type { Report } from "../report.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Null until authenticated. */
     caller: Caller | null;
+    /** Set when it came with the cookie of a session. */
+    signedIn: SignedIn | null;
     /** What the exchange is about, for the log. */
     subjectId: string | undefined;
     errorCode: string | undefined;
@@ -40,6 +43,8 @@ declare module "fastify" {
   interface FastifyContextConfig {
     /** Name of the operation in logs and metrics. */
     operation?: string;
+    /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
+    looking?: Power;
   }
 }
 
@@ -135,6 +140,15 @@ export function pathIdentifier(request: FastifyRequest): string {
   if (identifier === undefined) throw new Problem("not_found");
   request.subjectId = identifier;
   return identifier;
+}
+
+/**
+ * Where the key is the caller's choice.
+ *
+ * @throws Problem `invalid_request` with param `Idempotency-Key`
+ */
+export function optionalIdempotencyKey(request: FastifyRequest): string | undefined {
+  return request.headers["idempotency-key"] === undefined ? undefined : idempotencyKey(request);
 }
 
 /** @throws Problem `invalid_request` with param `Idempotency-Key` */

@@ -5,6 +5,9 @@
  */
 
 import type { ReviewerRole } from "../core/roles.ts";
+import type { Scopes } from "../core/scopes.ts";
+import type { Membership, StoredPerson } from "../storage/sql/people.ts";
+import type { StoredSession } from "../storage/sql/sessions.ts";
 
 interface AnyCaller {
   readonly credentialId: string;
@@ -29,6 +32,22 @@ export interface ReviewerCaller extends AnyCaller {
   readonly name: string;
   readonly role: ReviewerRole;
   readonly groups: readonly string[];
+  /** Whether it is no person: its approvals count only where a rule says so. */
+  readonly isBot: boolean;
+  /** What the token may do of all that the role allows; null: all of it. */
+  readonly scopes: Scopes;
+  /** Who it is when a person signed in; null for those who only have tokens. */
+  readonly personId: string | null;
+  /** Through which they are signed in; null for a token. Its id is then `credentialId`. */
+  readonly session: StoredSession | null;
+}
+
+/** Somebody who signed in, whether they are a reviewer anywhere or not. */
+export interface SignedIn {
+  readonly session: StoredSession;
+  readonly person: StoredPerson;
+  /** In the project that the session looks at; undefined when they are none there (any more). */
+  readonly membership: Membership | undefined;
 }
 
 export type Caller = ProvisionerCaller | InstanceCaller | ReviewerCaller;

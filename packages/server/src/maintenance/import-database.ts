@@ -7,6 +7,8 @@
 
 import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { type AuditKind, appendAudit } from "../audit/append-audit.ts";
+import { systemRandom } from "../clock.ts";
 import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { Keyring } from "../secrets/keyring.ts";
@@ -14,12 +16,13 @@ import { loadKeys } from "../secrets/master-key.ts";
 import { migrate } from "../storage/migrate.ts";
 import { countRows, missingColumns } from "../storage/postgres/import-target.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
+import { SERVER } from "../storage/sql/policy-versions.ts";
 import { FINGERPRINT_KEY } from "../storage/sql/sealed.ts";
 import { databaseFile } from "../storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "../storage/sqlite/data-lock.ts";
 import { ImportSource } from "../storage/sqlite/import-source.ts";
 import { markMoved, markMoving, markOf, targetOf } from "../storage/sqlite/moved-marker.ts";
-import type { Transaction } from "../storage/store.ts";
+import type { Row, Transaction } from "../storage/store.ts";
 import { type Content, digestOf, inForeignKeyOrder, type Table } from "../storage/table.ts";
 import {
   assertSame,
@@ -192,7 +195,8 @@ async function move(
       const isThere = (await contentsOf(tx, tables)).length > 0;
       if (!isThere) await copy(tx, source, tables, onProgress);
       else if (!isMoving) await assertEmpty(tx, tables);
-      await assertSame(tx, tables, examined, onProgress);
+      await assertSame(tx, tables, examined, isAdded, onProgress);
+      if (!isThere) await enter(tx, examined);
       // From here on nobody knows where it is until the commit is answered.
       if (place.folder !== undefined) markMoving(place.folder, name);
       return isThere;
@@ -203,6 +207,25 @@ async function move(
   } finally {
     await target.close();
   }
+}
+
+const IMPORTED: AuditKind = "database.imported";
+
+/** In the log that was imported, and not in its source: that is only read. */
+async function enter(tx: Transaction, { contents, damaged }: Examined): Promise<void> {
+  const rows = contents.reduce((sum, content) => sum + content.rows, 0);
+  await appendAudit(tx, systemRandom(), {
+    at: await tx.now(),
+    projectId: SERVER,
+    kind: IMPORTED,
+    actor: "operator:cli",
+    subject: "server:",
+    detail: { rows, sha256: digestOf(contents), damaged: damaged.length },
+  });
+}
+
+function isAdded({ name }: Table, row: Row): boolean {
+  return name === "audit_entry" && row.kind === IMPORTED;
 }
 
 /**

@@ -24,13 +24,13 @@ const NOTHING_RESEALED: Resealing = { resealed: 0, unopened: 0 };
  *   one and `mayReseal` is false
  */
 export async function adoptSecretKey(
-  { store, keyring }: Pick<Context, "store" | "keyring">,
+  { store, keyring, random }: Pick<Context, "store" | "keyring" | "random">,
   mayReseal: boolean,
 ): Promise<Resealing> {
   keyring.useFingerprintKey(await store.transactAlone((tx) => adopt(tx, keyring, mayReseal)));
   // Also when the current key is recorded: another process may have sealed with a previous one.
   if (!mayReseal || keyring.previousKeyIds.length === 0) return NOTHING_RESEALED;
-  return resealSecrets({ store, keyring });
+  return resealSecrets({ store, keyring, random });
 }
 
 /** @returns the fingerprint key */

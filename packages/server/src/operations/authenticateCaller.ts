@@ -1,9 +1,9 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import type { Caller } from "../identity/caller.ts";
+import type { Caller, ReviewerCaller } from "../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../secrets/token.ts";
 import { readCredentialByHash } from "../storage/sql/credentials.ts";
-import { readReviewer } from "../storage/sql/holders.ts";
+import { readReviewer, type StoredReviewer } from "../storage/sql/holders.ts";
 
 const BEARER = /^bearer +([^\s]+) *$/i;
 
@@ -36,9 +36,21 @@ export async function authenticateCaller(
       return { kind: "instance", credentialId, projectId, instanceId: holderId };
     case "reviewer": {
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
-      if (reviewer === undefined) throw new Problem("invalid_credential");
-      const { id: reviewerId, name, role, groups } = reviewer;
-      return { kind: "reviewer", credentialId, projectId, reviewerId, name, role, groups };
+      if (reviewer === undefined || reviewer.removedAt !== null) {
+        throw new Problem("invalid_credential");
+      }
+      return toReviewerCaller(reviewer, {
+        ...{ credentialId, projectId, scopes: credential.scopes },
+        session: null,
+      });
     }
   }
+}
+
+/** A reviewer who was found and not removed, as a caller. */
+export function toReviewerCaller(
+  { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
+  through: Pick<ReviewerCaller, "credentialId" | "projectId" | "scopes" | "session">,
+): ReviewerCaller {
+  return { kind: "reviewer", ...through, reviewerId, name, role, groups, isBot, personId };
 }

@@ -8,7 +8,8 @@ import {
   type StoredDecision,
   type StoredRequest,
 } from "../core/request.ts";
-import { assertMay } from "../identity/assert-may.ts";
+import { decidesFor } from "../core/scopes.ts";
+import { assertMayVote, deciderOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   approvalBar,
@@ -16,6 +17,8 @@ import {
   denialBar,
   isBlank,
   namesDeciders,
+  needsPasskey,
+  passkeyBar,
   takesVotes,
 } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
@@ -28,6 +31,8 @@ import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
+import { toSigner } from "./reviewRequests.ts";
+import { type Signature, useSignature } from "./verifySignature.ts";
 
 export interface Verdict {
   readonly verdict: "approve" | "deny";
@@ -38,6 +43,8 @@ export interface Verdict {
   readonly validityMs: number | undefined;
   /** What an approver had to type, where the request asks for that. */
   readonly confirmation: string | undefined;
+  /** Of approvals only: that of a passkey over all of this but the confirmation. */
+  readonly signature?: Signature | undefined;
 }
 
 /**
@@ -48,7 +55,8 @@ export interface Verdict {
  * @throws Problem `forbidden` when the role or the request's requirement excludes the reviewer,
  *   `not_found` outside the reviewer's project, `arguments_mismatch` when something else was shown
  *   than is stored, `already_terminal` when another decision stands, `invalid_request` when the
- *   validity is out of bounds or an approval lacks its note or confirmation
+ *   validity is out of bounds or an approval lacks its note or confirmation, `passkey_refused`
+ *   when a passkey did not sign this verdict or its signature is used up
  */
 export async function castVerdict(
   context: Context,
@@ -56,7 +64,7 @@ export async function castVerdict(
   id: string,
   verdict: Verdict,
 ): Promise<StoredRequest> {
-  assertMay(caller, "decide");
+  assertMayVote(caller);
   assertWithin(verdict, bounds(context.settings, undefined));
   const decide = (tx: Transaction) => decideLocked(tx, context, caller, id, verdict);
   const { request, resolution, isAnswer } = await context.store
@@ -66,7 +74,10 @@ export async function castVerdict(
       // By now it is too late from the beginning, and expires.
       return context.store.transact(decide);
     });
-  if (resolution === undefined) return request;
+  if (resolution === undefined) {
+    context.wake.signal({ kind: "voted", projectId: caller.projectId, requestId: id });
+    return request;
+  }
   const { decision } = resolution;
   if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   if (!isAnswer) {
@@ -145,18 +156,27 @@ async function approve(
   const usable = (votes: readonly Pick<StoredVote, "validityMs">[]) =>
     shortest(context.settings, judgement, votes);
   const ending = { status: "approved", by: actorOf(caller), note } as const;
+  const { signature } = verdict;
   if (!takesVotes(requirement)) {
+    const passkey = signature && (await useSignature(tx, caller, request.id, signature, now));
     const ended = { ...ending, validityMs: usable([{ validityMs }]) };
+    const options = passkey === undefined ? { now } : { now, detail: { passkey } };
     return resolved(
       request,
-      await resolveRequest(tx, context, request, ended, { now }),
+      await resolveRequest(tx, context, request, ended, options),
       "approved",
     );
   }
+  if (signature?.kind === "refused") throw signature.problem;
   const { projectId, id: requestId } = request;
   const votedAt = Math.max(now, request.createdAt);
-  const vote = { projectId, requestId, reviewerId: caller.reviewerId, note, validityMs, votedAt };
-  const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote);
+  const { reviewerId, scopes } = caller;
+  const forGroups = decidesFor(scopes);
+  const proof = signature === undefined ? null : JSON.stringify(signature.proof);
+  const said = { note, validityMs, forGroups, votedAt, proof };
+  const vote = { projectId, requestId, reviewerId, ...said };
+  const use = () => signature && useSignature(tx, caller, requestId, signature, now);
+  const tally = await recordVote(tx, context, request, { requirement, ownerId }, vote, use);
   if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
   const voters = tally.counted.map(({ reviewerId }) => reviewerId);
   const wished = { ...ending, validityMs: usable(tally.counted) };
@@ -211,7 +231,9 @@ async function assertMayApprove(
   const requirement = requirementOf(readJudgement(request.policy));
   const decider = namesDeciders(requirement) ? await currentOf(tx, caller) : caller;
   const { instanceId } = request;
-  const bar = approvalBar(requirement, toDecider(decider), { ownerId, instanceId });
+  const bar =
+    approvalBar(requirement, deciderOf(decider), { ownerId, instanceId }) ??
+    (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, caller)) : undefined);
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
@@ -221,18 +243,20 @@ async function assertMayDeny(
   request: StoredRequest,
 ): Promise<void> {
   const requirement = requirementOf(readJudgement(request.policy));
-  if (requirement.from.length === 0) return;
+  // Everybody who may decide, but for those who may for some groups alone.
+  if (requirement.from.length === 0 && decidesFor(caller.scopes) === null) return;
   const ownerId = await ownerOf(tx, request);
-  const bar = denialBar(requirement, toDecider(await currentOf(tx, caller)), { ownerId });
+  const bar = denialBar(requirement, deciderOf(await currentOf(tx, caller)), { ownerId });
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
 /** @throws Problem `invalid_request` when an approval lacks what must come with it */
 function assertComplete(
   { id, policy }: StoredRequest,
-  { note, confirmation }: Pick<Verdict, "note" | "confirmation">,
+  { note, confirmation, signature }: Pick<Verdict, "note" | "confirmation" | "signature">,
 ): void {
-  const { noteRequired, confirm } = requirementOf(readJudgement(policy));
+  const requirement = requirementOf(readJudgement(policy));
+  const { noteRequired, confirm } = requirement;
   if (noteRequired && isBlank(note)) {
     const message = "note is required to approve this call, and must say something.";
     throw new Problem("invalid_request", message, { param: "note" });
@@ -242,20 +266,20 @@ function assertComplete(
     const param = "confirmation";
     throw new Problem("invalid_request", `${param} ${fault}.`, { param });
   }
+  if (needsPasskey(requirement) && signature === undefined) {
+    const message = "passkey is required to approve this call: ask for its challenge.";
+    throw new Problem("invalid_request", message, { param: "passkey" });
+  }
 }
 
 /** Body and lock may have taken their time: the reviewer as this transaction finds them. */
 async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<ReviewerCaller> {
   const key = { projectId: caller.projectId, id: caller.reviewerId };
   const current = await readReviewer(tx, key);
-  if (current === undefined) throw new Problem("invalid_credential");
-  const { name, role, groups } = current;
-  assertMay({ role }, "decide");
-  return { ...caller, name, role, groups };
-}
-
-function toDecider({ reviewerId: id, name, groups }: ReviewerCaller) {
-  return { id, name, groups };
+  if (current === undefined || current.removedAt !== null) throw new Problem("invalid_credential");
+  const { name, role, groups, isBot } = current;
+  assertMayVote({ ...caller, role });
+  return { ...caller, name, role, groups, isBot };
 }
 
 async function ownerOf(tx: Transaction, request: StoredRequest): Promise<string | null> {

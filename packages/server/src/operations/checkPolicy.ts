@@ -1,16 +1,10 @@
 import type { Context } from "../context.ts";
+import type { Examination } from "../examiner/examiner.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import type { Finding } from "../policy/rule.ts";
 import { assertMayPublish, type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { type Examined, examinePolicy } from "./examinePolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 
-export interface PolicyCheck extends Pick<Examined, "findings" | "tests"> {
-  /** What is allowed and yet probably not meant. */
-  readonly warnings: readonly Finding[];
-  /** How many; 0 when it does not load. */
-  readonly rules: number;
-}
+export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
 
 /**
  * Says what publishing a draft would say, and writes nothing.
@@ -25,6 +19,7 @@ export async function checkPolicy(
 ): Promise<PolicyCheck> {
   assertMayPublish(caller, scope);
   const groups = await readKnownGroups(context.store, projectOf(caller, scope));
-  const { policy, findings, tests } = await examinePolicy(scope, source, groups, context.clock);
-  return { findings, tests, warnings: policy?.warnings ?? [], rules: policy?.rules.length ?? 0 };
+  const { retentionMs: keptMs } = context.settings;
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: false };
+  return context.examiners.drafts.examine(order);
 }

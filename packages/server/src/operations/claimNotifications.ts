@@ -1,8 +1,13 @@
 import type { KeyObject } from "node:crypto";
 import type { WebhookUrl } from "@countersign/protocol";
+import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
-import { isWindowOver, type StoredNotification } from "../core/notification.ts";
+import {
+  isWindowOver,
+  type NotificationEndCause,
+  type StoredNotification,
+} from "../core/notification.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
 import {
   claimNotification,
@@ -74,7 +79,7 @@ export async function claimNotifications(
     };
     const claimed: ClaimedNotification[] = [];
     for (const one of due) {
-      const claimedOne = await claim(tx, open, one, now);
+      const claimedOne = await claim(tx, context, open, one, now);
       if (claimedOne !== undefined) claimed.push({ ...claimedOne, endsBy });
     }
     return { claimed, more: due.length === limit };
@@ -102,24 +107,46 @@ async function readFree(
  */
 async function claim(
   tx: Transaction,
+  context: Pick<Context, "random">,
   open: (receiver: DueReceiver) => Target,
   { notification, deliveryEpoch, isInstanceDeleted, receiver }: DueNotification,
   now: number,
 ): Promise<Omit<ClaimedNotification, "endsBy"> | undefined> {
   const { fence } = notification;
   if (receiver === null || notification.deliveryEpoch < deliveryEpoch) {
-    await endNotification(tx, notification, isInstanceDeleted ? "deletion" : "removal", now);
+    const by = isInstanceDeleted ? "deletion" : "removal";
+    await end(tx, context, notification, { by, at: now }, now);
     return undefined;
   }
   if (isWindowOver(notification, now)) {
     // It ended then, however much later somebody came to record it.
-    await endNotification(tx, notification, "window", givesUpAt(notification));
+    const at = givesUpAt(notification);
+    await end(tx, context, notification, { by: "window", at }, now);
     return undefined;
   }
   const target = open(receiver);
   const claimedUntil = now + LEASE_MS;
   if (!(await claimNotification(tx, notification, now, claimedUntil))) return undefined;
   return { notification, fence: fence + 1, ...target };
+}
+
+async function end(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  notification: StoredNotification,
+  { by, at }: { readonly by: NotificationEndCause; readonly at: number },
+  now: number,
+): Promise<void> {
+  if (!(await endNotification(tx, notification, by, at))) return;
+  const { projectId, requestId, id, attempts } = notification;
+  await appendAudit(tx, random, {
+    at: now,
+    projectId,
+    kind: "delivery.ended",
+    actor: "system:delivery",
+    subject: `request:${requestId}`,
+    detail: { delivery_id: id, by, attempts, ended_at: at },
+  });
 }
 
 function openTarget(

@@ -14,10 +14,13 @@ import { insertRequest, lockRequestByKey } from "../storage/sql/requests.ts";
 import { findFreeze } from "../storage/sql/standing-freezes.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
+import { announceRequest } from "./announceRequest.ts";
+import { countHistory } from "./countHistory.ts";
 import { expireRequest } from "./expireRequest.ts";
-import { findInForce, type KnownInForce, rememberInForce } from "./findInForce.ts";
-import { type Judged, judgeCall } from "./judgeCall.ts";
+import { findInForce, type KnownInForce, recallInForce, rememberInForce } from "./findInForce.ts";
+import { askedInForce, type Judged, judgeCall } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
+import { PolicyUnread, shelvePolicy } from "./shelvePolicy.ts";
 import { giveBackCall, useGrant } from "./useGrant.ts";
 
 export interface Submission {
@@ -47,13 +50,9 @@ export async function createApprovalRequest(
   idempotencyKey: string,
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
-  const attempt = (mayApprove: boolean) =>
-    context.store.transact((tx) => submit(tx, context, caller, input, keyHash, mayApprove));
-  const { outcome, request, signal, inForce } = await attempt(true).catch((error: unknown) => {
-    if (!(error instanceof DeadlinePassed)) throw error;
-    // The window was shorter than the writing of an approval: let it pass.
-    return attempt(false);
-  });
+  const attempt = (how: Manner) =>
+    context.store.transact((tx) => submit(tx, context, caller, input, keyHash, how));
+  const { outcome, request, signal, inForce } = await insist(context, caller, input.tool, attempt);
   rememberInForce(context, caller, inForce);
   if (signal !== undefined) context.wake.signal(signal);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
@@ -62,25 +61,79 @@ export async function createApprovalRequest(
   return { outcome, request: await expireRequest(context, request) };
 }
 
+/** How a transaction goes about it. */
+interface Manner {
+  /** False when there was no time for that. */
+  readonly mayApprove: boolean;
+  /**
+   * Whether no other call of the instance is judged meanwhile, as it takes to count those before:
+   * of two at the same time each would miss the other.
+   */
+  readonly isAlone: boolean;
+}
+
+/** The policy in force counts calls, and others may be judged at the same time. */
+class NotAlone extends Error {}
+
+/** What a transaction cannot do or did too late is seen to before the next attempt. */
+async function insist(
+  context: Context,
+  caller: InstanceCaller,
+  tool: string,
+  attempt: (how: Manner) => Promise<Submitted>,
+): Promise<Submitted> {
+  let how: Manner = { mayApprove: true, isAlone: probablyCounts(context, caller, tool) };
+  for (;;) {
+    try {
+      return await attempt(how);
+    } catch (error) {
+      if (error instanceof PolicyUnread) await shelvePolicy(context, error);
+      else if (error instanceof NotAlone) how = { ...how, isAlone: true };
+      // The window was shorter than the writing of an approval: let it pass.
+      else if (error instanceof DeadlinePassed && how.mayApprove) {
+        how = { ...how, mayApprove: false };
+      } else throw error;
+    }
+  }
+}
+
+function probablyCounts(context: Context, caller: InstanceCaller, tool: string): boolean {
+  const inForce = recallInForce(context, caller);
+  if (inForce === undefined) return false;
+  try {
+    return askedInForce(context, caller.projectId, inForce, tool).length > 0;
+  } catch (error) {
+    if (error instanceof PolicyUnread) return false;
+    throw error;
+  }
+}
+
 async function submit(
   tx: Transaction,
   context: Context,
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-  mayApprove: boolean,
+  { mayApprove, isAlone }: Manner,
 ): Promise<Submitted> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
   const [instance, now, inForce] = await Promise.all([
-    lockInstance(tx, "share", caller),
+    lockInstance(tx, isAlone ? "update" : "share", caller),
     tx.now(),
     findInForce(tx, context, caller),
   ]);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
-  const judged = await judgeCall(tx, context, instance, inForce, input, now);
+  const asked = askedInForce(context, caller.projectId, inForce, input.tool);
+  if (asked.length > 0 && !isAlone) throw new NotAlone();
+  const tool = JSON.stringify(input.tool);
+  const history =
+    asked.length === 0
+      ? undefined
+      : await countHistory(tx, context, { ...caller, tool, at: now }, asked);
+  const judged = judgeCall(context, instance, inForce, input, now, history);
   const { judgement } = judged;
   const atOnce = { tx, context, instance, inForce, mayApprove };
   const { ending, grantId } = await answerAtOnce(atOnce, judged);
@@ -104,8 +157,9 @@ async function submit(
     return { ...(await replay(tx, caller, input, keyHash)), inForce };
   }
   await appendAudit(tx, context.random, opened);
+  const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
   const { id: requestId, deadlineAt } = request;
-  const signal = { kind: "opened", requestId, deadlineAt } as const;
+  const signal = { kind: "opened", requestId, deadlineAt, announces } as const;
   return { outcome: "created", request, signal, inForce };
 }
 
@@ -166,15 +220,21 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
     kind: "request.opened",
     actor: `instance:${request.instanceId}`,
     subject: `request:${request.id}`,
-    detail: { arguments_sha256: sha256Hex(request.arguments), ...versionsOf(judgement) },
+    detail: {
+      tool_sha256: sha256Hex(request.tool),
+      arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
+      because: judgement.because,
+      ...versionsOf(judgement),
+    },
   };
 }
 
 /** Which policies judged it, for the audit log. */
-function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string>> {
+function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string | number>> {
   return {
-    ...(project !== null && { policy_sha256: project.sha256 }),
-    ...(floor !== null && { floor_sha256: floor.sha256 }),
+    ...(project !== null && { policy_version: project.number, policy_sha256: project.sha256 }),
+    ...(floor !== null && { floor_version: floor.number, floor_sha256: floor.sha256 }),
   };
 }
 

@@ -7,10 +7,12 @@ import type { StoredRequest } from "../core/request.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { escapeGlob, sessionOf, termsFault } from "../policy/grant-terms.ts";
-import { sha256Hex } from "../secrets/keyring.ts";
+import { hashIdempotencyKey, sha256Hex } from "../secrets/keyring.ts";
+import { insertResult, readResult, type StoredResult } from "../storage/sql/idempotency.ts";
 import { lockInstance } from "../storage/sql/instances.ts";
+import type { ScopedKey } from "../storage/sql/keys.ts";
 import { readRequest } from "../storage/sql/requests.ts";
-import { insertGrant, readActiveGrants } from "../storage/sql/standing-grants.ts";
+import { insertGrant, readActiveGrants, readGrant } from "../storage/sql/standing-grants.ts";
 import type { Transaction } from "../storage/store.ts";
 import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "./useGrant.ts";
@@ -29,34 +31,87 @@ export interface GrantOrder {
   readonly lastsMs: number;
 }
 
+export interface MadeGrant extends ReviewedGrant {
+  /** False when the key was used before: that grant is answered, as it is by now. */
+  readonly isNew: boolean;
+}
+
 /**
  * Grants calls to an instance beforehand, with the authority of the reviewer as it is when they
  * come. It decides nothing that is pending.
  *
+ * @param idempotencyKey of this reviewer; undefined: every call makes a grant
  * @throws Problem `forbidden`; `not_found` for a request or an instance outside the project;
- *   `invalid_request` naming the field
+ *   `invalid_request` naming the field; `idempotency_conflict` when the key was used with other
+ *   input
  */
 export async function createGrant(
   context: Context,
   caller: ReviewerCaller,
   order: GrantOrder,
-): Promise<ReviewedGrant> {
+  idempotencyKey?: string,
+): Promise<MadeGrant> {
   assertMay(caller, "decide");
   const { projectId } = caller;
-  const grant = await context.store.transact(async (tx) => {
+  const key =
+    idempotencyKey === undefined ? undefined : keyOf(context, caller, order, idempotencyKey);
+  const { grant, isNew } = await context.store.transact(async (tx) => {
+    const known = key && (await readKnown(tx, key));
+    if (known !== undefined) return { grant: known, isNew: false };
     const { instanceId, terms } = await completed(tx, projectId, order);
     assertTerms(terms, context.settings);
     // Against everybody: nobody makes another one while they are counted.
     const instance = await lockInstance(tx, "update", { projectId, instanceId });
     if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
     const now = await tx.now();
-    await assertRoom(tx, { projectId, instanceId }, now);
     const made = newGrant(context, caller, order, { instanceId, terms }, now);
+    if (key !== undefined && !(await insertResult(tx, resultOf(key, made)))) {
+      // The same exchange at the same time, which has committed by now.
+      const winner = await readKnown(tx, key);
+      if (winner === undefined) throw new Error("a used key has no grant");
+      return { grant: winner, isNew: false };
+    }
+    await assertRoom(tx, { projectId, instanceId }, now);
     await insertGrant(tx, made);
     await record(tx, context, made);
-    return made;
+    return { grant: made, isNew: true };
   });
-  return toReviewedGrant(context.store, grant);
+  return { ...(await toReviewedGrant(context.store, grant)), isNew };
+}
+
+interface GrantKey extends ScopedKey {
+  readonly fingerprint: string;
+}
+
+function keyOf(
+  { keyring }: Context,
+  { projectId, reviewerId }: ReviewerCaller,
+  order: GrantOrder,
+  idempotencyKey: string,
+): GrantKey {
+  return {
+    projectId,
+    scope: `grant:${reviewerId}`,
+    keyHash: hashIdempotencyKey(idempotencyKey),
+    fingerprint: keyring.fingerprint(JSON.stringify(order)),
+  };
+}
+
+/**
+ * The grant that was made with a key.
+ *
+ * @throws Problem `idempotency_conflict`
+ */
+async function readKnown(tx: Transaction, key: GrantKey): Promise<StoredGrant | undefined> {
+  const stored = await readResult(tx, key);
+  if (stored === undefined) return undefined;
+  if (stored.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
+  const { projectId } = key;
+  return readGrant(tx, { projectId, id: JSON.parse(stored.result) as string });
+}
+
+function resultOf(key: GrantKey, { id, instanceId, createdAt }: StoredGrant): StoredResult {
+  return { ...key, instanceId, result: JSON.stringify(id), sealedCredential: null, createdAt };
 }
 
 interface Completed {

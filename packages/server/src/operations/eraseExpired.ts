@@ -1,12 +1,20 @@
 import { uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { RETRY_WINDOW_MS } from "../core/retry.ts";
+import { deleteAnnouncementsEndedBefore } from "../storage/sql/announcements.ts";
+import { deleteCeremoniesBefore } from "../storage/sql/ceremonies.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { deleteResultsBefore } from "../storage/sql/idempotency.ts";
 import { deleteInstancesDeletedBefore } from "../storage/sql/instances.ts";
+import { deleteInvitationsBefore } from "../storage/sql/invitations.ts";
+import { SERVER } from "../storage/sql/policy-versions.ts";
 import { deleteDecidedBefore } from "../storage/sql/requests.ts";
+import { deleteSessionsBefore } from "../storage/sql/sessions.ts";
+import { deleteFreezesLiftedBefore } from "../storage/sql/standing-freezes.ts";
 import { deleteGrantsExpiredBefore } from "../storage/sql/standing-grants.ts";
 import { deleteVerificationsBefore } from "../storage/sql/verifications.ts";
+import type { Transaction } from "../storage/store.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
 const ROWS_PER_CALL_MAX = 500;
@@ -22,8 +30,9 @@ const VERIFICATION_KEPT_MS = 3_600_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; and grants, as long after their
- * end. Pending requests and audit entries are never erased.
+ * results with their sealed credentials, and deletion records; grants, freezes, announcements and
+ * invitations, as long after their end; and sessions and ceremonies that are over. Pending
+ * requests, freezes in force and audit entries are never erased.
  *
  * Called by: the retention worker.
  *
@@ -43,22 +52,57 @@ export async function eraseExpired(
       ...{ decidedBefore: before, endedBefore },
       createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
     };
+    const freezesOf = (project: string) =>
+      deleteFreezesLiftedBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX);
     const ofProjects: number[] = [];
     for (const project of projects) {
-      ofProjects.push(await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX));
-      ofProjects.push(
-        await deleteGrantsExpiredBefore(tx, project, before, beforeId, ROWS_PER_CALL_MAX),
+      const requests = await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX);
+      const grants = await deleteGrantsExpiredBefore(
+        ...([tx, project, before, beforeId, ROWS_PER_CALL_MAX] as const),
       );
+      const announcements = await deleteAnnouncementsEndedBefore(
+        ...([tx, project, before, ROWS_PER_CALL_MAX] as const),
+      );
+      const freezes = await freezesOf(project);
+      await enter(tx, context, project, now, { requests, grants, freezes, announcements });
+      ofProjects.push(requests, grants, freezes, announcements);
     }
-    return [
-      ...ofProjects,
-      await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
-      await deleteVerificationsBefore(tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX),
-      await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
+    const ofServer = {
+      provisioning_results: await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
+      verifications: await deleteVerificationsBefore(
+        ...([tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX] as const),
+      ),
+      instances: await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
+      freezes: await freezesOf(SERVER),
+      invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
+    };
+    await enter(tx, context, SERVER, now, ofServer);
+    // Their beginnings and ends are entries of their own.
+    const passing = [
+      await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
+      await deleteCeremoniesBefore(tx, now, ROWS_PER_CALL_MAX),
     ];
+    return [...ofProjects, ...Object.values(ofServer), ...passing];
   });
   return {
     erased: counts.reduce((sum, count) => sum + count, 0),
     more: counts.includes(ROWS_PER_CALL_MAX),
   };
+}
+
+/** Why somebody does not find what an older entry is about. */
+async function enter(
+  tx: Transaction,
+  { random }: Context,
+  projectId: string,
+  now: number,
+  counts: Readonly<Record<string, number>>,
+): Promise<void> {
+  if (Object.values(counts).every((count) => count === 0)) return;
+  const subject = projectId === SERVER ? "server:" : `project:${projectId}`;
+  await appendAudit(tx, random, {
+    ...{ at: now, projectId, subject, detail: counts },
+    kind: "rows.erased",
+    actor: "system:retention",
+  });
 }

@@ -29,6 +29,14 @@ export async function findInForce(
   return known?.stamp === stamp ? known : { ...(await readInForce(tx, instance)), stamp };
 }
 
+/** What was in force when somebody last looked: a guess, and never what a call is judged by. */
+export function recallInForce(
+  { inForce: kept }: Pick<Context, "inForce">,
+  instance: InstanceKey,
+): InForce | undefined {
+  return kept.get(keyOf(instance));
+}
+
 /** To be called after the commit: before it others' changes are seen that may yet be undone. */
 export function rememberInForce(
   { inForce: kept }: Pick<Context, "inForce">,

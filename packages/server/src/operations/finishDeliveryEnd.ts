@@ -1,3 +1,4 @@
+import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
 import { endNotificationsBefore } from "../storage/sql/notifications.ts";
@@ -20,8 +21,28 @@ export async function finishDeliveryEnd(context: Context, instance: InstanceKey)
       if (state === undefined) return 0;
       const by = state.isDeleted ? "deletion" : "removal";
       const limit = NOTIFICATIONS_PER_COMMIT_MAX;
-      return endNotificationsBefore(tx, instance, state.epoch, by, await tx.now(), limit);
+      const now = await tx.now();
+      const count = await endNotificationsBefore(tx, instance, state.epoch, by, now, limit);
+      if (count > 0) await appendAudit(tx, context.random, entryOf(instance, by, count, now));
+      return count;
     });
     if (ended < NOTIFICATIONS_PER_COMMIT_MAX) return;
   }
+}
+
+/** One for all of them: they end for one reason, and their requests have entries of their own. */
+function entryOf(
+  { projectId, instanceId }: InstanceKey,
+  by: string,
+  deliveries: number,
+  now: number,
+): AuditEntry {
+  return {
+    at: now,
+    projectId,
+    kind: "delivery.ended",
+    actor: "system:delivery",
+    subject: `instance:${instanceId}`,
+    detail: { deliveries, by },
+  };
 }

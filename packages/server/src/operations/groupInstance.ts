@@ -58,7 +58,7 @@ async function idOf(
 ): Promise<string | null> {
   if (name === null) return null;
   const reviewer = await readReviewerByName(tx, projectId, name);
-  if (reviewer === undefined) {
+  if (reviewer === undefined || reviewer.removedAt !== null) {
     const message = "owner must be the name of a reviewer of this project.";
     throw new Problem("invalid_request", message, { param: "owner" });
   }

@@ -2,13 +2,14 @@ import { type CreateApprovalRequestInput, parseJson } from "@countersign/protoco
 import type { Context } from "../context.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import type { Ending } from "../core/request.ts";
-import { evaluatePolicies } from "../policy/evaluate.ts";
+import { askedOf, evaluatePolicies } from "../policy/evaluate.ts";
+import type { Asked, CallHistory } from "../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../policy/judgement.ts";
 import type { Shelved } from "../policy/policy-shelf.ts";
 import type { Call, Evaluation, Policy } from "../policy/rule.ts";
 import type { InForce } from "../storage/sql/in-force.ts";
-import { readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
-import type { Transaction } from "../storage/store.ts";
+import { SERVER } from "../storage/sql/policy-versions.ts";
+import { PolicyUnread } from "./shelvePolicy.ts";
 
 /** What policy says of a call, and how that ends the request at once. */
 export interface Judged {
@@ -19,17 +20,36 @@ export interface Judged {
 }
 
 /**
+ * What must be counted before the policies in force can say anything about a call of this tool.
+ *
+ * @throws PolicyUnread
+ */
+export function askedInForce(
+  context: Pick<Context, "policies">,
+  projectId: string,
+  inForce: InForce,
+  tool: string,
+): readonly Asked[] {
+  const project = findPolicy(context, projectId, inForce.project)?.policy;
+  const floor = findPolicy(context, SERVER, inForce.floor)?.policy;
+  return askedOf({ project, floor }, tool);
+}
+
+/**
  * Asks the policies in force about a call. Whatever cannot be asked, because a policy cannot be
  * read or a rule fails, asks people; nothing that fails approves.
+ *
+ * @param history what {@link askedInForce} says, counted
+ * @throws PolicyUnread when a policy must be read first, which is nothing to do in a transaction
  */
-export async function judgeCall(
-  tx: Transaction,
+export function judgeCall(
   context: Pick<Context, "policies" | "settings">,
   instance: StoredInstance,
   inForce: InForce,
   input: Pick<CreateApprovalRequestInput, "tool" | "arguments" | "context">,
   now: number,
-): Promise<Judged> {
+  history: CallHistory | undefined,
+): Judged {
   const call: Call = {
     tool: input.tool,
     args: input.arguments,
@@ -40,11 +60,10 @@ export async function judgeCall(
       groups: instance.groups,
     },
     now,
+    history,
   };
-  const [project, floor] = await Promise.all([
-    findPolicy(tx, context, instance.projectId, inForce.project),
-    findPolicy(tx, context, SERVER, inForce.floor),
-  ]);
+  const project = findPolicy(context, instance.projectId, inForce.project);
+  const floor = findPolicy(context, SERVER, inForce.floor);
   if (project === undefined && floor === undefined) {
     return { call, judgement: UNJUDGED, ending: undefined };
   }
@@ -95,19 +114,17 @@ interface Found {
   readonly unreadable: string | undefined;
 }
 
-async function findPolicy(
-  tx: Transaction,
+/** @throws PolicyUnread */
+function findPolicy(
   { policies }: Pick<Context, "policies">,
   projectId: string,
   ref: VersionRef | null,
-): Promise<Found | undefined> {
+): Found | undefined {
   if (ref === null) return undefined;
   const kind = projectId === SERVER ? "floor" : "project";
   const known = policies.find(kind, ref.sha256);
-  if (known !== undefined) return toFound(known, ref);
-  const version = await readPolicyVersion(tx, projectId, ref.number);
-  if (version === undefined) throw new Error("the policy in force is not there");
-  return toFound(policies.put(kind, version), ref);
+  if (known === undefined) throw new PolicyUnread(kind, projectId, ref);
+  return toFound(known, ref);
 }
 
 function toFound(shelved: Shelved, { number, sha256 }: VersionRef): Found {

@@ -4,7 +4,7 @@ import type { ReviewerCaller } from "../identity/caller.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import type { Place } from "../storage/sql/requests.ts";
-import { listActiveGrants, listEndedGrants } from "../storage/sql/standing-grants.ts";
+import { listGrantsBefore } from "../storage/sql/standing-grants.ts";
 import type { Reader } from "../storage/store.ts";
 
 export interface GrantListing {
@@ -38,9 +38,9 @@ export async function listGrants(
   { projectId }: ReviewerCaller,
   { state, limit, after }: GrantListing,
 ): Promise<GrantPage> {
-  const list = state === "active" ? listActiveGrants : listEndedGrants;
   // One more than asked for tells whether there is a next page.
-  const found = await list(store, projectId, clock.now(), after?.id ?? LAST_ID, limit + 1);
+  const before = after?.id ?? LAST_ID;
+  const found = await listGrantsBefore(store, projectId, state, clock.now(), before, limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   return {

@@ -18,6 +18,8 @@ export interface Listing {
 
 export interface Page {
   readonly requests: readonly ReviewedRequest[];
+  /** Ids of those of the page that are damaged, and that nobody can read or decide. */
+  readonly damaged: readonly string[];
   /** Where it ended; undefined when nothing comes after it. */
   readonly next: Place | undefined;
 }
@@ -38,13 +40,14 @@ export async function listRequests(
       ? await listPending(store, caller.projectId, undecided(clock.now(), after), limit + 1)
       : await listDecided(store, caller.projectId, after ?? NEWEST, limit + 1);
   const shown = outlines.slice(0, Math.min(limit, fitting(outlines)));
-  const requests = await readRequests(
+  const { requests, damaged } = await readRequests(
     store,
     caller.projectId,
     shown.map(({ id }) => id),
   );
   return {
     requests: await reviewRequests(store, caller, requests, clock.now()),
+    damaged,
     next: shown.length < outlines.length ? shown.at(-1) : undefined,
   };
 }

@@ -1,12 +1,12 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { loadPolicy, PolicyError } from "../policy/load.ts";
-import type { KnownGroups, Policy } from "../policy/rule.ts";
+import type { Policy } from "../policy/rule.ts";
 import { readPolicyNumber, readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { invalidPolicy } from "./publishPolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
+import { shelvePolicy } from "./shelvePolicy.ts";
 
 /** What judges a call together. */
 export interface BothPolicies {
@@ -23,14 +23,17 @@ export interface BothPolicies {
  * @throws Problem `policy_invalid` when either of them does not load
  */
 export async function loadDraft(
-  context: Pick<Context, "store" | "policies">,
+  context: Pick<Context, "store" | "policies" | "examiners" | "settings">,
   caller: ReviewerCaller,
   scope: PolicyScope,
   source: string,
 ): Promise<BothPolicies> {
-  const { store } = context;
+  const { store, examiners } = context;
+  const { retentionMs: keptMs } = context.settings;
   const groups = await readKnownGroups(store, projectOf(caller, scope));
-  const draft = load(source, scope, groups);
+  const order = { kind: scope, source, groups, keptMs, runsTests: false, wantsPolicy: true };
+  const { policy: draft, findings } = await examiners.drafts.examine(order);
+  if (draft === undefined) throw invalidPolicy(findings);
   const floorNumber = await readPolicyNumber(store, SERVER);
   const projectNumber = await readPolicyNumber(store, caller.projectId);
   const beside: PolicyScope = scope === "floor" ? "project" : "floor";
@@ -44,24 +47,16 @@ export async function loadDraft(
   };
 }
 
-function load(source: string, kind: PolicyScope, groups: KnownGroups): Policy {
-  try {
-    return loadPolicy(source, { kind, groups });
-  } catch (error) {
-    throw error instanceof PolicyError ? invalidPolicy(error.findings) : error;
-  }
-}
-
 async function findPolicyInForce(
-  { store, policies }: Pick<Context, "store" | "policies">,
+  context: Pick<Context, "store" | "policies" | "examiners">,
   projectId: string,
   kind: PolicyScope,
   number: number,
 ): Promise<Policy | undefined> {
   if (number === 0) return undefined;
-  const version = await readPolicyVersion(store, projectId, number);
+  const version = await readPolicyVersion(context.store, projectId, number);
   if (version === undefined) return undefined;
-  const shelved = policies.find(kind, version.sha256) ?? policies.put(kind, version);
+  const shelved = await shelvePolicy(context, { kind, projectId, ref: version });
   if (shelved.kind === "policy") return shelved.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
   const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;

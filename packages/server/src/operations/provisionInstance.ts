@@ -132,7 +132,10 @@ async function issueCredential(
   const id = uuidV7(createdAt, random.bytes(10));
   await insertCredential(
     tx,
-    { id, kind: "instance", holderId, projectId, createdAt, expiresAt: null, revokedAt: null },
+    {
+      ...{ id, kind: "instance", holderId, projectId, createdAt },
+      ...{ expiresAt: null, revokedAt: null, scopes: null },
+    },
     hashToken(token),
   );
   await appendAudit(tx, random, {

@@ -1,8 +1,9 @@
 import { formatTimestamp, Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import type { Examination } from "../examiner/examiner.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import type { Finding } from "../policy/rule.ts";
+import type { Finding, Policy } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 import {
   insertPolicyVersion,
@@ -13,7 +14,6 @@ import {
 } from "../storage/sql/policy-versions.ts";
 import type { Reader, Transaction } from "../storage/store.ts";
 import { assertMayPublish, type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { examinePolicy } from "./examinePolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 import { readPublishers } from "./readPublishers.ts";
 import type { PublishedPolicy } from "./showPolicy.ts";
@@ -59,23 +59,30 @@ export async function publishPolicy(
     // Before the tests run, which may take long.
     assertExpected(current, publication, await nameOf(store, caller, current));
   }
-  const warnings = isInForce ? [] : await examine(context, projectId, publication);
+  const examined = isInForce ? undefined : await examine(context, projectId, publication);
   const work = (tx: Transaction) => publish(tx, context, caller, projectId, publication);
   const { outcome, version } = await store.transact(work);
+  if (examined !== undefined) {
+    const { policy } = examined;
+    context.policies.keep(scope, policy.sha256, { kind: "policy", policy });
+  }
   const names = await readPublishers(store, caller, [version]);
+  const { warnings = [] } = examined ?? {};
   return { outcome, scope, version, publisher: names.get(version.publishedBy), warnings };
 }
 
 /** @throws Problem `policy_invalid` */
 async function examine(
-  { store, clock }: Context,
+  { store, examiners, settings: { retentionMs: keptMs } }: Context,
   projectId: string,
   { scope, source }: Publication,
-): Promise<readonly Finding[]> {
+): Promise<Examination & { readonly policy: Policy }> {
   const groups = await readKnownGroups(store, projectId);
-  const { policy, findings } = await examinePolicy(scope, source, groups, clock);
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: true };
+  const examined = await examiners.drafts.examine(order);
+  const { policy, findings } = examined;
   if (policy === undefined || findings.length > 0) throw invalidPolicy(findings);
-  return policy.warnings;
+  return { ...examined, policy };
 }
 
 /** Says the first finding in words, and holds all. */

@@ -14,7 +14,8 @@ export async function readKnownGroups(reader: Reader, projectId: string): Promis
   const reviewerNames = new Set<string>();
   const instances = new Set<string>();
   for (const id of projectId === SERVER ? await readProjectIds(reader) : [projectId]) {
-    for (const { name, groups } of await listReviewersOf(reader, id)) {
+    for (const { name, groups, removedAt } of await listReviewersOf(reader, id)) {
+      if (removedAt !== null) continue;
       reviewerNames.add(name);
       for (const group of groups) reviewers.add(group);
     }

@@ -1,3 +1,4 @@
+import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import {
   type AttemptOutcome,
@@ -44,9 +45,27 @@ export async function recordAttempt(
     if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
       return recordLate(tx, claimed, after, now);
     }
-    if (after.ended !== null) return { kind: "ended", by: after.ended.by };
+    if (after.ended !== null) {
+      await appendAudit(tx, random, entryOf(claimed.notification, after, after.ended));
+      return { kind: "ended", by: after.ended.by };
+    }
     return { kind: "retry", nextAt: after.nextAt ?? now };
   }, "process");
+}
+
+function entryOf(
+  { projectId, requestId, id }: StoredNotification,
+  { attempts, last }: AfterAttempt,
+  { at, by }: NonNullable<AfterAttempt["ended"]>,
+): AuditEntry {
+  return {
+    at,
+    projectId,
+    kind: "delivery.ended",
+    actor: "system:delivery",
+    subject: `request:${requestId}`,
+    detail: { delivery_id: id, by, attempts, http_status: last?.status ?? null },
+  };
 }
 
 /** Removed or deleted while it was outstanding: the 24 hours of retention start now. */

@@ -1,15 +1,17 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
+import type { PasskeyProof } from "../audit/passkey-proof.ts";
 import type { Context } from "../context.ts";
-import type { StoredRequest } from "../core/request.ts";
+import type { JsonText, StoredRequest } from "../core/request.ts";
 import { allows } from "../core/roles.ts";
-import { approvalBar, isEnough } from "../policy/decider.ts";
+import { both, decidesThrough } from "../core/scopes.ts";
+import { approvalBar, isEnough, needsPasskey } from "../policy/decider.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { readLiveHolders } from "../storage/sql/credentials.ts";
-import { readReviewers } from "../storage/sql/holders.ts";
+import { readPasskeyOwners } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { readStanding, type StandingReviewer } from "./readStanding.ts";
 
 export interface Tally {
   /** Votes of those who may approve now, in the order in which they were cast. */
@@ -25,7 +27,9 @@ export interface Tally {
  *
  * @param request locked by this transaction, and pending
  * @param vote of a reviewer who was found to be allowed
- * @throws Problem `invalid_credential` when the voter's token has ended meanwhile
+ * @param useSignature of the vote; a repeated one has used it up
+ * @throws Problem `invalid_credential` when the voter's token has ended meanwhile, and what
+ *   `useSignature` throws
  */
 export async function recordVote(
   tx: Transaction,
@@ -33,23 +37,28 @@ export async function recordVote(
   request: StoredRequest,
   { requirement, ownerId }: { readonly requirement: Requirement; readonly ownerId: string | null },
   vote: StoredVote,
+  useSignature: () => Promise<unknown> | undefined,
 ): Promise<Tally> {
   const { projectId, id, instanceId } = request;
   const before = await readVotes(tx, projectId, [id]);
   const others = before.filter(({ reviewerId }) => reviewerId !== vote.reviewerId);
   const earlier = before.find(({ reviewerId }) => reviewerId === vote.reviewerId);
-  const isRepeated = earlier?.note === vote.note && earlier.validityMs === vote.validityMs;
+  const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const live = await readLiveHolders(tx, ids, vote.votedAt);
-  if (!live.has(vote.reviewerId)) throw new Problem("invalid_credential");
-  const allowed = (await readReviewers(tx, projectId, ids)).filter(
-    (reviewer) =>
-      live.has(reviewer.id) &&
-      allows(reviewer.role, "decide") &&
-      approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
-  );
+  const standing = await readStanding(tx, projectId, ids, vote.votedAt);
+  if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const isSigned = await findSigned(tx, requirement, votes);
+  const allowed = standing
+    .filter(isSigned)
+    .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
+    .filter(
+      (reviewer) =>
+        allows(reviewer.role, "decide") &&
+        approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
+    );
   if (!isRepeated) {
+    await useSignature();
     await writeVote(tx, vote);
     await appendAudit(tx, random, {
       at: vote.votedAt,
@@ -61,9 +70,52 @@ export async function recordVote(
         arguments_sha256: sha256Hex(request.arguments),
         validity_ms: vote.validityMs,
         note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+        ...(vote.forGroups !== null && { for_groups: vote.forGroups }),
+        ...(vote.proof !== null && { passkey: readProof(vote.proof) }),
       },
     });
   }
   const counted = votes.filter(({ reviewerId }) => allowed.some(({ id }) => id === reviewerId));
   return { counted, isEnough: isEnough(requirement, allowed) };
+}
+
+/** By the token that the vote came with, and by those that its voter has now. */
+function reachOf(
+  { id, ways }: StandingReviewer,
+  votes: readonly StoredVote[],
+): readonly string[] | null {
+  const cast = votes.find(({ reviewerId }) => reviewerId === id);
+  return both(decidesThrough(ways), cast === undefined ? [] : cast.forGroups);
+}
+
+function isSame(one: StoredVote, other: StoredVote): boolean {
+  return (
+    one.note === other.note &&
+    one.validityMs === other.validityMs &&
+    one.proof === other.proof &&
+    JSON.stringify(one.forGroups) === JSON.stringify(other.forGroups)
+  );
+}
+
+/**
+ * Where a passkey is asked for, a vote counts while the passkey that signed it is the voter's:
+ * who removes a lost one takes back what it may have signed.
+ */
+async function findSigned(
+  tx: Transaction,
+  requirement: Requirement,
+  votes: readonly StoredVote[],
+): Promise<(reviewer: Pick<StandingReviewer, "id" | "personId">) => boolean> {
+  if (!needsPasskey(requirement)) return () => true;
+  const passkeys = new Map(
+    votes.flatMap(({ reviewerId, proof }) =>
+      proof === null ? [] : [[reviewerId, readProof(proof).credential_id]],
+    ),
+  );
+  const owners = await readPasskeyOwners(tx, [...passkeys.values()]);
+  return ({ id, personId }) => personId !== null && owners.get(passkeys.get(id) ?? "") === personId;
+}
+
+function readProof(proof: JsonText): PasskeyProof {
+  return JSON.parse(proof) as PasskeyProof;
 }

@@ -1,12 +1,14 @@
 import type { Context } from "../context.ts";
+import { releaseChannels } from "../storage/sql/channels.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { releaseNotifications } from "../storage/sql/notifications.ts";
 import { releaseVerifications } from "../storage/sql/verifications.ts";
 
 /**
  * Ends the leases that a dead process left behind: the notifications that it was attempting are
- * due at once, with the same id and body, and the keys whose receivers it was verifying can be
- * used again. Does nothing where other replicas may live; there, leases end by time.
+ * due at once, with the same id and body; so are the channels that it was sending to; and the keys
+ * whose receivers it was verifying can be used again. Does nothing where other replicas may live;
+ * there, leases end by time.
  *
  * Called by: provider.ts, before anything of this process can take a lease.
  */
@@ -17,6 +19,7 @@ export async function releaseLeases({ store }: Pick<Context, "store">): Promise<
     const now = await tx.now();
     for (const project of projects) {
       await releaseNotifications(tx, project, now);
+      await releaseChannels(tx, project, now);
       await releaseVerifications(tx, project, now);
     }
   });

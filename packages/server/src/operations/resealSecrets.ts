@@ -1,13 +1,15 @@
+import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import type { Keyring } from "../secrets/keyring.ts";
+import { SERVER } from "../storage/sql/policy-versions.ts";
 import {
   readSealedWithOthers,
   replaceSealed,
   SEALED_COLUMNS,
   type SealedColumn,
 } from "../storage/sql/sealed.ts";
-import { storeKeyId } from "../storage/sql/secret-key.ts";
+import { lockSecretKey, storeKeyId } from "../storage/sql/secret-key.ts";
 import type { Transaction } from "../storage/store.ts";
 
 /** Bounds one transaction. */
@@ -30,7 +32,8 @@ export interface Resealing {
 export async function resealSecrets({
   store,
   keyring,
-}: Pick<Context, "store" | "keyring">): Promise<Resealing> {
+  random,
+}: Pick<Context, "store" | "keyring" | "random">): Promise<Resealing> {
   let resealed = 0;
   let unopened = 0;
   for (const column of SEALED_COLUMNS) {
@@ -43,7 +46,19 @@ export async function resealSecrets({
       last = step.last;
     } while (last !== undefined);
   }
-  await store.transact((tx) => storeKeyId(tx, keyring.keyId));
+  await store.transact(async (tx) => {
+    const before = await lockSecretKey(tx);
+    await storeKeyId(tx, keyring.keyId);
+    if (before?.keyId === keyring.keyId && resealed === 0) return;
+    await appendAudit(tx, random, {
+      at: await tx.now(),
+      projectId: SERVER,
+      kind: "secret_key.rotated",
+      actor: "system:secret-key",
+      subject: `secret_key:${keyring.keyId}`,
+      detail: { previous: before?.keyId ?? null, resealed, unopened },
+    });
+  });
   return { resealed, unopened };
 }
 

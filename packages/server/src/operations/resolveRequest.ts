@@ -122,7 +122,9 @@ function auditOf(
     subject: `request:${request.id}`,
     detail: {
       status: decision.status,
+      tool_sha256: sha256Hex(request.tool),
       arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
       expires_at: decision.expiresAt,
       note_sha256: decision.note === null ? null : sha256Hex(decision.note),
       ...detail,

@@ -3,6 +3,7 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { NotificationEndCause } from "../core/notification.ts";
 import { allows } from "../core/roles.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
@@ -37,10 +38,11 @@ export async function retryDelivery(
 }
 
 /** @throws Problem `forbidden` */
-export function assertMayRetry({ role }: ReviewerCaller): void {
-  if (!allows(role, "decide")) {
+export function assertMayRetry(caller: ReviewerCaller): void {
+  if (!allows(caller.role, "decide")) {
     throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
   }
+  assertMay(caller, "decide");
 }
 
 async function hurry(

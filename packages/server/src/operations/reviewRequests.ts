@@ -1,11 +1,13 @@
 import { isOverdue, type JsonText, type StoredRequest } from "../core/request.ts";
-import { allows } from "../core/roles.ts";
+import { mayVote } from "../core/scopes.ts";
+import { deciderOf, refusalOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { approvalBar, denialBar, takesVotes } from "../policy/decider.ts";
+import { approvalBar, denialBar, needsPasskey, passkeyBar, takesVotes } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
+import { hasPasskey } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Reader } from "../storage/store.ts";
 
@@ -54,6 +56,8 @@ export async function reviewRequests(
     const judgement = readJudgement(request.policy);
     return { request, judgement, requirement: requirementOf(judgement) };
   });
+  const isAsked = judged.some(({ requirement }) => needsPasskey(requirement));
+  const signer = isAsked ? await toSigner(reader, caller) : NOBODY;
   const voted = judged.filter(({ requirement }) => takesVotes(requirement));
   const [instances, votes] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
@@ -70,7 +74,8 @@ export async function reviewRequests(
   return judged.map(({ request, judgement, requirement }) => {
     const cast = votes.filter(({ requestId }) => requestId === request.id);
     const instance = instances.get(request.instanceId);
-    const seen = { request, requirement, votes: cast, ownerId: instance?.ownerId ?? null };
+    const ownerId = instance?.ownerId ?? null;
+    const seen = { request, requirement, votes: cast, ownerId, signer };
     return {
       request,
       judgement,
@@ -89,23 +94,39 @@ interface Seen {
   readonly requirement: Requirement;
   readonly votes: readonly StoredVote[];
   readonly ownerId: string | null;
+  readonly signer: Signer;
+}
+
+type Signer = Parameters<typeof passkeyBar>[0];
+
+const NOBODY: Signer = { isPerson: false, hasPasskey: false };
+
+/** Whether a caller can sign an approval. */
+export async function toSigner(
+  reader: Reader,
+  { session, personId }: ReviewerCaller,
+): Promise<Signer> {
+  if (session === null || personId === null) return NOBODY;
+  return { isPerson: true, hasPasskey: await hasPasskey(reader, personId) };
 }
 
 function mayDecide(
-  { reviewerId: id, name, role, groups }: ReviewerCaller,
-  { request, requirement, votes, ownerId }: Seen,
+  caller: ReviewerCaller,
+  { request, requirement, votes, ownerId, signer }: Seen,
   now: number,
 ): MayDecide {
   const refused = (reason: string) => ({ approve: false, deny: false, reason });
   // The same for everybody: nothing can be done about it.
   if (request.decision !== null) return refused(`The request is already ${request.status}.`);
   if (isOverdue(request, now)) return refused("The request is already expired.");
-  if (!allows(role, "decide")) return refused("This reviewer may look but not decide.");
-  const decider = { id, name, groups };
+  if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));
+  const decider = deciderOf(caller);
   const deny = denialBar(requirement, decider, { ownerId }) === undefined;
   const { instanceId } = request;
-  const bar = approvalBar(requirement, decider, { ownerId, instanceId });
-  const hasVoted = votes.some(({ reviewerId }) => reviewerId === id);
+  const bar =
+    approvalBar(requirement, decider, { ownerId, instanceId }) ??
+    (needsPasskey(requirement) ? passkeyBar(signer) : undefined);
+  const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
   const reason = bar ?? (hasVoted ? "You have approved this call; others must too." : undefined);
   return { approve: reason === undefined, deny, reason };
 }

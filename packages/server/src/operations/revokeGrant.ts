@@ -3,7 +3,7 @@ import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { stateOf } from "../core/grant.ts";
 import type { Actor } from "../core/request.ts";
-import { allows } from "../core/roles.ts";
+import { covers, may } from "../core/scopes.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { lockGrant, markRevoked } from "../storage/sql/standing-grants.ts";
 import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
@@ -19,12 +19,13 @@ export async function revokeGrant(
   caller: ReviewerCaller,
   id: string,
 ): Promise<ReviewedGrant> {
-  const { projectId, reviewerId, role } = caller;
+  const { projectId, reviewerId } = caller;
   const revoked = await context.store.transact(async (tx) => {
     const grant = await lockGrant(tx, { projectId, id });
     if (grant === undefined) throw new Problem("not_found");
-    const mayRevoke = allows(role, "freeze") || allows(role, "publish");
-    if (grant.reviewerId !== reviewerId && !mayRevoke) {
+    // Whatever became of the role since then; but not with a token that is for something else.
+    const isOwn = grant.reviewerId === reviewerId && covers(caller.scopes, "decide");
+    if (!isOwn && !may(caller, "freeze") && !may(caller, "publish")) {
       throw new Problem("forbidden", "This reviewer may look but not revoke grants.");
     }
     const revokedAt = await tx.now();

@@ -1,14 +1,18 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
+import type { Random } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
+import type { Actor } from "../core/request.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import {
+  lockProject,
   lockReviewerByName,
   readProjects,
   type StoredReviewer,
   updateReviewer,
 } from "../storage/sql/holders.ts";
+import type { Transaction } from "../storage/store.ts";
 
 export interface ReviewerChange {
   readonly project: string;
@@ -31,12 +35,10 @@ export async function setReviewer(
 ): Promise<StoredReviewer> {
   if (groups !== undefined) assertGroups(groups);
   return store.transact(async (tx) => {
-    const [{ id: projectId } = { id: undefined }] = await readProjects(tx, project);
-    if (projectId === undefined) {
-      throw new Problem("not_found", "There is no project of this name.");
-    }
+    const projectId = await projectNamed(tx, project);
+    await lockProject(tx, projectId);
     const reviewer = await lockReviewerByName(tx, projectId, name);
-    if (reviewer === undefined) {
+    if (reviewer === undefined || reviewer.removedAt !== null) {
       throw new Problem("not_found", "There is no reviewer of this name in the project.");
     }
     const changed = {
@@ -44,18 +46,40 @@ export async function setReviewer(
       role: role ?? reviewer.role,
       groups: groups === undefined ? reviewer.groups : toGroups(groups),
     };
-    const isSame =
-      changed.role === reviewer.role && changed.groups.join() === reviewer.groups.join();
-    if (isSame) return reviewer;
-    await updateReviewer(tx, projectId, changed);
-    await appendAudit(tx, random, {
-      at: await tx.now(),
-      projectId,
-      kind: "reviewer.updated",
-      actor: "operator:cli",
-      subject: `reviewer:${reviewer.id}`,
-      detail: { role: changed.role, groups: changed.groups },
-    });
-    return changed;
+    return writeReviewerChange(tx, random, projectId, reviewer, changed, "operator:cli");
   });
+}
+
+/**
+ * The id of a project.
+ *
+ * @throws Problem `not_found`
+ */
+export async function projectNamed(tx: Transaction, name: string): Promise<string> {
+  const [project] = await readProjects(tx, name);
+  if (project === undefined) throw new Problem("not_found", "There is no project of this name.");
+  return project.id;
+}
+
+/** Writes role and groups of a reviewer who is held, with the audit entry, if they are others. */
+export async function writeReviewerChange(
+  tx: Transaction,
+  random: Random,
+  projectId: string,
+  before: StoredReviewer,
+  after: StoredReviewer,
+  actor: Actor,
+): Promise<StoredReviewer> {
+  const isSame = after.role === before.role && after.groups.join() === before.groups.join();
+  if (isSame) return before;
+  await updateReviewer(tx, projectId, after);
+  await appendAudit(tx, random, {
+    at: await tx.now(),
+    projectId,
+    kind: "reviewer.updated",
+    actor,
+    subject: `reviewer:${after.id}`,
+    detail: { role: after.role, groups: after.groups },
+  });
+  return after;
 }

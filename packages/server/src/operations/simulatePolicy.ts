@@ -3,9 +3,12 @@ import { JsonObject, parseJson } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
+import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { evaluatePolicies } from "../policy/evaluate.ts";
-import { readJudgement } from "../policy/judgement.ts";
+import { askedOf, evaluatePolicies } from "../policy/evaluate.ts";
+import type { CallHistory } from "../policy/history.ts";
+import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
+import { differingParts, type RequirementPart } from "../policy/requirement.ts";
 import type { Evaluation, Verb } from "../policy/rule.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import {
@@ -17,6 +20,7 @@ import {
 import { readRequests } from "../storage/sql/requests.ts";
 import type { Reader } from "../storage/store.ts";
 import { assertMayPublish, type PolicyScope } from "./assertMayPublish.ts";
+import { countHistory } from "./countHistory.ts";
 import { type BothPolicies, loadDraft } from "./loadDraft.ts";
 
 export interface SimulationOrder {
@@ -41,6 +45,8 @@ export interface ChangedRequest {
   readonly instanceName: JsonText;
   readonly was: Verb;
   readonly draft: Evaluation;
+  /** Where people are asked as before: in what it takes to decide. Else empty. */
+  readonly differs: readonly RequirementPart[];
 }
 
 /** `ask->approve` and the like. */
@@ -50,6 +56,12 @@ export interface SimulationSummary {
   readonly replayed: number;
   readonly unchanged: number;
   readonly changes: Readonly<Partial<Record<ChangeKind, number>>>;
+  /** People are asked as before, and it takes something else to decide. */
+  readonly requirementChanged: number;
+  /** Requests that are damaged, and of which nothing can be said. */
+  readonly unreadable: number;
+  /** Some of them. */
+  readonly unreadableIds: readonly string[];
   /** Calls for which a rule of the draft, or of what stands beside it, had an error. */
   readonly errors: number;
   /** `all`: every request that was asked for; `limit`, `time`: there are older ones. */
@@ -87,6 +99,8 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 const SLICE_MS = 2;
 /** An exchange takes several, and is not to wait for a slice in each of them. */
 const TURNS = 4;
+/** Of all that are counted. */
+const UNREADABLE_IDS_MAX = 100;
 /** Requests between two reports of progress. */
 const PROGRESS_EVERY = 500;
 /** A draft that takes 50 ms for each call would be at it for an hour and a half. */
@@ -94,10 +108,11 @@ const SIMULATION_MS_MAX = 5 * 60_000;
 
 /**
  * Asks a draft what it would have said to the calls of the past, the newest first, and tells
- * where that differs from what policy said then. It is asked as if it were in force now: under
- * the floor in force (a draft of the floor: above the project's policy in force), with each
- * instance in the groups of today, at the time of the call. What a grant, a freeze or people did
- * then is beside the point. Writes nothing, and others are served meanwhile.
+ * where that differs from what policy said then, in the verdict or in what deciding takes. It is
+ * asked as if it were in force now: under the floor in force (a draft of the floor: above the
+ * project's policy in force), with each instance in the groups of today, at the time of the call,
+ * after the calls that had been made by then and what had become of them. What a grant, a freeze
+ * or people did then is beside the point. Writes nothing, and others are served meanwhile.
  *
  * @throws Problem `forbidden`, `policy_invalid` before anything is told; the reason of the signal
  */
@@ -108,6 +123,8 @@ export async function simulatePolicy(
   audience: SimulationAudience,
 ): Promise<void> {
   assertMayPublish(caller, order.scope);
+  // What it tells are calls.
+  assertMay(caller, "read");
   const { store } = context;
   const policies = await loadDraft(context, caller, order.scope, order.source);
   const { since, until, instanceId, limit } = order;
@@ -129,6 +146,9 @@ class Simulation {
   #seen = 0;
   #replayed = 0;
   #unchanged = 0;
+  #requirementChanged = 0;
+  #unreadable = 0;
+  readonly #unreadableIds: string[] = [];
   #errors = 0;
   /** By the monotonic clock. */
   #sliceBegan: number;
@@ -178,36 +198,63 @@ class Simulation {
     projectId: string,
     outlines: readonly PastOutline[],
   ): Promise<readonly StoredRequest[]> {
-    const ids = new Set(outlines.map(({ instanceId }) => instanceId));
-    const unknown = [...ids].filter((id) => !this.#instances.has(id));
+    const made = new Set(outlines.map(({ instanceId }) => instanceId));
+    const unknown = [...made].filter((id) => !this.#instances.has(id));
     for (const [id, { name, groups }] of await readInstances(reader, projectId, unknown)) {
       this.#instances.set(id, { name, groups });
     }
-    return readRequests(
-      reader,
-      projectId,
-      outlines.map(({ id }) => id),
-    );
+    const ids = outlines.map(({ id }) => id);
+    const { requests, damaged } = await readRequests(reader, projectId, ids);
+    this.#unreadable += damaged.length;
+    const room = UNREADABLE_IDS_MAX - this.#unreadableIds.length;
+    this.#unreadableIds.push(...damaged.slice(0, room));
+    return requests;
   }
 
   async #replay(request: StoredRequest): Promise<void> {
     if (this.#context.clock.monotonic() - this.#sliceBegan >= SLICE_MS) await this.#breathe();
     this.#audience.signal.throwIfAborted();
     this.#replayed++;
-    const was = readJudgement(request.policy).verb;
+    const judgement = readJudgement(request.policy);
+    const was = judgement.verb;
     const instance = this.#instances.get(request.instanceId) ?? UNKNOWN_INSTANCE;
-    const draft = evaluatePolicies(this.#policies, toCall(request, instance));
+    const history = await this.#count(request);
+    const draft = evaluatePolicies(this.#policies, { ...toCall(request, instance), history });
     if (draft.errors.length > 0) this.#errors++;
-    if (draft.verb === was) {
+    const differs = was === "ask" && draft.verb === "ask" ? differing(judgement, draft) : [];
+    if (draft.verb === was && differs.length === 0) {
       this.#unchanged++;
       return;
     }
-    const kind: ChangeKind = `${was}->${draft.verb}`;
+    if (this.#countChange(was, draft.verb) > this.#order.examples) return;
+    const change = { request, instanceName: instance.name, was, draft, differs };
+    await this.#audience.tell({ kind: "changed", change });
+  }
+
+  /** @returns how many of this kind there are by now */
+  #countChange(was: Verb, wouldBe: Verb): number {
+    if (was === wouldBe) {
+      this.#requirementChanged++;
+      return this.#requirementChanged;
+    }
+    const kind: ChangeKind = `${was}->${wouldBe}`;
     const count = (this.#changes[kind] ?? 0) + 1;
     this.#changes[kind] = count;
-    if (count > this.#order.examples) return;
-    const change = { request, instanceName: instance.name, was, draft };
-    await this.#audience.tell({ kind: "changed", change });
+    return count;
+  }
+
+  /** What had really happened by then, whatever the draft would have made of it. */
+  async #count({
+    projectId,
+    instanceId,
+    tool,
+    createdAt: at,
+  }: StoredRequest): Promise<CallHistory> {
+    const asked = askedOf(this.#policies, JSON.parse(tool) as string);
+    if (asked.length === 0) return NO_HISTORY;
+    const { store } = this.#context;
+    const call = { projectId, instanceId, tool, at, isPast: true };
+    return countHistory(store, this.#context, call, asked);
   }
 
   async #tellProgress(seen: number, reached: number): Promise<void> {
@@ -228,11 +275,21 @@ class Simulation {
       replayed: this.#replayed,
       unchanged: this.#unchanged,
       changes: this.#changes,
+      requirementChanged: this.#requirementChanged,
+      unreadable: this.#unreadable,
+      unreadableIds: this.#unreadableIds,
       errors: this.#errors,
       ended,
     };
   }
 }
+
+function differing(judgement: Judgement, draft: Evaluation): readonly RequirementPart[] {
+  const { validityMs } = judgement;
+  return differingParts({ requirement: requirementOf(judgement), validityMs }, draft);
+}
+
+const NO_HISTORY: CallHistory = new Map();
 
 /** Its row is gone, which cannot be while a request refers to it. */
 const UNKNOWN_INSTANCE: InstanceOutline = { name: '""', groups: [] };

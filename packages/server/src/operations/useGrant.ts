@@ -1,14 +1,13 @@
 import type { StoredGrant } from "../core/grant.ts";
 import type { StoredInstance } from "../core/instance.ts";
-import { allows } from "../core/roles.ts";
+import { may } from "../core/scopes.ts";
 import { approvalBar, isBlank, isEnough } from "../policy/decider.ts";
 import { fittingTerms } from "../policy/grant-terms.ts";
 import type { Call, Requirement } from "../policy/rule.ts";
-import { readLiveHolders } from "../storage/sql/credentials.ts";
-import { readReviewer } from "../storage/sql/holders.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { countCall, readActiveGrants, uncountCall } from "../storage/sql/standing-grants.ts";
 import type { Transaction } from "../storage/store.ts";
+import { readStanding } from "./readStanding.ts";
 
 /** How many active grants an instance can have. */
 export const GRANTS_PER_INSTANCE_MAX = 100;
@@ -81,9 +80,10 @@ async function couldApprove(
   requirement: Requirement,
   now: number,
 ): Promise<boolean> {
-  const maker = await readReviewer(tx, { projectId, id: reviewerId });
-  if (maker === undefined || !allows(maker.role, "decide")) return false;
+  const [standing] = await readStanding(tx, projectId, [reviewerId], now);
+  if (standing === undefined) return false;
+  if (!standing.ways.some((scopes) => may({ role: standing.role, scopes }, "decide"))) return false;
+  const maker = { ...standing, forGroups: null };
   if (approvalBar(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
-  if (!isEnough(requirement, [maker])) return false;
-  return (await readLiveHolders(tx, [reviewerId], now)).has(reviewerId);
+  return isEnough(requirement, [maker]);
 }

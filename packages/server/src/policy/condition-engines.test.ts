@@ -72,6 +72,7 @@ function ours(source: string): string | undefined {
       context: none,
       instance: none,
       now: null,
+      history: undefined,
       meter: new Meter(100_000),
       local: null,
     });

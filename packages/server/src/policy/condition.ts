@@ -17,12 +17,11 @@ import {
 } from "@marcbachmann/cel-js";
 import type { BinaryOperator, Comprehension, Expression } from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
+import { operandFault } from "./fixed-operands.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
-import { readGlob } from "./glob.ts";
+import { askedBy, HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
-import { isWithin } from "./paths.ts";
-import { readZone } from "./times.ts";
-import { INT_MAX, INT_MIN, Inexact, isExactDouble, TypeName } from "./values.ts";
+import { INT_MAX, INT_MIN, Inexact, isExactDouble } from "./values.ts";
 
 /** A condition that was read. */
 export interface Condition {
@@ -37,6 +36,7 @@ export const NOT_BOOL = new Fault("the condition gave neither true nor false");
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
   readonly source: string;
+  readonly expression: Expression;
   readonly evaluate: Step;
 }
 
@@ -57,19 +57,28 @@ export class ConditionError extends Error {
   }
 }
 
+const NO_HISTORY = { at: 0, message: "history can be asked in the `when` of a rule only" };
+
 export const CONDITION_CHARS_MAX = 4096;
 const NODES_MAX = 500;
 const DEPTH_MAX = 50;
 
 /**
- * @param options.kind what the condition belongs to; the guards are the same for both
+ * @param options.kind what the condition belongs to; that of a grant sees no other calls, and the
+ *   guards are the same for both
  * @throws ConditionError
  */
 export function compileCondition(
   source: string,
-  _options: { readonly kind: "rule" | "grant" } = { kind: "rule" },
+  { kind }: { readonly kind: "rule" | "grant" } = { kind: "rule" },
 ): Condition {
   const expression = read(source, "bool", "A condition must give true or false");
+  if (kind === "grant" && askedBy(expression).length > 0) throw new ConditionError([NO_HISTORY]);
+  return conditionOf(source, expression);
+}
+
+/** A condition that was read before, here or in another thread. */
+export function conditionOf(source: string, expression: Expression): Condition {
   const step = interpret(expression);
   const evaluate = (scope: Scope): boolean | Fault => {
     const answer = step(scope);
@@ -81,7 +90,14 @@ export function compileCondition(
 
 /** @throws ConditionError */
 export function compileText(source: string): TextExpression {
-  return { source, evaluate: interpret(read(source, "string", "This must give a text")) };
+  const expression = read(source, "string", "This must give a text");
+  if (askedBy(expression).length > 0) throw new ConditionError([NO_HISTORY]);
+  return textOf(source, expression);
+}
+
+/** A text that was read before, here or in another thread. */
+export function textOf(source: string, expression: Expression): TextExpression {
+  return { source, expression, evaluate: interpret(expression) };
 }
 
 const TIMESTAMP = "google.protobuf.Timestamp";
@@ -110,10 +126,16 @@ const environment = new Environment({
   .registerVariable("context", "map<string, dyn>")
   .registerVariable("instance", "Instance")
   .registerVariable("now", TIMESTAMP)
+  .registerType({ name: "History", schema: {} })
+  .registerVariable("history", "History")
   .registerFunction("glob(string, string): bool", neverCalled)
   .registerFunction("within(string, string): bool", neverCalled)
   .registerFunction(`hour(${TIMESTAMP}, string): int`, neverCalled)
   .registerFunction(`weekday(${TIMESTAMP}, string): int`, neverCalled);
+
+for (const name of HISTORY_NAMES) {
+  environment.registerFunction(`History.${name}(string): int`, neverCalled);
+}
 
 function read(source: string, type: "bool" | "string", wrongType: string): Expression {
   if (source.length > CONDITION_CHARS_MAX) {
@@ -156,7 +178,7 @@ const INSTANCE_FIELDS = ["id", "name", "groups"];
 const RESERVED: ReadonlySet<string> = new Set([
   ...VARIABLE_NAMES,
   ...TYPE_NAMES,
-  ...["uint", "bytes", "google", "cel", "optional", "__result__", "__proto__"],
+  ...["history", "uint", "bytes", "google", "cel", "optional", "__result__", "__proto__"],
 ]);
 
 const BINARY: ReadonlySet<string> = new Set([
@@ -166,6 +188,8 @@ const BINARY: ReadonlySet<string> = new Set([
 function isBinary(operator: string): operator is BinaryOperator {
   return BINARY.has(operator);
 }
+
+const ASK_HISTORY = `history is asked by ${HISTORY_NAMES.join(", ")}, as in history.calls("1h")`;
 
 const NOTHING: Expression = { kind: "literal", at: 0, value: null };
 
@@ -227,14 +251,8 @@ class Translation {
     const { op, args } = node;
     if (!isBinary(op) || !Array.isArray(args)) return this.#refuse(at, `\`${op}\` is not allowed`);
     const [left, right] = args as [ASTNode, ASTNode];
-    const operator = op;
-    return {
-      kind: "binary",
-      at,
-      operator,
-      left: this.translate(left),
-      right: this.translate(right),
-    };
+    const operands = { left: this.translate(left), right: this.translate(right) };
+    return { kind: "binary", at, operator: op, ...operands };
   }
 
   #negative(operand: ASTNode, at: number): Expression {
@@ -268,7 +286,8 @@ class Translation {
     if (name === this.#variable || VARIABLE_NAMES.includes(name)) {
       return { kind: "variable", at, name };
     }
-    if (TYPE_NAMES.includes(name)) return { kind: "literal", at, value: new TypeName(name) };
+    if (TYPE_NAMES.includes(name)) return { kind: "type", at, name };
+    if (name === "history") return this.#refuse(at, ASK_HISTORY);
     if (name === "agent_reasoning") {
       return this.#refuse(at, "policy does not see what an agent says about itself");
     }
@@ -290,18 +309,8 @@ class Translation {
     const operands = args.map((arg) => this.translate(arg));
     const counts = known?.free ?? [2];
     if (!counts.includes(operands.length)) return this.#wrongCount(name, at);
-    const second = operands[1];
-    if (ZONED.has(name)) this.#checkZone(second, at);
-    if (name === "glob" && second?.kind === "literal" && typeof second.value === "string") {
-      if (readGlob(second.value) === undefined) {
-        return this.#refuse(second.at, "the pattern is too long or ends in a lone backslash");
-      }
-    }
-    if (name === "within" && second?.kind === "literal" && typeof second.value === "string") {
-      if (isWithin("", second.value) === undefined) {
-        return this.#refuse(second.at, "the folder is empty or has .. in it");
-      }
-    }
+    const fault = operandFault(name, operands[1]);
+    if (fault !== undefined) return this.#refuse(fault.at ?? at, fault.message);
     return { kind: "call", at, name, operands };
   }
 
@@ -315,21 +324,25 @@ class Translation {
     return { kind: "has", at, operand: selected.operand, field: selected.field };
   }
 
-  #checkZone(zone: Expression | undefined, at: number): void {
-    if (zone?.kind !== "literal" || typeof zone.value !== "string") {
-      this.#refuse(at, 'the time zone must be written out, as in hour(now, "Europe/Berlin")');
-    } else if (readZone(zone.value) === undefined) {
-      this.#refuse(zone.at, `unknown time zone "${zone.value.slice(0, 60)}"`);
-    }
-  }
-
   #method(name: string, receiver: ASTNode, args: readonly ASTNode[], at: number): Expression {
+    if (receiver.op === "id" && receiver.args === "history") return this.#history(name, args, at);
     if (MACROS.has(name)) return this.#macro(name as Comprehension["macro"], receiver, args, at);
     const known = FUNCTIONS.get(name);
     if (known === undefined) return this.#unknown(name, at);
     const operands = [receiver, ...args].map((arg) => this.translate(arg));
     if (!known.method.includes(operands.length)) return this.#wrongCount(name, at);
     return { kind: "call", at, name, operands };
+  }
+
+  #history(name: string, args: readonly ASTNode[], at: number): Expression {
+    const [span] = args;
+    if (!isHistoryName(name) || args.length !== 1 || span === undefined) {
+      return this.#refuse(at, ASK_HISTORY);
+    }
+    const text = span.op === "value" ? span.args : undefined;
+    const windowMs = typeof text === "string" ? readWindowMs(text) : undefined;
+    if (windowMs !== undefined) return { kind: "history", at, name, windowMs };
+    return this.#refuse(span.start, 'a time of 1s to 31d must be written out, such as "24h"');
   }
 
   #macro(

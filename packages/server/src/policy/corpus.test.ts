@@ -84,6 +84,7 @@ function ours({ when, args }: Case): Given {
       context: new Map(),
       instance: new Map<string, CelValue>(Object.entries(INSTANCE)),
       now: new Timestamp(BigInt(NOW) * 1_000_000n),
+      history: undefined,
       meter: new Meter(100_000),
       local: null,
     });

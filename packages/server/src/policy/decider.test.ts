@@ -8,6 +8,8 @@ import {
   isBlank,
   isEnough,
   namesDeciders,
+  needsPasskey,
+  passkeyBar,
   takesVotes,
 } from "./decider.ts";
 import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
@@ -15,7 +17,7 @@ import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
 const INSTANCE = { instanceId: "i1", ownerId: "owner" };
 
 function reviewer(id: string, ...groups: string[]): Decider {
-  return { id, name: `name of ${id}`, groups };
+  return { id, name: `name of ${id}`, groups, isBot: false, forGroups: null };
 }
 
 function asks(requirement: Partial<Requirement>): Requirement {
@@ -114,10 +116,20 @@ test("a confirmation is the exact text, or the end of the id, or not needed", ()
   }
 });
 
-test("with a passkey nobody can approve yet, and everybody can deny", () => {
+test("[ours.passkey.people] only a person who signed in and has a passkey can sign, and everybody can deny", () => {
   const requirement = asks({ confirm: { kind: "passkey" } });
-  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /passkey/);
+  assert.equal(needsPasskey(requirement), true);
+  assert.equal(needsPasskey(asks({ confirm: { kind: "match" } })), false);
+  assert.equal(approvalBar(requirement, reviewer("a"), INSTANCE), undefined);
   assert.equal(denialBar(requirement, reviewer("a"), INSTANCE), undefined);
+  assert.match(passkeyBar({ isPerson: false, hasPasskey: true }) ?? "", /A token can only deny/);
+  assert.match(passkeyBar({ isPerson: true, hasPasskey: false }) ?? "", /you have none/);
+  assert.equal(passkeyBar({ isPerson: true, hasPasskey: true }), undefined);
+});
+
+test("in a way of confirming that this program does not know nobody can approve", () => {
+  const requirement = asks({ confirm: { kind: "palm" } as unknown as Requirement["confirm"] });
+  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /does not know/);
 });
 
 test("a note of nothing but what cannot be seen is blank", () => {
@@ -145,4 +157,40 @@ test("a confirmation of a kind that this program does not know is never taken fo
   const bar = approvalBar(asks({ confirm }), reviewer("a"), INSTANCE);
   assert.match(bar ?? "", /in a way that this server does not know/);
   assert.equal(denialBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined);
+});
+
+test("[ours.policy.bots] a bot approves only what a rule lets bots approve, and may deny the rest", () => {
+  const bot = { ...reviewer("b", "ci"), isBot: true };
+  for (const from of [[], [["group:ci"]], [["reviewer:name of b"]]]) {
+    assert.match(approvalBar(asks({ from }), bot, INSTANCE) ?? "", /bot does not count/);
+    assert.equal(approvalBar(asks({ from, bots: true }), bot, INSTANCE), undefined);
+    assert.equal(denialBar(asks({ from }), bot, INSTANCE), undefined);
+  }
+  const others = asks({ from: [["group:dba"]], bots: true });
+  assert.match(approvalBar(others, bot, INSTANCE) ?? "", /^Only group:dba/);
+});
+
+test("[ours.authorization.scopes] who decides for one group decides nothing else", () => {
+  const narrowed = { ...reviewer("a", "dba", "ops"), forGroups: ["dba", "finance"] };
+  const reaches = (from: Requirement["from"]) =>
+    approvalBar(asks({ from }), narrowed, INSTANCE) === undefined;
+  assert.ok(reaches([["group:dba"]]));
+  assert.ok(reaches([["group:ops"], ["group:dba"]]));
+  // Open to everybody, by another group, by name, by a group that the holder is not in.
+  for (const from of [[], [["group:ops"]], [["reviewer:name of a"]], [["group:finance"]]]) {
+    assert.ok(!reaches(from), JSON.stringify(from));
+    assert.match(
+      denialBar(asks({ from }), narrowed, INSTANCE) ?? "",
+      /^The scopes of this token \(decide:dba, decide:finance\) do not reach this call/,
+    );
+  }
+  const owner = { ...narrowed, id: "owner" };
+  assert.notEqual(denialBar(asks({ from: [["group:x"]] }), owner, INSTANCE), undefined);
+});
+
+test("[ours.authorization.scopes] who decides for one group stands for that one alone in a quorum", () => {
+  const both = reviewer("a", "dba", "ops");
+  const two = asks({ from: [["group:dba"], ["group:ops"]], quorum: 1 });
+  assert.equal(isEnough(two, [both]), true);
+  assert.equal(isEnough(two, [{ ...both, forGroups: ["dba"] }]), false);
 });

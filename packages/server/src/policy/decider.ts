@@ -13,6 +13,9 @@ export interface Decider {
   readonly id: string;
   readonly name: string;
   readonly groups: readonly string[];
+  readonly isBot: boolean;
+  /** The only groups that they decide for, with a token that says so; null: for any reason. */
+  readonly forGroups: readonly string[] | null;
 }
 
 /** Whose call it is. */
@@ -31,8 +34,8 @@ export function approvalBar(
   decider: Decider,
   { ownerId, instanceId }: Owned,
 ): string | undefined {
-  if (!isNamed(requirement, decider)) return notNamed(requirement);
-  if (requirement.confirm.kind === "passkey") return NO_PASSKEYS;
+  if (!isNamed(requirement, decider)) return notNamed(requirement, decider);
+  if (decider.isBot && !requirement.bots) return NO_BOTS;
   if (!CONFIRMS.includes(requirement.confirm.kind)) return UNKNOWN_CONFIRM;
   if (!requirement.excludeOwner) return undefined;
   if (ownerId === null) {
@@ -46,14 +49,32 @@ export function approvalBar(
     : undefined;
 }
 
+/** Whether an approval must be signed with a passkey. */
+export function needsPasskey({ confirm }: Requirement): boolean {
+  return confirm.kind === "passkey";
+}
+
+/** Why nobody who calls like this can sign an approval; undefined when they can. */
+export function passkeyBar({
+  isPerson,
+  hasPasskey,
+}: {
+  /** Signed in, and not with a token. */
+  readonly isPerson: boolean;
+  readonly hasPasskey: boolean;
+}): string | undefined {
+  if (!isPerson) return NO_PERSON;
+  return hasPasskey ? undefined : NO_PASSKEY;
+}
+
 /** As {@link approvalBar}, for a denial: one of those who are named is enough, or the owner. */
 export function denialBar(
   requirement: Requirement,
   decider: Decider,
   { ownerId }: Pick<Owned, "ownerId">,
 ): string | undefined {
-  if (isNamed(requirement, decider) || ownerId === decider.id) return undefined;
-  return notNamed(requirement);
+  const isOwner = ownerId === decider.id && decider.forGroups === null;
+  return isNamed(requirement, decider) || isOwner ? undefined : notNamed(requirement, decider);
 }
 
 /**
@@ -117,27 +138,40 @@ export function isBlank(note: string | undefined): boolean {
 }
 
 /** What this program can ask for; a newer one may have stored another kind. */
-const CONFIRMS: readonly string[] = ["click", "type", "match"];
+const CONFIRMS: readonly string[] = ["click", "type", "match", "passkey"];
 
 const UNKNOWN_CONFIRM =
   "This call is to be approved in a way that this server does not know; it can be denied.";
 
-const NO_PASSKEYS =
-  "This call can be approved with a passkey only, and this server does not know passkeys yet; " +
-  "it can be denied.";
+const NO_PERSON =
+  "This call is approved with a passkey: sign in with a browser. A token can only deny it.";
+
+const NO_PASSKEY =
+  "This call is approved with a passkey, and you have none: add one to your account first.";
+
+const NO_BOTS =
+  "An approval by a bot does not count for this call: no rule says `bots: true`. It can be denied.";
 
 function isNamed({ from }: Requirement, decider: Decider): boolean {
-  return from.length === 0 || from.some((set) => belongs(set, decider));
+  // Who decides for a group alone decides only what asks that group.
+  if (from.length === 0) return decider.forGroups === null;
+  return from.some((set) => belongs(set, decider));
 }
 
-function belongs(set: readonly string[], { name, groups }: Decider): boolean {
-  return set.includes(`reviewer:${name}`) || groups.some((group) => set.includes(`group:${group}`));
+function belongs(set: readonly string[], { name, groups, forGroups }: Decider): boolean {
+  const isAsked = (group: string): boolean => set.includes(`group:${group}`);
+  if (forGroups === null) return set.includes(`reviewer:${name}`) || groups.some(isAsked);
+  return groups.some((group) => forGroups.includes(group) && isAsked(group));
 }
 
 /** More of them make no sentence. */
 const NAMES_TOLD_MAX = 10;
 
-function notNamed({ from }: Requirement): string {
+function notNamed({ from }: Requirement, { forGroups }: Decider): string {
+  if (forGroups !== null) {
+    const scopes = forGroups.map((group) => `decide:${group}`).join(", ");
+    return `The scopes of this token (${scopes}) do not reach this call.`;
+  }
   const names = [...new Set(from.flat())].sort();
   const told = names.slice(0, NAMES_TOLD_MAX).join(", ");
   const more = names.length > NAMES_TOLD_MAX ? ` and ${names.length - NAMES_TOLD_MAX} others` : "";

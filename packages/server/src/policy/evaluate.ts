@@ -10,8 +10,10 @@
  */
 
 import { Fault } from "./fault.ts";
+import { type Asked, historyKey } from "./history.ts";
 import type { Scope } from "./interpret.ts";
 import {
+  askedFor,
   candidates,
   fittingTool,
   inOrder,
@@ -59,6 +61,15 @@ const TYPED_CHARS_MAX = 200;
 export interface Policies {
   readonly floor?: Policy | undefined;
   readonly project?: Policy | undefined;
+}
+
+/** What must be counted before these policies can say anything about a call of this tool. */
+export function askedOf({ floor, project }: Policies, tool: string): readonly Asked[] {
+  const asked = new Map<string, Asked>();
+  for (const [policy, prefix] of placedOf({ floor, project })) {
+    for (const each of askedFor(policy, prefix, tool)) asked.set(historyKey(each), each);
+  }
+  return [...asked.values()];
 }
 
 export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
@@ -298,6 +309,7 @@ export function scopeOf(call: Call, meter: Meter): Scope {
     context: call.context === undefined ? EMPTY : fromJson(call.context),
     instance,
     now: new Timestamp(BigInt(Math.trunc(call.now)) * 1_000_000n),
+    history: call.history,
     meter,
     local: null,
   };

@@ -2,9 +2,10 @@
  * An expression of CEL as a tree, with nothing in it that policy does not allow.
  *
  * Called by: condition.ts, which makes it; interpret.ts and proof.ts, which read it.
+ * Promises: it is plain data, which a thread can hand to another.
  */
 
-import type { CelValue } from "./values.ts";
+import type { HistoryName } from "./history.ts";
 
 /** Where the part begins in the source, in UTF-16 units. */
 interface At {
@@ -14,11 +15,13 @@ interface At {
 export type Expression = At &
   (
     | Literal
+    | TypeLiteral
     | Variable
     | Select
     | Index
     | Has
     | FunctionCall
+    | History
     | List
     | MapLiteral
     | Unary
@@ -29,7 +32,13 @@ export type Expression = At &
 
 interface Literal {
   readonly kind: "literal";
-  readonly value: CelValue;
+  readonly value: string | bigint | number | boolean | null;
+}
+
+/** The name of a type, which is a value. */
+interface TypeLiteral {
+  readonly kind: "type";
+  readonly name: string;
 }
 
 interface Variable {
@@ -61,6 +70,13 @@ export interface FunctionCall {
   readonly name: string;
   /** The receiver first, when there is one. */
   readonly operands: readonly Expression[];
+}
+
+/** `history.NAME("1h")`: see history.ts. */
+interface History {
+  readonly kind: "history";
+  readonly name: HistoryName;
+  readonly windowMs: number;
 }
 
 interface List {
@@ -113,7 +129,9 @@ export interface Comprehension {
 /** The parts an expression is made of, in the order of the source. */
 export function partsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
+    case "history":
     case "literal":
+    case "type":
     case "variable":
       return [];
     case "select":

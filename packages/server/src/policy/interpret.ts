@@ -11,6 +11,7 @@ import type { Binary, Comprehension, Expression, FunctionCall } from "./expressi
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { FUNCTIONS, ZONED, zoned } from "./functions.ts";
 import { fitsGlob, readGlob } from "./glob.ts";
+import { answerAsked, type CallHistory, historyKey } from "./history.ts";
 import type { Meter } from "./meter.ts";
 import {
   calculate,
@@ -22,7 +23,7 @@ import {
   keyOf,
   negate,
 } from "./operators.ts";
-import { type CelKey, type CelValue, Inexact, isMap, typeOf } from "./values.ts";
+import { type CelKey, type CelValue, Inexact, isMap, TypeName, typeOf } from "./values.ts";
 
 /** What one evaluation sees. */
 export interface Scope {
@@ -31,6 +32,7 @@ export interface Scope {
   readonly context: CelValue;
   readonly instance: CelValue;
   readonly now: CelValue;
+  readonly history: CallHistory | undefined;
   meter: Meter;
   /** The value of a macro's variable: macros are never inside each other. */
   local: CelValue;
@@ -54,6 +56,10 @@ export function interpret(expression: Expression): Step {
       const { value } = expression;
       return () => value;
     }
+    case "type": {
+      const type = new TypeName(expression.name);
+      return () => type;
+    }
     case "variable":
       // A name that is not one of ours is that of the macro around it.
       return VARIABLES.get(expression.name) ?? ((scope) => scope.local);
@@ -68,6 +74,10 @@ export function interpret(expression: Expression): Step {
       });
     case "call":
       return call(expression);
+    case "history": {
+      const key = historyKey(expression);
+      return (scope) => answerAsked(scope.history, key);
+    }
     case "list":
       return list(expression.items.map(interpret));
     case "map":

@@ -6,6 +6,7 @@
  * Called by: createApprovalRequest (write); castVerdict and the reviewer surface (read).
  */
 
+import { takesBots } from "./requirement.ts";
 import { NO_REQUIREMENT, type Requirement, type RuleError, type Verb } from "./rule.ts";
 
 /** A published version; the digest is of its source. */
@@ -53,5 +54,6 @@ export function readJudgement(text: string | null): Judgement {
 
 /** What deciding a request takes. */
 export function requirementOf(judgement: Judgement): Requirement {
-  return judgement.requirement ?? NO_REQUIREMENT;
+  const requirement = judgement.requirement ?? NO_REQUIREMENT;
+  return { ...requirement, bots: takesBots({ ...judgement, requirement }) };
 }

@@ -7,6 +7,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { HISTORY_WINDOWS_MAX } from "./history.ts";
 import { type Place, PolicyDocument } from "./policy-document.ts";
 import { readRule } from "./read-rule.ts";
 import { readTest } from "./read-test.ts";
@@ -86,6 +87,8 @@ function readRules(
 ): readonly Rule[] {
   const rules: Rule[] = [];
   const lines = new Map<string, number>();
+  const windows = new Set<number>();
+  let hasTooMany = false;
   for (const place of places) {
     const rule = readRule(document, place, options);
     if (rule === undefined) continue;
@@ -98,6 +101,10 @@ function readRules(
     if (rule.when?.expression.kind === "literal") {
       document.warn(place, "the condition is the same for every call");
     }
+    for (const { windowMs } of rule.history) windows.add(windowMs);
+    if (windows.size <= HISTORY_WINDOWS_MAX || hasTooMany) continue;
+    hasTooMany = true;
+    document.add(place, `a policy asks history for at most ${HISTORY_WINDOWS_MAX} different times`);
   }
   return rules;
 }
@@ -107,10 +114,13 @@ function readTests(
   places: readonly Place[],
   rules: readonly Rule[],
 ): readonly PolicyTest[] {
-  const ids = new Set(rules.map(({ id }) => id));
+  const known = {
+    ids: new Set(rules.map(({ id }) => id)),
+    history: rules.flatMap(({ history }) => history),
+  };
   const tests: PolicyTest[] = [];
   for (const [index, place] of places.entries()) {
-    const test = readTest(document, place, index, ids);
+    const test = readTest(document, place, index, known);
     if (test !== undefined) tests.push(test);
   }
   return tests;

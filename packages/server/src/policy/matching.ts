@@ -6,7 +6,8 @@
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { fitsGlob } from "./glob.ts";
-import type { Meter } from "./meter.ts";
+import type { Asked } from "./history.ts";
+import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
 
 /** A rule with the name it has outside its policy. */
@@ -29,6 +30,8 @@ interface RuleIndex {
   /** Rules that name every tool they apply to, by each of those names. */
   readonly byTool: ReadonlyMap<string, readonly PlacedRule[]>;
   readonly others: readonly PlacedRule[];
+  /** Rules that ask about the calls before. */
+  readonly asking: readonly PlacedRule[];
   /** What {@link fittingTool} found, by tool. */
   readonly fitting: RecentlyUsed<string, readonly PlacedRule[]>;
 }
@@ -36,6 +39,9 @@ interface RuleIndex {
 /** Agents have few tools; who invents names pays for them with every call. */
 const TOOLS_KEPT_MAX = 256;
 const KEPT_TOOL_CHARS_MAX = 256;
+
+/** Of finding out whether one rule may apply. */
+const ASKING_STEPS_MAX = 10_000;
 
 /** By prefix. A policy is immutable, and so is its index. */
 const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
@@ -61,6 +67,26 @@ export function fittingTool(
   return found;
 }
 
+/**
+ * What the rules that may apply to a tool ask about the calls before. Looks at all of those that do
+ * and may look at some that do not.
+ */
+export function askedFor(policy: Policy, prefix: string, tool: string): readonly Asked[] {
+  const { asking } = indexFor(policy, prefix);
+  if (asking.length === 0) return [];
+  return asking.filter(({ rule }) => mayFit(rule.match, tool)).flatMap(({ rule }) => rule.history);
+}
+
+/** False only of tools that certainly do not fit. */
+function mayFit({ tools }: Match, tool: string): boolean {
+  const meter = new Meter(ASKING_STEPS_MAX);
+  try {
+    return tools?.some((glob) => fitsGlob(glob, tool, meter)) ?? true;
+  } catch {
+    return true;
+  }
+}
+
 function indexFor(policy: Policy, prefix: string): RuleIndex {
   const known = indexes.get(prefix) ?? new WeakMap<Policy, RuleIndex>();
   indexes.set(prefix, known);
@@ -77,8 +103,10 @@ function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly Pla
 function indexOf(policy: Policy, prefix: string): RuleIndex {
   const byTool = new Map<string, PlacedRule[]>();
   const others: PlacedRule[] = [];
+  const asking: PlacedRule[] = [];
   for (const rule of policy.rules) {
     const placed = { rule, id: prefix + rule.id };
+    if (rule.history.length > 0) asking.push(placed);
     const names = rule.match.tools?.map(({ literal }) => literal);
     if (names === undefined || names.includes(undefined)) {
       others.push(placed);
@@ -90,7 +118,7 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
       else same.push(placed);
     }
   }
-  return { byTool, others, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
+  return { byTool, others, asking, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
 }
 
 /** Whether the rule applies. */

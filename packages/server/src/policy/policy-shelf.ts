@@ -2,12 +2,11 @@
  * Policies that were read and compiled, by the digest of their source, so that what is here is
  * never stale; which one is in force is asked of the database for every call.
  *
- * Called by: judgeCall.
- * Promises: bounded.
+ * Called by: judgeCall, which finds; shelvePolicy and publishPolicy, which keep.
+ * Promises: bounded; what several wait for is read once.
  */
 
 import { RecentlyUsed } from "../recently-used.ts";
-import { loadPolicy } from "./load.ts";
 import type { LoadOptions, Policy } from "./rule.ts";
 
 /** A policy, or why this program cannot read one that another program published. */
@@ -22,24 +21,35 @@ const POLICIES_MAX = 100;
 
 export class PolicyShelf {
   readonly #shelved = new RecentlyUsed<string, Shelved>(POLICIES_MAX);
+  /** Those that are being read. */
+  readonly #coming = new Map<string, Promise<Shelved>>();
 
   find(kind: PolicyKind, sha256: string): Shelved | undefined {
-    return this.#shelved.get(`${kind} ${sha256}`);
+    return this.#shelved.get(nameOf(kind, sha256));
   }
 
-  /** Reads a published version and keeps it. */
-  put(kind: PolicyKind, { source, sha256 }: { source: string; sha256: string }): Shelved {
-    const shelved = read(source, kind);
-    this.#shelved.set(`${kind} ${sha256}`, shelved);
-    return shelved;
+  keep(kind: PolicyKind, sha256: string, shelved: Shelved): void {
+    this.#shelved.set(nameOf(kind, sha256), shelved);
+  }
+
+  /** What is here, or is read now and kept. */
+  async get(kind: PolicyKind, sha256: string, read: () => Promise<Shelved>): Promise<Shelved> {
+    const name = nameOf(kind, sha256);
+    const known = this.#shelved.get(name) ?? this.#coming.get(name);
+    if (known !== undefined) return known;
+    const reading = read().then((shelved) => {
+      this.#shelved.set(name, shelved);
+      return shelved;
+    });
+    this.#coming.set(name, reading);
+    try {
+      return await reading;
+    } finally {
+      this.#coming.delete(name);
+    }
   }
 }
 
-function read(source: string, kind: PolicyKind): Shelved {
-  try {
-    return { kind: "policy", policy: loadPolicy(source, { kind }) };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : "it cannot be read";
-    return { kind: "unreadable", message };
-  }
+function nameOf(kind: PolicyKind, sha256: string): string {
+  return `${kind} ${sha256}`;
 }

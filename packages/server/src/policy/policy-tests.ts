@@ -6,6 +6,7 @@
 
 import { formatDuration } from "@countersign/protocol";
 import { evaluatePolicies } from "./evaluate.ts";
+import { takesBots } from "./requirement.ts";
 import type { Confirm, Evaluation, ExpectedAsk, Policy, PolicyTest, Requirement } from "./rule.ts";
 
 export interface TestOutcome {
@@ -52,8 +53,9 @@ function duration(ms: number | null | undefined): string {
   return ms === undefined || ms === null ? "not set" : formatDuration(ms);
 }
 
-function askCompared(ask: ExpectedAsk, { requirement }: Evaluation): [string, string][] {
-  const { from, quorum, excludeOwner, confirm, noteRequired, withinMs, grants } = ask;
+function askCompared(ask: ExpectedAsk, evaluation: Evaluation): [string, string][] {
+  const { requirement } = evaluation;
+  const { from, quorum, excludeOwner, confirm, noteRequired, withinMs, grants, bots } = ask;
   const compared: [string, string][] = [];
   const add = (name: string, wanted: string | undefined, found: string): void => {
     if (wanted !== undefined) compared.push([`${name} ${wanted}`, `${name} ${found}`]);
@@ -68,6 +70,7 @@ function askCompared(ask: ExpectedAsk, { requirement }: Evaluation): [string, st
   const within = withinMs === undefined ? undefined : duration(withinMs);
   add("within", within, duration(requirement.withinMs));
   add("grants", grants?.toString(), requirement.grants.toString());
+  add("bots", bots?.toString(), takesBots(evaluation).toString());
   return compared;
 }
 

@@ -4,7 +4,7 @@
  * Called by: load.ts.
  */
 
-import { parseDuration } from "@countersign/protocol";
+import { formatDuration, parseDuration } from "@countersign/protocol";
 import {
   type Condition,
   ConditionError,
@@ -13,6 +13,7 @@ import {
   type TextExpression,
 } from "./condition.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
+import { askedBy } from "./history.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";
@@ -23,7 +24,7 @@ const VALIDITY_MS_MAX = 24 * 3_600_000;
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
 const MATCH_KEYS = ["tool", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
-const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 
 const RULE_ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 /** What `because` says when no rule decided. */
@@ -81,7 +82,8 @@ class RuleReader {
       if (fault !== undefined) this.#document.add(place, fault);
     }
     const line = this.#document.lineOf(place);
-    return { id, line, match, when, verb, note, validityMs, ask };
+    const history = this.#history(when);
+    return { id, line, match, when, history, verb, note, validityMs, ask };
   }
 
   #at<T>(key: string, read: (place: Place) => T | undefined): T | undefined {
@@ -100,6 +102,17 @@ class RuleReader {
       this.#document.add(at, message);
       return undefined;
     });
+  }
+
+  #history(when: Condition | undefined): Rule["history"] {
+    const history = when === undefined ? [] : askedBy(when.expression);
+    const { keptMs = Number.POSITIVE_INFINITY } = this.#options;
+    const place = this.#members.get("when");
+    if (place !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {
+      const kept = formatDuration(keptMs);
+      this.#document.add(place, `calls are kept for ${kept} here: history reaches no further`);
+    }
+    return history;
   }
 
   #checkVerb(place: Place, verb: Rule["verb"], validityMs: number | undefined): void {
@@ -237,6 +250,7 @@ export function readAsk(
     noteRequired: at("note", (each) => readNoteRequired(document, each)) ?? false,
     withinMs: at("within", (each) => readDurationMs(document, each)) ?? null,
     grants: at("grants", (each) => document.bool(each)) ?? NO_REQUIREMENT.grants,
+    bots: at("bots", (each) => document.bool(each)) ?? NO_REQUIREMENT.bots,
   };
 }
 
@@ -280,9 +294,6 @@ const TYPE_OPENS = "type(";
 function readConfirm(document: PolicyDocument, place: Place): Ask["confirm"] | undefined {
   const value = document.scalar(place)?.value;
   const kind = SIMPLE_CONFIRMS.find((each) => each === value);
-  if (kind === "passkey") {
-    document.warn(place, "nobody can give a passkey yet: such a call can be denied, not approved");
-  }
   if (kind !== undefined) return { kind };
   if (typeof value !== "string" || !value.startsWith(TYPE_OPENS) || !value.endsWith(")")) {
     document.add(place, "click, match, passkey or type(EXPRESSION) is needed");

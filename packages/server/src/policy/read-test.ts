@@ -10,16 +10,18 @@
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
 import { isMap, isScalar, isSeq } from "yaml";
 import { Fault } from "./fault.ts";
+import type { Asked } from "./history.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
+import { readGivenHistory } from "./read-history.ts";
 import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
 import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
 
 const TEST_KEYS = ["name", "given", "expect"];
-const GIVEN_KEYS = ["tool", "args", "instance", "context", "now"];
+const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
-const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants"]];
+const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"]];
 const NAMELESS = ["no-match", "error", "inexact"];
 
 /** When a test does not say: noon in UTC on a Thursday. */
@@ -27,34 +29,43 @@ const NOW = Date.UTC(2026, 0, 1, 12);
 const INSTANCE_ID = "00000000-0000-7000-8000-000000000000";
 const CHARS_MAX = 1000;
 
+/** What the tests of a policy may speak of. */
+export interface KnownRules {
+  readonly ids: ReadonlySet<string>;
+  /** What they ask about the calls before. */
+  readonly history: readonly Asked[];
+}
+
 /** @returns undefined when the test cannot be run; why is among the document's findings */
 export function readTest(
   document: PolicyDocument,
   place: Place,
   index: number,
-  ruleIds: ReadonlySet<string>,
+  rules: KnownRules,
 ): PolicyTest | undefined {
   const members = document.map(place, TEST_KEYS, ["given", "expect"]);
   const [name, given, expect] = TEST_KEYS.map((key) => members?.get(key));
-  const call = given === undefined ? undefined : readGiven(document, given);
-  const expectation = expect === undefined ? undefined : readExpect(document, expect, ruleIds);
+  const call = given === undefined ? undefined : readGiven(document, given, rules);
+  const expectation = expect === undefined ? undefined : readExpect(document, expect, rules.ids);
   const title = name === undefined ? undefined : document.text(name, CHARS_MAX);
   if (call === undefined || expectation === undefined) return undefined;
   const line = document.lineOf(place);
   return { index, name: title, line, given: call, expect: expectation };
 }
 
-function readGiven(document: PolicyDocument, place: Place): Call | undefined {
+function readGiven(document: PolicyDocument, place: Place, rules: KnownRules): Call | undefined {
   const members = document.map(place, GIVEN_KEYS, ["tool"]);
   if (members === undefined) return undefined;
-  const [tool, args, instance, context, now] = GIVEN_KEYS.map((key) => members.get(key));
+  const [tool, args, instance, context, now, past] = GIVEN_KEYS.map((key) => members.get(key));
   const name = tool === undefined ? undefined : document.text(tool, CHARS_MAX);
   const exactArgs = args === undefined ? EMPTY : readObject(document, args);
   const exactContext = context === undefined ? undefined : readObject(document, context);
   const nowMs = now === undefined ? NOW : readNow(document, now);
   const from = readInstance(document, instance);
+  const history = readGivenHistory(document, past, rules.history);
   if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
-  return { tool: name, args: exactArgs, context: exactContext, instance: from, now: nowMs };
+  const call = { tool: name, args: exactArgs, context: exactContext, instance: from, now: nowMs };
+  return history.size === 0 ? call : { ...call, history };
 }
 
 const EMPTY = new JsonObject(new Map(), "{}");
@@ -168,6 +179,7 @@ function readExpectedAsk(document: PolicyDocument, place: Place): ExpectedAsk | 
     noteRequired: at("note", (each) => readNoteRequired(document, each)),
     withinMs: at("within", (each) => readDurationMs(document, each)),
     grants: at("grants", (each) => document.bool(each)),
+    bots: at("bots", (each) => document.bool(each)),
   };
 }
 

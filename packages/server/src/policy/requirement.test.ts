@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { approvalBar, type Decider, isEnough } from "./decider.ts";
-import { mergeRequirements } from "./requirement.ts";
+import { mergeRequirements, takesBots } from "./requirement.ts";
 import { type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
 function requirement(changes: Partial<Requirement>): Requirement {
@@ -24,6 +24,7 @@ test("[ours.policy.merge] several requirements merge to the strictest of each pa
     noteRequired: true,
     withinMs: 30_000,
     grants: false,
+    bots: false,
   });
   assert.deepEqual(mergeRequirements([]), NO_REQUIREMENT);
 });
@@ -55,11 +56,16 @@ const requirements: fc.Arbitrary<Requirement> = fc.record({
   noteRequired: fc.boolean(),
   withinMs: fc.option(fc.integer({ min: 1, max: 9 })),
   grants: fc.boolean(),
+  bots: fc.boolean(),
 });
 const approvers = fc.array(
   fc
-    .record({ name: fc.constantFrom("ana", "li", "mo"), groups: fc.subarray(["a", "b"]) })
-    .map((person) => ({ ...person, id: person.name })),
+    .record({
+      name: fc.constantFrom("ana", "li", "mo"),
+      groups: fc.subarray(["a", "b"]),
+      isBot: fc.boolean(),
+    })
+    .map((person) => ({ ...person, id: person.name, forGroups: null })),
 );
 
 /** Whether these people are enough, of whom only those count who may approve at all. */
@@ -86,12 +92,31 @@ test("[ours.policy.stricter] of two who must be of one group none is taken from 
     requirement({ from: [["group:dba"]], quorum: 2 }),
     requirement({ from: [["group:interns"]] }),
   ]);
-  const person = (id: string, ...groups: string[]) => ({ id, name: id, groups });
+  const person = (id: string, ...groups: string[]) => ({
+    ...{ id, name: id, groups },
+    ...{ isBot: false, forGroups: null },
+  });
   const [dba, other, intern] = [person("d", "dba"), person("o", "dba"), person("i", "interns")];
   assert.equal(isEnough(merged, [dba, intern]), false);
   assert.equal(isEnough(merged, [dba, other]), false);
   assert.equal(isEnough(merged, [dba, dba, intern]), false);
   assert.equal(isEnough(merged, [dba, other, intern]), true);
+});
+
+test("[ours.policy.bots] bots count when every rule that asks says so, and not when none asks", () => {
+  const [yes, no] = [requirement({ bots: true }), requirement({})];
+  const merged = (...all: Requirement[]) => mergeRequirements(all).bots;
+  assert.deepEqual([merged(yes), merged(yes, yes)], [true, true]);
+  assert.deepEqual([merged(), merged(no), merged(yes, no), merged(no, yes)].includes(true), false);
+});
+
+test("[ours.policy.bots] where policy met an error or an inexact number, bots do not count", () => {
+  const sure = { requirement: requirement({ bots: true }), errors: [], because: "deploys" };
+  assert.equal(takesBots(sure), true);
+  assert.equal(takesBots({ ...sure, errors: [{ rule: "other", message: "failed" }] }), false);
+  assert.equal(takesBots({ ...sure, because: "inexact" }), false);
+  const { bots: _, ...older } = sure.requirement;
+  assert.equal(takesBots({ ...sure, requirement: older as Requirement }), false);
 });
 
 test("[ours.policy.order] merging does not depend on the order", () => {

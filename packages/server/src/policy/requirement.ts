@@ -2,12 +2,18 @@
  * Who must decide: merging what several rules ask for to the strictest. Judging approvers by what
  * came out is decider.ts.
  *
- * Called by: evaluate.ts.
+ * Called by: evaluate.ts; simulations, which compare.
  * Promises: merging does not depend on order, and adding a requirement never makes the result
  * easier to meet.
  */
 
-import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+import {
+  type Ask,
+  type Confirm,
+  type Evaluation,
+  NO_REQUIREMENT,
+  type Requirement,
+} from "./rule.ts";
 
 /** From the easiest to the hardest. */
 const CONFIRMS: readonly Confirm["kind"][] = ["click", "type", "match", "passkey"];
@@ -24,12 +30,52 @@ export function mergeRequirements(requirements: readonly Requirement[]): Require
   return {
     ...requirements.reduce(stricter, NO_REQUIREMENT),
     from: sets.map(({ members }) => members),
+    // Asked by nobody, people answer.
+    bots: requirements.length > 0 && requirements.every(({ bots }) => bots),
     // Of one set all approvers are, and the highest quorum counts them.
     ...(sets.length > 1 && quorums.some((quorum) => quorum > 1) && { quorums }),
   };
 }
 
-/** Without the sets, which are not merged two by two. */
+/** A part of a requirement, as the key of a rule that asks for it. */
+export type RequirementPart =
+  | ("from" | "quorum" | "exclude" | "confirm" | "note" | "within" | "grants")
+  | ("bots" | "valid_for");
+
+/** What deciding takes, with the longest validity that a reviewer may give. */
+export interface Asking {
+  readonly requirement: Requirement;
+  readonly validityMs?: number | undefined;
+}
+
+/** In which parts two requirements differ; the order and repetition of names mean nothing. */
+export function differingParts(left: Asking, right: Asking): readonly RequirementPart[] {
+  const [one, other] = [partsOf(left), partsOf(right)];
+  return (Object.keys(one) as RequirementPart[]).filter((part) => one[part] !== other[part]);
+}
+
+function partsOf({ requirement, validityMs }: Asking): Record<RequirementPart, string> {
+  const { from, quorum, quorums = [], excludeOwner, confirm, noteRequired } = requirement;
+  const { withinMs, grants } = requirement;
+  const sets = from.map((set, index) => {
+    return { members: [...new Set(set)].sort().join("\n"), quorum: quorums[index] ?? 1 };
+  });
+  sets.sort((a, b) => (a.members < b.members ? -1 : 1));
+  return {
+    from: JSON.stringify(sets.map(({ members }) => members)),
+    quorum: JSON.stringify([quorum, sets.map((set) => set.quorum)]),
+    exclude: String(excludeOwner),
+    confirm: JSON.stringify([confirm.kind, confirm.kind === "type" ? confirm.text : ""]),
+    note: String(noteRequired),
+    within: String(withinMs),
+    grants: String(grants),
+    // Rows of before were written without it.
+    bots: String(requirement.bots === true),
+    valid_for: String(validityMs),
+  };
+}
+
+/** Without the sets and the bots, which are not merged two by two. */
 function stricter(left: Requirement, right: Requirement): Requirement {
   return {
     from: [],
@@ -39,6 +85,7 @@ function stricter(left: Requirement, right: Requirement): Requirement {
     noteRequired: left.noteRequired || right.noteRequired,
     withinMs: shortest(left.withinMs, right.withinMs),
     grants: left.grants && right.grants,
+    bots: false,
   };
 }
 
@@ -49,6 +96,19 @@ function strength(confirm: Confirm): number {
 function shortest(left: number | null, right: number | null): number | null {
   if (left === null || right === null) return left ?? right;
   return Math.min(left, right);
+}
+
+/**
+ * Whether approvals by bots count for a call that was judged so: where policy met an error or a
+ * number that cannot be held, people answer, whatever rules say.
+ */
+export function takesBots({
+  requirement,
+  errors,
+  because,
+}: Pick<Evaluation, "requirement" | "errors" | "because">): boolean {
+  // A program of an earlier version kept none.
+  return requirement.bots === true && errors.length === 0 && because !== "inexact";
 }
 
 interface CountedSet {
@@ -85,6 +145,7 @@ export function requirementOfRule(ask: Ask | undefined, text: string | undefined
     noteRequired: ask.noteRequired,
     withinMs: ask.withinMs,
     grants: ask.grants,
+    bots: ask.bots,
   };
 }
 

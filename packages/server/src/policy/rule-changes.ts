@@ -49,6 +49,7 @@ function meaningOf({ match, when, verb, note, validityMs, ask }: Rule): object {
       noteRequired: ask.noteRequired,
       withinMs: ask.withinMs,
       grants: ask.grants,
+      bots: ask.bots,
     },
   };
 }

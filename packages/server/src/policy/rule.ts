@@ -9,6 +9,7 @@
 import type { JsonObject } from "@countersign/protocol";
 import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
+import type { Asked, CallHistory } from "./history.ts";
 
 /** What a rule says; `deny` is stronger than `ask`, and `ask` than `approve`. */
 export type Verb = "approve" | "ask" | "deny";
@@ -40,6 +41,8 @@ export interface LoadOptions {
   readonly kind: "project" | "floor";
   /** undefined: not known here, not checked */
   readonly groups?: KnownGroups | undefined;
+  /** How far back calls are kept, ms; undefined: not known here, not checked */
+  readonly keptMs?: number | undefined;
 }
 
 /** What a policy may name. */
@@ -55,6 +58,8 @@ export interface Rule {
   readonly line: number;
   readonly match: Match;
   readonly when: Condition | undefined;
+  /** What the condition asks about the calls before. */
+  readonly history: readonly Asked[];
   readonly verb: Verb;
   readonly note: string | undefined;
   /** Of an approval, from its decision on. */
@@ -81,6 +86,7 @@ export interface Ask {
   readonly noteRequired: boolean;
   readonly withinMs: number | null;
   readonly grants: boolean;
+  readonly bots: boolean;
 }
 
 export interface TypeConfirm {
@@ -101,6 +107,8 @@ export interface Call {
   };
   /** Epoch ms. */
   readonly now: number;
+  /** What rules ask about the calls before it; undefined: nobody counted. */
+  readonly history?: CallHistory | undefined;
 }
 
 /** What policy answers. */
@@ -146,6 +154,8 @@ export interface Requirement {
   readonly withinMs: number | null;
   /** Whether a standing grant may answer in place of people. */
   readonly grants: boolean;
+  /** Whether approvals by bots count as those of people. */
+  readonly bots: boolean;
 }
 
 export type Confirm =
@@ -161,6 +171,7 @@ export const NO_REQUIREMENT: Requirement = Object.freeze({
   noteRequired: false,
   withinMs: null,
   grants: true,
+  bots: false,
 });
 
 /** One entry of `tests:`. */
@@ -191,4 +202,5 @@ export interface ExpectedAsk {
   readonly noteRequired: boolean | undefined;
   readonly withinMs: number | undefined;
   readonly grants: boolean | undefined;
+  readonly bots: boolean | undefined;
 }

@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import { stateOf } from "../core/grant.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
-import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
+import { jsonBody, optionalIdempotencyKey, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { createGrant } from "../operations/createGrant.ts";
 import { type GrantPage, listGrants, type ReviewedGrant } from "../operations/listGrants.ts";
 import { revokeGrant } from "../operations/revokeGrant.ts";
@@ -34,9 +34,10 @@ export function addGrantRoutes(app: FastifyInstance, context: Context, gate: Gat
     { config: { operation: "createGrant" }, onRequest, preHandler },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
-      const grant = await createGrant(context, caller, parseGrant(jsonBody(request)));
-      request.subjectId = grant.grant.id;
-      return sendJson(reply, 201, writeGrant(grant, now()));
+      const key = optionalIdempotencyKey(request);
+      const made = await createGrant(context, caller, parseGrant(jsonBody(request)), key);
+      request.subjectId = made.grant.id;
+      return sendJson(reply, made.isNew ? 201 : 200, writeGrant(made, now()));
     },
   );
 

@@ -1,14 +1,27 @@
-import { Fields, invalidField, type JsonValue, parseDuration } from "@countersign/protocol";
+import {
+  Fields,
+  invalidField,
+  type JsonObject,
+  type JsonValue,
+  parseDuration,
+} from "@countersign/protocol";
+import type { BrowserAnswer } from "../identity/passkeys.ts";
 import type { Verdict } from "../operations/castVerdict.ts";
+import type { SignedAnswer } from "../operations/verifySignature.ts";
+
+/** A verdict as it comes in, with the signature still to be verified. */
+export interface SentVerdict extends Verdict {
+  readonly passkey: SignedAnswer | undefined;
+}
 
 /**
  * Reads the body of a verdict: `verdict` (approve or deny), `arguments_sha256` (hex, of the
- * exact arguments text that was shown), optional `note`, and for approvals `valid_for` and
- * `confirmation`.
+ * exact arguments text that was shown), optional `note`, and for approvals `valid_for`,
+ * `confirmation` and `passkey`.
  *
  * @throws Problem `invalid_request` naming the first wrong field
  */
-export function parseVerdict(body: JsonValue): Verdict {
+export function parseVerdict(body: JsonValue): SentVerdict {
   const fields = new Fields(body, FIELDS);
   const verdict = fields.required("verdict", fields.text("verdict", 1));
   if (verdict !== "approve" && verdict !== "deny") {
@@ -34,10 +47,28 @@ export function parseVerdict(body: JsonValue): Verdict {
   if (note !== undefined && note.length > NOTE_CHARS_MAX) {
     throw invalidField("note", `must not be longer than ${NOTE_CHARS_MAX} characters`);
   }
-  return { verdict, argumentsSha256: digest, note, validityMs, confirmation };
+  const passkey = readPasskey(fields);
+  if (passkey !== undefined && verdict === "deny") {
+    throw invalidField("passkey", "belongs to approvals only");
+  }
+  return { verdict, argumentsSha256: digest, note, validityMs, confirmation, passkey };
+}
+
+function readPasskey(body: Fields): SignedAnswer | undefined {
+  const object = body.object("passkey");
+  if (object === undefined) return undefined;
+  const fields = new Fields(object, ["nonce", "assertion"], "passkey");
+  const nonce = fields.required("nonce", fields.text("nonce", 1));
+  const assertion = fields.required("assertion", fields.object("assertion"));
+  return { nonce, assertion: toBrowserAnswer(assertion) };
+}
+
+/** What a browser's `toJSON` gave, as plain values: only texts, lists and objects matter in it. */
+export function toBrowserAnswer(object: JsonObject): BrowserAnswer {
+  return JSON.parse(object.source) as BrowserAnswer;
 }
 
 /** A page of a list holds those of 200 requests, and of all who voted for them. */
 const NOTE_CHARS_MAX = 10_000;
 
-const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation"];
+const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation", "passkey"];

@@ -7,7 +7,11 @@ import type { checkPolicy } from "../operations/checkPolicy.ts";
 import type { PolicyVersionPage } from "../operations/listPolicyVersions.ts";
 import type { PublishOutcome } from "../operations/publishPolicy.ts";
 import type { PublishedOutline, PublishedPolicy } from "../operations/showPolicy.ts";
-import type { ChangedRequest, SimulationEvent } from "../operations/simulatePolicy.ts";
+import type {
+  ChangedRequest,
+  SimulationEvent,
+  SimulationSummary,
+} from "../operations/simulatePolicy.ts";
 
 function toWireOutline({ scope, version, publisher }: PublishedOutline): object {
   const { number, sha256, note, publishedAt, publishedBy } = version;
@@ -67,16 +71,28 @@ export function writeSimulationEvent(event: SimulationEvent): string {
     case "changed":
       return writeChange(event.change);
     case "ended":
-      return JSON.stringify({ event: "summary", ...event.summary });
+      return JSON.stringify({ event: "summary", ...toWireSummary(event.summary) });
   }
 }
 
-function writeChange({ request, instanceName, was, draft }: ChangedRequest): string {
+function toWireSummary(summary: SimulationSummary): object {
+  const { requirementChanged, unreadable, unreadableIds, ended, ...counts } = summary;
+  return {
+    ...counts,
+    requirement_changed: requirementChanged,
+    unreadable,
+    unreadable_ids: unreadableIds,
+    ended,
+  };
+}
+
+function writeChange({ request, instanceName, was, draft, differs }: ChangedRequest): string {
   const { id, instanceId, tool, createdAt, status, decision } = request;
   const rest = JSON.stringify({
     created_at: formatTimestamp(createdAt),
     was,
     would_be: draft.verb,
+    ...(differs.length > 0 && { differs }),
     because: draft.because,
     rules: draft.fired,
     errors: draft.errors,

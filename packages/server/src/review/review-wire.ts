@@ -7,10 +7,12 @@ import { formatDuration, formatTimestamp } from "@countersign/protocol";
 import { approvalRequestMembers } from "../http/wire.ts";
 import type { Page } from "../operations/listRequests.ts";
 import type { ReviewedRequest } from "../operations/reviewRequests.ts";
+import { needsPasskey } from "../policy/decider.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
 import { writeCursor } from "./listing-parameters.ts";
 
-export function writeReviewedRequest(reviewed: ReviewedRequest): string {
+/** @param publicUrl where people reach this server */
+export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: string): string {
   const { request, instanceName, votes, mayDecide } = reviewed;
   const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
@@ -20,7 +22,7 @@ export function writeReviewedRequest(reviewed: ReviewedRequest): string {
     `,"arguments_sha256":"${sha256Hex(request.arguments)}"` +
     (decision === null ? "" : `,"decided_by":${JSON.stringify(decision.decidedBy)}`) +
     `,"policy":${JSON.stringify(toWirePolicy(reviewed))}` +
-    `,"requirement":${JSON.stringify(toWireRequirement(reviewed))}` +
+    `,"requirement":${JSON.stringify(toWireRequirement(reviewed, publicUrl))}` +
     `,"votes":[${votes.map(writeVote).join(",")}]` +
     `,"may_decide":${JSON.stringify(mayDecide)}` +
     "}"
@@ -38,14 +40,21 @@ function toWirePolicy({ judgement }: ReviewedRequest): object {
 }
 
 /** What deciding takes, in the words of a policy file. */
-function toWireRequirement({ requirement, judgement }: ReviewedRequest): object {
-  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants } = requirement;
+function toWireRequirement(
+  { request, requirement, judgement }: ReviewedRequest,
+  publicUrl: string,
+): object {
+  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
+  // For those who cannot sign where they are, as with a token.
+  const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/sign#${request.id}` };
   return {
     ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
-    ...{ exclude: excludeOwner ? ["owner"] : [], confirm },
+    ...{ exclude: excludeOwner ? ["owner"] : [] },
+    confirm: { ...confirm, ...signing },
     note: noteRequired ? "required" : "optional",
     grants,
+    bots,
     ...(validityMs !== undefined && { valid_for_max: formatDuration(validityMs) }),
   };
 }
@@ -58,7 +67,12 @@ function writeVote({ reviewer, note, at }: ReviewedRequest["votes"][number]): st
 /**
  * @param now the server's time: a countdown must not depend on the reader's clock
  */
-export function writePage({ requests, next }: Page, now: string): string {
-  const items = requests.map(writeReviewedRequest).join(",");
-  return `{"requests":[${items}],"next":${writeCursor(next)},"now":"${now}"}`;
+export function writePage(
+  { requests, damaged, next }: Page,
+  now: string,
+  publicUrl: string,
+): string {
+  const items = requests.map((one) => writeReviewedRequest(one, publicUrl)).join(",");
+  const missing = damaged.length === 0 ? "" : `,"damaged":${JSON.stringify(damaged)}`;
+  return `{"requests":[${items}]${missing},"next":${writeCursor(next)},"now":"${now}"}`;
 }

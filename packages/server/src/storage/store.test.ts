@@ -140,6 +140,19 @@ onEveryEngine("many at one time are all answered, each after its commit", async 
   assert.deepEqual(await ids(store), names);
 });
 
+onEveryEngine("a change that answers rows is undone like any other", async ({ store }) => {
+  await store.transact((tx) => insert(tx, "kept"));
+  const failure = new Error("the work failed");
+  for (const read of ["get", "all"] as const) {
+    const work = store.transact(async (tx) => {
+      await tx[read]("delete from item where id = 'kept' returning id");
+      throw failure;
+    });
+    await assert.rejects(work, failure);
+    assert.deepEqual(await ids(store), ["kept"]);
+  }
+});
+
 onEveryEngine("a work that fails undoes its writes and nobody else's", async ({ store }) => {
   await store.transact((tx) => insert(tx, "before"));
   const refusal = new Error("refused");

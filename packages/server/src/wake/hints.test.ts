@@ -8,21 +8,22 @@ const ID = "5f6c1c0e-7a0e-4b9e-9d43-0f9a8f1f1c11";
 const PROJECT = "0f9a8f1f1c114b9e";
 const KEY_HASH = "kE0-_".padEnd(43, "a");
 
-test("what concerns other replicas is read as it was signalled", () => {
+test("[ours.verdict.wakes] what concerns other replicas is read as it was signalled", () => {
   const provision: Signal = { kind: "verified", scope: `provision:${ID}`, keyHash: KEY_HASH };
   const update: Signal = { ...provision, scope: `update:${ID}:${SENDER}` };
   const hurried: Signal = { kind: "hurried", projectId: PROJECT, instanceId: ID };
+  const voted: Signal = { kind: "voted", projectId: PROJECT, requestId: ID };
   const inOlder: Signal = { ...hurried, projectId: SENDER };
   const resolved: Signal = {
     ...({ kind: "resolved", requestId: ID, projectId: PROJECT } as const),
     ...({ status: "approved", by: "reviewer", notifies: SENDER } as const),
   };
-  const hints = [provision, update, hurried, inOlder, resolved].map(
+  const hints = [provision, update, hurried, inOlder, voted, resolved].map(
     (signal) => toHint(signal) ?? "",
   );
   assert.deepEqual(readMessage(toMessage(SENDER, hints)), {
     sender: SENDER,
-    hints: [provision, update, hurried, inOlder, { kind: "resolved", requestId: ID }],
+    hints: [provision, update, hurried, inOlder, voted, { kind: "resolved", requestId: ID }],
   });
   assert.equal(toHint({ kind: "opened", requestId: ID, deadlineAt: 1 }), undefined);
   assert.equal(toHint({ kind: "removed", instanceId: ID }), undefined);
@@ -42,6 +43,7 @@ test("[ours.replicas.untrusted] whatever else is on the channel is no message", 
     ...[`1 ${SENDER} x:${ID}`, `1 ${SENDER} r:${ID.slice(1)}`, `1 ${SENDER} r:${"z".repeat(36)}`],
     ...[`1 ${SENDER} v:${ID}:${KEY_HASH}`, `1 ${SENDER} v:provision:${ID}:${KEY_HASH}a`],
     ...[
+      `1 ${SENDER} t:${ID}`,
       `1 ${SENDER} v:provision:${ID}`,
       `1 ${SENDER} h:`,
       `1 ${SENDER} h:${ID}`,

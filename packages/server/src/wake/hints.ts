@@ -1,7 +1,7 @@
 /**
  * What replicas tell each other, as text:
  *
- *   1 SENDER r:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
+ *   1 SENDER r:REQUEST t:PROJECT:REQUEST h:PROJECT:INSTANCE v:SCOPE:KEYHASH ...
  *   1 SENDER *
  *
  * The star says that there is too much to tell: look at everything you wait for. Whoever may use
@@ -13,7 +13,9 @@
 
 import type { Signal } from "./wake.ts";
 
-export type Hint = Extract<Signal, { readonly kind: "hurried" | "verified" }> | ResolvedHint;
+export type Hint =
+  | Extract<Signal, { readonly kind: "voted" | "hurried" | "verified" }>
+  | ResolvedHint;
 
 export interface ResolvedHint {
   readonly kind: "resolved";
@@ -34,6 +36,7 @@ const SENDER = new RegExp(`^${UUID}$`);
 const RESOLVED = new RegExp(`^r:(${UUID})$`);
 /** Hex, and older ones a UUID. */
 const PROJECT = `[0-9a-f]{16}|${UUID}`;
+const VOTED = new RegExp(`^t:(${PROJECT}):(${UUID})$`);
 const HURRIED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
 const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
 
@@ -49,6 +52,8 @@ export function toHint(signal: Signal): string | undefined {
       return undefined;
     case "resolved":
       return `r:${signal.requestId}`;
+    case "voted":
+      return `t:${signal.projectId}:${signal.requestId}`;
     case "hurried":
       return `h:${signal.projectId}:${signal.instanceId}`;
     case "verified":
@@ -78,6 +83,10 @@ export function readMessage(message: string): Told | undefined {
 function readHint(text: string): Hint | undefined {
   const [, requestId] = RESOLVED.exec(text) ?? [];
   if (requestId !== undefined) return { kind: "resolved", requestId };
+  const [, votedIn, votedOn] = VOTED.exec(text) ?? [];
+  if (votedIn !== undefined && votedOn !== undefined) {
+    return { kind: "voted", projectId: votedIn, requestId: votedOn };
+  }
   const [, projectId, instanceId] = HURRIED.exec(text) ?? [];
   if (projectId !== undefined && instanceId !== undefined) {
     return { kind: "hurried", projectId, instanceId };

@@ -103,12 +103,13 @@ test("[ours.replicas.woken] what is signalled wakes those who wait here at once,
   assert.deepEqual([here.wake.sent, here.wake.received, there.wake.received], [1, 0, 1]);
 });
 
-test("[ours.replicas.woken] those who wait for a verification or an earlier delivery hear of it elsewhere", async () => {
+test("[ours.replicas.woken] [ours.verdict.wakes] who waits for a verification, an earlier delivery or votes hears of it elsewhere", async () => {
   const [here, there] = [start(), start()];
   const scope = `update:${randomUUID()}:${randomUUID()}`;
   const signals: Signal[] = [
     { kind: "verified", scope, keyHash: "k".repeat(43) },
     { kind: "hurried", projectId: PROJECT, instanceId: randomUUID() },
+    { kind: "voted", projectId: PROJECT, requestId: randomUUID() },
   ];
   const heard: Signal[] = [];
   there.wake.onSignal((signal) => heard.push(signal));

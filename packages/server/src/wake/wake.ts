@@ -10,7 +10,13 @@ import type { TerminalStatus } from "@countersign/protocol";
 import type { ActorKind } from "../core/request.ts";
 
 export type Signal =
-  | { readonly kind: "opened"; readonly requestId: string; readonly deadlineAt: number }
+  | {
+      readonly kind: "opened";
+      readonly requestId: string;
+      readonly deadlineAt: number;
+      /** Channels that are to tell of it, by project and id. */
+      readonly announces?: readonly { readonly projectId: string; readonly id: string }[];
+    }
   | {
       readonly kind: "resolved";
       readonly requestId: string;
@@ -21,6 +27,8 @@ export type Signal =
       /** The instance whose receiver is to be notified; undefined when there is none. */
       readonly notifies: string | undefined;
     }
+  /** An approval was kept that is not enough, or taken back. */
+  | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
   /** Something may be delivered earlier than it was said before. */
   | { readonly kind: "hurried"; readonly projectId: string; readonly instanceId: string }
   /** A receiver was removed, alone or with its instance: its deliveries have ended. */

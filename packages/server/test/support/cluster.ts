@@ -36,7 +36,7 @@ export interface Cluster {
   /** Of the database, for somebody beside the replicas. */
   readonly store: Store;
   /** A token of the project `default`. */
-  token(kind: TokenOrder["kind"]): Promise<string>;
+  token(kind: TokenOrder["kind"], role?: "reviewer" | "admin"): Promise<string>;
   /** Starts the replica at this place, in a new process. */
   start(index: number): Promise<void>;
 }
@@ -70,8 +70,8 @@ export async function startCluster(
   const config = readConfig({ data, database_url: url, secret_key: key }, {});
   const { context, close } = await openContext(toSettings(config), toSecrets(config));
   t.after(() => close());
-  const token: Cluster["token"] = async (kind) => {
-    const order = { kind, name: randomUUID(), project: "default", role: "reviewer" } as const;
+  const token: Cluster["token"] = async (kind, role = "reviewer") => {
+    const order = { kind, name: randomUUID(), project: "default", role } as const;
     return (await createToken(context, { ...order, expiresAt: null } as TokenOrder)).token;
   };
   return { servers, store: context.store, token, start };

@@ -35,6 +35,7 @@ export async function issueInstanceCredential(
     createdAt: clock.now(),
     expiresAt,
     revokedAt: null,
+    scopes: null,
   } as const;
   await store.transact((tx) => insertCredential(tx, credential, hashToken(token)));
   return token;

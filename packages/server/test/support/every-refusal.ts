@@ -5,6 +5,7 @@
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
+import { asPage, newPerson } from "./people.ts";
 import { policySaying, publish } from "./publishing.ts";
 import {
   type Answer,
@@ -97,6 +98,16 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
     const viewer = await server.token({ kind: "reviewer", name: "viewer", role: "viewer" });
     return [await server.decide(viewer, stage.requestId, "approve")];
   },
+  async cross_origin(server) {
+    const { cookie = "" } = asPage(await newPerson(server, { login: "ana" }));
+    const headers = { cookie, "sec-fetch-site": "cross-site" };
+    return [await server.call("DELETE", "/review/v1/session", { headers })];
+  },
+  async passkey_refused(server) {
+    const headers = asPage();
+    const body = { answer: { id: "unknown" } };
+    return [await server.call("POST", "/review/v1/session/passkey", { headers, body })];
+  },
   not_found: async (server, stage) => [
     await callOperation(server, "getInstance", stage, { id: stage.requestId }),
   ],
@@ -121,6 +132,9 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
     const fields = { arguments_sha256: "0".repeat(64) };
     return [await server.decide(reviewer, stage.requestId, "approve", fields), "arguments_sha256"];
   },
+  async sign_in_refused(server) {
+    return [await server.call("GET", "/review/v1/session/oidc/callback?code=a&state=b")];
+  },
   async policy_conflict(server) {
     const editor = await server.token({ kind: "reviewer", name: "editor", role: "editor" });
     return [await publish(server, editor, policySaying("deny", "x"), 5), "expected_number"];
@@ -134,7 +148,11 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
 /** Brings about every refusal that there is, each once. */
 export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
-  const settings = { body_bytes_max: "10000", webhook_allow_cidrs: "127.0.0.0/8" };
+  const settings = {
+    ...{ body_bytes_max: "10000", webhook_allow_cidrs: "127.0.0.0/8" },
+    ...{ oidc_issuer: "https://login.example.com", oidc_client_id: "countersign" },
+    oidc_role_default: "viewer",
+  };
   const server = await startTestProvider(t, { settings });
   for (const [code, provoke] of Object.entries(PROVOCATIONS)) {
     const stage = await setStage(server);

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
+import type { House } from "./houses.ts";
 import type { Answer, ReviewedRequest, TestProvider } from "./test-provider.ts";
 
 export interface ReviewedGrant {
@@ -42,6 +43,15 @@ export async function makeGrant(
   const answer = await tryGrant(server, token, body);
   assert.equal(answer.status, 201, answer.text);
   return answer.json;
+}
+
+/** A grant of calls of the tool `edit`, to the first instance of a house. */
+export function grantEdits(
+  server: TestProvider,
+  { reviewer, instance }: House,
+  body: object = {},
+): Promise<ReviewedGrant> {
+  return makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit", ...body });
 }
 
 export function showGrant(

@@ -64,16 +64,18 @@ const OTHER_ROWS = [
   "in_force_stamp values ('p', 1)",
   "standing_freeze values ('p', 'z', '', 'why', 0, 'operator:cli', 1, 'operator:cli')",
   "standing_grant values ('p', 'g', 'i', 'r', '{}', 0, 1, 10, 3, null, null)",
-  "vote values ('p', 'q', 'r', null, 60000, 0, null)",
+  `vote values ('p', 'q', 'r', null, 60000, 0, null, '["dba"]')`,
   "person values ('e', 'ana@example.com', 'Ana', null, null, 0, null)",
   "passkey values ('c', 'e', 'phone', 'pQEC', 0, '[]', 0, null)",
   "session values ('h', 's', 'e', 'p', 'passkey', 'Firefox', 0, 0, 1)",
   "invitation values ('h', 'v', 'p', null, 'Li', 'viewer', '[]', 0, 'operator:cli', 1, null)",
   "ceremony values ('h', 'sign-in', null, '{}', 1)",
-  "audit_log values ('p', 'AA', 's', 1, '[]', 'a', 'p\n1\nAA\n', 0)",
-  "audit_seal values ('p', 0, 1, '[]', 'AA', 'p\n1\nAA\n', 0)",
-  "channel values ('p', 'n', 'ops', 'ntfy', '[]', 's', 0, 'operator:cli', null)",
-  `announcement select project_id, 'a', id, 'n', 0, null, null, 0, 0, null, null, 0, 'sent'
+  "audit_log values ('p', 'o', 'AA', 's', 1, '', 'a', 'p\n1\nAA\n', 0, 0, 0, '')",
+  "audit_seal values ('p', 0, 1, 'a', 'a', 'a', 'AA', 'p\n1\nAA\n', 0)",
+  "audit_tile values ('p', 1, 0, 'AA')",
+  `channel values ('p', 'n', 'ops', 'ntfy', '[]', 1, 300000, 'https://a/...', 's', 0,
+    'reviewer:r', null, 5, 3, 1, 9, 8, 'rejected', 403, 7, 2, 6)`,
+  `announcement select project_id, 'a', id, 'n', 'opened', 0, 9, null, 1, 'sent'
     from request limit 1`,
 ];
 

@@ -24,7 +24,7 @@ export interface Scene {
 }
 
 /** The clock stands still, so a rate would never refill. */
-const NO_RATES = {
+export const NO_RATES = {
   instance_rate: "0",
   provisioner_rate: "0",
   reviewer_rate: "0",

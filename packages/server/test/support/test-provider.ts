@@ -49,6 +49,8 @@ export interface Answer<T = unknown> {
 export interface TestProviderOptions extends Parts {
   /** Settings by option name, like `{ window_max: "1h" }`. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Variables by name, for settings that may hold a password. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** A folder to start on again; the caller removes it. */
   readonly data?: string;
 }
@@ -192,12 +194,12 @@ export async function startTestProvider(
   t: Lifetime,
   options: TestProviderOptions = {},
 ): Promise<TestProvider> {
-  const { settings = {}, data, ...parts } = options;
+  const { settings = {}, environment = {}, data, ...parts } = options;
   const directory = data ?? mkdtempSync(join(tmpdir(), "countersign-test-"));
   const database = "database_url" in settings ? {} : await databaseSettings(directory);
   const flags = { data: directory, ...database, port: "0", log_level: "silent", ...settings };
   const report = parts.report ?? new Report("silent", { write: () => {} });
-  const config = readConfig(flags, {});
+  const config = readConfig(flags, environment);
   const all = { ...parts, report };
   const provider = await startProvider(toSettings(config), toSecrets(config), all);
   const server = new TestProvider(provider, directory);

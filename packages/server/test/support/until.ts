@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { databaseIdle } from "./database-idle.ts";
+import { diskIdle } from "./disk-idle.ts";
 import { ENGINE } from "./engine.ts";
 
 /** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
@@ -19,6 +20,9 @@ export async function until(
 
 /** Lets everything finish that needs no more than a few turns of the event loop. */
 export async function turns(count = 20): Promise<void> {
-  for (let i = 0; i < count; i++) await nextTurn();
+  for (let i = 0; i < count; i++) {
+    await nextTurn();
+    await diskIdle();
+  }
   if (ENGINE === "postgres") await databaseIdle();
 }

@@ -76,11 +76,21 @@ alter table reviewer add column kind text not null default 'person'; -- person |
 alter table reviewer add column person_id text; -- who it is; null for those with tokens only
 alter table reviewer add column removed_at bigint; -- may do nothing any more; kept for its name
 
-create unique index reviewer_person on reviewer (project_id, person_id) where person_id is not null;
+-- Who was removed can come back, as another reviewer.
+create unique index reviewer_person on reviewer (project_id, person_id)
+  where person_id is not null and removed_at is null;
 create index reviewer_of_person on reviewer (person_id) where person_id is not null;
 
 -- JSON array of what the token may do of all that its holder may; null is all of it.
 alter table credential add column scopes text;
 
+-- JSON array of the groups that the vote counts for, by the scopes of the token that it came with;
+-- null counts for whatever its voter is named by.
+alter table vote add column for_groups text;
+
 -- JSON text: the assertion of a passkey with which the vote was signed.
 alter table vote add column proof text;
+
+-- 'oidc': the identity provider gives role and groups at each sign-in, and takes them away; null:
+-- somebody here does. Who is removed by hand is not managed any more, and stays removed.
+alter table reviewer add column managed_by text;

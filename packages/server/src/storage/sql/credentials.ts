@@ -3,6 +3,7 @@
  */
 
 import type { CredentialKind } from "@countersign/protocol";
+import type { Scopes } from "../../core/scopes.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 
 export interface StoredCredential {
@@ -13,9 +14,11 @@ export interface StoredCredential {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** Of a reviewer's token: what it may do of all that its holder may; null: all of it. */
+  readonly scopes: Scopes;
 }
 
-const COLUMNS = "id, kind, holder_id, project_id, created_at, expires_at, revoked_at";
+const COLUMNS = "id, kind, holder_id, project_id, created_at, expires_at, revoked_at, scopes";
 
 export async function insertCredential(
   tx: Transaction,
@@ -23,8 +26,9 @@ export async function insertCredential(
   tokenHash: string,
 ): Promise<void> {
   await tx.run(
-    `insert into credential (id, token_hash, kind, holder_id, project_id, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
+    `insert into credential
+       (id, token_hash, kind, holder_id, project_id, created_at, expires_at, scopes)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       credential.id,
       tokenHash,
@@ -33,6 +37,7 @@ export async function insertCredential(
       credential.projectId,
       credential.createdAt,
       credential.expiresAt,
+      credential.scopes === null ? null : JSON.stringify(credential.scopes),
     ],
   );
 }
@@ -46,14 +51,22 @@ export async function readCredentialByHash(
   return row === undefined ? undefined : fromRow(row);
 }
 
+export interface OperatorCredential extends StoredCredential {
+  /** Of the holder. */
+  readonly name: string;
+  readonly project: string;
+  /** Of a reviewer. */
+  readonly role: string | null;
+  readonly isBot: boolean;
+}
+
 /** Everything an operator may want to see of the tokens that are not instances' own. */
-export async function listOperatorCredentials(
-  reader: Reader,
-): Promise<(StoredCredential & { name: string; project: string; role: string | null })[]> {
+export async function listOperatorCredentials(reader: Reader): Promise<OperatorCredential[]> {
   const rows = await reader.all(
     `select credential.id, credential.kind, credential.holder_id, credential.project_id,
-       credential.created_at, credential.expires_at, credential.revoked_at,
+       credential.created_at, credential.expires_at, credential.revoked_at, credential.scopes,
        coalesce(provisioner.name, reviewer.name) as name, reviewer.role as role,
+       reviewer.kind as holder_kind,
        project.name as project
      from credential
        join project on project.id = credential.project_id
@@ -69,6 +82,7 @@ export async function listOperatorCredentials(
     name: row.name as string,
     project: row.project as string,
     role: row.role as string | null,
+    isBot: row.holder_kind === "bot",
   }));
 }
 
@@ -82,19 +96,37 @@ export async function revokeCredentialsOf(
   return tx.run(sql, [holderId, revokedAt]);
 }
 
-/** @returns those of these holders who have a token that is neither revoked nor expired */
-export async function readLiveHolders(
+/** @returns the scopes of every token of these holders that is neither revoked nor expired */
+export async function readLiveScopes(
   reader: Reader,
   holderIds: readonly string[],
   now: number,
-): Promise<ReadonlySet<string>> {
+): Promise<Pick<StoredCredential, "holderId" | "scopes">[]> {
+  if (holderIds.length === 0) return [];
   const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select holder_id from credential where holder_id in (${places})
+    `select holder_id, scopes from credential where holder_id in (${places})
        and revoked_at is null and (expires_at is null or expires_at > $1)`,
     [now, ...holderIds],
   );
-  return new Set(rows.map((row) => String(row.holder_id)));
+  return rows.map((row) => ({ holderId: String(row.holder_id), scopes: parseScopes(row.scopes) }));
+}
+
+/** Every token of these holders that is neither revoked nor expired, the oldest first. */
+export async function readLiveCredentials(
+  reader: Reader,
+  holderIds: readonly string[],
+  now: number,
+): Promise<StoredCredential[]> {
+  if (holderIds.length === 0) return [];
+  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const rows = await reader.all(
+    `select ${COLUMNS} from credential where holder_id in (${places})
+       and revoked_at is null and (expires_at is null or expires_at > $1)
+     order by created_at, id`,
+    [now, ...holderIds],
+  );
+  return rows.map(fromRow);
 }
 
 export async function lockCredential(
@@ -127,5 +159,10 @@ function fromRow(row: Row): StoredCredential {
     createdAt: Number(row.created_at),
     expiresAt: row.expires_at === null ? null : Number(row.expires_at),
     revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+    scopes: parseScopes(row.scopes),
   };
+}
+
+function parseScopes(value: Row[string] | undefined): Scopes {
+  return value === null ? null : (JSON.parse(value as string) as string[]);
 }

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `idempotency`: keys of provisioning and updates with what was answered.
+ * Rows of the table `idempotency`: keys of provisioning, updates and grants with what was answered.
  */
 
 import type { Row, Transaction } from "../store.ts";
@@ -8,7 +8,7 @@ import type { ScopedKey } from "./keys.ts";
 export interface StoredResult extends ScopedKey {
   readonly fingerprint: string;
   readonly instanceId: string;
-  /** JSON text of the instance as it was answered. */
+  /** JSON text of the instance as it was answered; of a grant its id. */
   readonly result: string;
   readonly sealedCredential: string | null;
   readonly createdAt: number;

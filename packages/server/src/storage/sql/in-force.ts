@@ -1,10 +1,13 @@
 /**
- * What is in force for an instance: its project's policy and the floor, a freeze, grants.
+ * What is in force for an instance: its project's policy and the floor, a freeze, grants, and the
+ * channels that tell people of what they are asked.
  *
  * Called by: findInForce, when the stamp says that something has changed.
  */
 
+import type { ChannelRef } from "../../core/channel.ts";
 import type { Row, Transaction } from "../store.ts";
+import { readUsedChannels } from "./channels.ts";
 import type { InstanceKey } from "./keys.ts";
 
 /** A published version, by its number and the digest of its source. */
@@ -21,6 +24,8 @@ export interface InForce {
   readonly isFrozen: boolean;
   /** Whether there are grants that nobody revoked; they may have ended otherwise. */
   readonly hasGrants: boolean;
+  /** Those of the project that are in use. */
+  readonly channels: readonly ChannelRef[];
 }
 
 /**
@@ -53,6 +58,7 @@ export async function readInForce(
     floor: toVersion(latest.find((version) => version.project_id === "")),
     isFrozen: row.freeze_id !== null,
     hasGrants: row.grant_id !== null,
+    channels: await readUsedChannels(tx, projectId),
   };
 }
 

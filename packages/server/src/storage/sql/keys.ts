@@ -13,7 +13,7 @@ export interface InstanceKey {
   readonly instanceId: string;
 }
 
-/** An Idempotency-Key of a provisioning account. */
+/** An Idempotency-Key of a provisioning account or a reviewer. */
 export interface ScopedKey {
   readonly projectId: string;
   /** Operation and whose key it is. */

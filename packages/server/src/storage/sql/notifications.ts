@@ -201,18 +201,20 @@ export async function updateLateAttempt(
   );
 }
 
+/** @returns false when it had ended before */
 export async function endNotification(
   tx: Transaction,
   { projectId, id }: RowKey,
   by: NotificationEndCause,
   at: number,
-): Promise<void> {
-  await tx.run(
+): Promise<boolean> {
+  const ended = await tx.run(
     `update notification set next_at = null, ended_by = $3, ended_at =
        case when claimed_until > $4 then claimed_until else $4 end
      where project_id = $1 and id = $2 and next_at is not null`,
     [projectId, id, by, at],
   );
+  return ended === 1;
 }
 
 /**

@@ -155,18 +155,29 @@ export async function listDecided(
   return rows.map(toOutline);
 }
 
-/** @returns the requests of these ids, in their order */
+/** What became of reading several. */
+export interface ReadRequests {
+  /** Those that are as they were written, in the order that was asked for. */
+  readonly requests: readonly StoredRequest[];
+  /** Ids of those that are not: nothing that is in them is to be believed. */
+  readonly damaged: readonly string[];
+}
+
+/** The requests of these ids; one that is damaged does not stand in the way of the others. */
 export async function readRequests(
   reader: Reader,
   projectId: string,
   ids: readonly string[],
-): Promise<StoredRequest[]> {
-  if (ids.length === 0) return [];
+): Promise<ReadRequests> {
+  if (ids.length === 0) return { requests: [], damaged: [] };
   const places = ids.map((_, i) => `$${i + 2}`).join(", ");
   const sql = `select ${COLUMNS} from request where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
-  const byId = new Map(rows.map((row) => [row.id, fromRow(row)]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  const byId = new Map(rows.map((row) => [row.id, readSound(row)]));
+  return {
+    requests: ids.flatMap((id) => byId.get(id) ?? []),
+    damaged: ids.filter((id) => byId.has(id) && byId.get(id) === undefined),
+  };
 }
 
 /** In the order of their ids, in which everybody locks several requests. */
@@ -271,7 +282,7 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification and votes.
+ * Erases decided requests, each with its notification, announcements and votes.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -296,6 +307,7 @@ export async function deleteDecidedBefore(
   for (const { id = null } of rows) {
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
@@ -314,9 +326,15 @@ function toRequest(row: Row | undefined): StoredRequest | undefined {
 
 /** @throws Failure when the row is not what was written */
 function fromRow(row: Row): StoredRequest {
-  const request = readColumns(row);
-  if (Number(row.checksum) === checksum(request)) return request;
+  const request = readSound(row);
+  if (request !== undefined) return request;
   throw new Failure("store", `the stored request ${row.id} is damaged`);
+}
+
+/** @returns undefined when the row is not what was written */
+function readSound(row: Row): StoredRequest | undefined {
+  const request = readColumns(row);
+  return Number(row.checksum) === checksum(request) ? request : undefined;
 }
 
 /** What the column `checksum` must hold, for tools that write rows themselves. */

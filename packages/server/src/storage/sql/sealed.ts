@@ -24,6 +24,15 @@ export const FINGERPRINT_KEY: SealedColumn = {
   what: "fingerprint key",
 };
 
+/** What signs the checkpoints of an audit log. */
+export const AUDIT_KEY: SealedColumn = {
+  table: "audit_log",
+  column: "sealed_private_key",
+  key: ["project_id"],
+  what: "audit key",
+  owner: "project_id",
+};
+
 /** In the order in which a rotation comes to them. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   FINGERPRINT_KEY,
@@ -41,6 +50,14 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     what: "signing secret",
     owner: "instance_id",
   },
+  {
+    table: "channel",
+    column: "sealed_target",
+    key: ["project_id", "id"],
+    what: "channel target",
+    owner: "id",
+  },
+  AUDIT_KEY,
 ];
 
 export interface SealedRow {

@@ -138,6 +138,30 @@ export async function listFreezesLifted(
   return (await reader.all(sql, [projectId, before, limit])).map(fromRow);
 }
 
+/**
+ * Erases freezes that were lifted long ago.
+ *
+ * @param before an id of that time: a freeze is lifted later than it is made
+ * @returns how many of this project, or of the server, were erased, at most `limit`
+ */
+export async function deleteFreezesLiftedBefore(
+  tx: Transaction,
+  projectId: string,
+  liftedBefore: number,
+  before: string,
+  limit: number,
+): Promise<number> {
+  const rows = await tx.all(
+    `select id from standing_freeze where project_id = $1 and id < $2 and lifted_at <= $3
+     order by id limit $4`,
+    [projectId, before, liftedBefore, limit],
+  );
+  for (const { id = null } of rows) {
+    await tx.run("delete from standing_freeze where project_id = $1 and id = $2", [projectId, id]);
+  }
+  return rows.length;
+}
+
 function toFreeze(row: Row | undefined): StoredFreeze | undefined {
   return row === undefined ? undefined : fromRow(row);
 }

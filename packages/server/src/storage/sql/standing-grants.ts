@@ -11,6 +11,16 @@ import type { InstanceKey, RowKey } from "./keys.ts";
 const COLUMNS = `id, project_id, instance_id, reviewer_id, terms, created_at, expires_at,
   calls_max, calls, revoked_at, revoked_by`;
 
+/** SQL: it may still answer, at the time that is the third value. */
+const ACTIVE = "revoked_at is null and expires_at > $3 and calls < calls_max";
+
+/** SQL: it has ended, in whatever way. */
+const ENDED = "(revoked_at is not null or expires_at <= $3 or calls >= calls_max)";
+
+const BEFORE = `select ${COLUMNS} from standing_grant where project_id = $1 and id < $2`;
+const LIST_ACTIVE = `${BEFORE} and ${ACTIVE} order by id desc limit $4`;
+const LIST_ENDED = `${BEFORE} and ${ENDED} order by id desc limit $4`;
+
 export async function insertGrant(tx: Transaction, grant: StoredGrant): Promise<void> {
   await tx.run(
     `insert into standing_grant (id, project_id, instance_id, reviewer_id, terms, created_at,
@@ -39,8 +49,7 @@ export async function readActiveGrants(
 ): Promise<StoredGrant[]> {
   const rows = await reader.all(
     `select ${COLUMNS} from standing_grant
-     where project_id = $1 and instance_id = $2 and revoked_at is null
-       and expires_at > $3 and calls < calls_max
+     where project_id = $1 and instance_id = $2 and ${ACTIVE}
      order by expires_at, id limit $4`,
     [projectId, instanceId, now, limit],
   );
@@ -60,8 +69,7 @@ export async function countCall(
 ): Promise<boolean> {
   const counted = await tx.run(
     `update standing_grant set calls = calls + 1
-     where project_id = $1 and id = $2 and revoked_at is null
-       and expires_at > $3 and calls < calls_max`,
+     where project_id = $1 and id = $2 and ${ACTIVE}`,
     [projectId, id, now],
   );
   return counted === 1;
@@ -101,40 +109,17 @@ export async function markRevoked(
   await touchInForce(tx, projectId);
 }
 
-/** Grants before an id that may still answer, the newest first. */
-export async function listActiveGrants(
+/** Grants before an id that may still answer, or that have ended: the newest first. */
+export async function listGrantsBefore(
   reader: Reader,
   projectId: string,
+  state: "active" | "ended",
   now: number,
   before: string,
   limit: number,
 ): Promise<StoredGrant[]> {
-  const rows = await reader.all(
-    `select ${COLUMNS} from standing_grant
-     where project_id = $1 and id < $2
-       and revoked_at is null and expires_at > $3 and calls < calls_max
-     order by id desc limit $4`,
-    [projectId, before, now, limit],
-  );
-  return rows.map(fromRow);
-}
-
-/** As {@link listActiveGrants}, those that have ended in whatever way. */
-export async function listEndedGrants(
-  reader: Reader,
-  projectId: string,
-  now: number,
-  before: string,
-  limit: number,
-): Promise<StoredGrant[]> {
-  const rows = await reader.all(
-    `select ${COLUMNS} from standing_grant
-     where project_id = $1 and id < $2
-       and (revoked_at is not null or expires_at <= $3 or calls >= calls_max)
-     order by id desc limit $4`,
-    [projectId, before, now, limit],
-  );
-  return rows.map(fromRow);
+  const sql = state === "active" ? LIST_ACTIVE : LIST_ENDED;
+  return (await reader.all(sql, [projectId, before, now, limit])).map(fromRow);
 }
 
 /**

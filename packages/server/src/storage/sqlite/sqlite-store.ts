@@ -219,6 +219,9 @@ export class SqliteStore implements Store {
   }
 }
 
+/** What answers rows and is nothing else, as `delete ... returning`, changes them. */
+const ONLY_READS = /^\s*select\b/i;
+
 const CHANGES_ROWS = /^\s*(?:insert|update|delete)\b/i;
 
 class SqliteTransaction implements Transaction {
@@ -236,11 +239,13 @@ class SqliteTransaction implements Transaction {
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     this.#assertRunning();
+    if (!ONLY_READS.test(sql)) this.hasWritten = true;
     return this.#statements.get(sql, values);
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     this.#assertRunning();
+    if (!ONLY_READS.test(sql)) this.hasWritten = true;
     return this.#statements.all(sql, values);
   }
 

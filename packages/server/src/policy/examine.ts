@@ -1,8 +1,12 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Clock } from "../clock.ts";
-import { loadPolicy, PolicyError } from "../policy/load.ts";
-import { runPolicyTests, type TestOutcome } from "../policy/policy-tests.ts";
-import type { Finding, KnownGroups, Policy, PolicyTest } from "../policy/rule.ts";
+/**
+ * Whether a policy could be in force.
+ *
+ * Called by: the server's examiner, in a thread of its own; the command line.
+ */
+
+import { loadPolicy, PolicyError } from "./load.ts";
+import { runPolicyTests, type TestOutcome } from "./policy-tests.ts";
+import type { Finding, LoadOptions, Policy, PolicyTest } from "./rule.ts";
 
 export interface Examined {
   /** Undefined when it does not load. */
@@ -16,29 +20,26 @@ export interface Examined {
 /** Of their evaluations together; a thousand usual tests take some ten milliseconds. */
 const TESTS_MS_MAX = 5_000;
 
-/** An exchange takes several, and is not to wait for a test in each of them. */
-const TURNS = 4;
-
 /**
- * Whether a policy could be in force: it loads, what it names is known, its tests are green.
- * Other exchanges are served between the tests.
+ * It could be in force when it loads, what it names is known and its tests are green. Takes seconds
+ * where a policy is made for that, and holds whoever calls it.
  *
- * @param groups undefined: not looked at
- * @param clock undefined: the tests may take as long as they take
+ * @param clock milliseconds; undefined: the tests may take as long as they take; null: they are
+ *   not run
  */
-export async function examinePolicy(
-  kind: "project" | "floor",
+export function examinePolicy(
+  options: LoadOptions,
   source: string,
-  groups: KnownGroups | undefined,
-  clock?: Pick<Clock, "monotonic">,
-): Promise<Examined> {
+  clock?: { monotonic(): number } | null,
+): Examined {
   let policy: Policy;
   try {
-    policy = loadPolicy(source, { kind, groups });
+    policy = loadPolicy(source, options);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     return { policy: undefined, findings: error.findings, tests: [] };
   }
+  if (clock === null) return { policy, findings: [], tests: [] };
   const tests: TestOutcome[] = [];
   let leftMs = TESTS_MS_MAX;
   for (const test of policy.tests) {
@@ -46,7 +47,6 @@ export async function examinePolicy(
     tests.push(...runPolicyTests({ ...policy, tests: [test] }));
     leftMs -= (clock?.monotonic() ?? 0) - began;
     if (leftMs <= 0) return { policy, tests, findings: [...failed(tests), tooLong(test)] };
-    for (let turn = 0; turn < TURNS; turn++) await nextTurn();
   }
   return { policy, tests, findings: failed(tests) };
 }

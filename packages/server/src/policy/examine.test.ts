@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { examinePolicy } from "../src/operations/examinePolicy.ts";
+import { examinePolicy } from "./examine.ts";
 
 const SOURCE = `version: 1
 rules:
@@ -22,13 +22,13 @@ function clockOf(stepMs: number): { monotonic(): number } {
   };
 }
 
-test("[ours.policy.check.bounded] tests that take too long together are a fault, and the rest is not run", async () => {
-  const { findings, tests } = await examinePolicy("project", SOURCE, undefined, clockOf(2_500));
+test("[ours.policy.check.bounded] tests that take too long together are a fault, and the rest is not run", () => {
+  const { findings, tests } = examinePolicy({ kind: "project" }, SOURCE, clockOf(2_500));
   assert.equal(tests.length, 2);
   assert.match(findings[0]?.message ?? "", /expected deny, got approve/);
   assert.match(findings[1]?.message ?? "", /take longer than 5 s/);
   assert.deepEqual([findings[1]?.line, findings[1]?.path], [6, "tests[1]"]);
-  const quick = await examinePolicy("project", SOURCE, undefined, clockOf(1));
+  const quick = examinePolicy({ kind: "project" }, SOURCE, clockOf(1));
   assert.deepEqual([quick.tests.length, quick.findings.length], [3, 1]);
-  assert.equal((await examinePolicy("project", SOURCE, undefined)).tests.length, 3);
+  assert.equal(examinePolicy({ kind: "project" }, SOURCE).tests.length, 3);
 });

@@ -1,0 +1,87 @@
+/**
+ * What the commands `countersign audit` have in common: which log is meant, the public key, and
+ * checkpoints that were kept in files.
+ */
+
+import { existsSync, readFileSync } from "node:fs";
+import {
+  type AuditDatabase,
+  type Checkpoint,
+  readCheckpoint,
+  readSigned,
+  readVerifier,
+  toSecrets,
+  toSettings,
+  type Verifier,
+  withAuditDatabase,
+} from "@countersign/server";
+import { assertDatabase } from "./assert-database.ts";
+import type { CommandLine, OwnOptions } from "./command-line.ts";
+import { CommandError, EXIT, usageError } from "./exit.ts";
+
+export const WHICH_LOG: OwnOptions = {
+  project: { type: "text", value: "PROJECT", help: "Whose log. [default]" },
+  server: { type: "flag", help: "The log of what is of the whole server." },
+};
+
+/** @returns the name of the project; undefined for the log of the whole server */
+export function projectOf(line: CommandLine): string | undefined {
+  const project = line.text("project");
+  if (!line.flag("server")) return project ?? "default";
+  if (project !== undefined) throw usageError("--project and --server exclude each other");
+  return undefined;
+}
+
+export function isLogNamed(line: CommandLine): boolean {
+  return line.flag("server") || line.text("project") !== undefined;
+}
+
+/** Opens what the settings name for reading, also beside a running server. */
+export function withAudit<T>(
+  line: CommandLine,
+  work: (database: AuditDatabase) => Promise<T>,
+): Promise<T> {
+  const config = line.config();
+  assertDatabase(config);
+  return withAuditDatabase(toSettings(config), toSecrets(config), work);
+}
+
+/** The key itself, or the name of a file with it. */
+export function verifierOf(line: CommandLine): Verifier | undefined {
+  const given = line.text("public-key");
+  if (given === undefined) return undefined;
+  const text = existsSync(given) ? readFileSync(given, "utf8") : given;
+  const verifier = readVerifier(text.trim());
+  if (verifier !== undefined) return verifier;
+  throw usageError("--public-key is no key that countersign audit key prints, nor a file with one");
+}
+
+/** @throws CommandError when there is no such file, or no checkpoint in it */
+export function olderOf(line: CommandLine): { note: string; checkpoint: Checkpoint } | undefined {
+  const file = line.text("checkpoint");
+  if (file === undefined) return undefined;
+  if (!existsSync(file)) throw usageError(`there is no file ${file}`);
+  const note = readFileSync(file, "utf8");
+  const checkpoint = readCheckpoint(note);
+  if (checkpoint === undefined) throw usageError(`${file} holds no checkpoint`);
+  return { note, checkpoint };
+}
+
+/** @returns the checkpoint that was kept, after its signature was verified */
+export function olderBy(line: CommandLine, verifier: Verifier): Checkpoint | undefined {
+  const older = olderOf(line);
+  return older && readSigned(older.note, verifier);
+}
+
+/** A time as people write it, or a number of ms since the epoch. */
+export function timeOf(line: CommandLine, name: string): number | undefined {
+  const text = line.text(name);
+  if (text === undefined) return undefined;
+  const time = /^\d{10,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isSafeInteger(time) && time >= 0) return time;
+  throw usageError(`--${name} is no time, like 2026-01-31 or 2026-01-31T12:00:00Z`);
+}
+
+export function refuse(code: string, message: string): CommandError {
+  return new CommandError(EXIT.refused, code, message);
+}

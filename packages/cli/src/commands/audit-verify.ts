@@ -1,0 +1,199 @@
+import { existsSync } from "node:fs";
+import {
+  type DatabaseVerification,
+  type Finding,
+  readSigned,
+  type Verifier,
+  verifyDatabase,
+  verifyExport,
+  verifyProof,
+} from "@countersign/server";
+import {
+  isLogNamed,
+  olderBy,
+  olderOf,
+  projectOf,
+  verifierOf,
+  WHICH_LOG,
+  withAudit,
+} from "../audit-options.ts";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { EXIT, usageError } from "../exit.ts";
+import { readLines } from "../read-lines.ts";
+import type { Terminal } from "../terminal.ts";
+import { visibleText } from "../visible-text.ts";
+
+/** What was verified, as lines for people and as members of JSON. */
+interface Outcome {
+  readonly finding: (Finding & { readonly project?: string | undefined }) | undefined;
+  readonly lines: readonly string[];
+  readonly json: object;
+}
+
+export const auditVerify: Command = {
+  usage: "audit verify",
+  help: "Verify the log in the database, an export or a proof; exit code 1 when it is wrong.",
+  settings: ["server"],
+  options: {
+    ...WHICH_LOG,
+    project: { type: "text", value: "PROJECT", help: "Only the log of this project." },
+    server: { type: "flag", help: "Only the log of what is of the whole server." },
+    "public-key": { type: "text", value: "KEY", help: "What audit key prints, or a file with it." },
+    checkpoint: { type: "text", value: "FILE", help: "Also against one that was kept elsewhere." },
+    file: { type: "text", value: "EXPORT", help: "Verify an export, without the database." },
+    proof: { type: "text", value: "FILE", help: "Verify proofs, without the database." },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const { finding, lines, json } = await outcomeOf(line, terminal);
+    if (line.json) {
+      terminal.out(JSON.stringify({ valid: finding === undefined, ...json, ...toJson(finding) }));
+    } else {
+      terminal.out(finding === undefined ? lines.join("\n") : describe(finding));
+    }
+    return finding === undefined ? EXIT.done : EXIT.refused;
+  },
+};
+
+async function outcomeOf(line: CommandLine, terminal: Terminal): Promise<Outcome> {
+  const [file, proof] = [line.text("file"), line.text("proof")];
+  if (file !== undefined && proof !== undefined) {
+    throw usageError("--file and --proof exclude each other");
+  }
+  try {
+    if (file !== undefined) return await ofExport(line, file, offlineKey(line), terminal);
+    if (proof !== undefined) return await ofProofs(proof, offlineKey(line));
+    return await ofDatabase(line, terminal);
+  } catch (error) {
+    const finding = findingOf(error);
+    if (finding === undefined) throw error;
+    return { finding, lines: [], json: {} };
+  }
+}
+
+/** What ends a verification carries its finding. */
+function findingOf(error: unknown): Finding | undefined {
+  if (!(error instanceof Error) || !("finding" in error)) return undefined;
+  return error.finding as Finding;
+}
+
+/** @throws CommandError: without it, anybody could have signed */
+function offlineKey(line: CommandLine): Verifier {
+  const verifier = verifierOf(line);
+  if (verifier === undefined) throw usageError("--public-key is missing");
+  if (isLogNamed(line)) throw usageError("--project and --server belong to a database");
+  return verifier;
+}
+
+async function ofDatabase(line: CommandLine, terminal: Terminal): Promise<Outcome> {
+  const [verifier, older] = [verifierOf(line), olderOf(line)];
+  return withAudit(line, async (database) => {
+    const { logs, finding } = await verifyDatabase(database, {
+      log: isLogNamed(line) ? { project: projectOf(line) } : undefined,
+      verifier,
+      older: older?.checkpoint,
+      onProgress: (project, entries, size) => {
+        terminal.status(`${nameOf(project)}: ${entries.toLocaleString("en")} of ${size} entries`);
+      },
+    });
+    // By the key that the log was verified with, so after it.
+    const known = logs.find(({ origin }) => origin === older?.checkpoint.origin);
+    if (finding === undefined && older !== undefined && known !== undefined) {
+      const { publicKey } = await database.log(known.project);
+      readSigned(older.note, verifier ?? { name: known.origin, publicKey });
+    }
+    return { finding, lines: logs.map(good), json: { logs: logs.map(toLog) } };
+  });
+}
+
+type VerifiedLog = DatabaseVerification["logs"][number];
+
+function good({ project, size, unsealed, late, checkpoint }: VerifiedLog): string {
+  const [, , root = ""] = checkpoint.split("\n");
+  const more = [
+    unsealed > 0 ? `; not sealed yet: ${unsealed}` : "",
+    late > 0 ? `; sealed long after their time: ${late}` : "",
+  ];
+  const whose = `${nameOf(project)}: ${size} entries`;
+  return `${whose} are as they were sealed, root ${root}${more.join("")}`;
+}
+
+function toLog({ project, origin, size, unsealed, late, checkpoint }: VerifiedLog): object {
+  return { project: project ?? null, origin, size, unsealed, late, checkpoint };
+}
+
+async function ofExport(
+  line: CommandLine,
+  file: string,
+  verifier: Verifier,
+  terminal: Terminal,
+): Promise<Outcome> {
+  const onProgress = (entries: number) => {
+    terminal.status(`${entries.toLocaleString("en")} entries so far`);
+  };
+  const options = { verifier, older: olderBy(line, verifier), onProgress };
+  const { origin, from, size, finding } = await verifyExport(linesOf(file), options);
+  const range = size === from ? "no entry" : `entries ${from} to ${size - 1}`;
+  const lines = [`${origin}: ${range} are as they were sealed`];
+  return { finding, lines, json: { origin, from, size } };
+}
+
+async function ofProofs(file: string, verifier: Verifier): Promise<Outcome> {
+  const lines: string[] = [];
+  const entries: object[] = [];
+  for await (const text of linesOf(file)) {
+    const { position, size, entry } = verifyProof(text, verifier);
+    const { at, kind, actor, subject, id } = entry;
+    const time = new Date(at).toISOString();
+    lines.push(
+      `${time} ${visibleText(kind)} of ${visibleText(subject)} by ${visibleText(actor)}: ` +
+        `entry ${position} of ${size} in ${verifier.name}`,
+    );
+    entries.push({ position, id, at, kind, actor, subject, detail: entry.detail });
+  }
+  if (lines.length === 0) throw usageError(`${file} is empty`);
+  return { finding: undefined, lines, json: { origin: verifier.name, entries } };
+}
+
+function linesOf(file: string): AsyncIterable<string> {
+  if (!existsSync(file)) throw usageError(`there is no file ${file}`);
+  return readLines(file);
+}
+
+function nameOf(project: string | undefined): string {
+  return project === undefined ? "the server" : `project ${visibleText(project)}`;
+}
+
+/** Like `project default: entry 7, request.resolved of 2026-..., id ...: its row is gone`. */
+function describe({
+  fault,
+  position,
+  id,
+  kind,
+  at,
+  project,
+  origin,
+  message,
+}: Outcome["finding"] & {}): string {
+  const entry = [
+    position === undefined ? (id === undefined ? "" : "an entry") : `entry ${position}`,
+    kind === undefined ? "" : visibleText(kind),
+    at === undefined ? "" : timeText(at),
+    id === undefined ? "" : `id ${visibleText(id)}`,
+  ].filter((text) => text !== "");
+  const whose = project === undefined ? (origin ?? "the server") : nameOf(project);
+  return `${fault}: ${[whose, entry.join(", "), message].filter((text) => text !== "").join(": ")}`;
+}
+
+function timeText(at: number): string {
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? String(at) : date.toISOString();
+}
+
+function toJson(finding: Outcome["finding"]): object {
+  if (finding === undefined) return {};
+  const { fault, project, origin, position, id, kind, at, message } = finding;
+  return { finding: { fault, project, origin, position, id, kind, at, message } };
+}

@@ -1,0 +1,103 @@
+import { writeFileSync } from "node:fs";
+import { parseIdentifier } from "@countersign/protocol";
+import {
+  exportLog,
+  findEntriesOfRequest,
+  proveEntries,
+  writeProven,
+  writeVerifier,
+} from "@countersign/server";
+import { projectOf, refuse, timeOf, WHICH_LOG, withAudit } from "../audit-options.ts";
+import type { Command } from "../command.ts";
+import { EXIT, usageError } from "../exit.ts";
+import { writeLines } from "../line-writer.ts";
+
+export const auditExport: Command = {
+  usage: "audit export",
+  help: "Write the sealed log as JSON lines, also beside a running server.",
+  settings: ["server"],
+  options: {
+    ...WHICH_LOG,
+    since: { type: "text", value: "TIME", help: "Begin about there, not at the beginning." },
+    out: { type: "text", value: "FILE", help: "Write to FILE, not to stdout." },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const [since, out, project] = [timeOf(line, "since"), line.text("out"), projectOf(line)];
+    await withAudit(line, async ({ reader, log: find }) => {
+      const log = await find(project);
+      const lines = await writeLines(exportLog(reader, log, since), out);
+      if (out !== undefined) terminal.note(`Wrote ${lines} lines of ${log.origin} to ${out}.`);
+    });
+    return EXIT.done;
+  },
+};
+
+export const auditCheckpoint: Command = {
+  usage: "audit checkpoint",
+  help: "Print the latest checkpoint of the log, to be kept at another place.",
+  settings: ["server"],
+  options: WHICH_LOG,
+
+  async run(line, terminal) {
+    line.take();
+    const project = projectOf(line);
+    await withAudit(line, async ({ log }) => {
+      const { checkpoint } = await log(project);
+      terminal.out(line.json ? JSON.stringify({ checkpoint }) : checkpoint.trimEnd());
+    });
+    return EXIT.done;
+  },
+};
+
+export const auditKey: Command = {
+  usage: "audit key",
+  help: "Print the public key of the log, for those who verify it elsewhere.",
+  settings: ["server"],
+  options: WHICH_LOG,
+
+  async run(line, terminal) {
+    line.take();
+    const project = projectOf(line);
+    await withAudit(line, async ({ log }) => {
+      const { origin: name, publicKey } = await log(project);
+      const key = writeVerifier({ name, publicKey });
+      terminal.out(line.json ? JSON.stringify({ public_key: key }) : key);
+    });
+    return EXIT.done;
+  },
+};
+
+export const auditProve: Command = {
+  usage: "audit prove REQUEST_ID",
+  help: "Write what the log says of one request, each entry with its proof.",
+  settings: ["server"],
+  options: {
+    project: { type: "text", value: "PROJECT", help: "Whose request. [default]" },
+    out: { type: "text", value: "FILE", help: "Write to FILE, not to stdout." },
+  },
+
+  async run(line, terminal) {
+    const [text = ""] = line.take("the id of the request");
+    const id = parseIdentifier(text);
+    if (id === undefined) throw usageError("the id is not that of a request");
+    const out = line.text("out");
+    await withAudit(line, async ({ reader, log: find }) => {
+      const log = await find(projectOf(line));
+      const entries = await findEntriesOfRequest(reader, log.projectId, id);
+      if (entries.length === 0) throw refuse("not_found", "the log says nothing of this request");
+      const proven = await proveEntries(reader, log, entries);
+      const left = entries.length - proven.length;
+      if (proven.length === 0) {
+        throw refuse("not_sealed", "nothing of it is sealed yet: ask again in some seconds");
+      }
+      const lines = proven.map(writeProven).join("\n");
+      if (out === undefined) terminal.out(lines);
+      else writeFileSync(out, `${lines}\n`, { mode: 0o600 });
+      if (out !== undefined) terminal.note(`Wrote ${proven.length} entries to ${out}.`);
+      if (left > 0) terminal.note(`Not sealed yet, and left out: ${left}.`);
+    });
+    return EXIT.done;
+  },
+};

@@ -1,0 +1,186 @@
+import { readFileSync } from "node:fs";
+import { parseDuration } from "@countersign/protocol";
+import { type Channel, ChannelClient, type LastSending } from "../channel-client.ts";
+import { renderColumns } from "../columns.ts";
+import type { Command } from "../command.ts";
+import type { CommandLine, OwnOptions } from "../command-line.ts";
+import { EXIT, type ExitCode, usageError } from "../exit.ts";
+import { namesOf } from "../name-list.ts";
+import type { Terminal } from "../terminal.ts";
+import { visibleText } from "../visible-text.ts";
+import { connect } from "./requests.ts";
+
+const KINDS = ["webhook", "email", "slack", "ntfy"];
+
+const FROM_FILE = "@FILE reads it from there, @- from the input.";
+
+const OPTIONS: OwnOptions = {
+  name: { type: "text", value: "NAME", help: "What it is called. Required." },
+  target: { type: "text", value: "URL", help: `Where it leads, but for email. ${FROM_FILE}` },
+  to: { type: "text", value: "ADDRESS,ADDRESS", help: "For email: whom it tells." },
+  "access-token": { type: "text", value: "TOKEN", help: `For ntfy: of the topic. ${FROM_FILE}` },
+  "signing-secret": {
+    type: "text",
+    value: "SECRET",
+    help: `For webhook. ${FROM_FILE} [a new one]`,
+  },
+  groups: { type: "text", value: "GROUP,GROUP", help: "Only what asks one of these. [all]" },
+  "include-arguments": { type: "flag", help: "Show the arguments of calls." },
+  "remind-before": { type: "text", value: "DURATION", help: "Tell once more before the deadline." },
+};
+
+export const channelsCreate: Command = {
+  usage: "channels create webhook|email|slack|ntfy",
+  help: "Tell people through a channel what waits for them.",
+  settings: ["client"],
+  options: OPTIONS,
+
+  async run(line, terminal) {
+    const [kind = ""] = line.take(KINDS.join(", "));
+    if (!KINDS.includes(kind)) throw usageError(`a channel is one of ${KINDS.join(", ")}`);
+    const name = line.text("name");
+    if (!name) throw usageError("--name is missing");
+    const remindBefore = line.text("remind-before");
+    if (remindBefore !== undefined && parseDuration(remindBefore) === undefined) {
+      throw usageError("--remind-before is a duration like 5m");
+    }
+    const channel = await new ChannelClient(connect(line)).create({
+      ...{ name, kind },
+      url: secretOf(line, "target"),
+      to: namesOf(line, "to"),
+      token: secretOf(line, "access-token"),
+      signing_secret: secretOf(line, "signing-secret"),
+      groups: namesOf(line, "groups"),
+      ...(line.flag("include-arguments") && { include_arguments: true }),
+      remind_before: remindBefore,
+    });
+    tell(channel, line, terminal);
+    if (channel.signingSecret !== undefined && !line.json) {
+      terminal.out(`secret     ${channel.signingSecret}`);
+      terminal.note("The secret is shown this once: it verifies what comes from this channel.");
+    }
+    return EXIT.done;
+  },
+};
+
+export const channelsList: Command = {
+  usage: "channels list",
+  help: "List channels with how their last message went.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    line.take();
+    const channels = await new ChannelClient(connect(line)).list();
+    if (line.json) terminal.out(`[${channels.map(({ source }) => source).join(",")}]`);
+    else if (channels.length === 0) terminal.out("There are no channels.");
+    else terminal.out(table(channels));
+    return EXIT.done;
+  },
+};
+
+export const channelsTest: Command = {
+  usage: "channels test NAME|ID",
+  help: "Send a message that says it is a test, and tell what happened.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [client, channel] = await named(line);
+    const { outcome, message, source } = await client.test(channel);
+    terminal.out(line.json ? source : `${outcome}: ${message}`);
+    return outcome === "sent" ? EXIT.done : EXIT.refused;
+  },
+};
+
+export const channelsDisable: Command = {
+  usage: "channels disable NAME|ID",
+  help: "Tell nothing through a channel, also of what waits.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [client, channel] = await named(line);
+    return tell(await client.change(channel, { disabled: true }), line, terminal);
+  },
+};
+
+export const channelsEnable: Command = {
+  usage: "channels enable NAME|ID",
+  help: "Use a channel again, for what comes from now on.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [client, channel] = await named(line);
+    return tell(await client.change(channel, { disabled: false }), line, terminal);
+  },
+};
+
+export const channelsDelete: Command = {
+  usage: "channels delete NAME|ID",
+  help: "Remove a channel.",
+  settings: ["client"],
+  options: {},
+
+  async run(line, terminal) {
+    const [client, channel] = await named(line);
+    const deleted = await client.delete(channel);
+    terminal.out(line.json ? deleted.source : `Deleted ${visibleText(deleted.name)}.`);
+    return EXIT.done;
+  },
+};
+
+async function named(line: CommandLine): Promise<readonly [ChannelClient, Channel]> {
+  const [name = ""] = line.take("the name or id of the channel");
+  const client = new ChannelClient(connect(line));
+  return [client, await client.find(name)];
+}
+
+/** What other users of the machine should not read on a command line may come from a file. */
+function secretOf(line: CommandLine, option: string): string | undefined {
+  const given = line.text(option);
+  if (given === undefined || !given.startsWith("@")) return given;
+  const file = given.slice(1);
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8").trim();
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    throw usageError(`--${option}: ${file} cannot be read (${code})`);
+  }
+}
+
+function tell(channel: Channel, line: CommandLine, terminal: Terminal): ExitCode {
+  terminal.out(line.json ? channel.source : card(channel));
+  return EXIT.done;
+}
+
+function card(channel: Channel): string {
+  const { id, name, kind, target, state, failures, last } = channel;
+  return [
+    `channel    ${visibleText(name)}  ${id}`,
+    `leads to   ${kind} ${visibleText(target)}`,
+    `tells of   ${groupsOf(channel)}`,
+    `state      ${state}`,
+    ...(last === undefined ? [] : [`last       ${lastOf(last)} at ${last.at}`]),
+    ...(failures === "0" ? [] : [`failures   ${failures} in a row`]),
+  ].join("\n");
+}
+
+function table(channels: readonly Channel[]): string {
+  const rows = channels.map((channel) => {
+    const { name, kind, target, state, last } = channel;
+    const result = last === undefined ? "nothing yet" : lastOf(last);
+    const cells = [visibleText(name), kind, visibleText(target), groupsOf(channel)];
+    return [...cells, state === "enabled" ? result : state];
+  });
+  return renderColumns([["NAME", "KIND", "LEADS TO", "TELLS OF", "LAST"], ...rows]);
+}
+
+function groupsOf({ groups }: Channel): string {
+  return groups.length === 0 ? "all" : groups.map(visibleText).join(",");
+}
+
+function lastOf({ outcome, status }: LastSending): string {
+  return status === undefined ? visibleText(outcome) : `${visibleText(outcome)} ${status}`;
+}

@@ -1,0 +1,53 @@
+import { makeReturnLink, makeSetupLink, publicUrlOf, toSettings } from "@countersign/server";
+import { assertDatabase } from "../assert-database.ts";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import type { Terminal } from "../terminal.ts";
+import { withData } from "../with-data.ts";
+
+/** The project of the first person, as of tokens that name none. */
+export const DEFAULT_PROJECT = "default";
+
+export const peopleSetupLink: Command = {
+  usage: "people setup-link",
+  help: "Make the link of the first person, who becomes operator. It ends the one before.",
+  settings: ["server"],
+  options: {
+    project: { type: "text", value: "PROJECT", help: "Of which operator. [default]" },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    assertDatabase(line.config());
+    return withData(line, terminal, async ({ context }) => {
+      const project = line.text("project") ?? DEFAULT_PROJECT;
+      printLink(line, terminal, "setup", await makeSetupLink(context, project));
+    });
+  },
+};
+
+export const peopleRecoveryLink: Command = {
+  usage: "people recovery-link LOGIN",
+  help: "Make a link with which somebody sets a new password who cannot sign in.",
+  settings: ["server"],
+  options: {},
+
+  async run(line, terminal) {
+    const [login = ""] = line.take("the login of the person");
+    assertDatabase(line.config());
+    return withData(line, terminal, async ({ context }) => {
+      printLink(line, terminal, "invitation", await makeReturnLink(context, login));
+    });
+  },
+};
+
+function printLink(line: CommandLine, terminal: Terminal, page: string, token: string): void {
+  const url = linkTo(publicUrlOf(toSettings(line.config())), page, token);
+  terminal.out(line.json ? JSON.stringify({ url }) : url);
+  if (!line.json) terminal.note("It works once, for 24 hours. Whoever has it may use it.");
+}
+
+/** The secret stands behind the `#`, so that no browser sends it and no proxy logs it. */
+export function linkTo(publicUrl: string, page: string, token: string): string {
+  return `${publicUrl}/${page}#${token}`;
+}

@@ -1,0 +1,207 @@
+/**
+ * The commands `countersign audit`, beside a running server and where there is none.
+ */
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import { promisify } from "node:util";
+import { fileOwner, temporaryFolder } from "./support/child.ts";
+import { countersign, startServer } from "./support/countersign.ts";
+import { eventually } from "./support/eventually.ts";
+import { Agent, makeToken, provision, SUBMISSION } from "./support/people.ts";
+
+const VERIFIER = join(import.meta.dirname, "../../../examples/audit-verifier/verify.mjs");
+
+const REQUESTS = 300;
+
+const owner = fileOwner();
+const server = await startServer(owner, { args: ["--instance-rate", "0"] });
+const { data } = server;
+const { credential } = await provision(server, await makeToken(data, { kind: "provisioner" }));
+const agent = new Agent(server.url, credential.token);
+const opened: string[] = [];
+for (let i = 0; i < REQUESTS; i++) {
+  const tool = `deploy \u2028 ${i}`;
+  opened.push((await agent.post(`key ${i}`, { ...SUBMISSION, tool })).json.id);
+}
+await agent.cancel(opened[7] ?? "");
+
+interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `countersign audit ...` on the data folder. */
+function audit(t: TestContext, ...words: readonly string[]): Promise<Run> {
+  return countersign(t, ["audit", ...words, "--data", data]);
+}
+
+await eventually("the log is sealed", () => {
+  const database = new DatabaseSync(server.database);
+  try {
+    const { size } = database.prepare("select max(size) as size from audit_log").get() ?? {};
+    const { n } = database.prepare("select count(*) as n from audit_entry").get() ?? {};
+    return size === n && Number(n) > REQUESTS ? true : undefined;
+  } finally {
+    database.close();
+  }
+});
+
+/** An export, with what an auditor has besides. */
+async function exported(
+  t: TestContext,
+): Promise<{ file: string; key: string; checkpoint: string }> {
+  const folder = temporaryFolder(t);
+  const [file, key, checkpoint] = ["log.jsonl", "key", "checkpoint"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  assert.equal((await audit(t, "export", "--out", file)).code, 0);
+  writeFileSync(key, (await audit(t, "key")).stdout);
+  writeFileSync(checkpoint, (await audit(t, "checkpoint")).stdout);
+  return { file, key, checkpoint };
+}
+
+/** As somebody runs it who has no database. */
+function offline(t: TestContext, ...words: readonly string[]): Promise<Run> {
+  return countersign(t, ["audit", "verify", ...words], { cwd: temporaryFolder(t) });
+}
+
+test("[ours.audit.verify] beside the running server all logs are verified, with exit code 0", async (t) => {
+  const { code, stdout } = await audit(t, "verify");
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^project default: \d+ entries are as they were sealed, root \S{44}$/m);
+  const json = JSON.parse((await audit(t, "verify", "--json")).stdout);
+  assert.equal(json.valid, true);
+  assert.ok(json.logs[0].size > REQUESTS);
+});
+
+test("[ours.audit.verify] one byte changed in the database is named, with exit code 1 and the finding on stdout", async (t) => {
+  const { checkpoint, key } = await exported(t);
+  const database = new DatabaseSync(server.database);
+  t.after(() => database.close());
+  const where = "where subject = ? and kind = 'request.resolved'";
+  const subject = `request:${opened[7]}`;
+  const change = (from: string, to: string) =>
+    database
+      .prepare(`update audit_entry set detail = replace(detail, ?, ?) ${where}`)
+      .run(...([from, to, subject] as const));
+  change("cancelled", "cancelleD");
+  const { code, stdout, stderr } = await audit(t, "verify", "--checkpoint", checkpoint);
+  const json = await audit(t, "verify", "--json", "--public-key", key);
+  const proof = await audit(t, "prove", opened[7] ?? "");
+  change("cancelleD", "cancelled");
+  assert.deepEqual([code, stderr], [1, ""]);
+  const place = /^altered: project default: entry \d+, request\.resolved, 20\d\d-\S+Z, id \S{36}: /;
+  assert.match(stdout, place);
+  assert.match(stdout, /: its row is not what was sealed\n$/);
+  assert.equal(json.code, 1);
+  const { valid, finding } = JSON.parse(json.stdout);
+  assert.deepEqual([valid, finding.fault, finding.kind], [false, "altered", "request.resolved"]);
+  assert.equal(proof.code, 1);
+  assert.match(proof.stderr, /is not what was sealed: run countersign audit verify/);
+  assert.equal((await audit(t, "verify", "--checkpoint", checkpoint)).code, 0);
+});
+
+test("[ours.audit.export] an export is verified without the database, by countersign and by a program that shares nothing with it", async (t) => {
+  const { file, key, checkpoint } = await exported(t);
+  const { code, stdout } = await offline(
+    ...([t, "--file", file, "--public-key", key, "--checkpoint", checkpoint] as const),
+  );
+  assert.equal(code, 0, stdout);
+  const publicKey = readFileSync(key, "utf8").trim();
+  const run = promisify(execFile);
+  const theirs = await run(process.execPath, [VERIFIER, file, publicKey]);
+  assert.match(theirs.stdout, /^entries 0 to \d+ are as they were sealed\n$/);
+
+  const text = readFileSync(file, "utf8");
+  const lines = text.trimEnd().split("\n");
+  const swapped = [...lines];
+  [swapped[20], swapped[21]] = [lines[21] ?? "", lines[20] ?? ""];
+  for (const [altered, says] of [
+    [text.replace("request.opened", "request.closed"), /^altered: .*entries 0 to \d+ are not what/],
+    [lines.toSpliced(20, 1).join("\n"), /^missing: .*entry 19: its line is gone/],
+    [swapped.join("\n"), /^missing: .*entry 19: its line is gone/],
+    [lines.toSpliced(21, 0, lines[20] ?? "").join("\n"), /^reordered: .*entry 19/],
+    [lines.slice(0, -1).join("\n"), /^missing: .*the end is missing/],
+    [lines.slice(0, 50).join("\n"), /^missing: .*the end is missing/],
+    [text.replace('"from":0', '"from":1'), /^unreadable: .*line 1 is no line/],
+    [`${text}\n{}`, /^unreadable: .*is no line of an export/],
+  ] as const) {
+    writeFileSync(file, altered);
+    const wrong = await offline(t, "--file", file, "--public-key", key);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stdout, says);
+    await assert.rejects(run(process.execPath, [VERIFIER, file, publicKey]));
+  }
+});
+
+test("[ours.audit.export] an export from some time on is verified as well, against checkpoints that it reaches back to", async (t) => {
+  const { file, key, checkpoint } = await exported(t);
+  const all = readFileSync(file, "utf8").split("\n");
+  const { at } = JSON.parse(all[REQUESTS - 20] ?? "").entry;
+  const since = new Date(at).toISOString();
+  assert.equal((await audit(t, "export", "--since", since, "--out", file)).code, 0);
+  const { from } = JSON.parse(readFileSync(file, "utf8").split("\n", 1)[0] ?? "");
+  assert.ok(from > 0 && from <= REQUESTS - 20, `from ${from}`);
+  const good = await offline(t, "--file", file, "--public-key", key, "--checkpoint", checkpoint);
+  assert.equal(good.code, 0, good.stdout);
+  const publicKey = readFileSync(key, "utf8").trim();
+  await promisify(execFile)(process.execPath, [VERIFIER, file, publicKey]);
+});
+
+test("[ours.audit.proof] what the log says of one request is proven with the public key alone", async (t) => {
+  const { key } = await exported(t);
+  const file = join(temporaryFolder(t), "proof");
+  const id = opened[7] ?? "";
+  assert.equal((await audit(t, "prove", id, "--out", file)).code, 0);
+  const { code, stdout } = await offline(t, "--proof", file, "--public-key", key);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, new RegExp(`^\\S+Z request\\.opened of request:${id} by instance:`, "m"));
+  assert.match(stdout, new RegExp(`^\\S+Z request\\.resolved of request:${id} by instance:`, "m"));
+  const json = await offline(t, "--proof", file, "--public-key", key, "--json");
+  assert.equal(JSON.parse(json.stdout).entries[1].detail.status, "cancelled");
+
+  const text = readFileSync(file, "utf8");
+  for (const altered of [
+    text.replace("cancelled", "approved"),
+    text.replace(/"position":(\d)/, '"position":1$1'),
+    text.replace(/"proof":\["./, '"proof":["_'),
+    text.replace(/\\n(\d+)\\n/, "\\n1$1\\n"),
+    text.replace(/"proof":\[[^\]]*\]/, '"proof":[]'),
+    "{}\n",
+  ]) {
+    assert.notEqual(altered, text);
+    writeFileSync(file, altered);
+    const wrong = await offline(t, "--proof", file, "--public-key", key);
+    assert.equal(wrong.code, 1, wrong.stdout);
+  }
+});
+
+test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and what is not there with 1", async (t) => {
+  const { file, key } = await exported(t);
+  const none = temporaryFolder(t);
+  for (const [words, code, says] of [
+    [["verify", "--file", file], 2, /--public-key is missing/],
+    [["verify", "--file", file, "--public-key", "nonsense"], 2, /is no key/],
+    [["verify", "--file", "/nowhere", "--public-key", key], 2, /there is no file/],
+    [["verify", "--file", file, "--proof", file, "--public-key", key], 2, /exclude/],
+    [["verify", "--checkpoint", key], 2, /holds no checkpoint/],
+    [["export", "--since", "soon"], 2, /is no time/],
+    [["key", "--project", "p", "--server"], 2, /exclude/],
+    [["prove", "nonsense"], 2, /not that of a request/],
+    [["prove", "01a20121-94e3-7021-b58b-2793b325438e"], 1, /says nothing of this request/],
+    [["key", "--project", "nobody"], 1, /there is no project "nobody"/],
+  ] as const) {
+    const outcome = await audit(t, ...words);
+    assert.deepEqual([outcome.code, outcome.stdout], [code, ""], outcome.stderr);
+    assert.match(outcome.stderr, says);
+  }
+  const empty = await countersign(t, ["audit", "verify", "--data", none]);
+  assert.equal(empty.code, 1);
+  assert.match(empty.stderr, /there is no database in/);
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import { fileOwner, type Outcome, temporaryFolder } from "./support/child.ts";
+import { countersign, type Server, startServer } from "./support/countersign.ts";
+import { makeToken } from "./support/people.ts";
+
+const file = fileOwner();
+let server: Server;
+let token: string;
+
+before(async () => {
+  // Nothing of this leaves the machine: no name server is asked for an address.
+  server = await startServer(file);
+  token = await makeToken(server.data, { kind: "reviewer", name: "ana", role: "admin" });
+});
+
+function run(t: TestContext, ...args: string[]): Promise<Outcome> {
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
+  return countersign(t, ["channels", ...args], { env });
+}
+
+/** @returns stdout of a command that is done */
+async function done(t: TestContext, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(t, ...args);
+  assert.deepEqual([code, stderr], [0, ""]);
+  return stdout;
+}
+
+test("[ours.notify.cli] a channel is made, listed, tested, disabled, enabled and deleted, and never shown in full", async (t) => {
+  assert.equal(await done(t, "list"), "There are no channels.\n");
+  const url = join(temporaryFolder(t), "url");
+  // Nothing is sent to an address that is not public.
+  writeFileSync(url, "https://10.0.0.1/SECRETTOPIC\n");
+  const options = ["--name", "phone", "--target", `@${url}`, "--groups", "ops,*"];
+  const card = await done(t, "create", "ntfy", ...options, "--remind-before", "5m");
+  assert.match(card, /^channel +phone {2}[0-9a-f-]{36}$/m);
+  assert.match(card, /^leads to +ntfy https:\/\/10\.0\.0\.1\/\.\.\.$/m);
+  assert.match(card, /^tells of +\*,ops$/m);
+  assert.doesNotMatch(card, /SECRET/);
+  const tested = await run(t, "test", "phone");
+  const refused = "refused: That address is not public, or not one that this server may send to.\n";
+  assert.deepEqual([tested.code, tested.stdout], [1, refused]);
+  assert.match(
+    await done(t, "list"),
+    /^phone +ntfy +https:\/\/10\.0\.0\.1\/\.\.\. +\*,ops +refused$/m,
+  );
+  assert.match(await done(t, "disable", "phone"), /^state +disabled$/m);
+  assert.match(await done(t, "enable", "phone"), /^state +enabled$/m);
+  assert.equal(await done(t, "delete", "phone"), "Deleted phone.\n");
+  assert.equal(await done(t, "list"), "There are no channels.\n");
+});
+
+test("[ours.notify.cli] the secret of a webhook is shown once, and what is missing is said", async (t) => {
+  const options = ["--name", "hook", "--target", "https://hooks.example.com/a"];
+  const made = JSON.parse(await done(t, "create", "webhook", ...options, "--json"));
+  assert.match(made.signing_secret, /^whsec_/);
+  const listed = await done(t, "list", "--json");
+  assert.equal(JSON.parse(listed)[0].id, made.id);
+  assert.doesNotMatch(listed, /whsec_/);
+  const wrong = [
+    [2, /--name is missing/, "create", "slack"],
+    [2, /a channel is one of/, "create", "pager", "--name", "a"],
+    [1, /url is required/, "create", "slack", "--name", "a"],
+    [1, /smtp_url/, "create", "email", "--name", "a", "--to", "a@example.com"],
+    [2, /no channel of this name/, "test", "nobody"],
+    [2, /cannot be read \(ENOENT\)/, "create", "slack", "--name", "a", "--target", "@/no/such"],
+  ] as const;
+  for (const [code, message, ...args] of wrong) {
+    const outcome = await run(t, ...args);
+    assert.equal(outcome.code, code, outcome.stderr);
+    assert.match(outcome.stderr, message);
+  }
+});

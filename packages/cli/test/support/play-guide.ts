@@ -1,0 +1,84 @@
+/**
+ * Guides, played: their files are written, their commands run one after another in a shell against
+ * a real server, and what they say is printed is looked for.
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { TestContext } from "node:test";
+import { Child, temporaryFolder } from "./child.ts";
+import { Server } from "./countersign.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const COMMAND = join(ROOT, "packages/cli/bin/countersign.js");
+
+interface Block {
+  readonly language: string;
+  readonly file: string;
+  readonly text: string;
+}
+
+function blocks(guide: string): Block[] {
+  const found = readFileSync(join(ROOT, "docs/guides", guide), "utf8").matchAll(
+    /^```(\w+)(?: (\S+))?\n(.*?)^```$/gms,
+  );
+  return [...found].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
+}
+
+/** What the guide says is printed, by the number of the commands before it. */
+function promised(all: readonly Block[]): Map<number, string[]> {
+  const lines = new Map<number, string[]>();
+  let commands = 0;
+  for (const { language, text } of all) {
+    if (language === "sh") commands++;
+    if (language === "text") lines.set(commands, text.trimEnd().split("\n"));
+  }
+  return lines;
+}
+
+/**
+ * @param guide its file in docs/guides
+ * @param prepare makes what the guide takes as given, and answers variables of the shell
+ */
+export async function playGuide(
+  t: TestContext,
+  guide: string,
+  prepare: (server: Server, folder: string) => Promise<NodeJS.ProcessEnv> = async () => ({}),
+): Promise<void> {
+  const folder = temporaryFolder(t);
+  const data = join(folder, "data");
+  const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", data];
+  const server = new Child(t, serve, { env: {}, cwd: folder });
+  const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);
+  const given = await prepare(new Server(url, data, server), folder);
+
+  const all = blocks(guide);
+  for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
+  const scripts = all.filter(({ language }) => language === "sh").map(({ text }) => text);
+  const marked = scripts.map((text, index) => `${text}\necho "-- end of ${index + 1}"`);
+  const script = [
+    "exec 2>&1; set -euo pipefail",
+    `countersign() { "${process.execPath}" "${COMMAND}" "$@"; }`,
+    ...marked,
+  ].join("\n");
+  const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+  const shell = ["bash", "-c", script.replace("http://localhost:8787", url)];
+  const player = new Child(t, shell, { env: { ...given, PATH: path }, cwd: folder });
+  // Each block has its own time to be done.
+  for (const index of scripts.keys()) {
+    await player.prints("stdout", new RegExp(`^-- end of ${index + 1}$`, "m"));
+  }
+  const played = await player.ends();
+  assert.equal(played.code, 0, played.stdout);
+  const parts = played.stdout.split(/^-- end of \d+$/m);
+  for (const [number, lines] of promised(all)) {
+    const part = parts[number - 1] ?? "";
+    let from = 0;
+    for (const line of lines) {
+      const at = part.indexOf(line.trim(), from);
+      assert.notEqual(at, -1, `${line}\nis not in its place in:\n${part}`);
+      from = at + line.trim().length;
+    }
+  }
+}

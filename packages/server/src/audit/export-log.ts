@@ -1,0 +1,81 @@
+/**
+ * A sealed log as lines of JSON, which somebody can check who has no database: see
+ * docs/reference/audit-log.md.
+ *
+ * Called by: the reviewer surface and the command `countersign audit export`.
+ */
+
+import { firstIdAt } from "@countersign/protocol";
+import { type StoredEntry, writeEntry, writePlaced } from "../core/audit-line.ts";
+import { fullSubtrees } from "../core/merkle.ts";
+import { Failure } from "../failure.ts";
+import { readEntriesBetween } from "../storage/sql/audit-entries.ts";
+import type { StoredLog } from "../storage/sql/audit-logs.ts";
+import { readFirstPosition, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
+import type { Reader } from "../storage/store.ts";
+import { StoredTree } from "./stored-tree.ts";
+
+const SEALS_PER_READ = 4;
+
+/** A checkpoint comes behind as many entries at least, so that a fault can be told where it is. */
+const ENTRIES_PER_CHECKPOINT_MIN = 256;
+
+/**
+ * @param log as it is now; what is sealed meanwhile is not in it
+ * @param since epoch ms: begins with the first seal that has an entry of that time or later
+ * @throws Failure when a row is missing that was sealed
+ */
+export async function* exportLog(
+  reader: Reader,
+  log: StoredLog,
+  since?: number,
+): AsyncGenerator<string> {
+  const { projectId, origin, size } = log;
+  const first = await readFirstPosition(reader, projectId, firstIdAt(since ?? 0));
+  const from = since === undefined ? 0 : Math.min(first ?? size, size);
+  yield await head(new StoredTree(reader, projectId), origin, from);
+  let unchecked = 0;
+  for (let position = from; position < size; ) {
+    const seals = await readSeals(reader, projectId, position, SEALS_PER_READ);
+    if (seals.length === 0) throw broken(`there is no seal at position ${position}`);
+    for (const seal of seals) {
+      if (position >= size) break;
+      const entries = await entriesOf(reader, seal);
+      for (const [i, entry] of entries.entries())
+        yield writePlaced(position + i, writeEntry(entry));
+      position = seal.position + seal.entries;
+      unchecked += entries.length;
+      if (position >= size || unchecked < ENTRIES_PER_CHECKPOINT_MIN) continue;
+      yield JSON.stringify({ checkpoint: seal.checkpoint });
+      unchecked = 0;
+    }
+  }
+  yield JSON.stringify({ checkpoint: log.checkpoint });
+}
+
+/** With what stands left of the first entry, so that the root can be computed from there on. */
+async function head(tree: StoredTree, log: string, from: number): Promise<string> {
+  const subtrees: string[] = [];
+  for (const subtree of fullSubtrees({ from: 0, to: from })) {
+    subtrees.push(Buffer.from(await tree.subtree(subtree)).toString("base64"));
+  }
+  return JSON.stringify({ log, from, subtrees });
+}
+
+/** In the order of the seal. */
+async function entriesOf(
+  reader: Reader,
+  { projectId, position, firstId, lastId, ids }: StoredSeal,
+): Promise<StoredEntry[]> {
+  const found = await readEntriesBetween(reader, projectId, firstId, lastId);
+  const byId = new Map(found.map((entry) => [entry.id, entry]));
+  return ids.map((id, i) => {
+    const entry = byId.get(id);
+    if (entry === undefined) throw broken(`entry ${id} at position ${position + i} is missing`);
+    return entry;
+  });
+}
+
+function broken(message: string): Failure {
+  return new Failure("audit", `${message}: run countersign audit verify`);
+}

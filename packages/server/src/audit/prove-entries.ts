@@ -1,0 +1,103 @@
+/**
+ * Entries with the proof that a checkpoint covers them, each a line that somebody can check who has
+ * nothing else but the public key.
+ *
+ * Called by: the reviewer surface and the command `countersign audit prove`.
+ */
+
+import { firstIdAt, timeOfId } from "@countersign/protocol";
+import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { areEqual, hashLeaf, inclusionRanges, isIncluded } from "../core/merkle.ts";
+import { readCheckpoint } from "../core/signed-note.ts";
+import { Failure } from "../failure.ts";
+import { readEntriesAfter } from "../storage/sql/audit-entries.ts";
+import type { StoredLog } from "../storage/sql/audit-logs.ts";
+import { readSealOf } from "../storage/sql/audit-seals.ts";
+import type { Reader } from "../storage/store.ts";
+import { StoredTree } from "./stored-tree.ts";
+
+export interface ProvenEntry {
+  readonly position: number;
+  /** Hashes of RFC 9162, section 2.1.3. */
+  readonly proof: readonly string[];
+  /** As it was sealed. */
+  readonly entry: string;
+  /** That covers it, as a signed note. */
+  readonly checkpoint: string;
+}
+
+/** The bytes of the entry come last, behind the first `"entry":` and before the last brace. */
+export function writeProven({ checkpoint, position, proof, entry }: ProvenEntry): string {
+  const head = JSON.stringify({ checkpoint, position, proof });
+  return `${head.slice(0, -1)},"entry":${entry}}`;
+}
+
+/**
+ * @param log as it is now; its checkpoint is the one that covers the entries
+ * @returns without those that are not sealed yet
+ * @throws Failure when a row is not what was sealed
+ */
+export async function proveEntries(
+  reader: Reader,
+  log: StoredLog,
+  entries: readonly StoredEntry[],
+): Promise<ProvenEntry[]> {
+  const tree = new StoredTree(reader, log.projectId);
+  const { checkpoint } = log;
+  const head = readCheckpoint(checkpoint);
+  if (head === undefined) throw broken("the checkpoint of the log is damaged");
+  const proven: ProvenEntry[] = [];
+  for (const stored of entries) {
+    const seal = await readSealOf(reader, log.projectId, stored.id);
+    const index = seal?.ids.indexOf(stored.id) ?? -1;
+    if (seal === undefined || seal.position + index >= head.size) continue;
+    const position = seal.position + index;
+    const entry = writeEntry(stored);
+    const leaf = hashLeaf(entry);
+    const sealed = seal.hashes[index];
+    if (sealed === undefined || !areEqual(leaf, sealed)) {
+      throw broken(`entry ${stored.id} at position ${position} is not what was sealed`);
+    }
+    const hashes: Uint8Array[] = [];
+    for (const range of inclusionRanges(position, head.size)) hashes.push(await tree.hashOf(range));
+    if (!isIncluded(leaf, position, head, hashes)) {
+      throw broken(`no proof can be made for entry ${stored.id} at position ${position}`);
+    }
+    const proof = hashes.map((hash) => Buffer.from(hash).toString("base64"));
+    proven.push({ position, proof, entry, checkpoint });
+  }
+  return proven;
+}
+
+const ENTRIES_PER_READ = 2_000;
+
+/** What a delivery has at most: longer than any deadline and its 168 hours behind that. */
+const AFTER_OPENING_MS = 16 * 24 * 3_600_000;
+
+/**
+ * Entries about a request, in the order of their ids. There is no index of subjects: looks through
+ * what was entered between the request and the end of its delivery.
+ */
+export async function findEntriesOfRequest(
+  reader: Reader,
+  projectId: string,
+  requestId: string,
+): Promise<StoredEntry[]> {
+  const openedAt = timeOfId(requestId);
+  if (openedAt === undefined) return [];
+  const subject = `request:${requestId}`;
+  const end = firstIdAt(openedAt + AFTER_OPENING_MS);
+  const found: StoredEntry[] = [];
+  for (let after = firstIdAt(openedAt); after < end; ) {
+    const page = await readEntriesAfter(reader, projectId, after, ENTRIES_PER_READ);
+    found.push(...page.filter((entry) => entry.subject === subject));
+    const last = page.at(-1);
+    if (last === undefined || found.some(({ kind }) => kind === "delivery.ended")) break;
+    after = last.id;
+  }
+  return found;
+}
+
+function broken(message: string): Failure {
+  return new Failure("audit", `${message}: run countersign audit verify`);
+}

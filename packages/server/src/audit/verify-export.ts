@@ -1,0 +1,207 @@
+/**
+ * Verifies what was exported or proven, with nothing but the public key of the log: no database,
+ * no secret, and no more in memory than a line.
+ *
+ * Called by: the command `countersign audit verify`.
+ */
+
+import { type EntryContent, readEntry, readPlaced } from "../core/audit-line.ts";
+import { areEqual, Frontier, hashLeaf, isIncluded } from "../core/merkle.ts";
+import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
+import { findEntryFault } from "./entry-checks.ts";
+import { type Fault, type Finding, Found } from "./finding.ts";
+
+export interface VerifyExportOptions {
+  readonly verifier: Verifier;
+  /** One that was kept elsewhere. */
+  readonly older?: Checkpoint | undefined;
+  /** Called now and then with how many entries were read. */
+  readonly onProgress?: (entries: number) => void;
+}
+
+export interface VerifiedExport {
+  readonly origin: string;
+  /** Position of the first entry in it. */
+  readonly from: number;
+  /** Of the log, by the checkpoint at the end. */
+  readonly size: number;
+  readonly finding: Finding | undefined;
+}
+
+const ENTRIES_PER_PROGRESS = 10_000;
+
+/** @param lines of an export, without their ends */
+export async function verifyExport(
+  lines: AsyncIterable<string>,
+  options: VerifyExportOptions,
+): Promise<VerifiedExport> {
+  const run = new ExportVerification(options);
+  const origin = options.verifier.name;
+  try {
+    for await (const line of lines) run.read(line);
+    run.end();
+    return { origin, from: run.from, size: run.size, finding: undefined };
+  } catch (error) {
+    if (!(error instanceof Found)) throw error;
+    return { origin, from: run.from, size: run.size, finding: { origin, ...error.finding } };
+  }
+}
+
+class ExportVerification {
+  from = 0;
+  readonly #options: VerifyExportOptions;
+  #frontier: Frontier | undefined;
+  /** Where the last checkpoint was. */
+  #checked = 0;
+  #hasCheckpoint = false;
+  #lines = 0;
+
+  constructor(options: VerifyExportOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#frontier?.size ?? 0;
+  }
+
+  read(line: string): void {
+    this.#lines++;
+    const placed = readPlaced(line);
+    if (this.#frontier === undefined) this.#begin(line);
+    else if (placed !== undefined) this.#append(this.#frontier, placed);
+    else this.#compare(this.#frontier, line);
+  }
+
+  end(): void {
+    if (!this.#hasCheckpoint || this.#checked !== this.size) {
+      const message = "the end is missing: no checkpoint covers the last entries";
+      throw found("missing", { position: this.#checked }, message);
+    }
+    const { older } = this.#options;
+    if (older === undefined) return;
+    if (older.size > this.size) {
+      const message = `it has ${this.size} entries, and had ${older.size} at the checkpoint given`;
+      throw found("truncated", {}, message);
+    }
+    if (older.size >= this.from) return;
+    const message = `it begins at ${this.from}, behind the checkpoint that was given: export more`;
+    throw found("unreadable", {}, message);
+  }
+
+  #begin(line: string): void {
+    const { log, from, subtrees } = parse(line);
+    const hashes = Array.isArray(subtrees) ? subtrees.map(toHash) : [];
+    if (typeof log !== "string" || typeof from !== "number") throw this.#unreadable();
+    if (log !== this.#options.verifier.name) {
+      throw found("unreadable", {}, `it is of the log ${log}, not of that of the public key`);
+    }
+    try {
+      this.#frontier = new Frontier(from, hashes);
+    } catch {
+      throw this.#unreadable();
+    }
+    this.from = from;
+    this.#checked = from;
+    this.#compareOlder(this.#frontier);
+  }
+
+  #append(frontier: Frontier, { position, entry }: { position: number; entry: string }): void {
+    const place = placeOf(position, readEntry(entry));
+    if (position > frontier.size) {
+      throw found("missing", { position: frontier.size }, "its line is gone");
+    }
+    if (position < frontier.size) {
+      throw found("reordered", place, `it stands where ${frontier.size} belongs`);
+    }
+    const fault = findEntryFault(entry);
+    if (fault !== undefined) throw found("entry", place, fault.message);
+    frontier.append(hashLeaf(entry));
+    this.#compareOlder(frontier);
+    if (frontier.size % ENTRIES_PER_PROGRESS === 0) this.#options.onProgress?.(frontier.size);
+  }
+
+  #compare(frontier: Frontier, line: string): void {
+    const { checkpoint: note } = parse(line);
+    if (typeof note !== "string") throw this.#unreadable();
+    const checkpoint = readSigned(note, this.#options.verifier);
+    if (checkpoint.size !== frontier.size || !areEqual(checkpoint.root, frontier.root())) {
+      const range = `${this.#checked} to ${Math.max(this.#checked, frontier.size - 1)}`;
+      const message = `entries ${range} are not what was sealed`;
+      throw found("altered", { position: this.#checked }, message);
+    }
+    this.#checked = frontier.size;
+    this.#hasCheckpoint = true;
+  }
+
+  #compareOlder(frontier: Frontier): void {
+    const { older } = this.#options;
+    if (older?.size !== frontier.size || areEqual(older.root, frontier.root())) return;
+    const message = `the first ${older.size} entries are not those of the checkpoint given`;
+    throw found("rewritten", {}, message);
+  }
+
+  #unreadable(): Found {
+    return found("unreadable", {}, `line ${this.#lines} is no line of an export`);
+  }
+}
+
+const PROVEN =
+  /^\{"checkpoint":("[^"]*"),"position":(\d{1,16}),"proof":(\[[^\]]*\]),"entry":(\{.*\})\}$/s;
+
+/** @returns the entry that a line of a proof is about @throws Found when it proves nothing */
+export function verifyProof(
+  line: string,
+  verifier: Verifier,
+): { readonly position: number; readonly size: number; readonly entry: EntryContent } {
+  const [, note = "", written, hashes = "", text = ""] = PROVEN.exec(line) ?? [];
+  if (written === undefined) throw found("unreadable", {}, "there is a line that is no proof");
+  const checkpoint = readSigned(JSON.parse(note), verifier);
+  const position = Number(written);
+  const entry = readEntry(text);
+  const place = placeOf(position, entry);
+  const { proof } = parse(`{"proof":${hashes}}`);
+  const path = Array.isArray(proof) ? proof.map(toHash) : [];
+  if (!isIncluded(hashLeaf(text), position, checkpoint, path)) {
+    throw found("altered", place, "the entry is not what was sealed at this position");
+  }
+  const fault = findEntryFault(text);
+  if (fault !== undefined || entry === undefined) {
+    throw found("entry", place, fault?.message ?? "it is not an entry");
+  }
+  return { position, size: checkpoint.size, entry };
+}
+
+/** @throws Found when the checkpoint is not one of this key */
+export function readSigned(note: string, verifier: Verifier): Checkpoint {
+  const checkpoint = readCheckpoint(note);
+  if (checkpoint === undefined) throw found("checkpoint", {}, "a checkpoint cannot be read");
+  if (checkpoint.origin !== verifier.name) {
+    const message = `a checkpoint is of the log ${checkpoint.origin}, not of ${verifier.name}`;
+    throw found("checkpoint", {}, message);
+  }
+  if (isSignedBy(note, verifier)) return checkpoint;
+  throw found("signature", {}, "a checkpoint is not signed by the public key");
+}
+
+function placeOf(position: number, entry: EntryContent | undefined) {
+  if (entry === undefined) return { position };
+  const { id, kind, at } = entry;
+  return { position, id, kind, at };
+}
+
+function parse(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function toHash(text: unknown): Uint8Array {
+  return typeof text === "string" ? Buffer.from(text, "base64") : new Uint8Array();
+}
+
+function found(fault: Fault, place: Omit<Finding, "fault" | "message">, message: string): Found {
+  return new Found({ fault, ...place, message });
+}

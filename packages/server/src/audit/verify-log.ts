@@ -1,0 +1,298 @@
+/**
+ * Verifies a sealed log in its database: recomputes every leaf from the rows, and with them every
+ * root that was signed. Holds a few seals at a time, however long the log is.
+ *
+ * Called by: the command `countersign audit verify`.
+ */
+
+import { timeOfId } from "@countersign/protocol";
+import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
+import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
+import { readEntriesBetween, readEntryIds } from "../storage/sql/audit-entries.ts";
+import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
+import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
+import type { Reader } from "../storage/store.ts";
+import { findEntryFault } from "./entry-checks.ts";
+import { type Fault, type Finding, Found } from "./finding.ts";
+import { TileCheck } from "./tile-check.ts";
+
+const SEALS_PER_READ = 4;
+const IDS_PER_READ = 2_000;
+
+/** What is not sealed by then never will be: a look every five minutes, and time to do it. */
+export const UNSEALED_MS_MAX = 15 * 60_000;
+
+export interface VerifyOptions {
+  readonly verifier: Verifier;
+  /** One that was kept elsewhere. */
+  readonly older?: Checkpoint | undefined;
+  /** By the clock of the database, epoch ms. */
+  readonly now: number;
+  /** Called now and then with how many entries are verified. */
+  readonly onProgress?: (entries: number) => void;
+}
+
+export interface Verified {
+  readonly origin: string;
+  readonly projectId: string;
+  readonly size: number;
+  readonly checkpoint: string;
+  /** Entries that are too young to be sealed for sure. */
+  readonly unsealed: number;
+  /** Entries that were sealed long after the time in them, of which the log itself is younger. */
+  readonly late: number;
+  readonly finding: Finding | undefined;
+}
+
+/** @throws Failure when the database cannot be read */
+export async function verifyLog(
+  reader: Reader,
+  log: StoredLog,
+  options: VerifyOptions,
+): Promise<Verified> {
+  const { origin, projectId, size, checkpoint } = log;
+  const told = { origin, projectId, size, checkpoint };
+  const run = new LogVerification(reader, log, options);
+  try {
+    await run.verify();
+    return { ...told, unsealed: run.unsealed, late: run.late, finding: undefined };
+  } catch (error) {
+    if (!(error instanceof Found)) throw error;
+    const finding = { origin, projectId, ...error.finding };
+    return { ...told, unsealed: run.unsealed, late: run.late, finding };
+  }
+}
+
+class LogVerification {
+  unsealed = 0;
+  late = 0;
+  readonly #reader: Reader;
+  readonly #log: StoredLog;
+  readonly #options: VerifyOptions;
+  readonly #tiles: TileCheck;
+  readonly #frontier = new Frontier();
+  /** Whether it was another one at the checkpoint that was kept elsewhere. */
+  #isRewritten = false;
+  /** When the log was begun, for entries that are older than it. */
+  #begunAt = 0;
+
+  constructor(reader: Reader, log: StoredLog, options: VerifyOptions) {
+    this.#reader = reader;
+    this.#log = log;
+    this.#options = options;
+    this.#tiles = new TileCheck(reader, log.projectId);
+  }
+
+  async verify(): Promise<void> {
+    const { projectId, size } = this.#log;
+    this.#compareOlder();
+    this.#assertNotRewritten();
+    while (this.#frontier.size < size) {
+      const from = this.#frontier.size;
+      const seals = await readSeals(this.#reader, projectId, from, SEALS_PER_READ);
+      if (seals.length === 0) throw found("missing", { position: from }, "its seal is gone");
+      for (const seal of seals) {
+        if (this.#frontier.size < size) await this.#verifySeal(seal);
+      }
+      await this.#tiles.flush();
+      this.#options.onProgress?.(this.#frontier.size);
+    }
+    this.#verifyEnd();
+    await this.#tiles.end();
+    await this.#findBeyond();
+    await this.#findUnsealed();
+  }
+
+  async #verifySeal(seal: StoredSeal): Promise<void> {
+    const { position, ids, hashes, entries: count, firstId, lastId, sealedAt } = seal;
+    const place = { position: this.#frontier.size };
+    if (position !== place.position) throw found("missing", place, "its seal is gone");
+    const isWhole = ids.length === count && hashes.length === count;
+    if (!isWhole) throw found("seal", place, "the seal that begins there was altered");
+    if (this.#begunAt === 0) this.#begunAt = sealedAt;
+    const rows = await this.#rowsOf(seal);
+    const texts = rows.map((row) => row && writeEntry(row));
+    const leaves = texts.map(
+      (text, i) => (text === undefined ? hashes[i] : hashLeaf(text)) as Hash,
+    );
+    for (const leaf of leaves) this.#append(leaf);
+    const head = this.#readSigned(seal.checkpoint, "its seal", { position });
+    const isRows = rows.every((row) => row !== undefined);
+    const isRoot = head.size === this.#frontier.size && areEqual(head.root, this.#frontier.root());
+    const isSame = leaves.every((leaf, i) => areEqual(leaf, hashes[i] as Hash));
+    if (!isRoot || !isRows || !isSame) this.#blame(seal, { rows, leaves, isRoot });
+    const span = [...ids].sort();
+    if (span[0] !== firstId || span.at(-1) !== lastId) {
+      throw found("seal", place, "the seal that begins there was altered");
+    }
+    this.#checkEntries(seal, rows, texts);
+    // Said behind what can be named.
+    this.#assertNotRewritten();
+  }
+
+  /** Finds out what of a seal does not fit. */
+  #blame({ position, ids, hashes }: StoredSeal, { rows, leaves, isRoot }: Unfitting): never {
+    const index = leaves.findIndex((leaf, i) => {
+      return rows[i] === undefined || !areEqual(leaf, hashes[i] as Hash);
+    });
+    const row = rows[Math.max(index, 0)];
+    const place = describe(
+      { position: position + Math.max(index, 0), id: ids[Math.max(index, 0)] },
+      row,
+    );
+    if (index === -1) {
+      const range = `${position} to ${position + ids.length - 1}`;
+      const message = `entries ${range} are not what their checkpoint covers`;
+      throw found("checkpoint", place, message);
+    }
+    if (row === undefined) throw found("missing", place, "its row is gone");
+    // The rows are what was signed, and what the seal says of them is not.
+    if (isRoot) throw found("seal", place, "the hash in its seal was altered");
+    const leaf = leaves[index] as Hash;
+    const elsewhere = hashes.findIndex((hash) => areEqual(hash, leaf));
+    if (elsewhere !== -1) {
+      throw found("reordered", place, `it was sealed at position ${position + elsewhere}`);
+    }
+    throw found("altered", place, "its row is not what was sealed");
+  }
+
+  #checkEntries(
+    { position, sealedAt }: StoredSeal,
+    rows: readonly (StoredEntry | undefined)[],
+    texts: readonly (string | undefined)[],
+  ): void {
+    for (const [i, row] of rows.entries()) {
+      if (row === undefined) continue;
+      const fault = findEntryFault(texts[i] ?? "");
+      if (fault !== undefined) {
+        throw found("entry", describe({ position: position + i }, row), fault.message);
+      }
+      if (row.at > this.#begunAt && sealedAt - row.at > UNSEALED_MS_MAX) this.late++;
+    }
+  }
+
+  /** In the order of the seal. */
+  async #rowsOf({ projectId, firstId, lastId, ids }: StoredSeal) {
+    const found = await readEntriesBetween(this.#reader, projectId, firstId, lastId);
+    const byId = new Map(found.map((entry) => [entry.id, entry]));
+    return ids.map((id) => byId.get(id));
+  }
+
+  #append(leaf: Hash): void {
+    this.#frontier.append(leaf, (height, index, hash) => this.#tiles.add(height, index, hash));
+    this.#compareOlder();
+  }
+
+  /** When the log is as long as it was for the checkpoint that was kept elsewhere. */
+  #compareOlder(): void {
+    const { older } = this.#options;
+    if (older === undefined || older.size !== this.#frontier.size) return;
+    this.#isRewritten = !areEqual(older.root, this.#frontier.root());
+  }
+
+  #assertNotRewritten(): void {
+    if (!this.#isRewritten) return;
+    const size = this.#options.older?.size;
+    const message = `its first ${size} entries are not those of the checkpoint given`;
+    throw found("rewritten", {}, message);
+  }
+
+  #readSigned(note: string, what: string, place: Place): Checkpoint {
+    const checkpoint = readCheckpoint(note);
+    if (checkpoint === undefined || checkpoint.origin !== this.#log.origin) {
+      throw found("checkpoint", place, `the checkpoint of ${what} was altered`);
+    }
+    if (isSignedBy(note, this.#options.verifier)) return checkpoint;
+    throw found("signature", place, `the checkpoint of ${what} is not signed by the key`);
+  }
+
+  /** What the log says of itself, against what was computed. */
+  #verifyEnd(): void {
+    const { size, checkpoint, subtrees } = this.#log;
+    const head = this.#readSigned(checkpoint, "the log", {});
+    const root = this.#frontier.root();
+    if (head.size !== size || this.#frontier.size !== size || !areEqual(head.root, root)) {
+      throw found("checkpoint", {}, "the latest checkpoint does not cover what is sealed");
+    }
+    const computed = this.#frontier.subtrees;
+    const isSame = computed.every((hash, i) => areEqual(hash, subtrees[i] ?? new Uint8Array()));
+    if (!isSame || computed.length !== subtrees.length) {
+      throw found("seal", {}, "the state of the log was altered");
+    }
+    const { older } = this.#options;
+    if (older === undefined || older.size <= size) return;
+    const message = `it has ${size} entries, and had ${older.size} at the checkpoint given`;
+    throw found("truncated", {}, message);
+  }
+
+  /** A seal that the log does not know; one that was just made is known by a log read behind it. */
+  async #findBeyond(): Promise<void> {
+    const { projectId, size } = this.#log;
+    const [seal] = await readSeals(this.#reader, projectId, size, 1);
+    const now = await readLog(this.#reader, projectId);
+    if (seal === undefined || seal.position < (now?.size ?? 0)) return;
+    const place = { position: seal.position, id: seal.ids[0] };
+    throw found("truncated", place, "there is a seal behind the end of the log");
+  }
+
+  async #findUnsealed(): Promise<void> {
+    const { projectId } = this.#log;
+    for (let after = ""; ; ) {
+      const ids = await readEntryIds(this.#reader, projectId, { after }, IDS_PER_READ);
+      const [first, last] = [ids[0], ids.at(-1)];
+      if (first === undefined || last === undefined) return;
+      const sealed = await readSealedIds(this.#reader, projectId, first, last);
+      for (const id of ids) if (!sealed.has(id)) await this.#judgeUnsealed(id);
+      if (ids.length < IDS_PER_READ) return;
+      after = last;
+    }
+  }
+
+  async #judgeUnsealed(id: string): Promise<void> {
+    const [row] = await readEntriesBetween(this.#reader, this.#log.projectId, id, id);
+    if (row === undefined) return;
+    const { now } = this.#options;
+    const since = Math.min(row.at, timeOfId(id) ?? 0);
+    if (now - since <= UNSEALED_MS_MAX && since <= now + UNSEALED_MS_MAX) {
+      this.unsealed++;
+      return;
+    }
+    throw found("unsealed", describe({}, row), "it stands in no seal");
+  }
+}
+
+interface Unfitting {
+  readonly rows: readonly (StoredEntry | undefined)[];
+  /** Of the rows, or as the seal has them where there is none. */
+  readonly leaves: readonly Hash[];
+  /** Whether they have the root that was signed. */
+  readonly isRoot: boolean;
+}
+
+interface Place {
+  readonly position?: number;
+  readonly id?: string | undefined;
+}
+
+/** Where a row is gone, its id still says when it was written. */
+function describe(
+  { position, id }: Place,
+  row: StoredEntry | undefined,
+): Omit<Finding, "fault" | "message"> {
+  const at = row?.at ?? (id === undefined ? undefined : timeOfId(id));
+  return {
+    ...(position !== undefined && { position }),
+    ...(row === undefined ? id !== undefined && { id } : { id: row.id, kind: row.kind }),
+    ...(at !== undefined && { at }),
+  };
+}
+
+function found(
+  fault: Fault,
+  place: Place & Omit<Finding, "fault" | "message" | "position" | "id">,
+  message: string,
+): Found {
+  const { id, ...rest } = place;
+  return new Found({ fault, ...rest, ...(id !== undefined && { id }), message });
+}

@@ -1,0 +1,112 @@
+/**
+ * The rows of the table of settings about an identity provider; see options.ts.
+ */
+
+import type { Option } from "./option.ts";
+
+export const OIDC_OPTIONS = [
+  {
+    name: "oidc_issuer",
+    type: "text",
+    default: undefined,
+    value: "URL",
+    group: "sign-in",
+    help: "OpenID provider where people sign in, exactly as it calls itself; none without it.",
+  },
+  {
+    name: "oidc_client_id",
+    type: "text",
+    default: undefined,
+    value: "ID",
+    group: "sign-in",
+    help: "What the provider calls this server.",
+  },
+  {
+    name: "oidc_client_secret",
+    type: "text",
+    default: undefined,
+    value: "SECRET",
+    secret: true,
+    group: "sign-in",
+    help: "Secret of oidc_client_id; without it, this server is a public client with PKCE.",
+  },
+  {
+    name: "oidc_scopes",
+    type: "text",
+    default: "openid profile email",
+    value: "SCOPES",
+    group: "sign-in",
+    help: "What the provider is asked for, by spaces; openid among it.",
+  },
+  {
+    name: "oidc_login_claim",
+    type: "text",
+    default: "preferred_username",
+    value: "CLAIM",
+    group: "sign-in",
+    help: "Claim that becomes the login of a person at their first sign-in.",
+  },
+  {
+    name: "oidc_name_claim",
+    type: "text",
+    default: "name",
+    value: "CLAIM",
+    group: "sign-in",
+    help: "Claim with the name that others see; the login where there is none.",
+  },
+  {
+    name: "oidc_groups_claim",
+    type: "text",
+    default: "groups",
+    value: "CLAIM",
+    group: "sign-in",
+    help: "Claim that lists what oidc_roles and oidc_groups go by.",
+  },
+  {
+    name: "oidc_roles",
+    type: "text",
+    default: "",
+    value: "VALUE=ROLE,VALUE=ROLE",
+    group: "sign-in",
+    help: "Role for a listed value, or PROJECT:ROLE; in each project the first that fits counts.",
+  },
+  {
+    name: "oidc_role_default",
+    type: "text",
+    default: undefined,
+    value: "ROLE",
+    group: "sign-in",
+    help: "Role in oidc_project of those to whom oidc_roles gives none; without it, no sign-in.",
+  },
+  {
+    name: "oidc_groups",
+    type: "text",
+    default: "",
+    value: "VALUE=GROUP,VALUE=GROUP",
+    group: "sign-in",
+    help: "Group for a listed value; * takes over every value that is the name of a group.",
+  },
+  {
+    name: "oidc_project",
+    type: "text",
+    default: "default",
+    value: "NAME",
+    group: "sign-in",
+    help: "Project of roles that name none.",
+  },
+  {
+    name: "oidc_only",
+    type: "flag",
+    default: "false",
+    group: "sign-in",
+    help: "Nobody signs in with a password or a passkey, but for oidc_break_glass.",
+  },
+  {
+    name: "oidc_break_glass",
+    type: "text",
+    default: undefined,
+    value: "LOGIN",
+    group: "sign-in",
+    help: "The one person who, with oidc_only, still signs in here: for when the provider is down.",
+  },
+] as const satisfies readonly Option[];

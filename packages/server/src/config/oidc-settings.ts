@@ -1,0 +1,159 @@
+/**
+ * The settings about an identity provider, read as a whole.
+ *
+ * Called by: settings.ts.
+ */
+
+import type { ClaimMapping, GroupMapping, RoleMapping } from "../core/claims.ts";
+import { isGroupName } from "../core/groups.ts";
+import { normalizeLogin } from "../core/login.ts";
+import { REVIEWER_ROLES, type ReviewerRole } from "../core/roles.ts";
+import type { ConfigValues } from "./read-config.ts";
+
+export interface OidcSettings {
+  /** Exactly as the provider calls itself in what it signs. */
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: string;
+  readonly mapping: ClaimMapping;
+  /** Whether passwords and passkeys sign nobody in, but for one. */
+  readonly only: boolean;
+  /** The login of that one; undefined when there is nobody. */
+  readonly breakGlass: string | undefined;
+}
+
+/** @returns undefined when there is no identity provider */
+export function toOidcSettings(values: ConfigValues): OidcSettings | undefined {
+  const { oidc_issuer: issuer, oidc_client_id: clientId } = values;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const groups = splitPairs(values.oidc_groups);
+  const mapping: ClaimMapping = {
+    loginClaim: values.oidc_login_claim,
+    nameClaim: values.oidc_name_claim,
+    groupsClaim: values.oidc_groups_claim,
+    roles: splitPairs(values.oidc_roles).flatMap((pair) => toRole(pair, values) ?? []),
+    roleDefault: toRoleName(values.oidc_role_default),
+    project: values.oidc_project,
+    groups: groups.flatMap((pair) => toGroup(pair) ?? []),
+    keepsGroups: groups.includes(EVERY_GROUP),
+  };
+  return {
+    issuer,
+    clientId,
+    scopes: values.oidc_scopes,
+    mapping,
+    only: values.oidc_only,
+    breakGlass: normalizeLogin(values.oidc_break_glass ?? ""),
+  };
+}
+
+export function* findOidcFaults(values: ConfigValues): Generator<string> {
+  const { oidc_issuer: issuer, oidc_client_id: clientId } = values;
+  if (issuer !== undefined) yield* findIssuerFaults(issuer, values.production);
+  if ((issuer === undefined) !== (clientId === undefined)) {
+    yield "oidc_issuer and oidc_client_id: give both or neither";
+  }
+  if (clientId === "") yield "oidc_client_id: must not be empty";
+  if (values.oidc_client_secret === "") yield "oidc_client_secret: must not be empty";
+  if (values.oidc_client_secret !== undefined && clientId === undefined) {
+    yield "oidc_client_secret: belongs to an oidc_client_id; give both";
+  }
+  if (!values.oidc_scopes.split(" ").includes("openid")) {
+    yield "oidc_scopes: must have openid among them";
+  }
+  for (const name of CLAIMS) if (values[name] === "") yield `${name}: must name a claim`;
+  yield* findMappingFaults(values);
+  if (values.oidc_only && issuer === undefined) {
+    yield "oidc_only: without oidc_issuer nobody could sign in";
+  }
+  const { oidc_break_glass: breakGlass } = values;
+  if (breakGlass !== undefined && normalizeLogin(breakGlass) === undefined) {
+    yield "oidc_break_glass: can be nobody's login";
+  } else if (breakGlass !== undefined && !values.oidc_only) {
+    yield "oidc_break_glass: is for oidc_only; without it everybody may sign in here";
+  }
+}
+
+const CLAIMS = ["oidc_login_claim", "oidc_name_claim", "oidc_groups_claim"] as const;
+
+/** Takes over every value that is a well-formed name. */
+const EVERY_GROUP = "*";
+
+/** Of Entra: the first part of the path of an issuer for whoever has any account there. */
+const ANY_TENANT = ["common", "organizations", "consumers"];
+
+function* findIssuerFaults(issuer: string, isProduction: boolean): Generator<string> {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  if (url === undefined || !/^https?:\/\/[^\s@?#\\]+$/.test(issuer)) {
+    yield "oidc_issuer: must be like https://login.example.com/realms/main";
+    return;
+  }
+  if (url.protocol === "http:" && (isProduction || !isLoopbackName(url.hostname))) {
+    yield "oidc_issuer: must begin with https://; http:// is for loopback in development";
+  }
+  if (issuer.includes("/.well-known/")) {
+    yield "oidc_issuer: is the part in front of /.well-known/openid-configuration";
+  }
+  const tenant = url.pathname.split("/")[1] ?? "";
+  if (url.hostname === "login.microsoftonline.com" && ANY_TENANT.includes(tenant)) {
+    yield `oidc_issuer: ${tenant} would let in people of every company; name the tenant by its id`;
+  }
+}
+
+function* findMappingFaults(values: ConfigValues): Generator<string> {
+  for (const pair of splitPairs(values.oidc_roles)) {
+    if (toRole(pair, values) !== undefined) continue;
+    yield `oidc_roles: ${pair} is not like VALUE=ROLE or VALUE=PROJECT:ROLE with a role of ` +
+      REVIEWER_ROLES.join(", ");
+  }
+  for (const pair of splitPairs(values.oidc_groups)) {
+    if (pair === EVERY_GROUP || toGroup(pair) !== undefined) continue;
+    yield `oidc_groups: ${pair} is not like VALUE=GROUP with a name of a-z, 0-9 and ._- in it`;
+  }
+  const { oidc_role_default: roleDefault } = values;
+  if (roleDefault !== undefined && toRoleName(roleDefault) === undefined) {
+    yield `oidc_role_default: must be one of ${REVIEWER_ROLES.join(", ")}`;
+  }
+  if (values.oidc_project === "") yield "oidc_project: must name a project";
+  const givesRoles = splitPairs(values.oidc_roles).length > 0 || roleDefault !== undefined;
+  if (values.oidc_issuer !== undefined && !givesRoles) {
+    yield "oidc_roles and oidc_role_default: without one of them nobody who signs in has a role";
+  }
+}
+
+function splitPairs(text: string): string[] {
+  return text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+}
+
+/** At the last sign of equality: a value may have some of its own. */
+function splitPair(pair: string): readonly [string, string] | undefined {
+  const at = pair.lastIndexOf("=");
+  if (at <= 0) return undefined;
+  return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+function toRole(pair: string, values: ConfigValues): RoleMapping | undefined {
+  const [value, target] = splitPair(pair) ?? [];
+  if (value === undefined || target === undefined) return undefined;
+  const at = target.lastIndexOf(":");
+  const role = toRoleName(target.slice(at + 1));
+  const project = at < 0 ? values.oidc_project : target.slice(0, at);
+  return role === undefined || project === "" ? undefined : { value, project, role };
+}
+
+function toRoleName(text: string | undefined): ReviewerRole | undefined {
+  return REVIEWER_ROLES.find((role) => role === text);
+}
+
+function toGroup(pair: string): GroupMapping | undefined {
+  const [value, group] = splitPair(pair) ?? [];
+  if (value === undefined || group === undefined || !isGroupName(group)) return undefined;
+  return { value, group };
+}
+
+function isLoopbackName(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
+}

@@ -1,0 +1,73 @@
+/**
+ * How many messages people get: a handful come one by one, a flood comes as one message about all
+ * of it, and what came in a flood makes the next minute quiet, unless somebody would be told late.
+ *
+ * Called by: claimChannel, recordSending.
+ */
+
+import type { Pace } from "./channel.ts";
+
+/** So many messages in a minute come one by one. */
+export const MESSAGES_PER_MINUTE_MAX = 10;
+
+const MINUTE_MS = 60_000;
+
+/** The least between two messages after that. */
+const GAP_MS = 5_000;
+
+/** Somebody is told while at least this much of what was left is left. */
+const TOLD_WITHIN = 1 / 4;
+
+/** A request that people are to be told of. Epoch ms. */
+export interface DueRequest {
+  /** Since when it is to be told. */
+  readonly since: number;
+  readonly deadlineAt: number;
+}
+
+export type Turn =
+  /** Of the request whose deadline is the earliest. */
+  | { readonly kind: "one" }
+  /** One message about all of them. */
+  | { readonly kind: "digest" }
+  | { readonly kind: "wait"; readonly until: number };
+
+/**
+ * @param failures of the channel since its last success: what has piled up is told in one
+ * @param due at least one
+ */
+export function nextTurn(
+  pace: Pace,
+  failures: number,
+  due: readonly DueRequest[],
+  now: number,
+): Turn {
+  const isFull = isInMinute(pace, now) && pace.messages >= MESSAGES_PER_MINUTE_MAX;
+  if (isFull) {
+    const until = opensAt(pace, due);
+    if (now < until) return { kind: "wait", until };
+  }
+  if (due.length === 1) return { kind: "one" };
+  const isFlood = isFull || failures > 0 || due.length > MESSAGES_PER_MINUTE_MAX;
+  return { kind: isFlood ? "digest" : "one" };
+}
+
+/** The pace after a message. A digest ends what may come one by one in its minute. */
+export function paced(pace: Pace, kind: "one" | "digest", now: number): Pace {
+  if (kind === "digest") {
+    return { minuteAt: now, messages: MESSAGES_PER_MINUTE_MAX, sentAt: now };
+  }
+  if (!isInMinute(pace, now)) return { minuteAt: now, messages: 1, sentAt: now };
+  return { ...pace, messages: pace.messages + 1, sentAt: now };
+}
+
+/** A clock that was set back begins a new minute. */
+function isInMinute({ minuteAt }: Pace, now: number): boolean {
+  return minuteAt !== null && now >= minuteAt && now < minuteAt + MINUTE_MS;
+}
+
+function opensAt({ minuteAt, sentAt }: Pace, due: readonly DueRequest[]): number {
+  const late = due.map(({ since, deadlineAt }) => since + (deadlineAt - since) * TOLD_WITHIN);
+  const wished = Math.min((minuteAt ?? 0) + MINUTE_MS, ...late);
+  return Math.ceil(Math.max((sentAt ?? 0) + GAP_MS, wished));
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Problem } from "@countersign/protocol";
+import fc from "fast-check";
+import { type ClaimMapping, type Claims, readClaims } from "./claims.ts";
+
+const MAPPING: ClaimMapping = {
+  loginClaim: "preferred_username",
+  nameClaim: "name",
+  groupsClaim: "groups",
+  roles: [
+    { value: "platform", project: "default", role: "admin" },
+    { value: "approvers", project: "default", role: "reviewer" },
+    { value: "approvers", project: "payments", role: "viewer" },
+  ],
+  roleDefault: undefined,
+  project: "default",
+  groups: [{ value: "/Finance Team", group: "finance" }],
+  keepsGroups: false,
+};
+
+const CLAIMS = {
+  iss: "https://login.example.com",
+  sub: "248289761001",
+  preferred_username: "Ana",
+  name: "Ana Lima",
+  groups: ["approvers"],
+};
+
+function read(claims: object = {}, mapping: Partial<ClaimMapping> = {}) {
+  return readClaims({ ...CLAIMS, ...claims }, { ...MAPPING, ...mapping });
+}
+
+function refusal(claims: object, mapping: Partial<ClaimMapping> = {}): string {
+  try {
+    read(claims, mapping);
+  } catch (error) {
+    assert.ok(error instanceof Problem, String(error));
+    assert.equal(error.code, "sign_in_refused");
+    return error.message;
+  }
+  return "";
+}
+
+test("[ours.oidc.identity] a person is their issuer and subject, whatever else is said of them", () => {
+  const subject = '["https://login.example.com","248289761001"]';
+  assert.equal(read().subject, subject);
+  assert.equal(read({ email: "li@example.com", preferred_username: "li" }).subject, subject);
+  assert.notEqual(read({ iss: "https://other.example.com" }).subject, subject);
+  for (const sub of [undefined, "", 7, null, ["a"], "x".repeat(256)]) {
+    assert.match(refusal({ sub }), /who you are/, String(sub));
+  }
+  assert.match(refusal({ iss: undefined }), /who you are/);
+});
+
+test("[ours.oidc.identity] no two pairs of issuer and subject are the same person", () => {
+  const part = fc.string({ minLength: 1, maxLength: 8 });
+  const pair = fc.tuple(part, part);
+  fc.assert(
+    fc.property(pair, pair, ([iss, sub], [otherIss, otherSub]) => {
+      const same = read({ iss, sub }).subject === read({ iss: otherIss, sub: otherSub }).subject;
+      assert.equal(same, iss === otherIss && sub === otherSub);
+    }),
+  );
+});
+
+test("[ours.oidc.roles] in each project the first mapping that fits gives the role", () => {
+  assert.deepEqual(read().memberships, [
+    { project: "default", role: "reviewer" },
+    { project: "payments", role: "viewer" },
+  ]);
+  assert.deepEqual(read({ groups: ["approvers", "platform"] }).memberships, [
+    { project: "default", role: "admin" },
+    { project: "payments", role: "viewer" },
+  ]);
+});
+
+test("[ours.oidc.roles] whoever has no mapped role gets the default one, or none", () => {
+  for (const groups of [undefined, null, [], ["Approvers"], ["approvers "], "approver"]) {
+    assert.deepEqual(read({ groups }).memberships, [], JSON.stringify(groups));
+    const { memberships } = read({ groups }, { roleDefault: "viewer" });
+    assert.deepEqual(memberships, [{ project: "default", role: "viewer" }]);
+  }
+  const elsewhere = [{ value: "approvers", project: "payments", role: "viewer" }] as const;
+  const { memberships } = read({}, { roles: elsewhere, roleDefault: "reviewer" });
+  assert.deepEqual(memberships, [
+    { project: "payments", role: "viewer" },
+    { project: "default", role: "reviewer" },
+  ]);
+});
+
+test("[ours.oidc.groups] only what is mapped becomes a group, unless all well-formed names do", () => {
+  const groups = ["approvers", "/Finance Team", "dba", "DBA", "a b", "-x", "x".repeat(65), ""];
+  assert.deepEqual(read({ groups }).groups, ["finance"]);
+  assert.deepEqual(read({ groups }, { keepsGroups: true }).groups, ["approvers", "dba", "finance"]);
+  assert.deepEqual(read({ groups: ["approvers", "approvers"] }, { keepsGroups: true }).groups, [
+    "approvers",
+  ]);
+});
+
+test("[ours.oidc.groups] a text is a list of one, and never split", () => {
+  assert.deepEqual(read({ groups: "platform" }).memberships[0]?.role, "admin");
+  assert.deepEqual(read({ groups: "platform,approvers" }).memberships, []);
+  assert.deepEqual(read({ groups: "platform approvers" }).memberships, []);
+});
+
+test("[ours.oidc.groups] a claim that is no list of texts refuses the sign-in", () => {
+  const faults = [7, true, { approvers: true }, [["approvers"]], ["approvers", 7], [null]];
+  for (const groups of faults) {
+    assert.match(refusal({ groups }), /no list of texts/, JSON.stringify(groups));
+  }
+  const many = Array.from({ length: 2_001 }, (_, i) => `approvers${i}`);
+  assert.match(refusal({ groups: many }), /more than 2000/);
+});
+
+test("[ours.oidc.groups] groups that the provider left out refuse the sign-in", () => {
+  const { groups: _, ...bare } = CLAIMS;
+  const overage = [
+    { _claim_names: { groups: "src1" }, _claim_sources: { src1: { endpoint: "x" } } },
+    { hasgroups: true },
+    { hasgroups: "true" },
+  ];
+  for (const claims of overage) {
+    const mapping = { ...MAPPING, roleDefault: "viewer" } as const;
+    assert.throws(() => readClaims({ ...bare, ...claims }, mapping), /more groups than/);
+  }
+  const other = { _claim_names: { other: "src1" } };
+  assert.deepEqual(read(other).memberships[0]?.role, "reviewer");
+});
+
+test("[ours.oidc.groups] more groups than a reviewer may be in refuse the sign-in", () => {
+  const groups = ["approvers", ...Array.from({ length: 32 }, (_, i) => `g${i}`)];
+  assert.match(refusal({ groups }, { keepsGroups: true }), /more than 32 groups/);
+  assert.equal(read({ groups: groups.slice(0, 32) }, { keepsGroups: true }).groups.length, 32);
+});
+
+test("[ours.oidc.login] a login is one word that can be seen, in lower case", () => {
+  assert.equal(read().login, "ana");
+  assert.equal(read({ preferred_username: "ＡＮＡ@Example.com" }).login, "ana@example.com");
+  assert.equal(read({ preferred_username: "Zoë.Müller" }).login, "zoë.müller");
+  assert.match(refusal({ preferred_username: undefined }), /sent no preferred_username/);
+  const faults = ["a b", "a\u202Eb", "a\u200Bb", "a\nb", "a\u0000", "\uD800", "a".repeat(255)];
+  for (const preferred_username of faults) {
+    assert.match(refusal({ preferred_username }), /cannot be a login/, preferred_username);
+  }
+});
+
+test("[ours.oidc.login] an address that was not verified is no login", () => {
+  const mapping = { loginClaim: "email" };
+  const email = "ana@example.com";
+  assert.equal(read({ email, email_verified: true }, mapping).login, email);
+  assert.equal(read({ email }, mapping).login, email);
+  assert.match(refusal({ email, email_verified: false }, mapping), /not verified/);
+});
+
+test("[ours.oidc.login] a name that could not be shown gives way to the login", () => {
+  assert.equal(read().name, "Ana Lima");
+  for (const name of [undefined, "", "  ", 7, "Ana\u202E", "x".repeat(101)]) {
+    assert.equal(read({ name }).name, "ana", JSON.stringify(name));
+  }
+});
+
+test("[ours.oidc.claims] what every object inherits is no claim", () => {
+  for (const name of ["__proto__", "constructor", "toString"]) {
+    assert.match(refusal({}, { loginClaim: name }), /sent no/);
+    assert.deepEqual(read({}, { groupsClaim: name }).memberships, []);
+  }
+  const claims = JSON.parse(
+    `{"iss":"a","sub":"b","preferred_username":"c","__proto__":{"groups":["platform"]}}`,
+  ) as Claims;
+  assert.deepEqual(readClaims(claims, MAPPING).memberships, []);
+  const named = readClaims(JSON.parse(`{"iss":"a","sub":"b","__proto__":"c"}`), {
+    ...MAPPING,
+    loginClaim: "__proto__",
+    roleDefault: "viewer",
+  });
+  assert.equal(named.login, "c");
+});
+
+test("[ours.oidc.claims] claims of any kind give a person or a refusal that repeats none of them", () => {
+  const value = fc.oneof(fc.jsonValue(), fc.constantFrom("approvers", ["platform"], ["approvers"]));
+  const claims = fc.record(
+    {
+      ...{ iss: value, sub: value, preferred_username: value, name: value, groups: value },
+      ...{ email_verified: value, _claim_names: value, hasgroups: value },
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(claims, fc.boolean(), (given, keepsGroups) => {
+      try {
+        const person = readClaims(given as Claims, { ...MAPPING, keepsGroups });
+        assert.ok(person.groups.length <= 32);
+        assert.ok(person.login !== "" && person.name !== "");
+      } catch (error) {
+        assert.ok(error instanceof Problem && error.code === "sign_in_refused", String(error));
+      }
+    }),
+  );
+});

@@ -1,0 +1,186 @@
+/**
+ * What an identity provider says of a person, and what that makes of them here: login, name, groups
+ * and a role in each project. Nothing is guessed: claims that cannot be read as what they should be
+ * refuse the sign-in, because a list that was cut short could take a power away or leave one.
+ *
+ * Called by: completeOidcSignIn.
+ *
+ * @see OpenID Connect Core 1.0, section 5.1 (standard claims), 5.6.2 (claims that are elsewhere)
+ */
+
+import { Problem } from "@countersign/protocol";
+import { GROUPS_MAX, isGroupName, toGroups } from "./groups.ts";
+import { normalizeLogin, normalizeName } from "./login.ts";
+import type { ReviewerRole } from "./roles.ts";
+
+/** The claims of an id token that was verified, with those that only the userinfo had. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** How claims are read: the settings `oidc_*`. */
+export interface ClaimMapping {
+  readonly loginClaim: string;
+  readonly nameClaim: string;
+  readonly groupsClaim: string;
+  /** In each project the first that fits counts. */
+  readonly roles: readonly RoleMapping[];
+  /** In `project`, for those whom no mapping gives a role there; undefined gives none. */
+  readonly roleDefault: ReviewerRole | undefined;
+  /** Name of the project that mappings without one mean. */
+  readonly project: string;
+  readonly groups: readonly GroupMapping[];
+  /** Whether values that are well-formed names of groups become groups as they are. */
+  readonly keepsGroups: boolean;
+}
+
+export interface RoleMapping {
+  /** The value in the claim of groups. */
+  readonly value: string;
+  readonly project: string;
+  readonly role: ReviewerRole;
+}
+
+export interface GroupMapping {
+  readonly value: string;
+  readonly group: string;
+}
+
+/** A person as their provider describes them. */
+export interface ClaimedPerson {
+  /** Issuer and subject, which alone say who it is: see {@link writeSubject}. */
+  readonly subject: string;
+  readonly login: string;
+  readonly name: string;
+  /** In every project. */
+  readonly groups: readonly string[];
+  /** Each project once, in the order of the mappings; none for whom nothing is mapped. */
+  readonly memberships: readonly Membership[];
+}
+
+export interface Membership {
+  /** A project's name. */
+  readonly project: string;
+  readonly role: ReviewerRole;
+}
+
+/** In UTF-16 code units; OpenID Connect Core, section 2, allows 255 ASCII characters. */
+const SUBJECT_CHARS_MAX = 255;
+
+/** Entra lists 200 at most; more than this is no list of somebody's groups. */
+const VALUES_MAX = 2_000;
+
+/**
+ * @throws Problem `sign_in_refused` with what is wrong, and never with the value of a claim
+ */
+export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson {
+  const subject = writeSubject(readText(claims, "iss"), readText(claims, "sub"));
+  const login = readLogin(claims, mapping);
+  const values = readGroupValues(claims, mapping);
+  const memberships = findMemberships(values, mapping);
+  const name = readName(claims, mapping) ?? login;
+  return { subject, login, name, groups: findGroups(values, mapping), memberships };
+}
+
+/**
+ * How a person of a provider is stored: a JSON array, so that no two pairs are one text.
+ *
+ * @throws Problem `sign_in_refused` when one of the two can be no such thing
+ */
+export function writeSubject(issuer: string | undefined, subject: string | undefined): string {
+  if (!issuer || !subject || subject.length > SUBJECT_CHARS_MAX) {
+    throw refused("The identity provider did not say who you are.");
+  }
+  return JSON.stringify([issuer, subject]);
+}
+
+function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
+  const text = readText(claims, loginClaim);
+  if (text === undefined) {
+    throw refused(
+      `The identity provider sent no ${loginClaim}, which is to be your login here: ` +
+        "see oidc_login_claim and oidc_scopes.",
+    );
+  }
+  const login = normalizeLogin(text);
+  if (login === undefined) {
+    throw refused(
+      `What the identity provider sent as ${loginClaim} cannot be a login: it must be visible ` +
+        "characters without blanks.",
+    );
+  }
+  // Anybody could have typed it into a profile, and would sit on somebody's login.
+  if (loginClaim === "email" && own(claims, "email_verified") === false) {
+    throw refused("Your email address is not verified at the identity provider.");
+  }
+  return login;
+}
+
+/** @returns undefined when there is none that could be shown */
+function readName(claims: Claims, { nameClaim }: ClaimMapping): string | undefined {
+  return normalizeName(readText(claims, nameClaim) ?? "");
+}
+
+function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): ReadonlySet<string> {
+  if (isElsewhere(claims, groupsClaim)) {
+    throw refused(
+      "You are in more groups than the identity provider sends. It must be told to send only " +
+        `those that are assigned to this application in ${groupsClaim}, or roles instead.`,
+    );
+  }
+  const claim = own(claims, groupsClaim);
+  if (claim === undefined || claim === null) return new Set();
+  // Some providers write a list of one as its only member; it is never split.
+  const values: unknown = typeof claim === "string" ? [claim] : claim;
+  if (!Array.isArray(values) || !values.every((value) => typeof value === "string")) {
+    throw refused(`The identity provider sent ${groupsClaim} that is no list of texts.`);
+  }
+  if (values.length > VALUES_MAX) {
+    throw refused(`The identity provider sent more than ${VALUES_MAX} values in ${groupsClaim}.`);
+  }
+  return new Set(values);
+}
+
+/** Whether the claim was left out for its size: Entra says so in one of two ways. */
+function isElsewhere(claims: Claims, groupsClaim: string): boolean {
+  const names = own(claims, "_claim_names");
+  if (typeof names === "object" && names !== null && Object.hasOwn(names, groupsClaim)) return true;
+  const hasGroups = own(claims, "hasgroups");
+  return groupsClaim === "groups" && (hasGroups === true || hasGroups === "true");
+}
+
+function findMemberships(values: ReadonlySet<string>, mapping: ClaimMapping): Membership[] {
+  const { roles, roleDefault, project } = mapping;
+  const found = new Map<string, ReviewerRole>();
+  for (const each of roles) {
+    if (values.has(each.value) && !found.has(each.project)) found.set(each.project, each.role);
+  }
+  if (roleDefault !== undefined && !found.has(project)) found.set(project, roleDefault);
+  return [...found].map(([name, role]) => ({ project: name, role }));
+}
+
+function findGroups(values: ReadonlySet<string>, mapping: ClaimMapping): readonly string[] {
+  const mapped = mapping.groups.filter(({ value }) => values.has(value));
+  const kept = mapping.keepsGroups ? [...values].filter(isGroupName) : [];
+  const groups = toGroups([...mapped.map(({ group }) => group), ...kept]);
+  if (groups.length > GROUPS_MAX) {
+    throw refused(
+      `You are in more than ${GROUPS_MAX} groups. Those that policy names can be listed in ` +
+        "oidc_groups, in place of *.",
+    );
+  }
+  return groups;
+}
+
+/** @returns undefined for what is no text, or an empty one */
+function readText(claims: Claims, name: string): string | undefined {
+  const value = own(claims, name);
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** A claim may have any name, also one that every object inherits. */
+function own(claims: Claims, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+function refused(message: string): Problem {
+  return new Problem("sign_in_refused", message);
+}

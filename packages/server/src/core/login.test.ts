@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { normalizeLogin, parseLogin, parsePersonName } from "./login.ts";
+import { parsePassword } from "./password.ts";
+
+test("[ours.sign-in.login] a login has one form: lower case, compatible characters made equal, without blanks around it", () => {
+  assert.equal(normalizeLogin(" Ana@Example.ORG\n"), "ana@example.org");
+  assert.equal(normalizeLogin("ａｎａ"), "ana");
+  assert.equal(normalizeLogin("Ångström"), normalizeLogin("A\u030angstro\u0308m"));
+});
+
+test("[ours.sign-in.login] what holds blanks or nothing that is seen is no login", () => {
+  const wrong = ["", " ", "a b", "a\u200bb", "a\u202eb", "a\0", "\ud800", "a".repeat(255)];
+  for (const text of wrong) {
+    assert.equal(normalizeLogin(text), undefined, JSON.stringify(text));
+    assert.throws(() => parseLogin(text), { code: "invalid_request", param: "login" });
+  }
+  assert.equal(parseLogin("a".repeat(254)).length, 254);
+});
+
+test("[ours.sign-in.login] a name is seen as it is: no controls, no hidden characters", () => {
+  assert.equal(parsePersonName(" Ana Ibarra "), "Ana Ibarra");
+  for (const text of ["", "  ", "a\u202eb", "a\nb", "x".repeat(101)]) {
+    assert.throws(() => parsePersonName(text), { code: "invalid_request", param: "name" });
+  }
+});
+
+test("[ours.sign-in.password-rules] a password has 12 to 256 characters of any kind, and is neither the login nor one key held down", () => {
+  assert.equal(parsePassword("a b c d e f ", "ana"), "a b c d e f ");
+  assert.equal(parsePassword("ｐassword-pass", "ana"), "password-pass");
+  assert.equal(parsePassword(`${"x".repeat(250)}abcdef`, "ana").length, 256);
+  const wrong = [
+    ...["", "eleven char", "🐟".repeat(6), "a".repeat(40), "ababababababab"],
+    ...["ana@example.org", "ANA@example.org", `${"x".repeat(250)}abcdefg`],
+  ];
+  for (const text of wrong) {
+    assert.throws(
+      () => parsePassword(text, "ana@example.org"),
+      { code: "invalid_request", param: "password" },
+      text,
+    );
+  }
+});

@@ -1,0 +1,56 @@
+/**
+ * What people sign in with and how they are called.
+ *
+ * Called by: whatever makes a person, and signing in.
+ */
+
+import { invalidField } from "@countersign/protocol";
+
+const LOGIN_CHARS_MAX = 254;
+const NAME_CHARS_MAX = 100;
+
+/** No blanks and nothing that cannot be seen: two logins that look alike must not be two. */
+const LOGIN = /^[^\s\p{C}]+$/u;
+
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+
+/**
+ * A login in the one form in which it is stored and looked for: lower case, without blanks around
+ * it, compatible characters made equal.
+ *
+ * @returns undefined when it can be nobody's
+ */
+export function normalizeLogin(text: string): string | undefined {
+  // A long text is not worth the work.
+  if (text.length > 4 * LOGIN_CHARS_MAX) return undefined;
+  const login = text.normalize("NFKC").trim().toLowerCase();
+  return login.length <= LOGIN_CHARS_MAX && LOGIN.test(login) ? login : undefined;
+}
+
+/** @throws Problem `invalid_request` with param `login` */
+export function parseLogin(text: string): string {
+  const login = normalizeLogin(text);
+  if (login === undefined) {
+    throw invalidField(
+      "login",
+      `must be 1 to ${LOGIN_CHARS_MAX} visible characters without blanks`,
+    );
+  }
+  return login;
+}
+
+/** @returns undefined when nobody can be shown under it */
+export function normalizeName(text: string): string | undefined {
+  const name = text.normalize("NFC").trim();
+  const isShown = name !== "" && name.length <= NAME_CHARS_MAX && !UNSEEN.test(name);
+  return isShown ? name : undefined;
+}
+
+/** @throws Problem `invalid_request` with param `name` */
+export function parsePersonName(text: string): string {
+  const name = normalizeName(text);
+  if (name === undefined) {
+    throw invalidField("name", `must be 1 to ${NAME_CHARS_MAX} visible characters`);
+  }
+  return name;
+}

@@ -1,0 +1,124 @@
+/**
+ * Signed notes and checkpoints as the transparency logs of the world write them, so that their
+ * tools read ours: https://c2sp.org/signed-note, https://c2sp.org/tlog-checkpoint.
+ *
+ * Called by: what seals the audit log and verifies it.
+ */
+
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto";
+import { HASH_BYTES, type TreeHead } from "./merkle.ts";
+
+/** The algorithm in front of a public key. */
+const ED25519 = 1;
+
+export const SEED_BYTES = 32;
+
+const PUBLIC_KEY_BYTES = 32;
+const KEY_HASH_BYTES = 4;
+
+/** What a note is signed with and by. */
+export interface Signer {
+  /** Name of the key, which is the origin of its log. */
+  readonly name: string;
+  readonly privateKey: KeyObject;
+}
+
+/** What a note is verified with: a name and an Ed25519 public key. */
+export interface Verifier {
+  readonly name: string;
+  /** 32 bytes. */
+  readonly publicKey: Uint8Array;
+}
+
+/** What a checkpoint says: which log had how many entries, and which root over them. */
+export interface Checkpoint extends TreeHead {
+  readonly origin: string;
+}
+
+/** A private key is an Ed25519 seed in front of which PKCS #8 puts what never changes. */
+const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+
+/** @param seed 32 bytes that nobody else knows */
+export function privateKeyOf(seed: Uint8Array): KeyObject {
+  const key = Buffer.concat([PKCS8_PREFIX, seed]);
+  return createPrivateKey({ key, format: "der", type: "pkcs8" });
+}
+
+/** @returns 32 bytes */
+export function publicKeyOf(privateKey: KeyObject): Uint8Array {
+  const { x = "" } = createPublicKey(privateKey).export({ format: "jwk" });
+  return Buffer.from(x, "base64url");
+}
+
+/** One line that says all that a verifier needs: `name+hash+key`. */
+export function writeVerifier(verifier: Verifier): string {
+  const key = Buffer.concat([Buffer.of(ED25519), verifier.publicKey]).toString("base64");
+  return `${verifier.name}+${keyHash(verifier).toString("hex")}+${key}`;
+}
+
+const VERIFIER = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/;
+
+/** @returns undefined when the text is no such line, or was mistyped */
+export function readVerifier(text: string): Verifier | undefined {
+  const [, name = "", written, encoded = ""] = VERIFIER.exec(text) ?? [];
+  const bytes = Buffer.from(encoded, "base64");
+  if (bytes[0] !== ED25519 || bytes.length !== 1 + PUBLIC_KEY_BYTES) return undefined;
+  const verifier = { name, publicKey: bytes.subarray(1) };
+  return keyHash(verifier).toString("hex") === written ? verifier : undefined;
+}
+
+/** @returns the checkpoint as a signed note, with the newline at its end */
+export function signCheckpoint(
+  { size, root }: TreeHead,
+  { name, privateKey }: Signer,
+  publicKey: Uint8Array,
+): string {
+  const text = `${name}\n${size}\n${Buffer.from(root).toString("base64")}\n`;
+  const signature = sign(null, Buffer.from(text), privateKey);
+  const signed = Buffer.concat([keyHash({ name, publicKey }), signature]).toString("base64");
+  return `${text}\n\u2014 ${name} ${signed}\n`;
+}
+
+const CHECKPOINT =
+  /^([^\n]+)\n(0|[1-9]\d{0,15})\n([A-Za-z0-9+/]{43}=)\n((?:[^\n]+\n)*)\n((?:\u2014 [^\n]+\n)+)$/;
+
+/** @returns what it says, whoever may have signed it; undefined when it is no checkpoint */
+export function readCheckpoint(note: string): Checkpoint | undefined {
+  const [, origin, size, encoded = ""] = CHECKPOINT.exec(note) ?? [];
+  if (origin === undefined) return undefined;
+  const root = Buffer.from(encoded, "base64");
+  // Base64 can spell the same bytes in several ways.
+  if (root.length !== HASH_BYTES || root.toString("base64") !== encoded) return undefined;
+  return { origin, size: Number(size), root };
+}
+
+/** Whether the note has a signature of this key, and none under its name that is wrong. */
+export function isSignedBy(note: string, verifier: Verifier): boolean {
+  const end = note.lastIndexOf("\n\n");
+  const text = Buffer.from(note.slice(0, end + 1));
+  const own = note
+    .slice(end + 2)
+    .split("\n")
+    .flatMap((line) => signatureOf(line, verifier) ?? []);
+  const key = keyObjectOf(verifier.publicKey);
+  return own.length > 0 && own.every((signature) => verify(null, text, key, signature));
+}
+
+/** @returns undefined for lines of others */
+function signatureOf(line: string, verifier: Verifier): Buffer | undefined {
+  const prefix = `\u2014 ${verifier.name} `;
+  if (!line.startsWith(prefix)) return undefined;
+  const bytes = Buffer.from(line.slice(prefix.length), "base64");
+  const isOfKey = bytes.subarray(0, KEY_HASH_BYTES).equals(keyHash(verifier));
+  return isOfKey ? bytes.subarray(KEY_HASH_BYTES) : undefined;
+}
+
+function keyHash({ name, publicKey }: Verifier): Buffer {
+  const bytes = Buffer.concat([Buffer.from(`${name}\n`), Buffer.of(ED25519), publicKey]);
+  return hash("sha256", bytes, "buffer").subarray(0, KEY_HASH_BYTES);
+}
+
+function keyObjectOf(publicKey: Uint8Array): KeyObject {
+  const x = Buffer.from(publicKey).toString("base64url");
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+}

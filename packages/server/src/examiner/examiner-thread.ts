@@ -1,0 +1,160 @@
+/**
+ * An examiner in a thread of its own: started when there is something to examine, ended when there
+ * has been nothing for a while, and ended at once when a policy takes too much time or memory.
+ *
+ * Called by: provider.ts and whoever else opens a context.
+ * Promises: one policy at a time, in the order in which they came; the event loop is held for no
+ * longer than it takes to make functions of a few rules.
+ */
+
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import type { Clock } from "../clock.ts";
+import { Failure } from "../failure.ts";
+import type { Finding } from "../policy/rule.ts";
+import type { Examination, ExaminationOrder, Examiner } from "./examiner.ts";
+import { unpackPolicy } from "./packed-policy.ts";
+import type { ThreadAnswer } from "./thread-entry.ts";
+
+/** Of one policy, its tests included; those have a limit of their own below this one. */
+export const EXAMINATION_MS_MAX = 10_000;
+
+/** What the thread's objects may take, in MiB. */
+export const EXAMINATION_MIB_MAX = 128;
+
+/** After so long without work a thread is not worth its memory. */
+const IDLE_MS = 30_000;
+
+/** An exchange takes several, and is not to wait for a piece of a policy in each of them. */
+const TURNS = 4;
+
+interface Job {
+  readonly order: ExaminationOrder;
+  readonly resolve: (examination: Examination | Promise<Examination>) => void;
+  readonly reject: (failure: Failure) => void;
+}
+
+export class ExaminerThread implements Examiner {
+  readonly #clock: Pick<Clock, "after">;
+  readonly #waiting: Job[] = [];
+  #worker: Worker | undefined;
+  #current: Job | undefined;
+  /** Cancels what is to happen when the current job, or the idleness, has taken too long. */
+  #cancel: () => void = () => {};
+  #isClosed = false;
+
+  constructor(clock: Pick<Clock, "after">) {
+    this.#clock = clock;
+  }
+
+  /** Whether there is a thread at the moment. */
+  get isRunning(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  examine(order: ExaminationOrder): Promise<Examination> {
+    const { promise, resolve, reject } = Promise.withResolvers<Examination>();
+    if (this.#isClosed) return Promise.reject(stopping());
+    this.#waiting.push({ order, resolve, reject });
+    if (this.#current === undefined) this.#next();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const open = [this.#current, ...this.#waiting.splice(0)];
+    await this.#end();
+    for (const job of open) job?.reject(stopping());
+  }
+
+  #next(): void {
+    this.#cancel();
+    const job = this.#waiting.shift();
+    this.#current = job;
+    if (job === undefined) {
+      this.#worker?.unref();
+      this.#cancel = this.#clock.after(IDLE_MS, () => this.#end());
+      return;
+    }
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#cancel = this.#clock.after(EXAMINATION_MS_MAX, () => {
+      this.#end();
+      this.#settle(stopped(`takes longer than ${EXAMINATION_MS_MAX / 1000} s to examine`));
+    });
+    this.#worker.postMessage(job.order);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./thread-entry.ts", import.meta.url), {
+      name: "countersign-examiner",
+      // It has no use for secrets.
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: EXAMINATION_MIB_MAX, maxYoungGenerationSizeMb: 16 },
+    });
+    worker.on("message", (answer: ThreadAnswer) => {
+      if (worker === this.#worker) this.#answered(answer);
+    });
+    worker.on("error", (error) => {
+      if (worker === this.#worker) this.#lost(error);
+    });
+    // Without an error before it: somebody ended the thread from inside, which nothing does.
+    worker.on("exit", () => {
+      if (worker === this.#worker) this.#lost(new Error("the thread has ended"));
+    });
+    return worker;
+  }
+
+  #answered({ packed, ...said }: ThreadAnswer): void {
+    const { source = "" } = this.#current?.order ?? {};
+    const unpacked = packed && unpackPolicy(source, packed, breathe);
+    const whole = async () => ({ ...said, policy: await unpacked, isStopped: false });
+    this.#settle(whole());
+  }
+
+  #lost(error: unknown): void {
+    this.#end();
+    const isMemory = error instanceof Error && "code" in error && error.code === OUT_OF_MEMORY;
+    if (isMemory) {
+      this.#settle(stopped(`takes more than ${EXAMINATION_MIB_MAX} MiB of memory to examine`));
+      return;
+    }
+    const job = this.#current;
+    job?.reject(new Failure("examiner", "the thread that reads policies has ended", error));
+    this.#next();
+  }
+
+  #settle(examination: Examination | Promise<Examination>): void {
+    this.#current?.resolve(examination);
+    this.#next();
+  }
+
+  async #end(): Promise<void> {
+    this.#cancel();
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+}
+
+const OUT_OF_MEMORY = "ERR_WORKER_OUT_OF_MEMORY";
+
+function stopped(why: string): Examination {
+  const finding: Finding = { line: 1, column: 1, path: "", message: `the policy ${why}` };
+  return {
+    policy: undefined,
+    findings: [finding],
+    tests: [],
+    warnings: [],
+    rules: 0,
+    isStopped: true,
+  };
+}
+
+function stopping(): Failure {
+  return new Failure("examiner", "the server is stopping");
+}
+
+async function breathe(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+}

@@ -1,0 +1,31 @@
+/**
+ * The thread in which policies are read. It has no database, no secrets and no network: a source
+ * comes in, and what is to be said about it goes out.
+ *
+ * Called by: examiner-thread.ts, which starts it and may end it at any moment.
+ */
+
+import { parentPort } from "node:worker_threads";
+import { systemClock } from "../clock.ts";
+import { examinePolicy } from "../policy/examine.ts";
+import type { Examination, ExaminationOrder } from "./examiner.ts";
+import { type PackedPolicy, packPolicy } from "./packed-policy.ts";
+
+export interface ThreadAnswer extends Omit<Examination, "policy" | "isStopped"> {
+  readonly packed: PackedPolicy | undefined;
+}
+
+function answer(order: ExaminationOrder): ThreadAnswer {
+  const { kind, groups, keptMs, source, runsTests, wantsPolicy } = order;
+  const clock = runsTests ? systemClock : null;
+  const { policy, findings, tests } = examinePolicy({ kind, groups, keptMs }, source, clock);
+  return {
+    findings,
+    tests,
+    warnings: policy?.warnings ?? [],
+    rules: policy?.rules.length ?? 0,
+    packed: policy !== undefined && wantsPolicy ? packPolicy(policy) : undefined,
+  };
+}
+
+parentPort?.on("message", (order: ExaminationOrder) => parentPort?.postMessage(answer(order)));

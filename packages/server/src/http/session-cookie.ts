@@ -1,0 +1,41 @@
+/**
+ * The cookie that holds a session. Its prefix lets browsers take it from this host alone, over
+ * what they trust, for all paths: no neighbour under the same domain can toss one in.
+ *
+ * @see RFC 6265bis, 4.1.3.2 (`__Host-`)
+ */
+
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { SESSION_LASTS_MS } from "../core/session.ts";
+
+const NAME = "__Host-countersign";
+
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+
+/** @returns undefined when there is none; empty when there are several, which is nobody's */
+export function sessionCookie(request: Pick<FastifyRequest, "headers">): string | undefined {
+  return cookieNamed(NAME, request);
+}
+
+/** As {@link sessionCookie}, of any name. */
+export function cookieNamed(
+  name: string,
+  { headers }: Pick<FastifyRequest, "headers">,
+): string | undefined {
+  const values: string[] = [];
+  for (const pair of (headers.cookie ?? "").split(";")) {
+    const equals = pair.indexOf("=");
+    if (equals > 0 && pair.slice(0, equals).trim() === name) values.push(pair.slice(equals + 1));
+  }
+  return values.length > 1 ? "" : values[0]?.trim();
+}
+
+/** @param value as beginSession answered it */
+export function setSessionCookie(reply: FastifyReply, value: string): void {
+  const lastsS = SESSION_LASTS_MS / 1000;
+  reply.header("set-cookie", `${NAME}=${value}; Max-Age=${lastsS}; ${ATTRIBUTES}`);
+}
+
+export function clearSessionCookie(reply: FastifyReply): void {
+  reply.header("set-cookie", `${NAME}=; Max-Age=0; ${ATTRIBUTES}`);
+}

@@ -1,0 +1,286 @@
+/**
+ * What a browser is asked for to make or use a passkey, and whether what it answers is right. A
+ * thin layer over a library, which is loaded when the first passkey is asked for.
+ *
+ * Called by: operations, outside of their transactions, because all of it is asynchronous.
+ * Promises: the user was verified (never only present); the answer was given on our origin, for
+ * our host; the key is one whose signatures the audit log can prove later. Whether a signature
+ * counter went backwards is asked where the row is locked: see {@link isCounterBehind}.
+ *
+ * @see W3C Web Authentication Level 3, sections 7.1 and 7.2
+ */
+
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from "@simplewebauthn/server";
+import { CoseKeyError, EDDSA, ES256, RS256, readCoseKey } from "../audit/cose-key.ts";
+
+/** Whom passkeys are for: they work on this origin, and nowhere else. */
+export interface RelyingParty {
+  /** The host of the public URL. */
+  readonly id: string;
+  readonly origin: string;
+}
+
+/** @param publicUrl under which browsers reach this server */
+export function relyingPartyOf(publicUrl: string): RelyingParty {
+  const { hostname: id, origin } = new URL(publicUrl);
+  return { id, origin };
+}
+
+/** The half of a passkey that the server keeps. */
+export interface PublicCredential {
+  /** base64url. */
+  readonly id: string;
+  /** COSE key, base64url. */
+  readonly publicKey: string;
+  readonly transports: readonly string[];
+}
+
+/** What a browser answered, as its `toJSON` has it; nothing of it is trusted. */
+export type BrowserAnswer = Readonly<Record<string, unknown>>;
+
+/** The answer of a browser is not what was asked for: why, as a sentence for people. */
+export class PasskeyRefused extends Error {}
+
+/** How long a person may take with their authenticator. */
+export const CEREMONY_MS_MAX = 5 * 60_000;
+
+const ALGORITHMS = [ES256, EDDSA, RS256];
+
+/** Who the passkey will be of. */
+export interface PasskeyOwner {
+  /** At most 64 bytes. */
+  readonly id: string;
+  readonly login: string;
+  readonly name: string;
+}
+
+/** @returns options for `navigator.credentials.create`, as JSON text */
+export async function creationOptions(
+  party: RelyingParty,
+  owner: PasskeyOwner,
+  existing: readonly PublicCredential[],
+  challenge: Uint8Array,
+): Promise<string> {
+  const { generateRegistrationOptions } = await import("@simplewebauthn/server");
+  const options = await generateRegistrationOptions({
+    rpName: "Countersign",
+    rpID: party.id,
+    userName: owner.login,
+    userDisplayName: owner.name,
+    userID: new TextEncoder().encode(owner.id),
+    challenge: Uint8Array.from(challenge),
+    timeout: CEREMONY_MS_MAX,
+    attestationType: "none",
+    excludeCredentials: existing.map(toDescriptor),
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+    supportedAlgorithmIDs: ALGORITHMS,
+  });
+  return JSON.stringify(options);
+}
+
+/**
+ * @param allowed the passkeys that may answer; none leaves it to the browser to find one
+ * @returns options for `navigator.credentials.get`, as JSON text
+ */
+export async function requestOptions(
+  party: RelyingParty,
+  allowed: readonly PublicCredential[],
+  challenge: Uint8Array,
+): Promise<string> {
+  const { generateAuthenticationOptions } = await import("@simplewebauthn/server");
+  const options = await generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: Uint8Array.from(challenge),
+    timeout: CEREMONY_MS_MAX,
+    userVerification: "required",
+    allowCredentials: allowed.map(toDescriptor),
+  });
+  return JSON.stringify(options);
+}
+
+export interface NewCredential extends PublicCredential {
+  readonly counter: number;
+}
+
+/**
+ * @param challenge base64url, as it was in the options
+ * @throws PasskeyRefused
+ */
+export async function verifyCreation(
+  party: RelyingParty,
+  answer: BrowserAnswer,
+  challenge: string,
+): Promise<NewCredential> {
+  const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
+  const { decodeAttestationObject } = await import("@simplewebauthn/server/helpers");
+  const response = readCreation(answer);
+  return refusing(async () => {
+    const attested = Buffer.from(response.response.attestationObject, "base64url");
+    const object = decodeAttestationObject(Uint8Array.from(attested));
+    assertNoCertificates(object.get("fmt"), object.get("attStmt").get("x5c"));
+    const { registrationInfo } = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (registrationInfo === undefined) throw new PasskeyRefused("The passkey was not accepted.");
+    const { id, publicKey, counter } = registrationInfo.credential;
+    readCoseKey(publicKey);
+    const { transports = [] } = response.response;
+    return { id, publicKey: Buffer.from(publicKey).toString("base64url"), counter, transports };
+  });
+}
+
+/**
+ * None was asked for, and the library would fetch the revocation lists that a certificate names,
+ * wherever these are.
+ */
+function assertNoCertificates(format: string, certificates: unknown): void {
+  if (format === "none" || (format === "packed" && certificates === undefined)) return;
+  throw new PasskeyRefused("The passkey came with an attestation, which nobody asked for.");
+}
+
+export interface Assertion {
+  readonly credentialId: string;
+  /** Zero of those that do not count. */
+  readonly counter: number;
+  /** As {@link BrowserAnswer}'s, base64url. */
+  readonly clientData: string;
+  readonly authenticatorData: string;
+  readonly signature: string;
+}
+
+/**
+ * @param challenge base64url, as it was in the options
+ * @param publicKey COSE key, base64url
+ * @throws PasskeyRefused
+ */
+export async function verifyAssertion(
+  party: RelyingParty,
+  answer: BrowserAnswer,
+  challenge: string,
+  publicKey: string,
+): Promise<Assertion> {
+  const { verifyAuthenticationResponse } = await import("@simplewebauthn/server");
+  const response = readAssertion(answer);
+  return refusing(async () => {
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: challenge,
+      expectedOrigin: party.origin,
+      expectedRPID: party.id,
+      requireUserVerification: true,
+      credential: {
+        id: response.id,
+        publicKey: Uint8Array.from(Buffer.from(publicKey, "base64url")),
+        // Compared where the row is locked.
+        counter: 0,
+      },
+    });
+    if (!verified) throw new PasskeyRefused("The signature is not of this passkey.");
+    return {
+      credentialId: response.id,
+      counter: authenticationInfo.newCounter,
+      clientData: response.response.clientDataJSON,
+      authenticatorData: response.response.authenticatorData,
+      signature: response.response.signature,
+    };
+  });
+}
+
+/**
+ * Whether an authenticator that counts its signatures has been copied: it signed with a number
+ * that was seen already. Those that do not count say 0 for ever.
+ */
+export function isCounterBehind(seen: number, counter: number): boolean {
+  return (seen > 0 || counter > 0) && counter <= seen;
+}
+
+function toDescriptor({ id, transports }: PublicCredential) {
+  return { id, transports: [...transports] };
+}
+
+/** Faults of the library are what was wrong with the answer: it is the only thing it looks at. */
+async function refusing<T>(verify: () => Promise<T>): Promise<T> {
+  try {
+    return await verify();
+  } catch (error) {
+    if (error instanceof PasskeyRefused) throw error;
+    if (error instanceof CoseKeyError)
+      throw new PasskeyRefused(`In the passkey, ${error.message}.`);
+    const reason = error instanceof Error ? error.message : "it could not be read";
+    throw new PasskeyRefused(`The passkey's answer is refused: ${reason.slice(0, 300)}.`);
+  }
+}
+
+/** Longer is no credential id: section 4 of the specification. */
+const ID_CHARS_MAX = 1_366;
+
+const TRANSPORTS_MAX = 16;
+
+function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
+  const { id, response } = readAnswer(answer);
+  const transports = Array.isArray(response.transports) ? response.transports : [];
+  const told = transports.filter((one) => typeof one === "string" && /^[a-z-]{1,20}$/.test(one));
+  return {
+    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    response: {
+      clientDataJSON: text(response, "clientDataJSON"),
+      attestationObject: text(response, "attestationObject"),
+      transports: told.slice(0, TRANSPORTS_MAX),
+    },
+  };
+}
+
+function readAssertion(answer: BrowserAnswer): AuthenticationResponseJSON {
+  const { id, response } = readAnswer(answer);
+  return {
+    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    response: {
+      clientDataJSON: text(response, "clientDataJSON"),
+      authenticatorData: text(response, "authenticatorData"),
+      signature: text(response, "signature"),
+    },
+  };
+}
+
+function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
+  const isId = typeof id === "string" && id.length <= ID_CHARS_MAX && /^[\w-]+$/.test(id);
+  if (!isId || id !== rawId || type !== "public-key") {
+    throw new PasskeyRefused("This is not what a browser answers for a passkey.");
+  }
+  if (typeof response !== "object" || response === null) {
+    throw new PasskeyRefused("The passkey's answer has no response.");
+  }
+  return { id, response: response as BrowserAnswer };
+}
+
+/** What is signed is kept for good, and a client may have put anything into it. */
+const CHARS_MAX = 8_192;
+
+function text(response: BrowserAnswer, name: string): string {
+  const value = response[name];
+  const isText = typeof value === "string" && value.length <= CHARS_MAX;
+  if (isText && /^[\w-]+$/.test(value)) return value;
+  throw new PasskeyRefused(`The passkey's answer lacks ${name}.`);
+}
+
+/**
+ * The challenge that a browser says it answered, base64url: to look up whether it is one of ours.
+ *
+ * @throws PasskeyRefused
+ */
+export function challengeOf(answer: BrowserAnswer): string {
+  const { response } = readAnswer(answer);
+  try {
+    const json = Buffer.from(text(response, "clientDataJSON"), "base64url").toString();
+    const { challenge } = JSON.parse(json) as { readonly challenge?: unknown };
+    if (typeof challenge === "string") return challenge;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new PasskeyRefused("The passkey's answer is to no challenge.");
+}

@@ -1,0 +1,85 @@
+/**
+ * Verifies the logs of a database, one after another.
+ *
+ * Called by: the command `countersign audit verify`.
+ */
+
+import type { Finding } from "../audit/finding.ts";
+import { UNSEALED_MS_MAX, type Verified, verifyLog } from "../audit/verify-log.ts";
+import type { Checkpoint, Verifier } from "../core/signed-note.ts";
+import { readEntriesAfter } from "../storage/sql/audit-entries.ts";
+import { readLog, readLogs } from "../storage/sql/audit-logs.ts";
+import { readProjects } from "../storage/sql/holders.ts";
+import { SERVER } from "../storage/sql/policy-versions.ts";
+import type { Reader } from "../storage/store.ts";
+import type { AuditDatabase } from "./audit-database.ts";
+
+export interface DatabaseOptions {
+  /** Which log; all of them when undefined. */
+  readonly log?: { readonly project: string | undefined } | undefined;
+  /** Of the log that it names; each by the key in the database otherwise. */
+  readonly verifier?: Verifier | undefined;
+  /** Kept elsewhere; its signature is verified by who gives it. */
+  readonly older?: Checkpoint | undefined;
+  readonly onProgress?: (project: string | undefined, entries: number, size: number) => void;
+}
+
+export interface LogVerification extends Verified {
+  /** Its name; undefined for the log of the whole server. */
+  readonly project: string | undefined;
+}
+
+export interface DatabaseVerification {
+  readonly logs: readonly LogVerification[];
+  /** The first of any log. */
+  readonly finding: (Finding & { readonly project?: string | undefined }) | undefined;
+}
+
+/** @throws Failure when the database cannot be read, or has no such log */
+export async function verifyDatabase(
+  { reader, now, log: findLog }: AuditDatabase,
+  { log: wanted, verifier, older, onProgress }: DatabaseOptions,
+): Promise<DatabaseVerification> {
+  const all = wanted === undefined ? await readLogs(reader) : [await findLog(wanted.project)];
+  const names = new Map((await readProjects(reader)).map(({ id, name }) => [id, name]));
+  const chosen =
+    verifier === undefined ? all : all.filter(({ origin }) => origin === verifier.name);
+  for (const origin of [verifier?.name, older?.origin]) {
+    if (origin === undefined || chosen.some((log) => log.origin === origin)) continue;
+    const message = `there is no log ${origin} here: another database, or one begun anew`;
+    return { logs: [], finding: { fault: "rewritten", origin, message } };
+  }
+  const logs: LogVerification[] = [];
+  for (const log of chosen) {
+    const { origin, publicKey, projectId, size } = log;
+    const project = names.get(projectId);
+    const verified = await verifyLog(reader, log, {
+      verifier: verifier ?? { name: origin, publicKey },
+      older: older?.origin === origin ? older : undefined,
+      now,
+      onProgress: (entries) => onProgress?.(project, entries, size),
+    });
+    logs.push({ ...verified, project });
+    const { finding } = verified;
+    if (finding !== undefined) return { logs, finding: { ...finding, project } };
+  }
+  if (wanted !== undefined || verifier !== undefined) return { logs, finding: undefined };
+  return { logs, finding: await findWithoutLog(reader, names, now) };
+}
+
+/** Somebody may have taken away a log with all that belongs to it. */
+async function findWithoutLog(
+  reader: Reader,
+  names: ReadonlyMap<string, string>,
+  now: number,
+): Promise<DatabaseVerification["finding"]> {
+  for (const projectId of [SERVER, ...names.keys()]) {
+    if ((await readLog(reader, projectId)) !== undefined) continue;
+    const [entry] = await readEntriesAfter(reader, projectId, "", 1);
+    if (entry === undefined || now - entry.at <= UNSEALED_MS_MAX) continue;
+    const { id, kind, at } = entry;
+    const place = { projectId, project: names.get(projectId), id, kind, at };
+    return { fault: "unsealed", ...place, message: "its project has no sealed log" };
+  }
+  return undefined;
+}

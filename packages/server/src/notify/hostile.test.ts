@@ -1,0 +1,143 @@
+/**
+ * Names, notes and arguments that try to be more than text, in every kind of channel.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CallMessage } from "./channel-message.ts";
+import { encodeHeader, ntfyMessage, slackMessage, webhookMessage } from "./http-kinds.ts";
+import { quotePlain, timeLeft, wordsOf } from "./words.ts";
+
+const BASE = "https://countersign.example";
+
+const CALL: CallMessage = {
+  ...{ kind: "call", id: "an-id", now: 1_000_000, requestId: "a-request", isReminder: false },
+  tool: "deploy",
+  instance: { id: "an-instance", name: "agent" },
+  ...{ createdAt: 1_000_000, deadlineAt: 1_000_000 + 3_600_000 },
+  ...{ note: undefined, because: "no-policy" },
+  approvals: { needed: 1, given: 0, from: [] },
+  argumentsText: undefined,
+};
+
+/** What an agent may call its tool or itself. */
+const HOSTILE = [
+  ...["<!channel>", "<!here|here>", "<https://evil.example|Approve>", "@all", "a & b", "`` ` ``"],
+  ...["a\r\nBcc: evil@example.com", "a\nTime left: 9h", "\u202Egpj.exe", "zero\u200Bwidth"],
+  ...["https://evil.example/approve", "www.evil.example", '" is approved. "', "\ud800", "\u0000"],
+  ...[
+    "=?UTF-8?B?4oCu?=",
+    "<script>alert(1)</script>",
+    "[text](https://evil.example)",
+    "ä".repeat(500),
+  ],
+];
+
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+function callOf(hostile: string): CallMessage {
+  return {
+    ...{ ...CALL, tool: hostile, instance: { id: "an-instance", name: hostile } },
+    ...{ note: hostile, because: "rule", argumentsText: JSON.stringify({ a: hostile }) },
+  };
+}
+
+test("[ours.notify.hostile] nothing in a name is a mention, a link or formatting in Slack and Mattermost", () => {
+  for (const hostile of HOSTILE) {
+    const { body } = slackMessage(callOf(hostile), BASE);
+    const { text } = JSON.parse(body) as { text: string };
+    const lines = text.split("\n");
+    assert.equal(lines.length, 6, text);
+    assert.doesNotMatch(text, /[<>]/, text);
+    assert.doesNotMatch(text, /&(?!amp;|lt;|gt;)/, text);
+    for (const line of lines) assert.doesNotMatch(line, UNSEEN);
+    // All of it stands in code, in which nothing has a meaning.
+    const outside = lines
+      .slice(0, -1)
+      .join("\n")
+      .replace(/`[^`\n]*`/g, "");
+    assert.doesNotMatch(outside, /[`@*_~[\]]|evil|script|www/, text);
+    assert.equal(lines.at(-1), `${BASE}/requests/a-request`);
+  }
+});
+
+test("[ours.notify.hostile] headers for ntfy are ASCII, one line each, and say what the name is", () => {
+  for (const hostile of HOSTILE) {
+    const { headers, body } = ntfyMessage(callOf(hostile), BASE, "tk_x");
+    for (const value of Object.values(headers)) assert.match(value, /^[\x20-\x7e]+$/);
+    assert.doesNotMatch(body.replaceAll("\n", ""), UNSEEN);
+    assert.equal(body.split("\n").length, 5, body);
+    const title = decodeWords(headers.title ?? "");
+    assert.doesNotMatch(title, UNSEEN);
+    assert.doesNotMatch(title + body, /:\/\/|www\./i);
+    assert.ok(Buffer.byteLength(body) <= 4_096, `${Buffer.byteLength(body)}`);
+    assert.equal(headers.click, `${BASE}/requests/a-request`);
+    assert.equal(headers.authorization, "Bearer tk_x");
+  }
+  assert.equal(encodeHeader("plain"), "plain");
+  const long = "ä€😀".repeat(40);
+  assert.equal(decodeWords(encodeHeader(long)), long);
+  for (const word of encodeHeader(long).split(" ")) assert.ok(word.length <= 75, word);
+});
+
+function decodeWords(text: string): string {
+  return text
+    .replace(/\?= =\?/g, "?==?")
+    .replace(/=\?UTF-8\?B\?([^?]*)\?=/g, (_, encoded) => Buffer.from(encoded, "base64").toString());
+}
+
+test("[ours.notify.hostile] in plain words nothing ends its quotes, its line or becomes a link", () => {
+  for (const hostile of HOSTILE) {
+    const { title, lines } = wordsOf(callOf(hostile), {
+      quote: quotePlain,
+      argumentsBytesMax: 10_000,
+    });
+    assert.doesNotMatch(title, UNSEEN);
+    assert.ok(title.length <= 250, title);
+    for (const line of lines) {
+      assert.doesNotMatch(line, UNSEEN);
+      assert.doesNotMatch(line, /:\/\/|www\./i);
+      assert.equal((line.match(/"/g)?.length ?? 0) % 2, 0, line);
+    }
+  }
+  const [first] = wordsOf(callOf("\u202Eexe"), { quote: quotePlain, argumentsBytesMax: 1 }).lines;
+  assert.match(first ?? "", /^"\\u\{202E\}exe" of /);
+});
+
+test("[ours.notify.hostile] programs get names as they are, and a line to show as it is", () => {
+  for (const hostile of HOSTILE) {
+    const { body } = webhookMessage(callOf(hostile), BASE, () => "v1,x");
+    const event = JSON.parse(body);
+    assert.equal(event.request.tool, hostile);
+    assert.equal(event.request.instance.name, hostile);
+    assert.doesNotMatch(event.text, UNSEEN);
+  }
+});
+
+test("[ours.notify.arguments] arguments are left out, unless the channel shows them; what is cut is said", () => {
+  const long = JSON.stringify({ text: "\u202E".repeat(2_000), end: "rm -rf" });
+  const { text } = JSON.parse(slackMessage({ ...CALL, argumentsText: long }, BASE).body);
+  const [line] = text.split("\n").filter((each: string) => each.startsWith("Arguments"));
+  const [, shown] = /^Arguments, only the first (\d+) of 2026 characters: `/.exec(line) ?? [];
+  assert.ok(shown !== undefined, line);
+  assert.equal([...line.matchAll(/\\u\{202E\}/g)].length, Number(shown) - '{"text":"'.length);
+  assert.doesNotMatch(slackMessage(CALL, BASE).body, /Arguments/);
+  assert.doesNotMatch(webhookMessage(CALL, BASE, () => "").body, /arguments/);
+  const huge = `{"a":"${"x".repeat(20_000)}"}`;
+  const { request } = JSON.parse(
+    webhookMessage({ ...CALL, argumentsText: huge }, BASE, () => "").body,
+  );
+  assert.equal(request.arguments_text, huge.slice(0, 8_192));
+  assert.deepEqual([request.arguments_whole, request.arguments_chars], [false, huge.length]);
+});
+
+test("[ours.notify.priority] a topic of ntfy rings louder the less time is left", () => {
+  const priorityAt = (leftMs: number) => {
+    return ntfyMessage({ ...CALL, deadlineAt: CALL.now + leftMs }, BASE, undefined).headers
+      .priority;
+  };
+  const minutes = [60, 16, 15, 6, 5, 1].map((each) => priorityAt(each * 60_000));
+  assert.deepEqual(minutes, ["3", "3", "4", "4", "5", "5"]);
+  const lefts = [0, 45_999, 200_000, 300_000, 3_599_000, 3_600_000, 7_500_000].map(timeLeft);
+  assert.deepEqual(lefts, ["0s", "45s", "3m 20s", "5m", "59m", "1h", "2h 5m"]);
+});

@@ -1,0 +1,190 @@
+/**
+ * What is sent over HTTP, kind by kind: a generic signed webhook, the incoming webhooks of Slack
+ * and what is compatible with them, and topics of ntfy.
+ */
+
+import { formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
+import { labelled } from "../core/visible-text.ts";
+import type { ChannelMessage } from "./channel-message.ts";
+import { quotePlain, wordsOf } from "./words.ts";
+
+/** What goes through the door. */
+export interface HttpMessage {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** The page of what a message is about. A link never decides. */
+export function linkOf(base: string, message: ChannelMessage): string {
+  return message.kind === "call" ? `${base}/requests/${message.requestId}` : `${base}/requests`;
+}
+
+// Slack. ---------------------------------------------------------------------------------------
+
+const SLACK_ARGUMENTS_BYTES_MAX = 2_000;
+
+/**
+ * Nothing in code is a mention, a link or formatting, neither in Slack nor in Mattermost.
+ *
+ * @see https://docs.slack.dev/messaging/formatting-message-text
+ */
+function quoteSlack(visible: string): string {
+  return `\`${escapeSlack(visible.replace(/`/g, labelled))}\``;
+}
+
+function escapeSlack(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+export function slackMessage(message: ChannelMessage, base: string): HttpMessage {
+  const manner = { quote: quoteSlack, argumentsBytesMax: SLACK_ARGUMENTS_BYTES_MAX };
+  const { lines } = wordsOf(message, manner);
+  const reminder = message.kind === "call" && message.isReminder ? ["*Reminder*"] : [];
+  const text = [...reminder, ...lines, escapeSlack(linkOf(base, message))].join("\n");
+  const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
+  return { headers: JSON_TYPE, body };
+}
+
+// ntfy. ----------------------------------------------------------------------------------------
+
+/** Longer messages become attachments. */
+const NTFY_ARGUMENTS_BYTES_MAX = 1_500;
+
+const URGENT_MS = 5 * 60_000;
+const HIGH_MS = 15 * 60_000;
+
+/** Names are ASCII or an encoded word, which cannot be mistaken for another one. */
+export function ntfyMessage(
+  message: ChannelMessage,
+  base: string,
+  token: string | undefined,
+): HttpMessage {
+  const manner = { quote: quotePlain, argumentsBytesMax: NTFY_ARGUMENTS_BYTES_MAX };
+  const { title, lines } = wordsOf(message, manner);
+  return {
+    headers: {
+      "content-type": "text/plain; charset=utf-8",
+      title: encodeHeader(title),
+      priority: String(priorityOf(message)),
+      click: new URL(linkOf(base, message)).href,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: lines.join("\n"),
+  };
+}
+
+/** 5 rings through where the phone allows that; 3 is as usual. */
+function priorityOf(message: ChannelMessage): number {
+  if (message.kind === "test") return 3;
+  const deadlineAt = message.kind === "call" ? message.deadlineAt : message.earliestDeadlineAt;
+  const leftMs = deadlineAt - message.now;
+  return leftMs <= URGENT_MS ? 5 : leftMs <= HIGH_MS ? 4 : 3;
+}
+
+const ENCODED_BYTES_MAX = 45;
+
+/**
+ * A header as printable ASCII: as it is, or in encoded words where it is none or looks like one.
+ *
+ * @see RFC 2047 section 2
+ */
+export function encodeHeader(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text) && !text.includes("=?")) return text;
+  const words: string[] = [];
+  let word = "";
+  for (const character of text) {
+    if (Buffer.byteLength(word + character) > ENCODED_BYTES_MAX) {
+      words.push(word);
+      word = "";
+    }
+    word += character;
+  }
+  return [...words, word]
+    .map((each) => `=?UTF-8?B?${Buffer.from(each).toString("base64")}?=`)
+    .join(" ");
+}
+
+// Generic webhook. -----------------------------------------------------------------------------
+
+const WEBHOOK_ARGUMENTS_CHARS_MAX = 8_192;
+const REQUEST_IDS_MAX = 100;
+
+/** @param sign gives the signature of id, Unix seconds and body */
+export function webhookMessage(
+  message: ChannelMessage,
+  base: string,
+  sign: (id: string, timestampS: number, body: string) => string,
+): HttpMessage {
+  const { id, now } = message;
+  const body = JSON.stringify({
+    id,
+    ...{ type: typeOf(message), created_at: formatTimestamp(now) },
+    text: textOf(message),
+    url: linkOf(base, message),
+    ...contentOf(message),
+  });
+  const timestampS = Math.floor(now / 1000);
+  return {
+    headers: {
+      ...JSON_TYPE,
+      [WEBHOOK_HEADERS.id]: id,
+      [WEBHOOK_HEADERS.timestamp]: String(timestampS),
+      [WEBHOOK_HEADERS.signature]: sign(id, timestampS, body),
+    },
+    body,
+  };
+}
+
+function typeOf(message: ChannelMessage): string {
+  if (message.kind === "test") return "channel.test";
+  if (message.kind === "digest") return "requests.waiting";
+  return message.isReminder ? "request.reminder" : "request.waiting";
+}
+
+/** One line that can be shown as it is. */
+function textOf(message: ChannelMessage): string {
+  return wordsOf(message, { quote: quotePlain, argumentsBytesMax: 0 }).title;
+}
+
+function contentOf(message: ChannelMessage): object {
+  if (message.kind === "test") return {};
+  if (message.kind === "digest") {
+    const { requestIds, isMore, earliestDeadlineAt, now } = message;
+    return {
+      count: requestIds.length,
+      is_more: isMore,
+      earliest_deadline_at: formatTimestamp(earliestDeadlineAt),
+      seconds_left: secondsLeft(earliestDeadlineAt, now),
+      request_ids: requestIds.slice(0, REQUEST_IDS_MAX),
+    };
+  }
+  const { tool, instance, createdAt, deadlineAt, now, note, because, approvals } = message;
+  return {
+    request: {
+      id: message.requestId,
+      ...{ tool, instance },
+      created_at: formatTimestamp(createdAt),
+      deadline_at: formatTimestamp(deadlineAt),
+      seconds_left: secondsLeft(deadlineAt, now),
+      ...{ because, note },
+      approvals_needed: approvals.needed,
+      approvals_given: approvals.given,
+      from: approvals.from,
+      ...argumentsOf(message.argumentsText),
+    },
+  };
+}
+
+function argumentsOf(text: string | undefined): object {
+  if (text === undefined) return {};
+  const characters = [...text];
+  const shown = characters.slice(0, WEBHOOK_ARGUMENTS_CHARS_MAX).join("");
+  const isWhole = characters.length <= WEBHOOK_ARGUMENTS_CHARS_MAX;
+  return { arguments_text: shown, arguments_whole: isWhole, arguments_chars: characters.length };
+}
+
+function secondsLeft(at: number, now: number): number {
+  return Math.max(0, Math.floor((at - now) / 1000));
+}

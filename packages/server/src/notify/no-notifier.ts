@@ -1,0 +1,15 @@
+import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import type { Notifier, TargetFault } from "./notifier.ts";
+
+/** For commands beside a server: sends nothing. */
+export class NoNotifier implements Notifier {
+  faultOf(_: ChannelTarget): TargetFault | undefined {
+    return { field: "kind", rule: "is for servers: ask one" };
+  }
+
+  async send(): Promise<SendOutcome> {
+    return { kind: "off" };
+  }
+
+  close(): void {}
+}

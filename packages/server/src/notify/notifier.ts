@@ -1,0 +1,36 @@
+/**
+ * What the rest of the house knows of telling people. The context carries it, so that operations
+ * and the worker can send without knowing how.
+ */
+
+import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import type { Soon } from "../delivery/message.ts";
+import type { ChannelMessage } from "./channel-message.ts";
+
+export interface Errand {
+  readonly target: ChannelTarget;
+  readonly message: ChannelMessage;
+  /** How long it may take, ms. */
+  readonly timeoutMs: number;
+  /** `Clock.monotonic` when it must be over: somebody else may send after that. */
+  readonly endsBy?: number;
+  /** Asked before the first byte of the message; false: send nothing. */
+  readonly isWanted?: (leftMs: number) => Soon<boolean>;
+}
+
+export interface Notifier {
+  /** What is wrong with a target, as a sentence's end for people; undefined when nothing is. */
+  faultOf(target: ChannelTarget): TargetFault | undefined;
+
+  /** One message, once. Whatever the other side does is an outcome; throws for defects only. */
+  send(errand: Errand): Promise<SendOutcome>;
+
+  /** Cuts off what is under way. */
+  close(): void;
+}
+
+/** A field of the target, and the end of a sentence that begins with it. */
+export interface TargetFault {
+  readonly field: string;
+  readonly rule: string;
+}

@@ -1,0 +1,51 @@
+/**
+ * Reads targets of channels strictly, and says of them what may be shown: a URL of Slack or a topic
+ * of ntfy is a secret in itself.
+ */
+
+import { parseSigningSecret, type WebhookUrl } from "@countersign/protocol";
+import type { ChannelTarget } from "../core/channel.ts";
+import type { TargetFault } from "./notifier.ts";
+
+/** Reads a URL by the operator's rules; undefined when it is not accepted. */
+export type ReadUrl = (text: string) => WebhookUrl | undefined;
+
+export const ADDRESSES_MAX = 20;
+
+/** What any mail server takes, and nothing that could be more than one address. */
+const ADDRESS =
+  /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?=.{1,253}$)[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$/;
+
+const TOKEN = /^[\x21-\x7e]{1,200}$/;
+
+export function isMailAddress(text: string): boolean {
+  return ADDRESS.test(text);
+}
+
+export function targetFault(target: ChannelTarget, read: ReadUrl): TargetFault | undefined {
+  if (target.kind === "email") return addressFault(target.to);
+  const url = read(target.url);
+  if (url === undefined) {
+    return { field: "url", rule: "must be an https URL that this server may send to" };
+  }
+  if (target.kind === "ntfy") {
+    if (!/^\/[A-Za-z0-9_-]{1,64}$/.test(url.path)) {
+      return { field: "url", rule: "must be that of a topic, like https://ntfy.example/my-topic" };
+    }
+    if (target.token !== undefined && !TOKEN.test(target.token)) {
+      return { field: "token", rule: "must be an access token of ntfy" };
+    }
+  }
+  if (target.kind === "webhook" && parseSigningSecret(target.secret) === undefined) {
+    return { field: "signing_secret", rule: "must be whsec_ and 32 bytes in base64" };
+  }
+  return undefined;
+}
+
+function addressFault(to: readonly string[]): TargetFault | undefined {
+  if (to.length === 0 || to.length > ADDRESSES_MAX) {
+    return { field: "to", rule: `must hold 1 to ${ADDRESSES_MAX} addresses` };
+  }
+  if (to.every(isMailAddress)) return undefined;
+  return { field: "to", rule: "must hold addresses like ops@example.com" };
+}

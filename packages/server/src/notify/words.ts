@@ -1,0 +1,120 @@
+/**
+ * A message in words, for kinds of channels that people read. Whatever an agent could choose is
+ * written by the channel's `quote`; the rest is ours.
+ */
+
+import { formatTimestamp } from "@countersign/protocol";
+import { excerpt, labelled, visibleText } from "../core/visible-text.ts";
+import type { CallMessage, ChannelMessage } from "./channel-message.ts";
+
+export interface Words {
+  /** One line, for subjects. */
+  readonly title: string;
+  /** Without the link. */
+  readonly lines: readonly string[];
+}
+
+export interface Manner {
+  /** Writes what strangers chose, of bounded length and visible, so that nothing obeys it. */
+  readonly quote: (visible: string) => string;
+  /** Of arguments, as they are shown, in UTF-8. */
+  readonly argumentsBytesMax: number;
+}
+
+const NAME_CHARS_MAX = 80;
+const NOTE_CHARS_MAX = 300;
+const DECIDERS_CHARS_MAX = 200;
+
+/** Plain text: a quote inside cannot end what is quoted, and nothing becomes a link. */
+export function quotePlain(visible: string): string {
+  return `"${unlinked(visible).replace(/"/g, labelled)}"`;
+}
+
+/** Mail programs and telephones make links of what looks like one. */
+export function unlinked(visible: string): string {
+  return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, labelled);
+}
+
+export function wordsOf(message: ChannelMessage, manner: Manner): Words {
+  switch (message.kind) {
+    case "call":
+      return wordsOfCall(message, manner);
+    case "digest": {
+      const { requestIds, isMore, earliestDeadlineAt, now } = message;
+      const left = timeLeft(earliestDeadlineAt - now);
+      const count = `${isMore ? "more than " : ""}${requestIds.length}`;
+      const title = `${count} calls wait; earliest deadline in ${left}`;
+      return { title, lines: [`${title} (${formatTimestamp(earliestDeadlineAt)}).`] };
+    }
+    case "test": {
+      const name = manner.quote(excerpt(message.channelName, NAME_CHARS_MAX));
+      return {
+        title: "Countersign test",
+        lines: [`This is a test of the channel ${name}: nothing waits for you.`],
+      };
+    }
+  }
+}
+
+function wordsOfCall(message: CallMessage, manner: Manner): Words {
+  const { quote } = manner;
+  const { tool, instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
+  const left = timeLeft(deadlineAt - now);
+  const name = quote(excerpt(tool, NAME_CHARS_MAX));
+  const still = isReminder ? "still waits" : "waits";
+  const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
+  const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
+  const rule = quote(excerpt(because, NAME_CHARS_MAX));
+  const why =
+    note === undefined ? `rule ${rule}` : `${quote(excerpt(note, NOTE_CHARS_MAX))} (rule ${rule})`;
+  return {
+    title,
+    lines: [
+      `${name} of ${asker} ${still} for a decision.`,
+      `Time left: ${left} (until ${formatTimestamp(deadlineAt)})`,
+      ...(because === "no-policy" ? [] : [`Why: ${why}`]),
+      `Needs: ${needsOf(message, quote)}`,
+      ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, manner)]),
+    ],
+  };
+}
+
+function needsOf({ approvals }: CallMessage, quote: Manner["quote"]): string {
+  const { needed, given, from } = approvals;
+  const count = needed === 1 ? "1 approval" : `${needed} approvals`;
+  const sets = from.map((set) => set.join(" or ")).join(", and of ");
+  const whose = from.length === 0 ? "" : ` of ${quote(excerpt(sets, DECIDERS_CHARS_MAX))}`;
+  return `${count}${whose}${given === 0 ? "" : `, ${given} given`}`;
+}
+
+/** Says plainly when not all is shown. */
+function shownArguments(text: string, { quote, argumentsBytesMax }: Manner): string {
+  const { shown, chars, of } = firstOf(text, argumentsBytesMax);
+  if (chars === of) return `Arguments: ${quote(shown)}`;
+  return `Arguments, only the first ${chars} of ${of} characters: ${quote(shown)}`;
+}
+
+/** As many characters as fit when they are made visible. */
+function firstOf(text: string, bytesMax: number) {
+  const characters = [...text];
+  let shown = "";
+  let bytes = 0;
+  let chars = 0;
+  for (const character of characters) {
+    const visible = visibleText(character);
+    bytes += Buffer.byteLength(visible);
+    if (bytes > bytesMax) break;
+    shown += visible;
+    chars++;
+  }
+  return { shown, chars, of: characters.length };
+}
+
+/** Rounded down, in two units at most: `3h 20m`, `45s`. */
+export function timeLeft(ms: number): string {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  const [h, m] = [Math.floor(s / 3600), Math.floor((s % 3600) / 60)];
+  if (h > 0) return m > 0 ? `${h}h ${m}m` : `${h}h`;
+  if (m > 0) return m < 5 && s % 60 > 0 ? `${m}m ${s % 60}s` : `${m}m`;
+  return `${s}s`;
+}

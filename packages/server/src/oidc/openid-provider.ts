@@ -1,0 +1,218 @@
+/**
+ * An OpenID provider, by its own description of itself: authorization code with PKCE, and an id
+ * token whose signature, issuer, audience, nonce and times are checked. Only this file knows the
+ * library, and loads it when somebody signs in: most servers have no provider.
+ *
+ * @see OpenID Connect Core 1.0, section 3.1; Discovery 1.0; RFC 9207 (issuer in the answer);
+ *   RFC 9700 (security of OAuth)
+ */
+
+import { Problem } from "@countersign/protocol";
+import type * as Library from "openid-client";
+import type { Clock } from "../clock.ts";
+import type { Claims } from "../core/claims.ts";
+import { Failure } from "../failure.ts";
+import type { IdentityProvider, SignInSecrets } from "./identity-provider.ts";
+import { createProviderFetch } from "./provider-fetch.ts";
+
+export interface OpenidProviderOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined of a public client. */
+  readonly clientSecret: string | undefined;
+  readonly scopes: string;
+  /** Asked of the userinfo when the id token lacks one of them. */
+  readonly wantedClaims: readonly string[];
+  readonly clock: Clock;
+  /** Hears why an answer was refused; the person hears less. */
+  readonly onRefused: (reason: string) => void;
+  /** Of each exchange; 5 seconds without it. */
+  readonly timeoutMs?: number;
+}
+
+/** How long a description is used before it is read again; keys are read again when needed. */
+const DESCRIPTION_KEPT_MS = 3_600_000;
+
+const TIMEOUT_MS = 5_000;
+
+/** Answers that are redeemed at the same time: a slow provider holds no more than this. */
+const REDEEMING_MAX = 32;
+
+interface Described {
+  readonly library: typeof Library;
+  readonly configuration: Library.Configuration;
+  readonly readAt: number;
+}
+
+export class OpenidProvider implements IdentityProvider {
+  readonly #options: OpenidProviderOptions;
+  #described: Described | undefined;
+  #describing: Promise<Described> | undefined;
+  #redeeming = 0;
+
+  constructor(options: OpenidProviderOptions) {
+    this.#options = options;
+  }
+
+  async authorizationUrl(redirectUri: string, secrets: SignInSecrets): Promise<string> {
+    const { library, configuration } = await this.#describe();
+    const url = library.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: this.#options.scopes,
+      state: secrets.state,
+      nonce: secrets.nonce,
+      code_challenge: await library.calculatePKCECodeChallenge(secrets.codeVerifier),
+      code_challenge_method: "S256",
+    });
+    return url.href;
+  }
+
+  async redeem(callback: URL, secrets: SignInSecrets): Promise<Claims> {
+    if (this.#redeeming >= REDEEMING_MAX) throw new Failure("oidc", "too many sign-ins at once");
+    this.#redeeming++;
+    try {
+      return await this.#redeemNow(callback, secrets);
+    } catch (error) {
+      throw this.#explain(error);
+    } finally {
+      this.#redeeming--;
+    }
+  }
+
+  async #redeemNow(callback: URL, secrets: SignInSecrets): Promise<Claims> {
+    const { library, configuration } = await this.#describe();
+    const tokens = await library.authorizationCodeGrant(configuration, callback, {
+      expectedState: secrets.state,
+      expectedNonce: secrets.nonce,
+      pkceCodeVerifier: secrets.codeVerifier,
+      idTokenExpected: true,
+    });
+    const claims: Claims | undefined = tokens.claims();
+    // The library lets a token of any tenant through for one provider.
+    if (claims?.iss !== this.#options.issuer) throw new Refusal("the id token has another issuer");
+    const isWhole = this.#options.wantedClaims.every((name) => Object.hasOwn(claims, name));
+    if (isWhole || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    const subject = String(claims.sub);
+    const more = await library.fetchUserInfo(configuration, tokens.access_token, subject);
+    // What was signed counts.
+    return { ...more, ...claims };
+  }
+
+  /** One look for all who wait, so that a slow provider holds one connection. */
+  async #describe(): Promise<Described> {
+    const { clock } = this.#options;
+    const described = this.#described;
+    if (described && clock.monotonic() - described.readAt < DESCRIPTION_KEPT_MS) return described;
+    this.#describing ??= this.#readDescription().finally(() => {
+      this.#describing = undefined;
+    });
+    return this.#describing;
+  }
+
+  async #readDescription(): Promise<Described> {
+    const { issuer, clientId, clientSecret, clock, timeoutMs = TIMEOUT_MS } = this.#options;
+    const library = await import("openid-client");
+    const allowsPlainLoopback = issuer.startsWith("http:");
+    const providerFetch = createProviderFetch({ allowsPlainLoopback, timeoutMs });
+    const prepare = [library.enableNonRepudiationChecks];
+    if (allowsPlainLoopback) prepare.push(library.allowInsecureRequests);
+    try {
+      const configuration = await library.discovery(
+        new URL(issuer),
+        clientId,
+        {},
+        authentication(library, clientSecret),
+        { execute: prepare, [library.customFetch]: providerFetch },
+      );
+      const { issuer: found } = configuration.serverMetadata();
+      if (found !== issuer) {
+        throw new Failure("oidc", `the identity provider calls itself ${found}: see oidc_issuer`);
+      }
+      this.#described = { library, configuration, readAt: clock.monotonic() };
+      return this.#described;
+    } catch (error) {
+      throw failureIn(error) ?? new Failure("oidc", "it has no usable description", error);
+    }
+  }
+
+  /** What a person is told of an answer that could not be redeemed. */
+  #explain(error: unknown): Error {
+    const failure = failureIn(error);
+    if (failure !== undefined) return failure;
+    if (isUnusable(error)) {
+      return new Failure("oidc", `the identity provider: ${describe(error)}`, error);
+    }
+    const code = oauthError(error);
+    if (code === "server_error" || code === "temporarily_unavailable") {
+      return new Failure("oidc", `the identity provider says ${code}`, error);
+    }
+    if (code !== undefined && OURS.includes(code)) {
+      return new Failure("oidc", `the identity provider refuses this server: ${code}`, error);
+    }
+    this.#options.onRefused(code ?? describe(error));
+    if (code === "invalid_grant") {
+      return new Problem("sign_in_refused", "This sign-in was used or has expired. Begin again.");
+    }
+    if (code !== undefined) {
+      return new Problem("sign_in_refused", `The identity provider says ${code}.`);
+    }
+    return new Problem(
+      "sign_in_refused",
+      "The identity provider's answer is not for this sign-in.",
+    );
+  }
+}
+
+/** An answer that the library lets pass, and this server does not. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+/** What a provider says when it is the settings here, or those there, that are wrong. */
+const OURS = [
+  ...["invalid_client", "unauthorized_client", "unsupported_grant_type"],
+  ...["invalid_request", "invalid_scope", "unsupported_response_type"],
+];
+
+/** As the provider wants it: in the header, unless it takes secrets in the body alone. */
+function authentication(library: typeof Library, secret: string | undefined): Library.ClientAuth {
+  if (secret === undefined) return library.None();
+  const inHeader = library.ClientSecretBasic(secret);
+  const inBody = library.ClientSecretPost(secret);
+  return (server, client, body, headers) => {
+    const { token_endpoint_auth_methods_supported: methods } = server;
+    const takesHeader = methods === undefined || methods.includes("client_secret_basic");
+    (takesHeader ? inHeader : inBody)(server, client, body, headers);
+  };
+}
+
+/** The failure of an exchange, which the library wraps. */
+function failureIn(error: unknown): Failure | undefined {
+  if (error instanceof Failure) return error;
+  return error instanceof Error ? failureIn(error.cause) : undefined;
+}
+
+/** Of the library: answers that are none of the protocol, and a refusal of our credentials. */
+const UNUSABLE = [
+  ...["OAUTH_RESPONSE_IS_NOT_CONFORM", "OAUTH_RESPONSE_IS_NOT_JSON", "OAUTH_PARSE_ERROR"],
+  "OAUTH_WWW_AUTHENTICATE_CHALLENGE",
+];
+
+function isUnusable(error: unknown): boolean {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && UNUSABLE.includes(code);
+}
+
+/** The code of an error answer, when it is one that can be shown. */
+function oauthError(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error && "error" in error ? error.error : undefined;
+  return typeof code === "string" && /^[a-z_]{1,40}$/.test(code) ? code : undefined;
+}
+
+/** Without anything that was sent: the library's own words, and the claim that they are about. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return "unknown";
+  const { cause } = error;
+  const inner = cause instanceof Error ? `: ${cause.message}` : "";
+  return `${error.message}${inner}`;
+}

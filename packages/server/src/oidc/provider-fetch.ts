@@ -1,0 +1,73 @@
+/**
+ * How this process reaches its identity provider: the second way out, and only there. The operator
+ * has named the provider, which says who may decide here, so its address is not judged, as that of
+ * a receiver is; it may be in a private network. Everything that it sends is bounded all the same.
+ *
+ * Called by: openid-provider.ts alone.
+ *
+ * @see docs/decisions/0017-sign-in-at-an-identity-provider.md
+ */
+
+import type { CustomFetch } from "openid-client";
+import { Failure } from "../failure.ts";
+
+export interface ProviderFetchOptions {
+  /** Whether plain HTTP is taken, on loopback alone. */
+  readonly allowsPlainLoopback: boolean;
+  /** From the name's look-up to the last byte, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Of a document or an answer; the largest in use are lists of keys and of groups. */
+const BODY_BYTES_MAX = 1_048_576;
+
+/** Sends what it is given once, follows no redirect, and reads no more than it must. */
+export function createProviderFetch(options: ProviderFetchOptions): CustomFetch {
+  return async (url, { method, headers, body: sent }) => {
+    assertEncrypted(url, options);
+    const signal = AbortSignal.timeout(options.timeoutMs);
+    const init = { method, headers, ...(sent == null ? {} : { body: sent }) };
+    try {
+      const response = await fetch(url, { ...init, redirect: "manual", signal });
+      if (response.status >= 500) {
+        throw new Failure("oidc", `the identity provider answers ${response.status}`);
+      }
+      const body = await readBounded(response);
+      const { status, headers } = response;
+      return new Response(NO_BODY.includes(status) ? null : body, { status, headers });
+    } catch (error) {
+      throw asFailure(error);
+    }
+  };
+}
+
+const NO_BODY = [204, 205, 304];
+
+function assertEncrypted(url: string, { allowsPlainLoopback }: ProviderFetchOptions): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === "https:") return;
+  const isLoopback = hostname === "localhost" || /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (protocol === "http:" && isLoopback && allowsPlainLoopback) return;
+  throw new Failure("oidc", "the identity provider names an address without encryption");
+}
+
+async function readBounded(response: Response): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (size > BODY_BYTES_MAX) throw new Failure("oidc", "the identity provider sends too much");
+    chunks.push(chunk);
+  }
+  return Uint8Array.from(Buffer.concat(chunks));
+}
+
+function asFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const isLate = error instanceof DOMException && error.name === "TimeoutError";
+  const message = isLate
+    ? "the identity provider did not answer in time"
+    : "the identity provider cannot be reached";
+  return new Failure("oidc", message, error);
+}

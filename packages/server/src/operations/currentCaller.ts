@@ -1,0 +1,32 @@
+import { Problem } from "@countersign/protocol";
+import type { ReviewerCaller } from "../identity/caller.ts";
+import { lockCredential } from "../storage/sql/credentials.ts";
+import { readReviewer } from "../storage/sql/holders.ts";
+import type { Transaction } from "../storage/store.ts";
+
+export interface CurrentCaller extends ReviewerCaller {
+  /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */
+  readonly expiresAt: number | null;
+}
+
+/**
+ * The caller as this transaction finds them, with their token held: who was lowered, removed or
+ * whose token was revoked since the exchange began gives nothing to anybody any more.
+ *
+ * @throws Problem `invalid_credential`
+ */
+export async function currentCaller(
+  tx: Transaction,
+  caller: ReviewerCaller,
+): Promise<CurrentCaller> {
+  const { projectId, reviewerId, credentialId } = caller;
+  const isSession = caller.session !== null;
+  const credential = isSession ? undefined : await lockCredential(tx, credentialId);
+  if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
+    throw new Problem("invalid_credential");
+  }
+  const current = await readReviewer(tx, { projectId, id: reviewerId });
+  if (current === undefined || current.removedAt !== null) throw new Problem("invalid_credential");
+  const { name, role, groups, isBot } = current;
+  return { ...caller, name, role, groups, isBot, expiresAt: credential?.expiresAt ?? null };
+}

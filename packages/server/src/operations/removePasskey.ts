@@ -1,0 +1,44 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../audit/append-audit.ts";
+import type { Context } from "../context.ts";
+import type { SignedIn } from "../identity/caller.ts";
+import { deletePasskey, listPasskeysOf } from "../storage/sql/passkeys.ts";
+import { lockPerson } from "../storage/sql/people.ts";
+import { assertFresh } from "./beginPasskey.ts";
+
+/**
+ * Takes a passkey from its owner. What it signed stays proven; approvals that still wait for
+ * others and were signed with it do not count any more.
+ *
+ * @throws Problem `not_found` when it is none of theirs, `forbidden` when the sign-in is not fresh
+ *   or nothing would be left to sign in with
+ */
+export async function removePasskey(
+  { store, random }: Pick<Context, "store" | "random">,
+  { session, person: { id: personId } }: SignedIn,
+  id: string,
+): Promise<void> {
+  await store.transact(async (tx) => {
+    // Two removals at once would each leave the other's.
+    const person = await lockPerson(tx, "update", personId);
+    const now = await tx.now();
+    assertFresh(session, now);
+    const passkeys = await listPasskeysOf(tx, personId);
+    const passkey = passkeys.find((one) => one.id === id);
+    if (person === undefined || passkey === undefined) throw new Problem("not_found");
+    const hasOther = person.passwordHash !== null || person.oidcSubject !== null;
+    if (passkeys.length === 1 && !hasOther) {
+      const message = "This is the only thing that you can sign in with: add another one first.";
+      throw new Problem("forbidden", message);
+    }
+    await deletePasskey(tx, id);
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: "",
+      kind: "passkey.removed",
+      actor: `person:${personId}`,
+      subject: `passkey:${id}`,
+      detail: { person_id: personId, credential_id: id },
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import type { Context } from "../context.ts";
+import type { VersionRef } from "../policy/judgement.ts";
+import { loadPolicy, PolicyError } from "../policy/load.ts";
+import type { PolicyKind, Shelved } from "../policy/policy-shelf.ts";
+import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
+
+/** A published version that a call is to be judged by, and that this process has not read yet. */
+export class PolicyUnread extends Error {
+  readonly kind: PolicyKind;
+  readonly projectId: string;
+  readonly ref: VersionRef;
+
+  constructor(kind: PolicyKind, projectId: string, ref: VersionRef) {
+    super(`version ${ref.number} of the ${kind} was not read yet`);
+    this.kind = kind;
+    this.projectId = projectId;
+    this.ref = ref;
+  }
+}
+
+type Needed = Pick<Context, "store" | "policies" | "examiners">;
+
+/**
+ * Reads a published version, unless it was read before, in the thread for what is in force. It is
+ * not looked at as a draft is: what it names may be gone by now, and it is in force all the same.
+ *
+ * @throws Failure when it cannot be read from the database
+ */
+export async function shelvePolicy(
+  { store, policies, examiners }: Needed,
+  { kind, projectId, ref }: Pick<PolicyUnread, "kind" | "projectId" | "ref">,
+): Promise<Shelved> {
+  return policies.get(kind, ref.sha256, async () => {
+    const version = await readPolicyVersion(store, projectId, ref.number);
+    if (version === undefined) throw new Error("the policy in force is not there");
+    const { source } = version;
+    const order = { kind, source, runsTests: false, wantsPolicy: true };
+    const examined = await examiners.inForce.examine(order).catch(() => undefined);
+    // It was good enough to be published: a machine that is busy is no reason to do without.
+    if (examined === undefined || examined.isStopped) return readHere(kind, source);
+    const { policy, findings } = examined;
+    return policy === undefined ? unreadable(new PolicyError(findings)) : shelved(policy);
+  });
+}
+
+function readHere(kind: PolicyKind, source: string): Shelved {
+  try {
+    return shelved(loadPolicy(source, { kind }));
+  } catch (error) {
+    return unreadable(error);
+  }
+}
+
+function shelved(policy: Extract<Shelved, { kind: "policy" }>["policy"]): Shelved {
+  return { kind: "policy", policy };
+}
+
+function unreadable(error: unknown): Shelved {
+  return { kind: "unreadable", message: error instanceof Error ? error.message : "unknown" };
+}

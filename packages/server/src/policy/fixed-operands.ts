@@ -1,0 +1,45 @@
+/**
+ * What is wrong with operands of a function that are written out, as far as it can be told before
+ * anything is evaluated.
+ *
+ * Called by: condition.ts.
+ */
+
+import type { Expression } from "./expression.ts";
+import { ZONED } from "./functions.ts";
+import { readGlob } from "./glob.ts";
+import { isWithin } from "./paths.ts";
+import { readZone } from "./times.ts";
+
+export interface OperandFault {
+  /** As the expression's; undefined: of the call as a whole. */
+  readonly at: number | undefined;
+  readonly message: string;
+}
+
+/** @param second what the function is given behind its text or time */
+export function operandFault(
+  name: string,
+  second: Expression | undefined,
+): OperandFault | undefined {
+  const text = second?.kind === "literal" ? second.value : undefined;
+  if (typeof text !== "string") {
+    const message = 'the time zone must be written out, as in hour(now, "Europe/Berlin")';
+    return ZONED.has(name) ? { at: undefined, message } : undefined;
+  }
+  const message = faultOf(name, text);
+  return message === undefined ? undefined : { at: second?.at, message };
+}
+
+function faultOf(name: string, text: string): string | undefined {
+  if (ZONED.has(name) && readZone(text) === undefined) {
+    return `unknown time zone "${text.slice(0, 60)}"`;
+  }
+  if (name === "glob" && readGlob(text) === undefined) {
+    return "the pattern is too long or ends in a lone backslash";
+  }
+  if (name === "within" && isWithin("", text) === undefined) {
+    return "the folder is empty or has .. in it";
+  }
+  return undefined;
+}

@@ -1,0 +1,55 @@
+/**
+ * `given.history` of a policy's test: how many calls there were before this one.
+ *
+ * Called by: read-test.ts.
+ */
+
+import {
+  type Asked,
+  type CallHistory,
+  HISTORY_CALLS_MAX,
+  HISTORY_NAMES,
+  type HistoryName,
+  historyKey,
+  isHistoryName,
+  readWindowMs,
+} from "./history.ts";
+import type { Place, PolicyDocument } from "./policy-document.ts";
+
+const COUNT_MAX = 1_000_000_000;
+
+/**
+ * @param asked by the rules of the policy: about what is not given there were no calls, and about
+ *   what nobody asks nothing is to be given
+ */
+export function readGivenHistory(
+  document: PolicyDocument,
+  place: Place | undefined,
+  asked: readonly Asked[],
+): CallHistory {
+  const counts = new Map<string, number | null>(asked.map((each) => [historyKey(each), 0]));
+  const names = place === undefined ? undefined : document.map(place, HISTORY_NAMES);
+  for (const [name, spans] of names ?? []) {
+    if (!isHistoryName(name)) continue;
+    for (const [text, at] of document.members(spans) ?? []) {
+      const count = document.integer(at, 0, COUNT_MAX);
+      const key = keyIn(document, at, name, text);
+      if (key === undefined || count === undefined) continue;
+      if (counts.has(key)) counts.set(key, count > HISTORY_CALLS_MAX ? null : count);
+      else document.add(at, `no rule asks for history.${name}("${text}")`);
+    }
+  }
+  return counts;
+}
+
+function keyIn(
+  document: PolicyDocument,
+  at: Place,
+  name: HistoryName,
+  text: string,
+): string | undefined {
+  const windowMs = readWindowMs(text);
+  if (windowMs !== undefined) return historyKey({ name, windowMs });
+  document.add(at, "a time of 1s to 31d is needed, such as 24h");
+  return undefined;
+}

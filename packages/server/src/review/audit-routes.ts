@@ -1,0 +1,111 @@
+/**
+ * The audit log: look at entries, take checkpoints and proofs away, export it. For reviewers with
+ * the power `audit`, and for the log of the whole server also `server`.
+ */
+
+import { formatTimestamp, Problem } from "@countersign/protocol";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Context } from "../context.ts";
+import { writeEntry } from "../core/audit-line.ts";
+import { callerOf, type Gate } from "../http/authenticate.ts";
+import { pathIdentifier, sendJson, sendJsonLines } from "../http/exchange.ts";
+import type { AuditScope } from "../operations/auditedLog.ts";
+import { exportAuditLog } from "../operations/exportAuditLog.ts";
+import { type AuditPage, listAuditEntries } from "../operations/listAuditEntries.ts";
+import { proveAuditEntry } from "../operations/proveAuditEntry.ts";
+import { type ShownCheckpoint, showCheckpoint } from "../operations/showCheckpoint.ts";
+import { pageParameters } from "./listing-parameters.ts";
+
+const AUDIT = "/review/v1/audit";
+
+export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
+  const onRequest = gate.admit("reviewer");
+
+  app.get(
+    `${AUDIT}/entries`,
+    { config: { operation: "listAuditEntries", looking: "audit" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const [kind, subject, actor] = ["kind", "subject", "actor"].map((name) =>
+        textParameter(request, name),
+      );
+      const listing = { scope: scopeOf(request), kind, subject, actor, ...pageParameters(request) };
+      const page = await listAuditEntries(context, caller, listing);
+      return sendJson(reply, 200, writeAuditPage(page));
+    },
+  );
+
+  app.get(
+    `${AUDIT}/entries/:id/proof`,
+    { config: { operation: "proveAuditEntry", looking: "audit" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const id = pathIdentifier(request);
+      const proven = await proveAuditEntry(context, caller, scopeOf(request), id);
+      return sendJson(reply, 200, proven.line);
+    },
+  );
+
+  app.get(
+    `${AUDIT}/checkpoint`,
+    { config: { operation: "showCheckpoint", looking: "audit" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const shown = await showCheckpoint(context, caller, scopeOf(request));
+      return sendJson(reply, 200, writeShown(shown));
+    },
+  );
+
+  app.get(
+    `${AUDIT}/export`,
+    { config: { operation: "exportAuditLog", looking: "audit" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const order = { scope: scopeOf(request), since: timeParameter(request, "since") };
+      return sendJsonLines(request, reply, (lines) =>
+        exportAuditLog(context, caller, order, (line) => lines.write(line)),
+      );
+    },
+  );
+}
+
+/** @throws Problem `invalid_request` */
+function scopeOf(request: FastifyRequest): AuditScope {
+  const log = textParameter(request, "log") ?? "project";
+  if (log === "project" || log === "server") return log;
+  throw wrong("log", "must be project or server");
+}
+
+/** @throws Problem `invalid_request` when it is given twice */
+function textParameter(request: FastifyRequest, name: string): string | undefined {
+  const value = (request.query as Record<string, unknown>)[name];
+  if (value === undefined || typeof value === "string") return value;
+  throw wrong(name, "must be given once");
+}
+
+/** @returns epoch ms @throws Problem `invalid_request` */
+function timeParameter(request: FastifyRequest, name: string): number | undefined {
+  const text = textParameter(request, name);
+  if (text === undefined) return undefined;
+  const time = /^\d{4}-\d\d-\d\dT[0-9:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isSafeInteger(time) && time >= 0) return time;
+  throw wrong(name, "must be a time like 2026-01-31T12:00:00Z");
+}
+
+function wrong(param: string, rule: string): Problem {
+  return new Problem("invalid_request", `${param} ${rule}.`, { param });
+}
+
+function writeAuditPage({ entries, next }: AuditPage): string {
+  const list = entries.map(writeEntry).join(",");
+  return `{"entries":[${list}],"next":${JSON.stringify(next ?? null)}}`;
+}
+
+function writeShown({ checkpoint, publicKey, size, sealedAt }: ShownCheckpoint): string {
+  return JSON.stringify({
+    checkpoint,
+    public_key: publicKey,
+    size,
+    sealed_at: formatTimestamp(sealedAt),
+  });
+}

@@ -1,0 +1,105 @@
+/**
+ * Passwords as they are stored: scrypt with a salt and its parameters beside the hash, so that
+ * stronger ones can be chosen later. One is computed at a time, beside the event loop and with a
+ * bounded line: however many sign in, others are served.
+ *
+ * @see OWASP Password Storage Cheat Sheet (scrypt: N = 2^15, r = 8, p = 3); RFC 7914
+ */
+
+import { scrypt, timingSafeEqual } from "node:crypto";
+import { Problem } from "@countersign/protocol";
+import type { Random } from "../clock.ts";
+
+interface Parameters {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+}
+
+/** 32 MiB and about a third of a second of a processor. */
+const CURRENT: Parameters = { N: 2 ** 15, r: 8, p: 3 };
+
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const MEMORY_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Who comes behind so many is asked to come again. */
+const WAITING_MAX = 30;
+const RETRY_S = 5;
+
+const STORED = /^scrypt\$N=(\d{1,8}),r=(\d{1,3}),p=(\d{1,3})\$([\w-]+)\$([\w-]+)$/;
+
+export class PasswordHasher {
+  readonly #random: Random;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(random: Random) {
+    this.#random = random;
+  }
+
+  /**
+   * @returns what is stored
+   * @throws Problem `rate_limited` while too many wait
+   */
+  async hash(password: string): Promise<string> {
+    const salt = Buffer.from(this.#random.bytes(SALT_BYTES));
+    const hash = await this.#compute(password, salt, CURRENT);
+    const parameters = `N=${CURRENT.N},r=${CURRENT.r},p=${CURRENT.p}`;
+    return ["scrypt", parameters, salt.toString("base64url"), hash.toString("base64url")].join("$");
+  }
+
+  /**
+   * @param stored null for nobody's: it takes the same work and is wrong
+   * @throws Problem `rate_limited` while too many wait
+   */
+  async verify(password: string, stored: string | null): Promise<boolean> {
+    const known = stored === null ? undefined : parse(stored);
+    const salt = known?.salt ?? Buffer.alloc(SALT_BYTES);
+    const hash = await this.#compute(password, salt, known?.parameters ?? CURRENT);
+    return known !== undefined && timingSafeEqual(hash, known.hash);
+  }
+
+  /** Behind those who came before. */
+  async #compute(password: string, salt: Buffer, parameters: Parameters): Promise<Buffer> {
+    if (this.#waiting >= WAITING_MAX) {
+      const message = "Too many people are signing in right now.";
+      throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
+    }
+    this.#waiting++;
+    const computed = this.#last.then(() => derive(password, salt, parameters));
+    this.#last = computed.catch(() => {});
+    try {
+      return await computed;
+    } finally {
+      this.#waiting--;
+    }
+  }
+}
+
+function derive(password: string, salt: Buffer, parameters: Parameters): Promise<Buffer> {
+  const options = { ...parameters, maxmem: MEMORY_BYTES_MAX };
+  return new Promise((resolve, reject) => {
+    scrypt(password, salt, HASH_BYTES, options, (error, hash) => {
+      if (error === null) resolve(hash);
+      else reject(error);
+    });
+  });
+}
+
+interface Known {
+  readonly parameters: Parameters;
+  readonly salt: Buffer;
+  readonly hash: Buffer;
+}
+
+function parse(stored: string): Known {
+  const [, N, r, p, salt = "", hash = ""] = STORED.exec(stored) ?? [];
+  const bytes = Buffer.from(hash, "base64url");
+  if (bytes.length !== HASH_BYTES) throw new Error("a stored password hash cannot be read");
+  return {
+    parameters: { N: Number(N), r: Number(r), p: Number(p) },
+    salt: Buffer.from(salt, "base64url"),
+    hash: bytes,
+  };
+}

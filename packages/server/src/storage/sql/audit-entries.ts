@@ -1,0 +1,108 @@
+/**
+ * Rows of the table `audit_entry`, as those read them who seal, show and verify. They are written
+ * by audit/append-audit.ts.
+ */
+
+import type { StoredEntry } from "../../core/audit-line.ts";
+import type { Reader, Row } from "../store.ts";
+
+/** The time as text: whoever altered it may have put more there than a number holds. */
+const COLUMNS = "project_id, id, cast(at as text) as at, kind, actor, subject, detail";
+
+/** Sorts behind every identifier, in any collation. */
+export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Ids of a project's entries from behind one up to another, in their order. */
+export interface IdRange {
+  /** Not itself. */
+  readonly after: string;
+  /** Itself, too; to the end when not given. */
+  readonly upTo?: string;
+}
+
+export async function readEntryIds(
+  reader: Reader,
+  projectId: string,
+  { after, upTo }: IdRange,
+  limit: number,
+): Promise<string[]> {
+  // Not one statement with an id that sorts last: somebody may have written one behind it.
+  const rows =
+    upTo === undefined
+      ? await reader.all(
+          "select id from audit_entry where project_id = $1 and id > $2 order by id limit $3",
+          [projectId, after, limit],
+        )
+      : await reader.all(
+          `select id from audit_entry where project_id = $1 and id > $2 and id <= $3
+           order by id limit $4`,
+          [projectId, after, upTo, limit],
+        );
+  return rows.map(({ id }) => String(id));
+}
+
+/** All from one id to another, both included: for ranges that are known to be short. */
+export async function readEntriesBetween(
+  reader: Reader,
+  projectId: string,
+  first: string,
+  last: string,
+): Promise<StoredEntry[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from audit_entry where project_id = $1 and id >= $2 and id <= $3`,
+    [projectId, first, last],
+  );
+  return rows.map(toEntry);
+}
+
+/** At most `limit` from behind an id on, in their order. */
+export async function readEntriesAfter(
+  reader: Reader,
+  projectId: string,
+  after: string,
+  limit: number,
+): Promise<StoredEntry[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from audit_entry where project_id = $1 and id > $2 order by id limit $3`,
+    [projectId, after, limit],
+  );
+  return rows.map(toEntry);
+}
+
+/** At most `limit` before an id, the latest first. */
+export async function readEntriesBefore(
+  reader: Reader,
+  projectId: string,
+  before: string,
+  limit: number,
+): Promise<StoredEntry[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from audit_entry where project_id = $1 and id < $2
+     order by id desc limit $3`,
+    [projectId, before, limit],
+  );
+  return rows.map(toEntry);
+}
+
+export async function readEntry(
+  reader: Reader,
+  projectId: string,
+  id: string,
+): Promise<StoredEntry | undefined> {
+  const sql = `select ${COLUMNS} from audit_entry where project_id = $1 and id = $2`;
+  const row = await reader.get(sql, [projectId, id]);
+  return row && toEntry(row);
+}
+
+/** Values as they are found: whoever altered a row may have put anything there. */
+function toEntry(row: Row): StoredEntry {
+  return {
+    projectId: row.project_id as string,
+    id: row.id as string,
+    at: Number(row.at),
+    kind: row.kind as string,
+    actor: row.actor as string,
+    subject: row.subject as string,
+    detail: row.detail as string,
+  };
+}

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { assertVerified, tamper, untilSealed, verifyAll } from "./support/audit-logs.ts";
+import { approve, newSigner } from "./support/passkeys.ts";
+import { submitRequiring } from "./support/requirements.ts";
+import { auditOf, startScene } from "./support/scene.ts";
+
+const scene = await startScene({ after });
+const { server } = scene;
+const ana = await newSigner(server, { login: "ana@example.com" });
+
+async function signedApproval(): Promise<{ readonly row: string; readonly detail: object }> {
+  const { id } = await submitRequiring(scene, { confirm: { kind: "passkey" } });
+  assert.equal((await approve(server, ana, id, { note: "Seen." })).status, 200);
+  const { detail } = (await auditOf(scene, `request:${id}`)).at(-1) ?? assert.fail();
+  return { row: `subject = 'request:${id}' and kind = 'request.resolved'`, detail };
+}
+
+test("[ours.audit.verify] [ours.passkey.proof] a log with signed approvals is good", async () => {
+  await signedApproval();
+  await untilSealed(scene);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signed is named, though it was sealed so", async () => {
+  const { row, detail } = await signedApproval();
+  // By somebody who has the database and the key of the log, before it is sealed.
+  const other = JSON.stringify({ ...detail, arguments_sha256: "ab".repeat(32) });
+  await tamper(scene, `update audit_entry set detail = $1 where ${row}`, other);
+  await untilSealed(scene);
+  const { finding } = await verifyAll(scene);
+  assert.deepEqual([finding?.fault, finding?.kind], ["entry", "request.resolved"]);
+  assert.match(finding?.message ?? "", /passkey: arguments_sha256 of the entry is not that/);
+});

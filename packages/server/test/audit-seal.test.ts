@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { uuidV7 } from "@countersign/protocol";
+import { systemRandom } from "../src/clock.ts";
+import { writeEntry } from "../src/core/audit-line.ts";
+import { Frontier, hashLeaf } from "../src/core/merkle.ts";
+import type { OpenKeys } from "../src/operations/appendSealed.ts";
+import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts";
+import { RecentlyUsed } from "../src/recently-used.ts";
+import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
+import {
+  assertAllOnce,
+  assertVerified,
+  checkpointOf,
+  countUnsealed,
+  type Logged,
+  logOf,
+  projectId,
+  sealedIds,
+  storeOf,
+  untilSealed,
+  verifyAll,
+} from "./support/audit-logs.ts";
+import { SetClock } from "./support/notifications.ts";
+import { end, startScene, TERMINAL } from "./support/scene.ts";
+import { turns } from "./support/until.ts";
+
+const random = systemRandom();
+
+/** An entry that was committed now, whatever the time in its id. */
+async function enter(scene: Logged, at: number, project: string): Promise<string> {
+  const id = uuidV7(at, random.bytes(10));
+  await storeOf(scene).transact((tx) =>
+    tx.run(
+      `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+       values ($1, $2, $3, 'test.late', 'operator:cli', 'test:1', '{}')`,
+      [id, at, project],
+    ),
+  );
+  return id;
+}
+
+test("[ours.audit.sealed] what happens is sealed in the order in which it was found, and the checkpoint has the root of the rows", async (t) => {
+  const scene = await startScene(t);
+  for (const status of TERMINAL)
+    await end(scene, await scene.server.submit(scene.instance.token), status);
+  await scene.server.instance("another");
+  await untilSealed(scene);
+  await assertVerified(scene);
+  const store = storeOf(scene);
+  for (const name of ["default", "another"]) {
+    const log = await logOf(scene, name);
+    const rows = await readEntriesAfter(store, log.projectId, "", 1_000);
+    assert.equal(rows.length, log.size);
+    const frontier = new Frontier();
+    for (const id of await sealedIds(store, log.projectId)) {
+      const row = rows.find((entry) => entry.id === id);
+      assert.ok(row);
+      frontier.append(hashLeaf(writeEntry(row)));
+    }
+    const [origin, size, root] = log.checkpoint.split("\n");
+    assert.match(origin ?? "", new RegExp(`^countersign/audit/${log.projectId}/[0-9a-f]{16}$`));
+    assert.deepEqual(
+      [size, root],
+      [`${log.size}`, Buffer.from(frontier.root()).toString("base64")],
+    );
+    assert.equal(rows.filter(({ kind }) => kind === "audit.begun").length, 1);
+  }
+  assert.equal((await verifyAll(scene)).logs.length, 2);
+});
+
+test("[ours.audit.sealed] entries of before there was a log are sealed, however many and however old", async (t) => {
+  const scene = await startScene(t);
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  const begin = scene.clock.now() - 400 * 24 * 3_600_000;
+  await store.transact(async (tx) => {
+    for (let i = 0; i < 1_500; i++) {
+      const at = begin + (i < 1_490 ? i : i * 60_000);
+      await tx.run(
+        `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+         values ($1, $2, $3, 'test.old', 'operator:cli', 'test:1', '{"n":1e400}')`,
+        [uuidV7(at, random.bytes(10)), at, project],
+      );
+    }
+  });
+  await untilSealed(scene);
+  await assertAllOnce(store);
+  await assertVerified(scene);
+  const [late] = (await verifyAll(scene)).logs;
+  assert.equal(late?.late, 0);
+});
+
+test("[ours.audit.late] what is committed a little late is sealed with the next, what is committed later within minutes, and the rest by the daily walk", async (t) => {
+  const scene = await startScene(t);
+  const { clock } = scene;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  await untilSealed(scene);
+  const enteredAt = clock.now();
+  await enter(scene, enteredAt - 1_500, project);
+  await untilSealed(scene);
+  assert.ok(clock.now() - enteredAt < 60_000, "before the look of every five minutes");
+
+  const minutes = await enter(scene, clock.now() - 4 * 60_000, project);
+  const days = await enter(scene, clock.now() - 3 * 24 * 3_600_000, project);
+  await scene.server.submit(scene.instance.token);
+  await untilSealed(scene, 2);
+  clock.advance(5 * 60_000);
+  await untilSealed(scene, 1);
+  assert.ok((await sealedIds(store, project)).includes(minutes));
+  assert.equal((await verifyAll(scene)).finding?.id, days);
+  clock.advance(24 * 3_600_000);
+  await untilSealed(scene);
+  await assertAllOnce(store);
+  await assertVerified(scene);
+  assert.equal((await verifyAll(scene)).logs[0]?.late, 0, "older than the log itself");
+});
+
+test("[ours.audit.late] entries of a clock that was set back or ahead are sealed, and none twice", async (t) => {
+  const clock = new SetClock();
+  const scene = await startScene(t, { clock });
+  const { server, instance } = scene;
+  await server.submit(instance.token);
+  await untilSealed(scene);
+  for (const shift of [-3_600_000, 7_200_000, -60_000, -7_200_000, 3 * 3_600_000]) {
+    clock.setBy += shift;
+    for (let n = 0; n < 2; n++) {
+      await server.submit(instance.token, { timeout: "160h" });
+      await untilSealed(scene);
+    }
+  }
+  await assertAllOnce(storeOf(scene));
+});
+
+test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entries that come in any order, seal each of them once", async (t) => {
+  const scene = await startScene(t);
+  const { server, clock } = scene;
+  const { context } = server.provider;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  const sealers = [0, 1].map(() => ({
+    keys: new RecentlyUsed(10) as OpenKeys,
+    lately: undefined as SealedLately | undefined,
+  }));
+  const rounds = 40;
+  for (let round = 0; round < rounds; round++) {
+    clock.stop(300);
+    const entering = Array.from({ length: 8 }, (_, i) =>
+      enter(scene, clock.now() - ((i * 613 + round * 97) % 1_900), project),
+    );
+    const sealing = sealers.map(async (sealer) => {
+      let next: string | undefined;
+      do {
+        const { keys } = sealer;
+        const step = await sealEntries(context, keys, project, sealer.lately, next);
+        [sealer.lately, next] = [step.lately, step.next];
+      } while (next !== undefined);
+    });
+    await Promise.all([...entering, ...sealing]);
+  }
+  await untilSealed(scene);
+  await assertAllOnce(store);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.sealed] what is undone is not sealed, and a log without its key is sealed when it has it again", async (t) => {
+  const scene = await startScene(t);
+  const store = storeOf(scene);
+  await untilSealed(scene);
+  const { projectId: project, sealedPrivateKey } = await logOf(scene);
+  const before = await checkpointOf(scene);
+  const set = (key: string) =>
+    store.transact((tx) =>
+      tx.run("update audit_log set sealed_private_key = $2 where project_id = $1", [project, key]),
+    );
+  await set("00000000.AAAA");
+  // Those who sealed it lately have the key open, by how it was sealed.
+  const request = await scene.server.submit(scene.instance.token);
+  for (let i = 0; i < 3; i++) {
+    scene.clock.advance(1_000);
+    await turns();
+  }
+  assert.deepEqual(await checkpointOf(scene), before);
+  assert.equal(await countUnsealed(store), 1);
+  assert.equal((await scene.server.read(scene.instance.token, request.id)).status, "pending");
+  await set(sealedPrivateKey);
+  await untilSealed(scene);
+  await assertVerified(scene, { older: before });
+});

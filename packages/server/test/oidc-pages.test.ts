@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Page } from "playwright-core";
+import { newVisitor, startBrowser } from "./support/browser.ts";
+import { type OidcScene, startOidcScene } from "./support/oidc-scene.ts";
+import { startTestProvider } from "./support/test-provider.ts";
+
+const browser = await startBrowser({ after });
+
+/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
+const { SCREENSHOTS } = process.env;
+
+async function picture(page: Page, name: string): Promise<void> {
+  if (SCREENSHOTS === undefined) return;
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+}
+
+/** A browser on the page for signing in, and what it complained of but for going there. */
+async function visit({ server, idp }: OidcScene, path: string) {
+  const { page, context, complaints } = await newVisitor(browser, server.provider.publicUrl);
+  await page.goto(path);
+  const others = () => complaints.filter((one) => !one.startsWith(`asked for ${idp.issuer}/`));
+  return { page, context, others };
+}
+
+test("[ours.oidc.pages] [ours.oidc.flow] somebody signs in by the button, in a real browser", async (t) => {
+  const scene = await startOidcScene(t);
+  const { page, context, others } = await visit(scene, "/sign-in?next=/account%3Fa=b");
+  const button = page.getByRole("button", { name: "Sign in with SSO", exact: true });
+  await button.waitFor();
+  await picture(page, "oidc-sign-in");
+  await button.click();
+  await page.waitForURL("**/account?a=b");
+  await page.getByRole("heading", { name: "Ana Lima" }).waitFor();
+  assert.equal(await page.locator("#role").textContent(), "reviewer");
+  const cookies = (await context.cookies()).filter(({ name }) => name.startsWith("__Host-"));
+  assert.deepEqual(
+    cookies.map(({ name, httpOnly, secure, sameSite }) => [name, httpOnly, secure, sameSite]),
+    [["__Host-countersign", true, true, "Lax"]],
+  );
+  assert.deepEqual(others(), []);
+});
+
+test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way back", async (t) => {
+  const scene = await startOidcScene(t);
+  scene.idp.error = "access_denied";
+  const { page, context, others } = await visit(scene, "/sign-in");
+  await page.getByRole("button", { name: "Sign in with SSO" }).click();
+  await page.getByRole("alert").getByText("The identity provider says access_denied.").waitFor();
+  await picture(page, "oidc-refused");
+  await page.getByRole("link", { name: "Sign in again" }).click();
+  await page.waitForURL("**/sign-in");
+  const names = (await context.cookies()).map(({ name }) => name);
+  assert.ok(!names.includes("__Host-countersign"));
+  assert.deepEqual(others(), []);
+});
+
+test("[ours.oidc.pages] with oidc_only the form is for who asks for it", async (t) => {
+  const scene = await startOidcScene(t, { oidc_only: "true", oidc_break_glass: "glass" });
+  const { page, others } = await visit(scene, "/sign-in");
+  await page.getByRole("button", { name: "Sign in with SSO" }).waitFor();
+  await picture(page, "oidc-only");
+  assert.equal(await page.getByLabel("Password").isVisible(), false);
+  await page.getByRole("button", { name: "Sign in without SSO" }).click();
+  await page.getByLabel("Login").fill("li");
+  await page.getByLabel("Password").fill("a password of hers");
+  await page.keyboard.press("Enter");
+  const alert = page.getByRole("alert");
+  await alert.getByText("People sign in at the identity provider here.").waitFor();
+  assert.deepEqual(others(), []);
+});
+
+test("[ours.oidc.pages] without a provider nothing of it is on the page", async (t) => {
+  const server = await startTestProvider(t);
+  const { page, complaints } = await newVisitor(browser, server.url);
+  const ways = page.waitForResponse("**/review/v1/session/ways");
+  await page.goto("/sign-in");
+  assert.deepEqual(await (await ways).json(), { oidc: false, only: false });
+  assert.equal(await page.getByRole("button").count(), 1);
+  assert.equal(await page.getByLabel("Password").isVisible(), true);
+  assert.deepEqual(complaints, []);
+});

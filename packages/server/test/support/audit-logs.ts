@@ -1,0 +1,105 @@
+/**
+ * What tests about the sealed audit log begin with: waiting until it is sealed, verifying it as
+ * the command does, and looking at what it holds.
+ */
+
+import assert from "node:assert/strict";
+import { type Checkpoint, readCheckpoint, type Verifier, verifyDatabase } from "../../src/index.ts";
+import { readLog, type StoredLog } from "../../src/storage/sql/audit-logs.ts";
+import type { SqlValue, Store } from "../../src/storage/store.ts";
+import type { Scene } from "./scene.ts";
+import { until } from "./until.ts";
+
+export type Logged = Pick<Scene, "server" | "clock">;
+
+export function storeOf({ server }: Pick<Scene, "server">): Store {
+  return server.provider.context.store;
+}
+
+/** Between two seconds of a test's clock: time to do what a second is for, disk and all. */
+const SECOND_TAKES_MS = 25;
+
+/** Lets the workers go on until every entry is sealed, or as many as are said not to be. */
+export async function untilSealed(scene: Logged, left = 0): Promise<void> {
+  let [nextSecond, nextBreath] = [0, 0];
+  await until(async () => {
+    const now = performance.now();
+    if (now >= nextSecond) {
+      scene.clock.advance(1_000);
+      nextSecond = now + SECOND_TAKES_MS;
+    } else if (now >= nextBreath) {
+      scene.clock.advance(2);
+      nextBreath = now + 1;
+    }
+    return (await countUnsealed(storeOf(scene))) === left;
+  }, `all entries are sealed but ${left}`);
+}
+
+export async function countUnsealed(store: Store): Promise<number> {
+  const entries = await store.get("select count(*) as n from audit_entry");
+  const sealed = await store.get("select coalesce(sum(size), 0) as n from audit_log");
+  return Number(entries?.n) - Number(sealed?.n);
+}
+
+/** The id of a project. */
+export async function projectId(store: Store, name = "default"): Promise<string> {
+  return String((await store.get("select id from project where name = $1", [name]))?.id);
+}
+
+export async function logOf(scene: Pick<Scene, "server">, project = "default"): Promise<StoredLog> {
+  const store = storeOf(scene);
+  const log = await readLog(store, await projectId(store, project));
+  assert.ok(log, `${project} has no log`);
+  return log;
+}
+
+export async function checkpointOf(scene: Pick<Scene, "server">): Promise<Checkpoint> {
+  const checkpoint = readCheckpoint((await logOf(scene)).checkpoint);
+  assert.ok(checkpoint);
+  return checkpoint;
+}
+
+export interface Kept {
+  readonly verifier?: Verifier;
+  readonly older?: Checkpoint;
+}
+
+/** As `countersign audit verify` does. */
+export async function verifyAll(scene: Logged, kept: Kept = {}) {
+  const reader = storeOf(scene);
+  const now = scene.clock.now();
+  const log = (name = "") => logOf(scene, name);
+  return verifyDatabase({ reader, now, log }, kept);
+}
+
+/** @throws when anything is wrong with any log */
+export async function assertVerified(scene: Logged, kept: Kept = {}): Promise<void> {
+  const { finding, logs } = await verifyAll(scene, kept);
+  assert.equal(finding, undefined);
+  assert.ok(logs.length > 0);
+}
+
+/** Changes the database as nobody should. */
+export async function tamper(
+  scene: Pick<Scene, "server">,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<void> {
+  const changed = await storeOf(scene).transact((tx) => tx.run(sql, values));
+  assert.ok(changed > 0, sql);
+}
+
+/** Ids in the order in which they stand in a log. */
+export async function sealedIds(store: Store, project: string): Promise<string[]> {
+  const sql = "select ids from audit_seal where project_id = $1 order by position";
+  return (await store.all(sql, [project])).flatMap(({ ids }) => String(ids).split(" "));
+}
+
+/** Every entry stands in its log, and none twice. */
+export async function assertAllOnce(store: Store): Promise<void> {
+  const rows = await store.all("select project_id, id from audit_entry");
+  for (const project of new Set(rows.map((row) => String(row.project_id)))) {
+    const ids = rows.filter((row) => row.project_id === project).map(({ id }) => String(id));
+    assert.deepEqual((await sealedIds(store, project)).sort(), ids.sort());
+  }
+}

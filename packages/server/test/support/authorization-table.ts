@@ -1,0 +1,344 @@
+/**
+ * Who may call what: every operation of both surfaces against every kind of caller, as data.
+ *
+ * To add an operation: a row in ROWS with one of the profiles. `test/authorization.test.ts` holds
+ * all of it against a server, and fails when a route has no row.
+ */
+
+import {
+  ADMINISTERING,
+  AUDITING,
+  type AuthorizationRow,
+  DECIDING,
+  EVERYBODY,
+  FREEZING,
+  LOOKING,
+  OPERATING,
+  PUBLISHING,
+  VOTING,
+  whoever,
+  without,
+} from "./authorization-profiles.ts";
+import { SUBMISSION } from "./test-provider.ts";
+
+const EMPTY_POLICY = "version: 1\nrules: []\n";
+
+const draft = () => ({ source: EMPTY_POLICY });
+
+const REQUESTS: readonly AuthorizationRow[] = [
+  { operation: "listRequests", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "showRequest", who: LOOKING, status: 200, foreign: 404 },
+    id: (stage) => stage.requestId,
+  },
+  {
+    ...{ operation: "castVerdict", about: "approve", status: 200, foreign: 404 },
+    who: without(VOTING, "bot"),
+    id: (stage) => stage.freshRequest(),
+    body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
+  },
+  {
+    ...{ operation: "castVerdict", about: "deny", who: VOTING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshRequest(),
+    body: (stage) => ({ verdict: "deny", arguments_sha256: stage.argumentsSha256 }),
+  },
+  {
+    // Of one's own vote, whatever became of the role.
+    ...{ operation: "withdrawVote", status: 200, foreign: 404 },
+    who: without(whoever(...LOOKING, "decide", "decide:ops"), "read"),
+    id: (stage) => stage.requestId,
+  },
+];
+
+const DELIVERIES: readonly AuthorizationRow[] = [
+  { operation: "listDeliveries", who: LOOKING, status: 200 },
+  { operation: "showDelivery", who: LOOKING, status: 404, id: (stage) => stage.requestId },
+  { operation: "retryDelivery", who: DECIDING, status: 404, id: (stage) => stage.requestId },
+  {
+    ...{ operation: "retryDeliveries", who: DECIDING, status: 200, foreign: 404 },
+    body: (stage) => ({ instance_id: stage.instanceId }),
+  },
+];
+
+function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow[] {
+  const who = scope === "Policy" ? PUBLISHING : OPERATING;
+  return [
+    { operation: `show${scope}`, about: "in force", who: LOOKING, status: 200 },
+    {
+      ...{ operation: `show${scope}`, about: "by number", who: LOOKING, status: 200 },
+      ...{ id: () => "1", ...(scope === "Policy" && { foreign: 404 }) },
+    },
+    { operation: `list${scope}Versions`, who: LOOKING, status: 200 },
+    { operation: `check${scope}`, who, status: 200, body: draft },
+    {
+      // What it tells are calls.
+      ...{ operation: `simulate${scope}`, who: without(who, "policy"), status: 200 },
+      body: draft,
+    },
+    {
+      ...{ operation: `publish${scope}`, who, status: 200, ...(scope === "Policy" && FOREIGN_NEW) },
+      body: () => ({ ...draft(), expected_number: 0 }),
+    },
+    {
+      ...{ operation: `rollback${scope}`, who, status: 200 },
+      body: () => ({ number: 1, expected_number: 1 }),
+    },
+  ];
+}
+
+/** Of the other project it is the first version. */
+const FOREIGN_NEW = { foreign: 201 };
+
+const INSTANCES: readonly AuthorizationRow[] = [
+  { operation: "listInstances", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "showInstance", who: LOOKING, status: 200, foreign: 404 },
+    id: (stage) => stage.instanceId,
+  },
+  {
+    ...{ operation: "groupInstance", who: PUBLISHING, status: 200, foreign: 404 },
+    id: (stage) => stage.instanceId,
+    body: () => ({ groups: [] }),
+  },
+];
+
+const FREEZES: readonly AuthorizationRow[] = [
+  { operation: "listFreezes", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "freezeCalls", about: "an instance", who: FREEZING, status: 201, foreign: 404 },
+    body: (stage) => ({ scope: "instance", instance_id: stage.otherInstanceId }),
+    undo: (stage) => stage.liftAll(),
+  },
+  {
+    ...{ operation: "freezeCalls", about: "the server", who: OPERATING, status: 201 },
+    body: () => ({ scope: "server" }),
+    undo: (stage) => stage.liftAll(),
+  },
+  {
+    ...{ operation: "liftFreeze", about: "of an instance", who: FREEZING, status: 200 },
+    ...{ foreign: 404, id: (stage) => stage.freshFreeze("instance") },
+    undo: (stage) => stage.liftAll(),
+  },
+  {
+    ...{ operation: "liftFreeze", about: "of the server", who: OPERATING, status: 200 },
+    id: (stage) => stage.freshFreeze("server"),
+    undo: (stage) => stage.liftAll(),
+  },
+];
+
+const GRANTS: readonly AuthorizationRow[] = [
+  { operation: "listGrants", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "showGrant", who: LOOKING, status: 200, foreign: 404 },
+    id: (stage) => stage.grantId,
+  },
+  {
+    ...{ operation: "createGrant", who: DECIDING, status: 201, foreign: 404 },
+    body: (stage) => ({ instance_id: stage.otherInstanceId, tool: "nothing" }),
+  },
+  {
+    ...{ operation: "revokeGrant", about: "of somebody else", status: 200, foreign: 404 },
+    who: whoever(...FREEZING, "editor", "policy"),
+    id: (stage) => stage.grantId,
+  },
+];
+
+const PEOPLE: readonly AuthorizationRow[] = [
+  { operation: "listReviewers", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "showReviewer", who: LOOKING, status: 200, foreign: 404 },
+    id: (stage) => stage.bystanderId,
+  },
+  { operation: "listGroups", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "changeReviewer", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.bystanderId,
+    body: () => ({ role: "viewer" }),
+  },
+  {
+    ...{ operation: "changeReviewer", about: "into an operator", status: 200 },
+    ...{ who: whoever("operator", "foreign"), foreign: 404 },
+    ...{ id: (stage) => stage.freshReviewer() },
+    body: () => ({ role: "operator" }),
+  },
+  {
+    ...{ operation: "removeReviewer", who: ADMINISTERING, status: 204, foreign: 404 },
+    id: (stage) => stage.freshReviewer(),
+  },
+  { operation: "listTokens", who: ADMINISTERING, status: 200 },
+  {
+    ...{ operation: "issueToken", who: ADMINISTERING, status: 201 },
+    body: (stage) => ({ name: stage.freshName(), role: "viewer", scopes: ["people"] }),
+  },
+  {
+    ...{ operation: "issueToken", about: "that reads", status: 201 },
+    who: without(ADMINISTERING, "people"),
+    body: (stage) => ({ name: stage.freshName(), role: "viewer", scopes: ["read"] }),
+  },
+  {
+    ...{ operation: "revokeToken", who: ADMINISTERING, status: 204, foreign: 404 },
+    id: (stage) => stage.freshToken(),
+  },
+];
+
+/** Messages tell of calls: who leads them somewhere must be allowed to look. */
+const LEADING = without(ADMINISTERING, "people");
+
+const CHANNELS: readonly AuthorizationRow[] = [
+  { operation: "listChannels", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "createChannel", who: LEADING, status: 201 },
+    // Nothing is sent there: it is not public.
+    body: (stage) => ({ name: stage.freshName(), kind: "slack", url: "https://192.0.2.1/a" }),
+  },
+  {
+    ...{ operation: "updateChannel", who: LEADING, status: 200, foreign: 404 },
+    ...{ id: (stage) => stage.channelId, body: () => ({ groups: [] }) },
+  },
+  {
+    ...{ operation: "testChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.channelId,
+  },
+  {
+    ...{ operation: "deleteChannel", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshChannel(),
+  },
+];
+
+const BY_PROVISIONERS = whoever("provisioner", "foreign");
+const BY_INSTANCES = whoever("instance", "foreign");
+
+const CONTRACT: readonly AuthorizationRow[] = [
+  { operation: "provisionInstance", who: BY_PROVISIONERS, status: 201, body: () => ({}) },
+  {
+    ...{ operation: "getInstance", who: BY_PROVISIONERS, status: 200, foreign: 404 },
+    id: (stage) => stage.instanceId,
+  },
+  {
+    ...{ operation: "updateInstance", who: BY_PROVISIONERS, status: 200, foreign: 404 },
+    ...{ id: (stage) => stage.instanceId, body: () => ({ instance_name: "renamed" }) },
+  },
+  {
+    ...{ operation: "deleteInstance", who: BY_PROVISIONERS, status: 204, foreign: 404 },
+    id: (stage) => stage.freshInstance(),
+  },
+  { operation: "createApprovalRequest", who: BY_INSTANCES, status: 201, body: () => SUBMISSION },
+  {
+    ...{ operation: "getApprovalRequest", who: BY_INSTANCES, status: 200, foreign: 404 },
+    id: (stage) => stage.requestId,
+  },
+  {
+    ...{ operation: "cancelApprovalRequest", who: BY_INSTANCES, status: 200, foreign: 404 },
+    id: (stage) => stage.freshRequest(),
+  },
+];
+
+/** For people in a browser: no token reaches it, whatever it may, and none is looked at. */
+const OF_SESSIONS = { who: without(EVERYBODY, "nobody"), status: 403 };
+
+const OWN = ["showSession", "switchProject", "joinProject", "showAccount", "changePassword"];
+
+/** Before anybody is known; only for pages of the server itself. */
+const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 403 },
+}));
+
+/** Navigations, which anybody may begin; this server has no identity provider. */
+const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 404 },
+}));
+
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "signPage"].map(
+  (operation) => ({
+    ...{ operation, who: EVERYBODY, status: 200 },
+  }),
+);
+
+const SIGN_IN: readonly AuthorizationRow[] = [
+  ...OWN.map((operation) => ({ operation, ...OF_SESSIONS })),
+  { operation: "endSession", ...OF_SESSIONS },
+  {
+    ...{ operation: "endSession", about: "another", ...OF_SESSIONS },
+    id: (stage) => stage.requestId,
+  },
+  ...SIGNING_IN,
+  ...AT_PROVIDER,
+  { operation: "showWays", who: EVERYBODY, status: 200 },
+  ...PAGES,
+  { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
+  { operation: "listInvitations", who: ADMINISTERING, status: 200 },
+  {
+    // Whoever used a bot's link would count as a person, and reads.
+    ...{ operation: "createInvitation", who: without(ADMINISTERING, "bot", "people"), status: 201 },
+    body: (stage) => ({ name: stage.freshName(), role: "viewer" }),
+  },
+  {
+    ...{ operation: "createInvitation", about: "for a reviewer", status: 201 },
+    who: without(ADMINISTERING, "bot", "people"),
+    body: (stage) => ({ name: stage.freshName(), role: "reviewer" }),
+  },
+  {
+    ...{ operation: "revokeInvitation", who: ADMINISTERING, status: 404 },
+    id: (stage) => stage.requestId,
+  },
+];
+
+const AUDIT: readonly AuthorizationRow[] = [
+  { operation: "listAuditEntries", who: AUDITING, status: 200 },
+  { operation: "showCheckpoint", who: AUDITING, status: 404 },
+  { operation: "exportAuditLog", who: AUDITING, status: 404 },
+  { operation: "proveAuditEntry", who: AUDITING, status: 404, id: (stage) => stage.requestId },
+];
+
+const IN_BROWSERS = [
+  ...["listPasskeys", "beginPasskey", "addPasskey", "renamePasskey", "removePasskey"],
+];
+
+const FROM_PAGES = [
+  ...["beginPasskeySignIn", "signInWithPasskey", "beginPasskeyByLink", "joinWithPasskey"],
+];
+
+const PASSKEYS: readonly AuthorizationRow[] = [
+  {
+    // A token cannot sign, whatever it may decide.
+    ...{ operation: "challengeVerdict", who: [], status: 200 },
+    id: (stage) => stage.requestId,
+    body: (stage) => ({ verdict: "approve", arguments_sha256: stage.argumentsSha256 }),
+  },
+  ...IN_BROWSERS.map((operation) => ({
+    ...{ operation, ...OF_SESSIONS },
+    ...(/^(rename|remove)/.test(operation) && { id: () => "a" }),
+  })),
+  ...FROM_PAGES.map((operation) => ({ operation, who: EVERYBODY, status: 403 })),
+];
+
+/** For probes and whoever else: they tell nothing of anybody. */
+const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics", "openapi"].map(
+  (operation) => ({ operation, who: EVERYBODY, status: 200 }),
+);
+
+export const ROWS: readonly AuthorizationRow[] = [
+  ...REQUESTS,
+  ...DELIVERIES,
+  ...policyRows("Policy"),
+  ...policyRows("Floor"),
+  ...INSTANCES,
+  ...FREEZES,
+  ...GRANTS,
+  ...PEOPLE,
+  ...CHANNELS,
+  ...CONTRACT,
+  ...SIGN_IN,
+  ...PASSKEYS,
+  ...AUDIT,
+  ...OPERATIONAL,
+];
+
+/** Which credential it is that a caller of another project has. */
+export function foreignKind({
+  operation,
+}: AuthorizationRow): "provisioner" | "instance" | "reviewer" {
+  const row = CONTRACT.find((each) => each.operation === operation);
+  if (row === undefined) return "reviewer";
+  return row.who === BY_INSTANCES ? "instance" : "provisioner";
+}

@@ -1,0 +1,62 @@
+/**
+ * The last act, about proof: the log of all that happened is verified with nothing but the
+ * database, and tells by name what somebody changes in it afterwards.
+ */
+
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as wait } from "node:timers/promises";
+import { CommandFailed, countersign } from "./countersign.ts";
+
+export interface Recorded {
+  readonly say: (text?: string) => void;
+  /** Data folder of the server. */
+  readonly data: string;
+  /** A request that was denied. */
+  readonly requestId: string;
+}
+
+/** While the server runs: entries are sealed about a second after they were written. */
+export async function tellOfLog({ say, data, requestId }: Recorded): Promise<void> {
+  await untilSealed(data, requestId);
+  say();
+  say("$ countersign audit verify");
+  say(await countersign(["audit", "verify", "--data", data]));
+}
+
+/** After the server has stopped: one letter of one entry becomes another. */
+export async function tellOfTampering({ say, data, requestId }: Recorded): Promise<void> {
+  const database = new DatabaseSync(join(data, "countersign.db"));
+  database
+    .prepare(
+      `update audit_entry set detail = replace(detail, '"denied"', '"denieb"')
+       where subject = ? and kind = 'request.resolved'`,
+    )
+    .run(`request:${requestId}`);
+  database.close();
+  say();
+  say("Somebody changes one letter of the denial in the database.");
+  say();
+  say("$ countersign audit verify");
+  const failure = await countersign(["audit", "verify", "--data", data]).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(failure instanceof CommandFailed) || !failure.stdout.startsWith("altered")) {
+    throw new Error("the change was not found", { cause: failure });
+  }
+  say(failure.stdout.trimEnd());
+}
+
+const PATIENCE_MS = 30_000;
+
+async function untilSealed(data: string, requestId: string): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; ; await wait(250)) {
+    try {
+      await countersign(["audit", "prove", requestId, "--data", data]);
+      return;
+    } catch (error) {
+      if (!(error instanceof CommandFailed) || Date.now() > end) throw error;
+    }
+  }
+}
