@@ -74,6 +74,15 @@ function assignments(text: string): Record<string, string> {
   return Object.fromEntries(lines.map(([, name = "", value = ""]) => [name, value]));
 }
 
+/** As compose fills in what nobody has set. */
+function substituted(environment: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(environment).map(([name, value]) => [
+    name,
+    String(value).replace(/\$\{\w+:-([^}]*)\}/g, "$1"),
+  ]);
+  return Object.fromEntries(entries);
+}
+
 const SETTINGS = toSettings(readConfig({}, {}));
 
 for (const name of FILES.filter((file) => file.endsWith(".yaml"))) {
@@ -103,7 +112,7 @@ for (const [file, environment] of Object.entries(ENVIRONMENTS)) {
     const image = file.startsWith("systemd") ? {} : { COUNTERSIGN_HOST: host };
     // A file of secrets that is not here.
     const { COUNTERSIGN_CONFIG: _, ...given } = environment;
-    toSettings(readConfig({}, { ...image, ...given }));
+    toSettings(readConfig({}, { ...image, ...substituted(given) }));
   });
 }
 

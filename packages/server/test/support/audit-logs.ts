@@ -37,7 +37,10 @@ export async function untilSealed(scene: Logged, left = 0): Promise<void> {
 
 export async function countUnsealed(store: Store): Promise<number> {
   const entries = await store.get("select count(*) as n from audit_entry");
-  const sealed = await store.get("select coalesce(sum(size), 0) as n from audit_log");
+  const sealed = await store.get(
+    `select coalesce(sum(size), 0) as n from audit_log
+     where project_id in (select project_id from audit_entry)`,
+  );
   return Number(entries?.n) - Number(sealed?.n);
 }
 

@@ -61,7 +61,11 @@ export type Rows = Readonly<Record<(typeof TABLES)[number], number>>;
 
 /** How many rows there are of everything that a provisioning or an update can leave. */
 export async function countRows({ provider }: TestProvider): Promise<Rows> {
-  const counts = TABLES.map((table) => `(select count(*) from ${table}) as ${table}`);
+  // The log is begun some time after the start, whatever is asked meanwhile.
+  const counts = TABLES.map((table) => {
+    const counted = table === "audit_entry" ? `${table} where kind <> 'audit.begun'` : table;
+    return `(select count(*) from ${counted}) as ${table}`;
+  });
   const row = await provider.context.store.get(`select ${counts.join(", ")}`);
   return { ...row } as Rows;
 }
