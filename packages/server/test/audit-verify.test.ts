@@ -104,6 +104,19 @@ test("[ours.audit.verify] an entry under another id, or in another project, is m
   await assertVerified(scene);
 });
 
+test("[ours.audit.verify] an entry without an id, which nothing seals, is not passed over", async () => {
+  await tamper(
+    scene,
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+     values ('', $1, $2, 'request.resolved', 'reviewer:1', 'request:1', '{}')`,
+    ...[clock.now(), project],
+  );
+  const { fault, id: found } = (await verifyAll(scene)).finding ?? {};
+  await tamper(scene, "delete from audit_entry where id = ''");
+  assert.deepEqual([fault, found], ["unsealed", ""]);
+  await assertVerified(scene);
+});
+
 test("[ours.audit.verify] of two entries that took each other's place the first is named", async () => {
   const swap = async () => {
     const rows = await store.all(
