@@ -189,7 +189,7 @@ test("a log that another process reads goes on, and is carried over later", asyn
   assert.ok(statSync(`${file}-wal`).size < 70 * MEBIBYTE);
 });
 
-test("a log that cannot be carried over costs nobody the answer, and is carried over later", async (t) => {
+test("a log that cannot be carried over costs no answer, and is tried again", async (t) => {
   const { store, file } = await openStore(t);
   const { prepare } = DatabaseSync.prototype;
   let tries = 0;
