@@ -4,17 +4,28 @@
  */
 
 import { createReadStream } from "node:fs";
+import { CommandError, EXIT } from "./exit.ts";
 
-/** @throws when the file cannot be read */
+/** In UTF-16: no line of ours comes near, and whoever made the file is not to fill the memory. */
+const LINE_CHARS_MAX = 16 * 1024 * 1024;
+
+/** @throws when the file cannot be read; CommandError when a line in it is too long */
 export async function* readLines(file: string): AsyncGenerator<string> {
   const parts: string[] = [];
+  let chars = 0;
   for await (const chunk of createReadStream(file, { encoding: "utf8" })) {
     const [first = "", ...more] = (chunk as string).split("\n");
     parts.push(first);
+    chars += first.length;
+    if (chars > LINE_CHARS_MAX) {
+      const message = `${file} has a line of more than ${LINE_CHARS_MAX} characters`;
+      throw new CommandError(EXIT.refused, "unreadable", message);
+    }
     for (const text of more) {
       yield parts.join("");
       parts.length = 0;
       parts.push(text);
+      chars = text.length;
     }
   }
   const rest = parts.join("");

@@ -4,6 +4,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { CHANNELS_PER_PROJECT_MAX } from "../src/core/channel.ts";
+import { SERVED_OF_PROJECT_MAX } from "../src/workers/announcing.ts";
 import {
   announcements,
   channelOf,
@@ -334,4 +336,35 @@ test("[ours.notify.digest] one message tells of more than a thousand calls, with
   const text = textOf(scene.at("/all")[1] as never);
   assert.match(text, /^more than 1000 calls wait; earliest deadline in 2m 29s /);
   assert.equal(scene.at("/all").length, 2);
+});
+
+test("[ours.notify.independent] as many channels as other projects may have, all slow, delay none of a project", async (t) => {
+  const held = new HeldMessages();
+  const scene = await startChannelScene(t, {
+    answer: (received, response) => {
+      if (received.path === "/quick") response.writeHead(200).end();
+      else held.hold(received, response);
+    },
+  });
+  const { server, instance } = scene;
+  for (const project of ["one", "two"]) {
+    const { token } = await server.instance(project);
+    const admin = await server.token({ kind: "reviewer", project, name: "admin", role: "admin" });
+    for (let i = 0; i < CHANNELS_PER_PROJECT_MAX; i++) {
+      await newChannel({ ...scene, admin }, `${project}-${i}`);
+    }
+    await server.submit(token);
+  }
+  await untilTold(scene, () => held.arrived >= 2 * SERVED_OF_PROJECT_MAX, "the slow are busy");
+  await newChannel(scene, "quick");
+  await server.submit(instance.token);
+  await untilTold(scene, () => scene.at("/quick").length === 1, "the quick channel is told");
+  // Who had no room comes when somebody has left.
+  const busy = held.arrived;
+  for (let index = 0; index < busy; index++) held.answer(index, 200);
+  const isLeft = ({ ended_by }: { readonly ended_by: string | null }) => ended_by === "sent";
+  const left = async () => (await announcements(scene)).filter(isLeft).length === busy + 1;
+  await untilTold(scene, left, "the answers are recorded");
+  await passTime(scene, 3_000);
+  await untilTold(scene, () => held.arrived === 2 * busy, "the next have room");
 });

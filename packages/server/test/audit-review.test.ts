@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
+import { Found } from "../src/audit/finding.ts";
 import type { ReviewerRole } from "../src/core/roles.ts";
 import { readVerifier, verifyExport, verifyProof } from "../src/index.ts";
 import { logOf, untilSealed } from "./support/audit-logs.ts";
@@ -106,6 +107,10 @@ test("[ours.audit.review] entries are listed newest first, by kind, subject and 
   );
 });
 
+function isUnreadable(error: unknown): boolean {
+  return error instanceof Found && error.finding.fault === "unreadable";
+}
+
 test("[ours.audit.proof] [ours.audit.export] what the surface gives away is verified by the key of the log", async () => {
   const token = auditor;
   const shown = await server.call<Record<string, string>>("GET", `${AUDIT}/checkpoint`, { token });
@@ -118,6 +123,10 @@ test("[ours.audit.proof] [ours.audit.export] what the surface gives away is veri
   const proof = await server.call("GET", `${AUDIT}/entries/${entry?.id}/proof`, { token });
   const proven = verifyProof(proof.text, verifier);
   assert.deepEqual([proven.entry.kind, proven.entry.id], ["request.resolved", entry?.id]);
+  for (const note of ['"\\x"', '"\u0001"', "7"]) {
+    const crafted = proof.text.replace(/^\{"checkpoint":"[^"]*"/, () => `{"checkpoint":${note}`);
+    assert.throws(() => verifyProof(crafted, verifier), isUnreadable, note);
+  }
 
   const { text, headers } = await server.call("GET", `${AUDIT}/export`, { token });
   assert.equal(headers.get("content-type"), "application/x-ndjson");
@@ -126,6 +135,12 @@ test("[ours.audit.proof] [ours.audit.export] what the surface gives away is veri
   };
   const verified = await verifyExport(lines(), { verifier });
   assert.deepEqual([verified.finding, verified.size], [undefined, log.size]);
+  const [, ...rest] = text.trimEnd().split("\n");
+  const crafted = async function* () {
+    yield JSON.stringify({ log: verifier.name, from: -1, subtrees: [] });
+    yield* rest;
+  };
+  assert.equal((await verifyExport(crafted(), { verifier })).finding?.fault, "unreadable");
   const none = await server.call("GET", `${AUDIT}/export?since=2099-01-01T00:00:00Z`, { token });
   assert.equal(none.text.trimEnd().split("\n").length, 2);
 });

@@ -2,6 +2,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { uuidV7 } from "@countersign/protocol";
 import { systemRandom } from "../src/clock.ts";
+import { writeEntry } from "../src/core/audit-line.ts";
+import { Frontier, hashLeaf } from "../src/core/merkle.ts";
+import { privateKeyOf, publicKeyOf, signCheckpoint } from "../src/core/signed-note.ts";
+import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
+import { writeHashes } from "../src/storage/sql/audit-logs.ts";
+import { readSeals } from "../src/storage/sql/audit-seals.ts";
 import type { SqlValue } from "../src/storage/store.ts";
 import {
   assertVerified,
@@ -101,6 +107,19 @@ test("[ours.audit.verify] an entry under another id, or in another project, is m
     assert.deepEqual([fault, position, found], ["missing", POSITION, id]);
     assert.ok(at !== undefined, "the id says when it was");
   }
+  await assertVerified(scene);
+});
+
+test("[ours.audit.verify] an entry without an id, which nothing seals, is not passed over", async () => {
+  await tamper(
+    scene,
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
+     values ('', $1, $2, 'request.resolved', 'reviewer:1', 'request:1', '{}')`,
+    ...[clock.now(), project],
+  );
+  const { fault, id: found } = (await verifyAll(scene)).finding ?? {};
+  await tamper(scene, "delete from audit_entry where id = ''");
+  assert.deepEqual([fault, found], ["unsealed", ""]);
   await assertVerified(scene);
 });
 
@@ -263,4 +282,36 @@ test("[ours.audit.verify] [ours.audit.external] a log that was taken away as a w
   await untilSealed(own);
   await assertVerified(own);
   assert.equal((await verifyAll(own, { older })).finding?.fault, "rewritten");
+});
+
+test("[ours.audit.external] a log that was written anew with another key is found by the key that was kept, and by the checkpoint", async () => {
+  const log = await logOf(scene);
+  const older = await checkpointOf(scene);
+  const privateKey = privateKeyOf(new Uint8Array(32));
+  const publicKey = publicKeyOf(privateKey);
+  await tamper(scene, `update audit_entry set actor = 'reviewer:other' where ${ROW}`);
+  const rows = await readEntriesAfter(store, project, "", 1_000);
+  const texts = new Map(rows.map((row) => [row.id, writeEntry(row)]));
+  const frontier = new Frontier();
+  let checkpoint = "";
+  for (const { position, ids: sealed } of await readSeals(store, project, 0, 1_000)) {
+    const hashes = sealed.map((each) => hashLeaf(texts.get(each) ?? ""));
+    for (const hash of hashes) frontier.append(hash);
+    const head = { size: frontier.size, root: frontier.root() };
+    checkpoint = signCheckpoint(head, { name: log.origin, privateKey }, publicKey);
+    await tamper(
+      scene,
+      "update audit_seal set hashes = $3, checkpoint = $4 where project_id = $1 and position = $2",
+      ...[project, position, writeHashes(hashes), checkpoint],
+    );
+  }
+  await tamper(
+    scene,
+    "update audit_log set public_key = $2, frontier = $3, checkpoint = $4 where project_id = $1",
+    ...[project, Buffer.from(publicKey).toString("base64")],
+    ...[writeHashes(frontier.subtrees), checkpoint],
+  );
+  const verifier = { name: log.origin, publicKey: log.publicKey };
+  assert.equal((await verifyAll(scene, { verifier })).finding?.fault, "signature");
+  assert.equal((await verifyAll(scene, { older })).finding?.fault, "rewritten");
 });

@@ -154,8 +154,11 @@ export function verifyProof(
   verifier: Verifier,
 ): { readonly position: number; readonly size: number; readonly entry: EntryContent } {
   const [, note = "", written, hashes = "", text = ""] = PROVEN.exec(line) ?? [];
-  if (written === undefined) throw found("unreadable", {}, "there is a line that is no proof");
-  const checkpoint = readSigned(JSON.parse(note), verifier);
+  const { read } = parse(`{"read":${note || null}}`);
+  if (written === undefined || typeof read !== "string") {
+    throw found("unreadable", {}, "there is a line that is no proof");
+  }
+  const checkpoint = readSigned(read, verifier);
   const position = Number(written);
   const entry = readEntry(text);
   const place = placeOf(position, entry);

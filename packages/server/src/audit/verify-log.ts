@@ -238,6 +238,8 @@ class LogVerification {
 
   async #findUnsealed(): Promise<void> {
     const { projectId } = this.#log;
+    // Nobody who looks from the beginning on meets it, whether to seal it or here.
+    await this.#judgeUnsealed("");
     for (let after = ""; ; ) {
       const ids = await readEntryIds(this.#reader, projectId, { after }, IDS_PER_READ);
       const [first, last] = [ids[0], ids.at(-1)];

@@ -42,9 +42,10 @@ export class Frontier {
   /**
    * @param size how many leaves there are
    * @param subtrees of the full subtrees that `size` is made of, from the left
-   * @throws RangeError when there are not as many as that size has
+   * @throws RangeError when there are not as many as that size has, or it is none
    */
   constructor(size = 0, subtrees: readonly Hash[] = []) {
+    if (!isCount(size)) throw new RangeError(`no tree has ${size} leaves`);
     const heights = fullSubtrees({ from: 0, to: size });
     if (heights.length !== subtrees.length) {
       throw new RangeError(`a tree of ${size} has ${heights.length} full subtrees`);

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
 import { privateKeyOf, signCheckpoint } from "../core/signed-note.ts";
+import { Failure } from "../failure.ts";
 import type { RecentlyUsed } from "../recently-used.ts";
 import { type StoredLog, updateLog } from "../storage/sql/audit-logs.ts";
 import {
@@ -32,7 +33,8 @@ export type OpenKeys = RecentlyUsed<string, KeyObject>;
  * @param log locked by this transaction
  * @param entries of it that are not sealed, in the order of their ids, as {@link batchOf} has them
  * @returns the log as it is now
- * @throws Failure `secret-key` when the signing key cannot be opened; nothing is then appended
+ * @throws Failure `secret-key` when the signing key cannot be opened, `audit` when the state of the
+ *   log was damaged; nothing is then appended
  */
 export async function appendSealed(
   tx: Transaction,
@@ -44,7 +46,7 @@ export async function appendSealed(
 ): Promise<StoredLog> {
   const { projectId, origin: name, publicKey, size: position } = log;
   const privateKey = openKey(keyring, keys, log);
-  const frontier = new Frontier(position, log.subtrees);
+  const frontier = frontierOf(log);
   const tiles = new Map<string, TileGrowth>();
   const hashes = entries.map((entry) => hashLeaf(writeEntry(entry)));
   for (const leaf of hashes) {
@@ -66,6 +68,15 @@ export async function appendSealed(
   const next = { ...log, size, subtrees: [...subtrees], checkpoint, sealedAt: now };
   await updateLog(tx, next);
   return next;
+}
+
+function frontierOf({ origin, size, subtrees }: StoredLog): Frontier {
+  try {
+    return new Frontier(size, subtrees);
+  } catch (error) {
+    const message = `the state of the log ${origin} is damaged: run countersign audit verify`;
+    throw new Failure("audit", message, error);
+  }
 }
 
 /** Hashes that come behind others in a tile. */

@@ -26,7 +26,10 @@ const SCAN_MS = 1_000;
 const SENDING_MS = 8_000;
 
 /** Channels of this process that are being served at the same time. */
-const SERVED_MAX = 64;
+const SERVED_MAX = 256;
+
+/** Those of one project: however slow its channels are, there is room for others. */
+export const SERVED_OF_PROJECT_MAX = 16;
 
 const RECORD_TRIES_MAX = 3;
 const RECORD_PAUSE_MS = 500;
@@ -40,11 +43,16 @@ export function startAnnouncing(context: Context, report: Report): Worker {
   return new AnnouncingWorker(context, report);
 }
 
+interface Served {
+  readonly projectId: string;
+  isAsked: boolean;
+}
+
 class AnnouncingWorker implements Worker {
   readonly #context: Context;
   readonly #report: Report;
   /** Channels that are being served, and whether something was signalled since. */
-  readonly #served = new Map<string, { isAsked: boolean }>();
+  readonly #served = new Map<string, Served>();
   readonly #running = new Set<Promise<void>>();
   readonly #unsubscribe: () => void;
   #cancelScan = () => {};
@@ -88,11 +96,17 @@ class AnnouncingWorker implements Worker {
     if (this.#stopped) return;
     const served = this.#served.get(channel.id);
     if (served !== undefined) served.isAsked = true;
-    else if (this.#served.size < SERVED_MAX) this.#run(this.#serveWhileDue(channel));
+    else if (this.#hasRoom(channel)) this.#run(this.#serveWhileDue(channel));
+  }
+
+  #hasRoom({ projectId }: ChannelKey): boolean {
+    if (this.#served.size >= SERVED_MAX) return false;
+    const ofProject = this.#served.values().filter((served) => served.projectId === projectId);
+    return [...ofProject].length < SERVED_OF_PROJECT_MAX;
   }
 
   async #serveWhileDue(channel: ChannelKey): Promise<void> {
-    const state = { isAsked: true };
+    const state = { projectId: channel.projectId, isAsked: true };
     this.#served.set(channel.id, state);
     try {
       while (state.isAsked && !this.#stopped) {

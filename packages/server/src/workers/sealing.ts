@@ -6,6 +6,7 @@
 
 import type { KeyObject } from "node:crypto";
 import type { Context } from "../context.ts";
+import { Failure } from "../failure.ts";
 import { claimLooks, type Look, recordWalk } from "../operations/claimLooks.ts";
 import { listUnsealedLogs } from "../operations/listUnsealedLogs.ts";
 import { type SealedLately, sealEntries } from "../operations/sealEntries.ts";
@@ -84,6 +85,8 @@ class Sealer {
   readonly #keys = new RecentlyUsed<string, KeyObject>(KEYS_MAX);
   /** By project. */
   #lately = new Map<string, SealedLately>();
+  /** For the log before. */
+  #hasStoreFailed = false;
   /** Ends the breath that somebody takes. */
   readonly #breaths = new Set<() => void>();
 
@@ -97,11 +100,27 @@ class Sealer {
     const lately = new Map<string, SealedLately>();
     for (const projectId of await listUnsealedLogs(this.#context)) {
       if (this.isStopped) return;
-      const seen = await this.#seal(projectId);
+      const seen = await this.#despite(() => this.#seal(projectId));
       if (seen !== undefined) lately.set(projectId, seen);
     }
     // What is not written to any more need not be remembered.
     this.#lately = lately;
+  }
+
+  /** One log that is damaged, or without its key, is in no other's way. */
+  async #despite<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const done = await work();
+      this.#hasStoreFailed = false;
+      return done;
+    } catch (error) {
+      const isStore = error instanceof Failure && error.dependency === "store";
+      // Twice in a row: it is the database, and every log would only say so once more.
+      if (isStore && this.#hasStoreFailed) throw error;
+      this.#hasStoreFailed = isStore;
+      this.#report.dependencyFailed("audit", error);
+      return undefined;
+    }
   }
 
   async #seal(projectId: string): Promise<SealedLately | undefined> {
@@ -119,7 +138,9 @@ class Sealer {
 
   /** Also over everything, when that is due. */
   async lookForLate(): Promise<void> {
-    for (const look of await claimLooks(this.#context)) await this.#look(look);
+    for (const look of await claimLooks(this.#context)) {
+      await this.#despite(() => this.#look(look));
+    }
   }
 
   async #look({ projectId, range, isWalk }: Look): Promise<void> {

@@ -188,3 +188,24 @@ test("a log that another process reads goes on, and is carried over later", asyn
   assert.ok(statSync(file).size > 75 * MEBIBYTE);
   assert.ok(statSync(`${file}-wal`).size < 70 * MEBIBYTE);
 });
+
+test("a log that cannot be carried over costs no answer, and is tried again", async (t) => {
+  const { store, file } = await openStore(t);
+  const { prepare } = DatabaseSync.prototype;
+  let tries = 0;
+  const mocked = t.mock.method(
+    DatabaseSync.prototype,
+    "prepare",
+    function (this: DatabaseSync, sql: string) {
+      if (!sql.includes("wal_checkpoint")) return prepare.call(this, sql);
+      tries++;
+      throw new Error("database or disk is full");
+    },
+  );
+  for (let i = 0; i < 40; i++) await put(store, large(`during ${i}`));
+  assert.ok(tries > 0 && tries < 8, `${tries} tries`);
+  mocked.mock.restore();
+  for (let i = 0; i < 10; i++) await put(store, large(`after ${i}`));
+  assert.ok(statSync(file).size > 75 * MEBIBYTE);
+  assert.equal((await store.get("select count(*) as n from item"))?.n, 50);
+});

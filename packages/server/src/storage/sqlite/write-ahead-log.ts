@@ -46,13 +46,24 @@ export class WriteAheadLog {
   /**
    * To be called between transactions, while nobody holds a snapshot: a log that somebody reads
    * is carried over in part only, and goes on growing.
+   *
+   * One that fails, as on a full disk, is tried again later and is nobody's failure: what was
+   * committed is in the log, and stays there.
    */
   checkpointWhenLong(): void {
     const { size } = fstatSync(this.#descriptor);
     if (size <= this.#carriedOverAt) return;
-    const done = this.#writer.prepare("pragma wal_checkpoint(passive)").get();
-    const isWhole = done?.log === done?.checkpointed;
-    this.#carriedOverAt = isWhole ? LOG_BYTES_MAX : size + PATIENCE_BYTES;
+    this.#carriedOverAt = this.#carryOver() ? LOG_BYTES_MAX : size + PATIENCE_BYTES;
+  }
+
+  /** @returns whether all of it was */
+  #carryOver(): boolean {
+    try {
+      const done = this.#writer.prepare("pragma wal_checkpoint(passive)").get();
+      return done?.log === done?.checkpointed;
+    } catch {
+      return false;
+    }
   }
 
   close(): void {

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { CommandError } from "./exit.ts";
+import { readLines } from "./read-lines.ts";
+
+async function linesOf(t: TestContext, content: string): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-lines-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "lines");
+  writeFileSync(file, content);
+  return Array.fromAsync(readLines(file));
+}
+
+const MEBI = 1024 * 1024;
+
+test("lines end with a newline and nothing else, also across the parts of a file", async (t) => {
+  const lines = ["", "a\u2028b\r", "é".repeat(200_000), "{}"];
+  assert.deepEqual(await linesOf(t, lines.join("\n")), lines);
+  assert.deepEqual(await linesOf(t, `${lines.join("\n")}\n`), lines);
+  assert.deepEqual(await linesOf(t, ""), []);
+});
+
+test("a line that is longer than any of ours ends the reading, with a clear error", async (t) => {
+  const isTold = (error: unknown) =>
+    error instanceof CommandError && /has a line of more than 16777216/.test(error.message);
+  await assert.rejects(linesOf(t, `{}\n${"a".repeat(17 * MEBI)}`), isTold);
+  const many = `${"a".repeat(9 * MEBI)}\n`.repeat(2);
+  assert.equal((await linesOf(t, many)).length, 2);
+});
