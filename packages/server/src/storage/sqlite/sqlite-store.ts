@@ -65,6 +65,7 @@ export class SqliteStore implements Store {
     this.#writing = new Statements(this.#writer);
     this.#reader = new SnapshotReader(openDatabase(file, busyMs));
     this.#log = new WriteAheadLog(file, this.#writer);
+    if (isExclusive) this.#log.carryOverWhatWasLeft();
     this.#clock = clock;
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, { mkdtempSync, rmSync, statSync } from "node:fs";
+import fs, { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -208,4 +208,16 @@ test("a log that cannot be carried over costs no answer, and is tried again", as
   for (let i = 0; i < 10; i++) await put(store, large(`after ${i}`));
   assert.ok(statSync(file).size > 75 * MEBIBYTE);
   assert.equal((await store.get("select count(*) as n from item"))?.n, 50);
+});
+
+test("a server carries over at its start what a killed one has left in the log", async (t) => {
+  const { store, file } = await openStore(t);
+  await put(store, "left behind");
+  const copy = `${file}.killed`;
+  for (const part of ["", "-wal"]) copyFileSync(file + part, copy + part);
+  assert.equal(readFileSync(copy).includes("left behind"), false);
+  const server = new SqliteStore(copy, new ManualClock(), { isExclusive: true });
+  t.after(() => server.close());
+  assert.equal(readFileSync(copy).includes("left behind"), true);
+  assert.deepEqual(await ids(server), ["left behind"]);
 });

@@ -36,6 +36,15 @@ export class WriteAheadLog {
     syncFolder(dirname(file));
   }
 
+  /**
+   * To be called at the start of a server: what a process that was killed has left in the log may
+   * be in memory only, after a sync that failed, and later commits would stand behind it. A log
+   * that was closed properly is empty.
+   */
+  carryOverWhatWasLeft(): void {
+    this.#carryOver();
+  }
+
   /** Resolves when everything that was committed before is on the disk. */
   sync(): Promise<void> {
     return new Promise((resolve, reject) => {
