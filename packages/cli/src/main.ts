@@ -22,6 +22,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "reviewers list": async () => (await import("./commands/reviewers.ts")).reviewersList,
   "reviewers set": async () => (await import("./commands/reviewers.ts")).reviewersSet,
   "reviewers remove": async () => (await import("./commands/reviewers.ts")).reviewersRemove,
+  "people list": async () => (await import("./commands/people.ts")).peopleList,
+  "people disable": async () => (await import("./commands/people.ts")).peopleDisable,
+  "people enable": async () => (await import("./commands/people.ts")).peopleEnable,
   "people link": async () => (await import("./commands/people-link.ts")).peopleLink,
   "people setup-link": async () => (await import("./commands/people-links.ts")).peopleSetupLink,
   "people recovery-link": async () =>

@@ -100,6 +100,24 @@ test("[ours.cli.sign-in.links] recovery-link lets somebody back in who exists, a
   assert.equal((await countersign(t, missing)).code, 1);
 });
 
+test("[ours.cli.people] people are listed, disabled and enabled, and only who exists", async (t) => {
+  const server = await startServer(t);
+  const people = async (...words: string[]) =>
+    countersign(t, ["people", ...words, "--data", server.data]);
+  assert.equal((await people("list")).stdout, "Nobody signs in.\n");
+  const setup = await people("setup-link", "--port", server.port);
+  assert.equal(await use(server.url, setup.stdout.trim().split("#")[1] ?? "", "ana"), 201);
+  assert.equal((await people("disable", "ANA")).stdout, "ANA is disabled.\n");
+  assert.match((await people("list")).stdout, /^ana +\S.* +disabled +password$/m);
+  const [listed] = JSON.parse((await people("list", "--json")).stdout) as object[];
+  assert.deepEqual(Object.keys(listed ?? {}), ["id", "login", "name", "ways", "disabled_at"]);
+  const enabled = await people("enable", "ana", "--json");
+  assert.deepEqual(JSON.parse(enabled.stdout), { login: "ana", disabled: false });
+  const nobody = await people("disable", "eve");
+  assert.deepEqual([nobody.code, nobody.stdout], [1, ""]);
+  assert.match(nobody.stderr, /There is nobody with this login/);
+});
+
 test("[ours.cli.sign-in.invitations] an invitation is made, listed and revoked, and its link stands alone on stdout", async (t) => {
   const server = await startServer(t);
   const token = await makeToken(server.data, { kind: "reviewer", name: "boss", role: "admin" });
@@ -155,6 +173,7 @@ test("[ours.sign-in.documented] the commands of the guide to signing in do what 
     /invitation#[\w-]{43}[\s\S]* {2}li +reviewer +dba +open/,
     /^Revoked \S{36}\.$/m,
     /\/invitation#[\w-]{43}$/m,
+    /\nana@example\.org +Ana Ibarra +enabled +password\n.* is disabled\.\n.* is enabled\.$/m,
   ];
   for (const [index, pattern] of expected.entries()) {
     assert.match(parts[index] ?? "", pattern, `of block ${index + 1}`);

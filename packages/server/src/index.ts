@@ -42,7 +42,9 @@ export {
   rotateSecretKey,
 } from "./open-context.ts";
 export { createToken, type TokenOrder } from "./operations/createToken.ts";
+export { disablePerson, type PersonStanding } from "./operations/disablePerson.ts";
 export { linkPerson, type PersonLink } from "./operations/linkPerson.ts";
+export { type ListedPerson, listPeople } from "./operations/listPeople.ts";
 export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
 export { makeReturnLink } from "./operations/makeReturnLink.ts";

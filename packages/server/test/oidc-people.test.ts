@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
 import { linkPerson } from "../src/index.ts";
+import { makeReturnLink } from "../src/operations/makeReturnLink.ts";
 import { removeReviewerNamed } from "../src/operations/removeReviewer.ts";
+import { assertRefused } from "./support/envelope.ts";
 import { FetchBrowser } from "./support/fetch-browser.ts";
 import {
   auditOf,
@@ -266,4 +268,30 @@ test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else"
   assert.equal((await sign("li")).json.error.code, "forbidden");
   assert.equal((await sign("GLASS")).json.error.code, "invalid_credential");
   assert.equal((await signedIn(scene)).person.login, "ana");
+});
+
+test("[ours.oidc.there] whom the provider knows has no other way in, whatever keys they have made here", async (t) => {
+  const scene = await startOidcScene(t);
+  const { server, idp } = scene;
+  const { context } = server.provider;
+  const browser = new FetchBrowser();
+  const { person } = await signedIn(scene, browser);
+  const cookie = browser.cookies.get(SESSION_COOKIE) ?? "";
+  const password = "correct horse battery staple";
+  const change = { body: { new_password: password } };
+  const changed = await callAs(server, { cookie }, "PUT", "/account/password", change);
+  assert.equal(changed.status, 200, changed.text);
+  idp.account = { ...idp.account, groups: [] };
+  const sign = (given: string) => {
+    const body = { login: person.login, password: given };
+    return callAs<ErrorResponse>(server, undefined, "POST", "/session", { body });
+  };
+  assertRefused(await sign(password), 403, "forbidden");
+  assertRefused(await sign("another horse and battery"), 401, "invalid_credential");
+  const token = await makeReturnLink(context, person.login);
+  const use = { body: { token, password } };
+  const back = await callAs(server, undefined, "POST", "/invitation/use", use);
+  assertRefused(back, 403, "forbidden");
+  await linkPerson(context, { login: person.login, subject: null });
+  assert.equal((await sign(password)).status, 200);
 });

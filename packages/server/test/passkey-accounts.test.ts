@@ -7,6 +7,7 @@ import { randomBytes } from "node:crypto";
 import { after, test } from "node:test";
 import { SESSION_FRESH_MS } from "../src/core/session.ts";
 import { PASSKEYS_MAX } from "../src/operations/beginPasskey.ts";
+import { makeReturnLink } from "../src/operations/makeReturnLink.ts";
 import { hashToken } from "../src/secrets/token.ts";
 import { insertInvitation } from "../src/storage/sql/invitations.ts";
 import { Authenticator } from "./support/authenticator.ts";
@@ -315,4 +316,14 @@ test("[ours.passkey.link] what is refused leaves the link as it was", async () =
   const sameLogin = await join(token, key, { login: known.login });
   assertRefused(sameLogin, 400, "invalid_request", "login");
   assert.equal((await use(token, key.create(challenge))).status, 201);
+});
+
+test("[ours.sign-in.return.passkeys] a link to come back with leaves passkeys, or ends all of them at once", async () => {
+  const person = await newSigner(server, { login: login() }, authenticator());
+  await makeReturnLink(context, person.login);
+  assert.equal((await signIn(server, person.authenticator)).status, 200);
+  await makeReturnLink(context, person.login, true);
+  assertRefused(await signIn(server, person.authenticator), 403, "passkey_refused");
+  const [, removed] = await auditOf(scene, `passkey:${person.authenticator.id}`);
+  assert.deepEqual([removed?.kind, removed?.actor], ["passkey.removed", "operator:cli"]);
 });

@@ -30,13 +30,20 @@ export const peopleRecoveryLink: Command = {
   usage: "people recovery-link LOGIN",
   help: "Make a link with which somebody sets a new password who cannot sign in.",
   settings: ["server"],
-  options: {},
+  options: {
+    "forget-passkeys": { type: "flag", help: "Also remove all passkeys that they have, now." },
+  },
 
   async run(line, terminal) {
     const [login = ""] = line.take("the login of the person");
     assertDatabase(line.config());
     return withData(line, terminal, async ({ context }) => {
-      printLink(line, terminal, "invitation", await makeReturnLink(context, login));
+      printLink(
+        line,
+        terminal,
+        "invitation",
+        await makeReturnLink(context, login, line.flag("forget-passkeys")),
+      );
     });
   },
 };

@@ -150,7 +150,10 @@ test("[ours.oidc.login] an address that was not verified is no login", () => {
   const email = "ana@example.com";
   assert.equal(read({ email, email_verified: true }, mapping).login, email);
   assert.equal(read({ email }, mapping).login, email);
-  assert.match(refusal({ email, email_verified: false }, mapping), /not verified/);
+  assert.equal(read({ email, email_verified: "true" }, mapping).login, email);
+  for (const no of [false, "false", 0, null, "", []]) {
+    assert.match(refusal({ email, email_verified: no }, mapping), /not verified/);
+  }
 });
 
 test("[ours.oidc.login] a name that could not be shown gives way to the login", () => {

@@ -107,8 +107,10 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
         "characters without blanks.",
     );
   }
-  // Anybody could have typed it into a profile, and would sit on somebody's login.
-  if (loginClaim === "email" && own(claims, "email_verified") === false) {
+  // Anybody could have typed it into a profile, and would sit on somebody's login. Some providers
+  // write a text for true; some know of addresses that were verified alone and say nothing.
+  const isVerified = [undefined, true, "true"].includes(own(claims, "email_verified") as boolean);
+  if (loginClaim === "email" && !isVerified) {
     throw refused("Your email address is not verified at the identity provider.");
   }
   return login;

@@ -10,7 +10,11 @@ test("[ours.sign-in.login] a login has one form: lower case, compatible characte
 });
 
 test("[ours.sign-in.login] what holds blanks or nothing that is seen is no login", () => {
-  const wrong = ["", " ", "a b", "a\u200bb", "a\u202eb", "a\0", "\ud800", "a".repeat(255)];
+  const wrong = [
+    ...["", " ", "a b", "a\u200bb", "a\u202eb", "a\0", "\ud800", "a".repeat(255)],
+    // Of no category that says so: joiners, fillers, selectors, an empty braille cell.
+    ...["a\u034f", "\u3164", "a\u115f", "a\ufe0f", "a\u{e0100}", "a\u2800"],
+  ];
   for (const text of wrong) {
     assert.equal(normalizeLogin(text), undefined, JSON.stringify(text));
     assert.throws(() => parseLogin(text), { code: "invalid_request", param: "login" });
@@ -20,7 +24,8 @@ test("[ours.sign-in.login] what holds blanks or nothing that is seen is no login
 
 test("[ours.sign-in.login] a name is seen as it is: no controls, no hidden characters", () => {
   assert.equal(parsePersonName(" Ana Ibarra "), "Ana Ibarra");
-  for (const text of ["", "  ", "a\u202eb", "a\nb", "x".repeat(101)]) {
+  const wrong = ["", "  ", "a\u202eb", "a\nb", "x".repeat(101), "\u3164", "a\ufe0f", "\u2800"];
+  for (const text of wrong) {
     assert.throws(() => parsePersonName(text), { code: "invalid_request", param: "name" });
   }
 });

@@ -10,9 +10,9 @@ const LOGIN_CHARS_MAX = 254;
 const NAME_CHARS_MAX = 100;
 
 /** No blanks and nothing that cannot be seen: two logins that look alike must not be two. */
-const LOGIN = /^[^\s\p{C}]+$/u;
+const LOGIN = /^[^\s\p{C}\p{Default_Ignorable_Code_Point}\u2800]+$/u;
 
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /**
  * A login in the one form in which it is stored and looked for: lower case, without blanks around

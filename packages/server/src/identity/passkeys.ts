@@ -258,6 +258,15 @@ function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
   return { id, response: response as BrowserAnswer };
 }
 
+/**
+ * Of which passkey a browser says that its answer is.
+ *
+ * @throws PasskeyRefused for what can be no id, which a database could refuse to look for
+ */
+export function credentialIdOf(answer: BrowserAnswer): string {
+  return readAnswer(answer).id;
+}
+
 /** What is signed is kept for good, and a client may have put anything into it. */
 const CHARS_MAX = 8_192;
 

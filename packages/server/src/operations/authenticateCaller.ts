@@ -3,7 +3,8 @@ import type { Context } from "../context.ts";
 import type { Caller, ReviewerCaller } from "../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../secrets/token.ts";
 import { readCredentialByHash } from "../storage/sql/credentials.ts";
-import { readReviewer, type StoredReviewer } from "../storage/sql/holders.ts";
+import { readEnabledPersons, readReviewer, type StoredReviewer } from "../storage/sql/holders.ts";
+import type { Reader } from "../storage/store.ts";
 
 const BEARER = /^bearer +([^\s]+) *$/i;
 
@@ -36,7 +37,7 @@ export async function authenticateCaller(
       return { kind: "instance", credentialId, projectId, instanceId: holderId };
     case "reviewer": {
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
-      if (reviewer === undefined || reviewer.removedAt !== null) {
+      if (reviewer === undefined || !(await isLetIn(context.store, reviewer))) {
         throw new Problem("invalid_credential");
       }
       return toReviewerCaller(reviewer, {
@@ -45,6 +46,15 @@ export async function authenticateCaller(
       });
     }
   }
+}
+
+/** Whether a reviewer was neither removed, nor is a person who is disabled. */
+export async function isLetIn(
+  reader: Reader,
+  { removedAt, personId }: Pick<StoredReviewer, "removedAt" | "personId">,
+): Promise<boolean> {
+  if (removedAt !== null) return false;
+  return personId === null || (await readEnabledPersons(reader, [personId])).has(personId);
 }
 
 /** A reviewer who was found and not removed, as a caller. */

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { SESSION_LASTS_MS } from "../core/session.ts";
 import { drawOpaque } from "../secrets/opaque.ts";
 import { hashToken } from "../secrets/token.ts";
-import { listMemberships, lockPerson } from "../storage/sql/people.ts";
+import { listMemberships, lockPerson, type StoredPerson } from "../storage/sql/people.ts";
 import { insertSession, listSessions, type SignInMethod } from "../storage/sql/sessions.ts";
 import type { Transaction } from "../storage/store.ts";
 import { endSessions } from "./endSession.ts";
@@ -41,6 +41,7 @@ export async function beginSession(
   const person = await lockPerson(tx, "update", personId);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
   assertMethod(settings.oidc, method, person.login);
+  assertTheirWay(settings.oidc, method, person);
   const now = await tx.now();
   const memberships = await listMemberships(tx, personId);
   const looked = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
@@ -67,6 +68,22 @@ export async function beginSession(
     detail: { person_id: personId, method, expires_at: session.expiresAt },
   });
   return cookie;
+}
+
+/**
+ * Whom the identity provider knows, signs in there: with a key of this server they would go on when
+ * the provider has shut them out. Asked behind the proof, so that nobody else learns of it.
+ *
+ * @throws Problem `forbidden`
+ */
+function assertTheirWay(
+  oidc: OidcSettings | undefined,
+  method: SignInMethod,
+  { login, oidcSubject }: Pick<StoredPerson, "login" | "oidcSubject">,
+): void {
+  if (oidc === undefined || oidcSubject === null) return;
+  if (method === "oidc" || login === oidc.breakGlass) return;
+  throw new Problem("forbidden", "You sign in at the identity provider.");
 }
 
 /**

@@ -16,19 +16,18 @@ import {
   confirmationFault,
   denialBar,
   isBlank,
-  namesDeciders,
   needsPasskey,
   passkeyBar,
   takesVotes,
 } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { readReviewer } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
 import { findFreezeOfRequest } from "../storage/sql/standing-freezes.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { currentCaller } from "./currentCaller.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
@@ -229,7 +228,7 @@ async function assertMayApprove(
   ownerId: string | null,
 ): Promise<void> {
   const requirement = requirementOf(readJudgement(request.policy));
-  const decider = namesDeciders(requirement) ? await currentOf(tx, caller) : caller;
+  const decider = await currentOf(tx, caller);
   const { instanceId } = request;
   const bar =
     approvalBar(requirement, deciderOf(decider), { ownerId, instanceId }) ??
@@ -242,11 +241,12 @@ async function assertMayDeny(
   caller: ReviewerCaller,
   request: StoredRequest,
 ): Promise<void> {
+  const decider = deciderOf(await currentOf(tx, caller));
   const requirement = requirementOf(readJudgement(request.policy));
   // Everybody who may decide, but for those who may for some groups alone.
-  if (requirement.from.length === 0 && decidesFor(caller.scopes) === null) return;
+  if (requirement.from.length === 0 && decider.forGroups === null) return;
   const ownerId = await ownerOf(tx, request);
-  const bar = denialBar(requirement, deciderOf(await currentOf(tx, caller)), { ownerId });
+  const bar = denialBar(requirement, decider, { ownerId });
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
@@ -274,12 +274,9 @@ function assertComplete(
 
 /** Body and lock may have taken their time: the reviewer as this transaction finds them. */
 async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<ReviewerCaller> {
-  const key = { projectId: caller.projectId, id: caller.reviewerId };
-  const current = await readReviewer(tx, key);
-  if (current === undefined || current.removedAt !== null) throw new Problem("invalid_credential");
-  const { name, role, groups, isBot } = current;
-  assertMayVote({ ...caller, role });
-  return { ...caller, name, role, groups, isBot };
+  const current = await currentCaller(tx, caller);
+  assertMayVote(current);
+  return current;
 }
 
 async function ownerOf(tx: Transaction, request: StoredRequest): Promise<string | null> {

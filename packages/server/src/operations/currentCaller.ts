@@ -3,6 +3,7 @@ import type { ReviewerCaller } from "../identity/caller.ts";
 import { lockCredential } from "../storage/sql/credentials.ts";
 import { readReviewer } from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
+import { isLetIn } from "./authenticateCaller.ts";
 
 export interface CurrentCaller extends ReviewerCaller {
   /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */
@@ -10,8 +11,8 @@ export interface CurrentCaller extends ReviewerCaller {
 }
 
 /**
- * The caller as this transaction finds them, with their token held: who was lowered, removed or
- * whose token was revoked since the exchange began gives nothing to anybody any more.
+ * The caller as this transaction finds them, with their token held: who was lowered, removed,
+ * disabled or whose token was revoked since the exchange began gives nothing to anybody any more.
  *
  * @throws Problem `invalid_credential`
  */
@@ -26,7 +27,9 @@ export async function currentCaller(
     throw new Problem("invalid_credential");
   }
   const current = await readReviewer(tx, { projectId, id: reviewerId });
-  if (current === undefined || current.removedAt !== null) throw new Problem("invalid_credential");
+  if (current === undefined || !(await isLetIn(tx, current))) {
+    throw new Problem("invalid_credential");
+  }
   const { name, role, groups, isBot } = current;
   return { ...caller, name, role, groups, isBot, expiresAt: credential?.expiresAt ?? null };
 }

@@ -10,8 +10,8 @@ export interface StandingReviewer extends StoredReviewer {
 }
 
 /**
- * Those of these reviewers who are neither removed nor without a live token or a sign-in: what
- * somebody said before counts for as long as they could still say it.
+ * Those of these reviewers who are neither removed nor disabled, nor without a live token or a
+ * sign-in: what somebody said before counts for as long as they could still say it.
  *
  * @param now epoch ms
  */
@@ -36,8 +36,9 @@ export async function readStanding(
     .map((reviewer) => {
       const { id, personId } = reviewer;
       const ways = tokens.filter(({ holderId }) => holderId === id).map(({ scopes }) => scopes);
-      const signsIn = personId !== null && persons.has(personId);
-      return { ...reviewer, ways: signsIn ? [null, ...ways] : ways };
+      if (personId === null) return { ...reviewer, ways };
+      // Whoever is disabled has no way in, whatever tokens they have.
+      return { ...reviewer, ways: persons.has(personId) ? [null, ...ways] : [] };
     })
     .filter(({ ways }) => ways.length > 0);
 }

@@ -1,9 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import type { Actor } from "../core/request.ts";
 import type { SignedIn } from "../identity/caller.ts";
-import { deletePasskey, listPasskeysOf } from "../storage/sql/passkeys.ts";
+import { deletePasskey, listPasskeysOf, type StoredPasskey } from "../storage/sql/passkeys.ts";
 import { lockPerson } from "../storage/sql/people.ts";
+import type { Transaction } from "../storage/store.ts";
 import { assertFresh } from "./beginPasskey.ts";
 
 /**
@@ -32,13 +34,23 @@ export async function removePasskey(
       throw new Problem("forbidden", message);
     }
     await deletePasskey(tx, id);
-    await appendAudit(tx, random, {
-      at: now,
-      projectId: "",
-      kind: "passkey.removed",
-      actor: `person:${personId}`,
-      subject: `passkey:${id}`,
-      detail: { person_id: personId, credential_id: id },
-    });
+    await recordRemoved(tx, { random }, { id, personId }, `person:${personId}`);
+  });
+}
+
+/** Writes down that a passkey is gone. */
+export async function recordRemoved(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  { id, personId }: Pick<StoredPasskey, "id" | "personId">,
+  actor: Actor,
+): Promise<void> {
+  await appendAudit(tx, random, {
+    at: await tx.now(),
+    projectId: "",
+    kind: "passkey.removed",
+    actor,
+    subject: `passkey:${id}`,
+    detail: { person_id: personId, credential_id: id },
   });
 }

@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import {
   type BrowserAnswer,
   challengeOf,
+  credentialIdOf,
   isCounterBehind,
   PasskeyRefused,
   type RelyingParty,
@@ -51,7 +52,7 @@ async function signIn(
   answer: BrowserAnswer,
   userAgent: string,
 ): Promise<string> {
-  const id = typeof answer.id === "string" ? answer.id : "";
+  const id = credentialIdOf(answer);
   const known = await readPasskey(context.store, id);
   if (known === undefined) throw new PasskeyRefused(UNKNOWN);
   const challenge = challengeOf(answer);

@@ -11,6 +11,7 @@ import { toGroups } from "../core/groups.ts";
 import { parseLogin, parsePersonName } from "../core/login.ts";
 import { hashToken } from "../secrets/token.ts";
 import { ensureReviewer, lockReviewerByName } from "../storage/sql/holders.ts";
+import { reassignOwned } from "../storage/sql/instances.ts";
 import {
   lockInvitationByHash,
   markInvitationUsed,
@@ -146,7 +147,6 @@ async function joinProject(
   if ((await readMembership(tx, projectId, person.id)) !== undefined) {
     throw new Problem("invalid_request", "You are a reviewer of this project already.");
   }
-  await unbindRemoved(tx, projectId, person.id);
   const newId = uuidV7(now, random.bytes(10));
   const order = {
     ...{ id: newId, name: name || person.name, role, groups: toGroups(groups) },
@@ -157,6 +157,8 @@ async function joinProject(
     await assertFree(tx, projectId, order);
     await bindReviewer(tx, projectId, made.id, person.id);
   }
+  await takeInstances(tx, { random }, { projectId, personId: person.id }, made.id, now);
+  await unbindRemoved(tx, projectId, person.id);
   await appendAudit(tx, random, {
     at: now,
     projectId,
@@ -165,6 +167,26 @@ async function joinProject(
     subject: `reviewer:${made.id}`,
     detail: { person_id: person.id, role, groups: order.groups },
   });
+}
+
+/** Who comes back to a project is still the owner there, where rules exclude owners. */
+async function takeInstances(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  was: { readonly projectId: string; readonly personId: string },
+  ownerId: string,
+  now: number,
+): Promise<void> {
+  for (const { id, groups } of await reassignOwned(tx, was, ownerId)) {
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: was.projectId,
+      kind: "instance.grouped",
+      actor: `person:${was.personId}`,
+      subject: `instance:${id}`,
+      detail: { groups, owner_id: ownerId },
+    });
+  }
 }
 
 /**

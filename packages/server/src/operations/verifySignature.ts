@@ -6,6 +6,7 @@ import { assertMayVote } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   type BrowserAnswer,
+  credentialIdOf,
   isCounterBehind,
   PasskeyRefused,
   type RelyingParty,
@@ -76,7 +77,7 @@ async function verify(
   signed: SignedVerdict,
   { nonce, assertion: answer }: SignedAnswer,
 ): Promise<Signature> {
-  const passkey = typeof answer.id === "string" ? await readPasskey(store, answer.id) : undefined;
+  const passkey = await readPasskey(store, credentialIdOf(answer));
   if (passkey === undefined || passkey.personId !== personId) {
     throw new PasskeyRefused("This is none of your passkeys.");
   }

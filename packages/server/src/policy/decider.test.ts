@@ -7,7 +7,6 @@ import {
   denialBar,
   isBlank,
   isEnough,
-  namesDeciders,
   needsPasskey,
   passkeyBar,
   takesVotes,
@@ -90,14 +89,6 @@ test("votes are kept where one approval may not be enough", () => {
   assert.equal(takesVotes(asks({ from: [["group:a", "group:b"]] })), false);
   assert.equal(takesVotes(asks({ from: [["group:a"], ["group:b"]] })), true);
   assert.equal(takesVotes(asks({ quorum: 2 })), true);
-});
-
-test("who decides matters as soon as somebody is named, left out or counted", () => {
-  assert.equal(namesDeciders(NO_REQUIREMENT), false);
-  assert.equal(namesDeciders(asks({ noteRequired: true, confirm: { kind: "match" } })), false);
-  for (const one of [{ from: [["group:a"]] }, { excludeOwner: true }, { quorum: 2 }]) {
-    assert.equal(namesDeciders(asks(one)), true);
-  }
 });
 
 test("a confirmation is the exact text, or the end of the id, or not needed", () => {

@@ -102,11 +102,6 @@ export function takesVotes({ from, quorum }: Requirement): boolean {
   return quorum > 1 || from.length > 1;
 }
 
-/** Whether it matters who decides. */
-export function namesDeciders(requirement: Requirement): boolean {
-  return requirement.from.length > 0 || requirement.excludeOwner || takesVotes(requirement);
-}
-
 /** How much of an id is typed with the confirmation `match`. */
 const MATCHED_CHARS = 4;
 

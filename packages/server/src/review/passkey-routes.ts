@@ -104,7 +104,7 @@ function addSignInRoutes(
 const OF_PASSKEYS = "";
 
 function recordLater(context: Context, request: FastifyRequest, { id }: BrowserAnswer): void {
-  if (typeof id !== "string") return;
+  if (typeof id !== "string" || !/^[\w-]+$/.test(id)) return;
   context.clock.after(0, () => {
     recordRefusedPasskey(context, id).catch((error: unknown) => {
       request.server.toProblem(error, request.id);

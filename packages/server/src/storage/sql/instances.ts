@@ -90,6 +90,26 @@ export async function assignInstance(
   await tx.run(sql, [projectId, instanceId, writeNames(groups), ownerId]);
 }
 
+/**
+ * Gives a reviewer what other reviewers of the same person own in the project.
+ *
+ * @returns what it now owns of theirs
+ */
+export async function reassignOwned(
+  tx: Transaction,
+  { projectId, personId }: { readonly projectId: string; readonly personId: string },
+  ownerId: string,
+): Promise<StoredInstance[]> {
+  const rows = await tx.all(
+    `update instance set owner_id = $3
+     where project_id = $1 and deleted_at is null and owner_id in
+       (select id from reviewer where project_id = $1 and person_id = $2 and id <> $3)
+     returning ${COLUMNS}`,
+    [projectId, personId, ownerId],
+  );
+  return rows.map(fromRow);
+}
+
 export async function renameInstance(
   tx: Transaction,
   { projectId, instanceId }: InstanceKey,

@@ -78,6 +78,30 @@ export async function updatePasswordHash(
   await tx.run("update person set password_hash = $2 where id = $1", [personId, passwordHash]);
 }
 
+/** @param disabledAt epoch ms; null enables them again */
+export async function updateDisabledAt(
+  tx: Transaction,
+  personId: string,
+  disabledAt: number | null,
+): Promise<void> {
+  await tx.run("update person set disabled_at = $2 where id = $1", [personId, disabledAt]);
+}
+
+/** All of them, by login. */
+export async function listPersons(
+  reader: Reader,
+): Promise<(StoredPerson & { readonly hasPasskey: boolean })[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS}, (select count(*) from passkey where person_id = person.id) as passkeys
+     from person order by login`,
+    [],
+  );
+  return rows.flatMap((row) => {
+    const person = toPerson(row);
+    return person === undefined ? [] : [{ ...person, hasPasskey: Number(row.passkeys) > 0 }];
+  });
+}
+
 /** Undefined where the person is no reviewer of the project, or is one no more. */
 export async function readMembership(
   reader: Reader,
