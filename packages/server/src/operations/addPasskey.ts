@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import type { SignedIn } from "../identity/caller.ts";
 import {
   type BrowserAnswer,
@@ -15,7 +16,7 @@ import { takeCeremony } from "../storage/sql/ceremonies.ts";
 import { insertPasskey, listPasskeysOf, type StoredPasskey } from "../storage/sql/passkeys.ts";
 import { lockPerson } from "../storage/sql/people.ts";
 import type { Transaction } from "../storage/store.ts";
-import { ADD_CEREMONY, assertFresh, assertRoom, LINK_CEREMONY } from "./beginPasskey.ts";
+import { ADD_CEREMONY, assertRoom, CHANGE_PASSKEYS, LINK_CEREMONY } from "./beginPasskey.ts";
 import type { BindKey } from "./useInvitation.ts";
 
 /**
@@ -36,7 +37,7 @@ export async function addPasskey(
   return context.store.transact(async (tx) => {
     await lockPerson(tx, "update", person.id);
     const now = await tx.now();
-    assertFresh(session, now);
+    assertFresh(session, now, CHANGE_PASSKEYS);
     await endCeremony(tx, ADD_CEREMONY, challenge, now, { personId: person.id });
     assertRoom((await listPasskeysOf(tx, person.id)).length);
     return writePasskey(tx, context, person.id, credential, name, now);

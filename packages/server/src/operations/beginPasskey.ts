@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { parseLogin } from "../core/login.ts";
-import { isFresh } from "../core/session.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import type { SignedIn } from "../identity/caller.ts";
 import { CEREMONY_MS_MAX, creationOptions, type RelyingParty } from "../identity/passkeys.ts";
 import { hashToken } from "../secrets/token.ts";
@@ -29,7 +29,7 @@ export async function beginPasskey(
   party: RelyingParty,
   { session, person }: SignedIn,
 ): Promise<string> {
-  assertFresh(session, context.clock.now());
+  assertFresh(session, context.clock.now(), CHANGE_PASSKEYS);
   const existing = await listPasskeysOf(context.store, person.id);
   assertRoom(existing.length);
   const challenge = await beginCeremony(context, ADD_CEREMONY, person.id);
@@ -84,13 +84,7 @@ export async function beginCeremony(
   return challenge;
 }
 
-/** @throws Problem `forbidden`: who finds an open browser must not be able to stay */
-export function assertFresh(session: SignedIn["session"], now: number): void {
-  if (isFresh(session, now)) return;
-  const message =
-    "You signed in more than 10 minutes ago: sign in again, then change your passkeys.";
-  throw new Problem("forbidden", message);
-}
+export const CHANGE_PASSKEYS = "change your passkeys";
 
 /** @throws Problem `forbidden` */
 export function assertRoom(count: number): void {

@@ -5,6 +5,7 @@ import { invitationBar } from "../core/giving.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
 import { parsePersonName } from "../core/login.ts";
 import type { ReviewerRole } from "../core/roles.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { drawOpaque } from "../secrets/opaque.ts";
@@ -65,6 +66,7 @@ export async function createInvitation(
     if (bar !== undefined) throw new Problem("forbidden", bar);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();
+    if (caller.session !== null) assertFresh(caller.session, now, "invite somebody");
     if ((await countOpenInvitations(tx, projectId, now)) >= OPEN_MAX) {
       const message = `The project has ${OPEN_MAX} open invitations; revoke some.`;
       throw new Problem("invalid_request", message);

@@ -4,6 +4,7 @@ import { roleBar, tokenBar } from "../core/giving.ts";
 import { assertGroups } from "../core/groups.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import { type Scopes, toScopes } from "../core/scopes.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import type { StoredReviewer } from "../storage/sql/holders.ts";
@@ -53,6 +54,7 @@ export async function issueToken(
     const bar = tokenBar(giver, { role, scopes });
     if (bar !== undefined) throw new Problem("forbidden", bar);
     const createdAt = await tx.now();
+    if (caller.session !== null) assertFresh(caller.session, createdAt, "make the token");
     const expiresAt = endOf(giver, order.lastsMs, createdAt);
     const credential = {
       ...{ kind: "reviewer" as const, holderId: holder.id, projectId },

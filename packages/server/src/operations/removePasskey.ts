@@ -2,11 +2,12 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import type { Actor } from "../core/request.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import type { SignedIn } from "../identity/caller.ts";
 import { deletePasskey, listPasskeysOf, type StoredPasskey } from "../storage/sql/passkeys.ts";
 import { lockPerson } from "../storage/sql/people.ts";
 import type { Transaction } from "../storage/store.ts";
-import { assertFresh } from "./beginPasskey.ts";
+import { CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
  * Takes a passkey from its owner. What it signed stays proven; approvals that still wait for
@@ -24,7 +25,7 @@ export async function removePasskey(
     // Two removals at once would each leave the other's.
     const person = await lockPerson(tx, "update", personId);
     const now = await tx.now();
-    assertFresh(session, now);
+    assertFresh(session, now, CHANGE_PASSKEYS);
     const passkeys = await listPasskeysOf(tx, personId);
     const passkey = passkeys.find((one) => one.id === id);
     if (person === undefined || passkey === undefined) throw new Problem("not_found");
