@@ -90,7 +90,7 @@ async function statusOf({ server, instance }: House, id: string): Promise<string
   return (await server.read(instance.token, id)).status;
 }
 
-test("[ours.passkey.browser] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
+test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
   const house = await setUp(t);
   const { page, complaints, server } = house;
   const id = await submit(house);
