@@ -163,7 +163,8 @@ function refresh() {
 
   const focused = document.activeElement;
   const wasOn = focused instanceof HTMLButtonElement && !focused.disabled;
-  byId("approve").hidden = !seen.isOffered || isMine;
+  // Where they stand, they stay: a second tap must not meet another button.
+  byId("approve").hidden = !seen.isOffered;
   byId("deny").hidden = !seen.isOffered;
   byId("withdraw").hidden = !isMine;
   byId("approve").disabled = !(isOpen && may.approve && seen.hasEndBeenShown);
