@@ -28,10 +28,9 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   const args = `{ "n": 9007199254740993, "x": 1.10, "t": ${JSON.stringify(MARKUP + SECRET)} }`;
   const hostile = JSON.stringify(MARKUP + SECRET);
   const context = `{"cwd":${hostile}, "n": 1.0}`;
-  const call = {
-    ...{ token: credential.token, key: server.freshKey() },
-    body: `{"tool":${hostile},"arguments":${args},"timeout":"1h","agent_reasoning":${hostile},"context":${context}}`,
-  };
+  const said = `"tool":${hostile},"agent_reasoning":${hostile},"context":${context}`;
+  const body = `{${said},"arguments":${args},"timeout":"1h"}`;
+  const call = { token: credential.token, key: server.freshKey(), body };
   const { json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
   const {
     page,

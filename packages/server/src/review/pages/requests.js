@@ -64,7 +64,7 @@ function arrange(list, wanted) {
   for (const item of wanted.toReversed()) {
     if (item.nextSibling !== next || item.parentNode !== list) {
       list.insertBefore(item, next);
-      movedAt = performance.now();
+      if (!isFirst) movedAt = performance.now();
     }
     next = item;
   }
