@@ -90,27 +90,27 @@ async function statusOf({ server, instance }: House, id: string): Promise<string
   return (await server.read(instance.token, id)).status;
 }
 
-test("[ours.passkey.browser] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
+test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
   const house = await setUp(t);
   const { page, complaints, server } = house;
   const id = await submit(house);
   await press(page, "Sign out");
   await page.waitForURL("**/sign-in");
-  await page.goto(`/sign#${id}`);
+  await page.goto(`/requests/${id}`);
   await page.waitForURL("**/sign-in?next=*");
   await picture(page, "passkey-sign-in");
   await press(page, "Sign in with a passkey");
-  await page.waitForURL(`**/sign#${id}`);
+  await page.waitForURL(`**/requests/${id}`);
 
   const shown = await page.locator("#arguments").textContent();
   assert.equal(shown, HOSTILE.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}"));
   assert.equal(await page.locator("#arguments mark").count(), 2);
   await picture(page, "passkey-sign");
   await press(page, "Approve with a passkey");
-  await page.getByRole("alert").getByText("A note is needed").waitFor();
+  await page.getByText("A note is needed").waitFor();
   await page.getByLabel("Note for the agent").fill("Agreed on the phone.");
   await press(page, "Approve with a passkey");
-  await page.getByText("The call is approved.").waitFor();
+  await page.getByText("Approved by you.").waitFor();
   await picture(page, "passkey-signed");
 
   assert.equal(await statusOf(house, id), "approved");
@@ -124,7 +124,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   const house = await setUp(t);
   const { page, device } = house;
   const id = await submit(house);
-  await page.goto(`/sign#${id}`);
+  await page.goto(`/requests/${id}`);
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");
@@ -132,7 +132,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   assert.equal(await statusOf(house, id), "pending");
   await recognise(device, true);
   await press(page, "Approve with a passkey");
-  await page.getByText("The call is approved.").waitFor();
+  await page.getByText("Approved by you.").waitFor();
 });
 
 /** Signs in the page with options that ask for less than the server does. */
@@ -157,7 +157,7 @@ test("[ours.passkey.verified] a page that asks for no verification of the user g
   const house = await setUp(t);
   const { page, device } = house;
   const id = await submit(house);
-  await page.goto(`/sign#${id}`);
+  await page.goto(`/requests/${id}`);
   await page.getByLabel("Note for the agent").waitFor();
   await recognise(device, false);
   const answer = await page.evaluate(`(${SIGN_UNVERIFIED})(${JSON.stringify(id)})`);
@@ -171,14 +171,14 @@ test("[ours.passkey.browser] a call is denied without a passkey, and then nothin
   const { page, device, complaints } = house;
   const id = await submit(house);
   await recognise(device, false);
-  await page.goto(`/sign#${id}`);
+  await page.goto(`/requests/${id}`);
   await press(page, "Deny");
-  await page.getByText("The call is denied.").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Deny" }).count(), 0);
+  await page.getByText("Denied by you.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Deny" }).isDisabled(), true);
   await page.reload();
-  await page.getByText("The call is denied.").waitFor();
+  await page.getByText("Denied by you.").waitFor();
   assert.equal(await statusOf(house, id), "denied");
-  await page.goto("/sign#none");
+  await page.goto("/requests/none");
   await page.getByRole("alert").waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -213,7 +213,7 @@ test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and wha
   const house = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
   const { page } = house;
   const id = await submit(house, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);
-  await page.goto(`/sign#${id}`, { waitUntil: "networkidle" });
+  await page.goto(`/requests/${id}`, { waitUntil: "networkidle" });
   await picture(page, "passkey-sign-320-dark");
   const width = await page.evaluate("document.documentElement.scrollWidth");
   assert.ok(Number(width) <= 320, `${width} px wide`);

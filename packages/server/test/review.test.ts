@@ -49,12 +49,13 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   assert.equal(shown.status, 200);
   assert.ok(shown.text.startsWith(text.slice(0, -1)), "the contract's resource, letter for letter");
   const { policy, requirement, votes, may_decide, ...asked } = shown.json;
-  const { instance: owner, arguments_sha256, decided_by, ...resource } = asked;
+  const { instance: owner, arguments_sha256, decided_by, now, ...resource } = asked;
   assert.deepEqual(resource, json);
   assert.equal(owner.id, instance.id);
   assert.match(owner.name, /./);
   assert.equal(arguments_sha256, createHash("sha256").update(args, "utf8").digest("hex"));
   assert.equal(decided_by, undefined);
+  assert.equal(now, new Date(clock.now()).toISOString());
   assert.deepEqual(policy, {
     ...{ verdict: "ask", because: "no-policy", fired: [], errors: [] },
     versions: { project: null, floor: null },
@@ -84,7 +85,9 @@ test("[ours.review.approve] an approval ends a pending request with note and val
   const decision = { status: "approved", note: "só this once\n", decided_at, expires_at };
   assert.deepEqual(answer.json.decision, decision);
   assert.deepEqual((await server.read(instance.token, id)).decision, decision);
-  assert.deepEqual((await show(id)).json, answer.json);
+  assert.equal(answer.json.decider, "reviewer");
+  const now = new Date(clock.now()).toISOString();
+  assert.deepEqual((await show(id)).json, { ...answer.json, now });
 });
 
 test("[ours.review.deny] a denial ends a pending request with its note", async () => {
@@ -146,7 +149,7 @@ test("[ours.review.finished] the same reviewer cannot turn a verdict round or ch
   for (const change of changes) {
     assertRefused(await cast(id, { ...body, ...change }), 409, "already_terminal");
   }
-  assert.equal((await show(id)).text, first.text);
+  assert.ok((await show(id)).text.startsWith(first.text.slice(0, -1)));
 });
 
 test("[ours.review.past-deadline] a verdict at or after the deadline is refused and the request is expired", async () => {

@@ -89,7 +89,7 @@ function banner(provider: Provider, setup: string | undefined): string {
   return `
 Countersign ${version()}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
-  Sign in    ${publicUrl}/sign-in   to your account; the console comes later: decide in the terminal
+  Inbox      ${publicUrl}/requests
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
 ${setup === undefined ? "" : invitationOf(setup)}
 First steps, in another terminal of the same folder:

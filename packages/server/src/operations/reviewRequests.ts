@@ -21,6 +21,8 @@ export interface ReviewedRequest {
   /** Approvals so far, in the order in which they came. */
   readonly votes: readonly ReviewedVote[];
   readonly mayDecide: MayDecide;
+  /** Name of the reviewer who decided; undefined where none did. */
+  readonly decider: string | undefined;
 }
 
 export interface ReviewedVote {
@@ -67,9 +69,10 @@ export async function reviewRequests(
       voted.map(({ request }) => request.id),
     ),
   ]);
-  const voters = [...new Set(votes.map(({ reviewerId }) => reviewerId))];
+  const deciders = requests.flatMap((request) => deciderId(request) ?? []);
+  const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
   const names = new Map(
-    (await readReviewers(reader, projectId, voters)).map(({ id, name }) => [id, name]),
+    (await readReviewers(reader, projectId, people)).map(({ id, name }) => [id, name]),
   );
   return judged.map(({ request, judgement, requirement }) => {
     const cast = votes.filter(({ requestId }) => requestId === request.id);
@@ -85,8 +88,14 @@ export async function reviewRequests(
         return { reviewer: names.get(reviewerId) ?? "", note, at };
       }),
       mayDecide: mayDecide(caller, seen, now),
+      decider: names.get(deciderId(request) ?? ""),
     };
   });
+}
+
+/** Undefined for what no reviewer decided. */
+function deciderId({ decision }: StoredRequest): string | undefined {
+  return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 
 interface Seen {

@@ -16,7 +16,7 @@ import { verifySignature } from "../operations/verifySignature.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
-import { writePage, writeReviewedRequest } from "./review-wire.ts";
+import { writePage, writeReviewedRequest, writeShownRequest } from "./review-wire.ts";
 
 const REQUESTS = "/review/v1/requests";
 
@@ -47,7 +47,8 @@ export function addRequestRoutes(
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const reviewed = await showRequest(context, caller, pathIdentifier(request));
-      return sendJson(reply, 200, writeReviewedRequest(reviewed, publicUrl()));
+      const now = formatTimestamp(context.clock.now());
+      return sendJson(reply, 200, writeShownRequest(reviewed, now, publicUrl()));
     },
   );
 

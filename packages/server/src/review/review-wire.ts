@@ -13,7 +13,7 @@ import { writeCursor } from "./listing-parameters.ts";
 
 /** @param publicUrl where people reach this server */
 export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: string): string {
-  const { request, instanceName, votes, mayDecide } = reviewed;
+  const { request, instanceName, votes, mayDecide, decider } = reviewed;
   const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
   return (
@@ -21,12 +21,26 @@ export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: strin
     `,"instance":${instance}` +
     `,"arguments_sha256":"${sha256Hex(request.arguments)}"` +
     (decision === null ? "" : `,"decided_by":${JSON.stringify(decision.decidedBy)}`) +
+    (decider === undefined ? "" : `,"decider":${JSON.stringify(decider)}`) +
     `,"policy":${JSON.stringify(toWirePolicy(reviewed))}` +
     `,"requirement":${JSON.stringify(toWireRequirement(reviewed, publicUrl))}` +
     `,"votes":[${votes.map(writeVote).join(",")}]` +
     `,"may_decide":${JSON.stringify(mayDecide)}` +
     "}"
   );
+}
+
+/**
+ * One request by itself.
+ *
+ * @param now as with {@link writePage}
+ */
+export function writeShownRequest(
+  reviewed: ReviewedRequest,
+  now: string,
+  publicUrl: string,
+): string {
+  return `${writeReviewedRequest(reviewed, publicUrl).slice(0, -1)},"now":"${now}"}`;
 }
 
 /** How policy judged the call. */
@@ -47,7 +61,7 @@ function toWireRequirement(
   const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
   // For those who cannot sign where they are, as with a token.
-  const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/sign#${request.id}` };
+  const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/requests/${request.id}` };
   return {
     ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
     ...{ exclude: excludeOwner ? ["owner"] : [] },

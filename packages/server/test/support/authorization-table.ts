@@ -248,7 +248,7 @@ const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) =>
   ...{ operation, who: EVERYBODY, status: 404 },
 }));
 
-const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "signPage"].map(
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "requestsPage"].map(
   (operation) => ({
     ...{ operation, who: EVERYBODY, status: 200 },
   }),
@@ -265,6 +265,8 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   ...AT_PROVIDER,
   { operation: "showWays", who: EVERYBODY, status: 200 },
   ...PAGES,
+  // The page is the same for everybody; what is on it, its script asks for.
+  { operation: "requestPage", who: EVERYBODY, status: 200, id: (stage) => stage.requestId },
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
   {

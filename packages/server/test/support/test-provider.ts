@@ -59,6 +59,9 @@ export type ReviewedRequest = ApprovalRequest & {
   readonly instance: { readonly id: string; readonly name: string };
   readonly arguments_sha256: string;
   readonly decided_by?: string;
+  readonly decider?: string;
+  /** Of one request by itself. */
+  readonly now?: string;
   readonly policy: Readonly<Record<string, unknown>>;
   readonly requirement: Readonly<Record<string, unknown>>;
   readonly votes: readonly { readonly reviewer: string; readonly at: string; note?: string }[];

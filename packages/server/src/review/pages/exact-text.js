@@ -24,6 +24,23 @@ export function memberSource(json, name) {
   return undefined;
 }
 
+/**
+ * The sources of the members of an array, letter for letter.
+ *
+ * @param {string} json valid, as the server writes it
+ * @returns {string[]}
+ */
+export function itemSources(json) {
+  const items = [];
+  let at = skipSpace(json, json.indexOf("[") + 1);
+  while (at < json.length && json[at] !== "]") {
+    const end = endOfValue(json, at);
+    items.push(json.slice(at, end));
+    at = skipSpace(json, skipSpace(json, end) + 1);
+  }
+  return items;
+}
+
 function skipSpace(json, from) {
   let at = from;
   while (" \t\n\r".includes(json[at] ?? "x")) at++;

@@ -14,12 +14,27 @@ export class Refusal extends Error {
   }
 }
 
+/** The root of this server, also where a proxy puts a path in front and from any page below it. */
+const ROOT = new URL("..", import.meta.url);
+
+/** A page or an exchange of this server: `path` as the server knows it, without a slash first. */
+export function urlOf(path) {
+  return new URL(path, ROOT).href;
+}
+
+/** Where somebody signs in who then comes back here. */
+export function signInUrl() {
+  const here = location.href.slice(ROOT.href.length);
+  return urlOf(`sign-in?next=${encodeURIComponent(here)}`);
+}
+
 /** One exchange with the reviewer surface; `path` is behind `/review/v1/`. */
-export async function call(method, path, body) {
+export async function call(method, path, body, timeoutMs) {
   let response;
   try {
-    response = await fetch(`review/v1/${path}`, {
+    response = await fetch(urlOf(`review/v1/${path}`), {
       method,
+      ...(timeoutMs !== undefined && { signal: AbortSignal.timeout(timeoutMs) }),
       ...(body !== undefined && {
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
@@ -31,6 +46,30 @@ export async function call(method, path, body) {
   const json = await response.json().catch(() => ({}));
   if (!response.ok) throw new Refusal(response.status, json.error ?? {});
   return json;
+}
+
+/** The text of an answer as it was written, and not as a parser would have it. */
+export async function readSource(path, timeoutMs) {
+  let response;
+  let source;
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    response = await fetch(urlOf(`review/v1/${path}`), { signal });
+    source = await response.text();
+  } catch {
+    throw new Refusal(0, {});
+  }
+  if (response.ok) return source;
+  throw new Refusal(response.status, parsed(source).error ?? {});
+}
+
+/** What stands between may answer something else than JSON. */
+function parsed(source) {
+  try {
+    return JSON.parse(source) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 export function byId(id) {
@@ -103,10 +142,12 @@ export function requireFields(form, names = undefined) {
   }
 }
 
-/** Where to go after signing in: a page of this server that `?next=` names, or the account. */
+/** Where to go after signing in: a page of this server that `?next=` names, or the inbox. */
 export function nextPage() {
+  const inbox = urlOf("requests");
   const next = new URLSearchParams(location.search).get("next");
-  if (next === null) return "account";
-  const url = URL.canParse(next, location.href) ? new URL(next, location.href) : undefined;
-  return url?.origin === location.origin ? url.href : "account";
+  if (next === null || !URL.canParse(next, ROOT)) return inbox;
+  const { protocol, origin, href } = new URL(next, ROOT);
+  // A `blob:` has the origin of whoever made it.
+  return protocol === location.protocol && origin === location.origin ? href : inbox;
 }
