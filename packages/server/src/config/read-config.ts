@@ -4,8 +4,8 @@
  */
 
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { parseDuration } from "@countersign/protocol";
-import { parse as parseYaml } from "yaml";
 import {
   ALL_OPTIONS,
   environmentName,
@@ -117,7 +117,7 @@ function readConfigFile(
   if (typeof path !== "string") return new Map();
   let parsed: unknown;
   try {
-    parsed = parseYaml(readFileSync(path, "utf8"));
+    parsed = yaml().parse(readFileSync(path, "utf8"));
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     faults.push(`config file ${path}: ${reason}`);
@@ -139,4 +139,9 @@ function readConfigFile(
     }
   }
   return new Map(entries);
+}
+
+/** Costs a start time and memory that only those should pay who have such a file. */
+function yaml(): typeof import("yaml") {
+  return createRequire(import.meta.url)("yaml") as typeof import("yaml");
 }

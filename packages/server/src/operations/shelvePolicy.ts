@@ -1,6 +1,5 @@
 import type { Context } from "../context.ts";
 import type { VersionRef } from "../policy/judgement.ts";
-import { loadPolicy, PolicyError } from "../policy/load.ts";
 import type { PolicyKind, Shelved } from "../policy/policy-shelf.ts";
 import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
 
@@ -39,16 +38,24 @@ export async function shelvePolicy(
     // It was good enough to be published: a machine that is busy is no reason to do without.
     if (examined === undefined || examined.isStopped) return readHere(kind, source);
     const { policy, findings } = examined;
-    return policy === undefined ? unreadable(new PolicyError(findings)) : shelved(policy);
+    if (policy !== undefined) return shelved(policy);
+    const { PolicyError } = await reader();
+    return unreadable(new PolicyError(findings));
   });
 }
 
-function readHere(kind: PolicyKind, source: string): Shelved {
+async function readHere(kind: PolicyKind, source: string): Promise<Shelved> {
   try {
+    const { loadPolicy } = await reader();
     return shelved(loadPolicy(source, { kind }));
   } catch (error) {
     return unreadable(error);
   }
+}
+
+/** Costs a start time and memory, and is hardly ever needed in this thread. */
+function reader(): Promise<typeof import("../policy/load.ts")> {
+  return import("../policy/load.ts");
 }
 
 function shelved(policy: Extract<Shelved, { kind: "policy" }>["policy"]): Shelved {
