@@ -32,3 +32,17 @@ test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signe
   assert.deepEqual([finding?.fault, finding?.kind], ["entry", "request.resolved"]);
   assert.match(finding?.message ?? "", /passkey: arguments_sha256 of the entry is not that/);
 });
+
+test("[ours.audit.verify] [ours.passkey.proof] an approval whose key nobody added is named", async (t) => {
+  const other = await startScene(t);
+  const ben = await newSigner(other.server, { login: "ben@example.com" });
+  const { id } = await submitRequiring(other, { confirm: { kind: "passkey" } });
+  assert.equal((await approve(other.server, ben, id)).status, 200);
+  // As if the key had been made up: nothing says that it was anybody's.
+  const added = "update audit_entry set kind = $1 where kind = 'passkey.added'";
+  await tamper(other, added, "passkey.removed");
+  await untilSealed(other);
+  const { finding } = await verifyAll(other);
+  assert.deepEqual([finding?.fault, finding?.kind], ["entry", "request.resolved"]);
+  assert.match(finding?.message ?? "", /passkey: the key that signed was added by nobody/);
+});

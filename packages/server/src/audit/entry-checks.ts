@@ -28,6 +28,44 @@ export const ENTRY_CHECKS: readonly EntryCheck[] = [
   },
 ];
 
+/** Public keys of passkeys, as the log of the server says they were added. */
+export type AddedPasskeys = ReadonlySet<string>;
+
+/** @param details of the entries `passkey.added` */
+export function toAddedPasskeys(details: readonly string[]): AddedPasskeys {
+  return new Set(details.map((detail) => nameOf(readDetail(detail))));
+}
+
+/**
+ * Whose a signature is, its own entry cannot prove: anybody can make a key and sign with it.
+ *
+ * @returns what is wrong, for people; undefined when nothing is, or nothing was signed
+ */
+export function findForeignKey(
+  { detail }: Pick<EntryContent, "detail">,
+  added: AddedPasskeys,
+): string | undefined {
+  const { passkey } = detail;
+  if (passkey === undefined || added.has(nameOf(passkey as Detail))) return undefined;
+  return "passkey: the key that signed was added by nobody, by the log of the server";
+}
+
+type Detail = Readonly<Record<string, unknown>>;
+
+function nameOf({ credential_id: id, public_key: key }: Detail): string {
+  return JSON.stringify([id, key]);
+}
+
+/** An entry that was altered is told of by its own log. */
+function readDetail(detail: string): Detail {
+  try {
+    const read: unknown = JSON.parse(detail);
+    return typeof read === "object" && read !== null ? (read as Detail) : {};
+  } catch {
+    return {};
+  }
+}
+
 /** @returns what is wrong with it, for people; undefined when nothing is */
 export function findEntryFault(
   text: string,

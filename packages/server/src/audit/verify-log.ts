@@ -6,14 +6,14 @@
  */
 
 import { timeOfId } from "@countersign/protocol";
-import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
 import { readEntriesBetween, readEntryIds } from "../storage/sql/audit-entries.ts";
 import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
 import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
-import { findEntryFault } from "./entry-checks.ts";
+import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
 import { type Fault, type Finding, Found } from "./finding.ts";
 import { TileCheck } from "./tile-check.ts";
 
@@ -27,6 +27,8 @@ export interface VerifyOptions {
   readonly verifier: Verifier;
   /** One that was kept elsewhere. */
   readonly older?: Checkpoint | undefined;
+  /** Those that may have signed. */
+  readonly passkeys: AddedPasskeys;
   /** By the clock of the database, epoch ms. */
   readonly now: number;
   /** Called now and then with how many entries are verified. */
@@ -164,12 +166,18 @@ class LogVerification {
   ): void {
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue;
-      const fault = findEntryFault(texts[i] ?? "");
-      if (fault !== undefined) {
-        throw found("entry", describe({ position: position + i }, row), fault.message);
+      const text = texts[i] ?? "";
+      const message = findEntryFault(text)?.message ?? this.#foreignKey(text);
+      if (message !== undefined) {
+        throw found("entry", describe({ position: position + i }, row), message);
       }
       if (row.at > this.#begunAt && sealedAt - row.at > UNSEALED_MS_MAX) this.late++;
     }
+  }
+
+  #foreignKey(text: string): string | undefined {
+    const entry = readEntry(text);
+    return entry && findForeignKey(entry, this.#options.passkeys);
   }
 
   /** In the order of the seal. */

@@ -4,10 +4,11 @@
  * Called by: the command `countersign audit verify`.
  */
 
+import { toAddedPasskeys } from "../audit/entry-checks.ts";
 import type { Finding } from "../audit/finding.ts";
 import { UNSEALED_MS_MAX, type Verified, verifyLog } from "../audit/verify-log.ts";
 import type { Checkpoint, Verifier } from "../core/signed-note.ts";
-import { readEntriesAfter } from "../storage/sql/audit-entries.ts";
+import { readAddedPasskeys, readEntriesAfter } from "../storage/sql/audit-entries.ts";
 import { readLog, readLogs } from "../storage/sql/audit-logs.ts";
 import { readProjects } from "../storage/sql/holders.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
@@ -49,6 +50,7 @@ export async function verifyDatabase(
     const message = `there is no log ${origin} here: another database, or one begun anew`;
     return { logs: [], finding: { fault: "rewritten", origin, message } };
   }
+  const passkeys = toAddedPasskeys(await readAddedPasskeys(reader, SERVER));
   const logs: LogVerification[] = [];
   for (const log of chosen) {
     const { origin, publicKey, projectId, size } = log;
@@ -56,7 +58,7 @@ export async function verifyDatabase(
     const verified = await verifyLog(reader, log, {
       verifier: verifier ?? { name: origin, publicKey },
       older: older?.origin === origin ? older : undefined,
-      now,
+      ...{ passkeys, now },
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });

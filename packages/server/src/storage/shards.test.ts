@@ -193,6 +193,8 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   releaseChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   readDueChannels: /^SCAN channel$/,
+  // Once for a verification, which reads all of it anyway.
+  readAddedPasskeys: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   // A row for each project.
   readLogs: /^SCAN audit_log USING INDEX /,
   readUnlookedLogs: /^SCAN audit_log$/,

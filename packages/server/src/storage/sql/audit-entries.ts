@@ -55,6 +55,15 @@ export async function readEntriesBetween(
   return rows.map(toEntry);
 }
 
+/** Details of the entries that say which passkeys were added, ever. */
+export async function readAddedPasskeys(reader: Reader, serverLog: string): Promise<string[]> {
+  const rows = await reader.all(
+    "select detail from audit_entry where project_id = $1 and kind = 'passkey.added'",
+    [serverLog],
+  );
+  return rows.map(({ detail }) => detail as string);
+}
+
 /** At most `limit` from behind an id on, in their order. */
 export async function readEntriesAfter(
   reader: Reader,
