@@ -81,6 +81,9 @@ create unique index reviewer_person on reviewer (project_id, person_id)
   where person_id is not null and removed_at is null;
 create index reviewer_of_person on reviewer (person_id) where person_id is not null;
 
+-- What somebody owns who comes back to a project.
+create index instance_owned on instance (project_id, owner_id) where owner_id is not null;
+
 -- JSON array of what the token may do of all that its holder may; null is all of it.
 alter table credential add column scopes text;
 
