@@ -138,7 +138,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is nee
 
 test("[ours.passkey.people] who approves in a terminal is told that a passkey is needed, and on which page", async (t) => {
   const id = await asked({ confirm: { kind: "passkey" } });
-  const page = new RegExp(`Sign it here: http://localhost:\\d+/requests/${id}`);
+  const page = new RegExp(`Sign it here: http://localhost:\\d+/inbox/${id}`);
   const digest = ["--digest", "ab".repeat(32)];
   for (const how of [["--yes"], digest]) {
     const { code, stderr } = await requests(t, ana, "approve", id, ...how);
@@ -151,7 +151,7 @@ test("[ours.passkey.people] who approves in a terminal is told that a passkey is
   });
   assert.equal(code, 1);
   const { stdout } = await requests(t, ana, "show", id);
-  assert.match(stdout, new RegExp(`^sign at    http://localhost:\\d+/requests/${id}$`, "m"));
+  assert.match(stdout, new RegExp(`^sign at    http://localhost:\\d+/inbox/${id}$`, "m"));
   assert.equal((await requests(t, ana, "deny", id)).code, 0);
 });
 

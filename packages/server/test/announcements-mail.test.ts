@@ -81,7 +81,7 @@ test("[ours.notify.email] one mail goes to all addresses, over TLS, with the log
     assert.match(head, /^Auto-Submitted: auto-generated$/m);
     assert.match(head, /^Message-ID: <[0-9a-f-]{36}@example\.com>$/m);
     assert.match(head, /^Content-Type: text\/plain; charset=utf-8$/m);
-    assert.match(decode(head, body), new RegExp(`https://countersign.example/requests/${id}`));
+    assert.match(decode(head, body), new RegExp(`https://countersign.example/inbox/${id}`));
     assert.match(decode(head, body), /^"wire €\\u\{000D\}\\u\{000A\}Bcc: evil@example\.com" of /);
     assert.doesNotMatch(decode(head, body), /^Bcc/m);
   }

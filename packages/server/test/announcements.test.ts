@@ -65,7 +65,7 @@ test("[ours.notify.one-message] a request that people are asked is told once thr
       `Time left: 1h (until ${first.json.deadline_at})`,
       "Why: `Deploys to production` (rule `prod`)",
       "Needs: 2 approvals of `group:leads or group:ops`",
-      `https://countersign.example/requests/${first.json.id}`,
+      `https://countersign.example/inbox/${first.json.id}`,
     ].join("\n"),
   );
 });
@@ -218,7 +218,7 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   const text = textOf(scene.at("/all")[1] as never);
   assert.equal(
     text,
-    `23 calls wait; earliest deadline in 3m (${deadlines[0]}).\nhttps://countersign.example/requests`,
+    `23 calls wait; earliest deadline in 3m (${deadlines[0]}).\nhttps://countersign.example/inbox`,
   );
   await server.submit(instance.token, { tool: "later" });
   await server.submit(instance.token, { tool: "latest", timeout: "2h" });

@@ -59,7 +59,7 @@ test("[ours.notify.webhook] a generic webhook is signed as every other and says 
   assert.deepEqual(event, {
     ...{ id, type: "request.waiting", created_at: "2026-01-01T00:00:00.000Z" },
     text: '"dépl\\u{202E}oy" waits: 1h left',
-    url: `https://countersign.example/requests/${request.id}`,
+    url: `https://countersign.example/inbox/${request.id}`,
     request: {
       ...{ id: request.id, tool, instance: { id: instance.id, name } },
       ...{ created_at: request.created_at, deadline_at: request.deadline_at, seconds_left: 3600 },
@@ -78,7 +78,7 @@ test("[ours.notify.ntfy] a topic of ntfy gets title, priority, link and its toke
   assert.deepEqual(
     [title, priority, click, authorization],
     [
-      ...['"deploy" waits: 4m left', "5", `https://countersign.example/requests/${id}`],
+      ...['"deploy" waits: 4m left', "5", `https://countersign.example/inbox/${id}`],
       "Bearer tk_secret",
     ],
   );

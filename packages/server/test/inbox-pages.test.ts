@@ -16,7 +16,7 @@ const ana = await visit(browser, server, "ana");
 
 test("[ours.inbox.list] an empty inbox says what happens next, a new call appears by itself and goes when it is decided", async () => {
   const { page, complaints } = ana;
-  await page.goto("/requests");
+  await page.goto("/inbox");
   await page.getByText("it appears here by itself").waitFor();
   await picture(page, "inbox-empty");
   const request = await server.submit(instance.token, { arguments: { env: "staging" } });
@@ -39,7 +39,7 @@ test("[ours.inbox.list] one's own come before others', what ends first is at the
   await require(store, other.id, { from: [["group:dba"]] });
   await require(store, later.id, { quorum: 2 });
   await page.setViewportSize({ width: 360, height: 300 });
-  await page.goto("/requests");
+  await page.goto("/inbox");
   await page.getByText("of-others").waitFor();
   const tools = () => page.locator(".cards .tool").allTextContents();
   assert.deepEqual(await tools(), ["soon", "later", "of-others"]);
@@ -56,7 +56,7 @@ test("[ours.inbox.list] one's own come before others', what ends first is at the
   assert.ok(Math.abs(moved) <= 1, `it moved ${moved} px`);
   assert.equal(await page.locator(":focus .tool").textContent(), "later");
   await page.keyboard.press("Enter");
-  await page.waitForURL(`**/requests/${later.id}`);
+  await page.waitForURL(`**/inbox/${later.id}`);
   await page.goBack();
   await end(scene, soon, "cancelled");
   await page.getByRole("link", { name: /^soon/ }).waitFor({ state: "detached" });
@@ -67,7 +67,7 @@ test("[ours.inbox.list] one's own come before others', what ends first is at the
 test("[ours.inbox.list] a row goes at its deadline by the server's time; a lost connection is told", async () => {
   const { page } = ana;
   const brief = await server.submit(instance.token, { tool: "brief", timeout: "10m" });
-  await page.goto("/requests");
+  await page.goto("/inbox");
   const row = page.getByRole("link", { name: /^brief/ });
   await row.getByText("10 min 00 s left").waitFor();
   await page.route("**/review/v1/requests?*", (route) => route.abort());
@@ -80,10 +80,10 @@ test("[ours.inbox.list] a row goes at its deadline by the server's time; a lost 
 
 test("[ours.inbox.signed-out] the inbox leads who is signed out to the sign-in and back", async () => {
   const { page, context } = await newVisitor(browser, server.provider.publicUrl);
-  await page.goto("/requests");
-  await page.waitForURL("**/sign-in?next=requests");
+  await page.goto("/inbox");
+  await page.waitForURL("**/sign-in?next=inbox");
   await signIn(page, "ana");
-  await page.waitForURL("**/requests");
+  await page.waitForURL("**/inbox");
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   await context.close();
 });
@@ -98,10 +98,10 @@ test("[ours.inbox.phone] inbox and request are no wider than a phone of 320 px, 
   const { page } = await visit(browser, server, "kim", {
     ...{ width: 320, height: 640, colorScheme: "dark" },
   });
-  for (const path of ["/requests", `/requests/${request.id}`]) {
+  for (const path of ["/inbox", `/inbox/${request.id}`]) {
     await page.goto(path, { waitUntil: "load" });
     await page.locator(".cards a, #deny").first().waitFor();
-    await picture(page, `${path === "/requests" ? "inbox" : "request"}-320-dark`);
+    await picture(page, `${path === "/inbox" ? "inbox" : "request"}-320-dark`);
     const width = await page.evaluate("document.documentElement.scrollWidth");
     assert.equal(width, 320, path);
     for (const element of await page.locator("button, input, textarea, summary, a").all()) {

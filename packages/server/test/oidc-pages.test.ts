@@ -35,6 +35,7 @@ test("[ours.oidc.pages] [ours.oidc.flow] somebody signs in by the button, in a r
   await button.click();
   await page.waitForURL("**/account?a=b");
   await page.getByRole("heading", { name: "Ana Lima" }).waitFor();
+  await page.locator("#role:not(:empty)").waitFor();
   assert.equal(await page.locator("#role").textContent(), "reviewer");
   const cookies = (await context.cookies()).filter(({ name }) => name.startsWith("__Host-"));
   assert.deepEqual(

@@ -96,12 +96,13 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
   const id = await submit(house);
   await press(page, "Sign out");
   await page.waitForURL("**/sign-in");
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await page.waitForURL("**/sign-in?next=*");
   await picture(page, "passkey-sign-in");
   await press(page, "Sign in with a passkey");
-  await page.waitForURL(`**/requests/${id}`);
+  await page.waitForURL(`**/inbox/${id}`);
 
+  await page.locator("#arguments mark").first().waitFor();
   const shown = await page.locator("#arguments").textContent();
   assert.equal(shown, HOSTILE.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}"));
   assert.equal(await page.locator("#arguments mark").count(), 2);
@@ -124,7 +125,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   const house = await setUp(t);
   const { page, device } = house;
   const id = await submit(house);
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");
@@ -157,7 +158,7 @@ test("[ours.passkey.verified] a page that asks for no verification of the user g
   const house = await setUp(t);
   const { page, device } = house;
   const id = await submit(house);
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await page.getByLabel("Note for the agent").waitFor();
   await recognise(device, false);
   const answer = await page.evaluate(`(${SIGN_UNVERIFIED})(${JSON.stringify(id)})`);
@@ -171,14 +172,14 @@ test("[ours.passkey.browser] a call is denied without a passkey, and then nothin
   const { page, device, complaints } = house;
   const id = await submit(house);
   await recognise(device, false);
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await press(page, "Deny");
   await page.getByText("Denied by you.").waitFor();
   assert.equal(await page.getByRole("button", { name: "Deny" }).isDisabled(), true);
   await page.reload();
   await page.getByText("Denied by you.").waitFor();
   assert.equal(await statusOf(house, id), "denied");
-  await page.goto("/requests/none");
+  await page.goto("/inbox/none");
   await page.getByRole("alert").waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -213,7 +214,7 @@ test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and wha
   const house = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
   const { page } = house;
   const id = await submit(house, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);
-  await page.goto(`/requests/${id}`, { waitUntil: "networkidle" });
+  await page.goto(`/inbox/${id}`, { waitUntil: "networkidle" });
   await picture(page, "passkey-sign-320-dark");
   const width = await page.evaluate("document.documentElement.scrollWidth");
   assert.ok(Number(width) <= 320, `${width} px wide`);

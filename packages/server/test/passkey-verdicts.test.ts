@@ -268,6 +268,6 @@ test("[ours.verdict.shown] where a passkey is asked for, the page to sign on is 
   const shown = await callAs<ReviewedRequest>(server, ana, "GET", `/requests/${id}`);
   assert.deepEqual(shown.json.may_decide, { approve: true, deny: true });
   const { confirm } = (shown.json as unknown as { requirement: { confirm: unknown } }).requirement;
-  const sign_at = `${server.provider.publicUrl}/requests/${id}`;
+  const sign_at = `${server.provider.publicUrl}/inbox/${id}`;
   assert.deepEqual(confirm, { kind: "passkey", sign_at });
 });

@@ -42,14 +42,15 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   const seen = (text: string) =>
     text.replaceAll("\u202e", "\\u{202E}").replaceAll("\u200b", "\\u{200B}");
   const name = seen(MARKUP + SECRET);
-  await page.goto("/requests");
+  await page.goto("/inbox");
   await page.locator(".cards a").waitFor();
   const row = (await page.locator(".cards a").textContent()) ?? "";
   assert.ok(row.includes(name) && row.includes("9007199254740993") && row.includes("1.10"));
   await picture(page, "inbox-hostile-360-dark");
   await page.locator(".cards a").click();
-  await page.waitForURL(`**/requests/${json.id}`);
+  await page.waitForURL(`**/inbox/${json.id}`);
   await page.locator("#approve:visible").waitFor();
+  await page.locator("#arguments:not(:empty)").waitFor();
   assert.equal(await page.locator("#arguments").textContent(), seen(args));
   assert.equal(await page.locator("#context").textContent(), seen(context));
   for (const id of ["tool", "instance", "reasoning"]) {
@@ -70,7 +71,7 @@ test("[ours.inbox.exact] long arguments are approved only when their end was on 
     `{"tool":"edit","arguments":{"text":"${"x".repeat(100_000)}"},"timeout":"1h"}`,
   );
   const { page, complaints } = await visit(browser, server, "mo", { width: 1280, height: 720 });
-  await page.goto(`/requests/${long}`);
+  await page.goto(`/inbox/${long}`);
   await page.getByText("To approve, read to the end of the arguments").waitFor();
   await picture(page, "request-500-lines");
   const box = await page.locator("#approve").boundingBox();
@@ -81,7 +82,7 @@ test("[ours.inbox.exact] long arguments are approved only when their end was on 
   await page.keyboard.press("End");
   await page.locator("#approve:enabled").waitFor();
 
-  await page.goto(`/requests/${wide}`);
+  await page.goto(`/inbox/${wide}`);
   await page.getByText("To approve, read to the end of the arguments").waitFor();
   assert.equal(await page.locator("#approve").isDisabled(), true);
   await press(page, "Show all");

@@ -46,10 +46,10 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   const { page, context, complaints } = await newVisitor(browser, publicUrl, {
     ...{ width: 360, height: 740 },
   });
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await page.waitForURL("**/sign-in?next=*");
   await signIn(page, "pat");
-  await page.waitForURL(`**/requests/${id}`);
+  await page.waitForURL(`**/inbox/${id}`);
   await page.getByRole("heading", { name: "deploy" }).waitFor();
   await page.getByText("Production is watched.").waitFor();
   await untilEnabled(page);
@@ -76,15 +76,15 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   });
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
-  await page.goto(`${below}requests/${id}`);
+  await page.goto(`${below}inbox/${id}`);
   await page.waitForURL(`${below}sign-in?next=*`);
   await signIn(page, "pat");
-  await page.waitForURL(`${below}requests/${id}`);
+  await page.waitForURL(`${below}inbox/${id}`);
   await untilEnabled(page);
   await press(page, "Deny");
   await page.getByText("Denied by you.").waitFor();
   await page.getByRole("link", { name: "Inbox" }).click();
-  await page.waitForURL(`${below}requests`);
+  await page.waitForURL(`${below}inbox`);
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   assert.deepEqual(
     asked.filter((url) => !url.startsWith(below)),
@@ -97,7 +97,7 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
 test("[ours.inbox.page] a denial takes its note to the agent, with the keyboard alone", async () => {
   const { id } = await ask();
   const { page, complaints } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   await page.getByLabel("Note for the agent").fill("Not on a Friday.");
   for (let tabs = 0; tabs < 4; tabs++) {
@@ -120,7 +120,7 @@ test("[ours.inbox.page] what has to be typed is typed, and a note that is requir
     [matched.id, "To approve, type the last 4 characters", matched.id.slice(-4)],
   ] as const;
   for (const [id, label, text] of cases) {
-    await page.goto(`/requests/${id}`);
+    await page.goto(`/inbox/${id}`);
     await untilEnabled(page);
     await press(page, "Approve");
     await page.getByText("Must be typed to approve this call.").waitFor();
@@ -143,7 +143,7 @@ test("[ours.inbox.page] what has to be typed is typed, and a note that is requir
 test("[ours.inbox.page] how long an approval may be used is asked for, and a fault says where it is", async () => {
   const { id } = await ask();
   const { page } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   await page.getByText("How long an approval may be used").click();
   await page.getByLabel("Until the call is started").fill("soon");
@@ -161,7 +161,7 @@ test("[ours.inbox.page] how long an approval may be used is asked for, and a fau
 test("[ours.inbox.now] what somebody else decides meanwhile is told with their name, and nothing is left to press", async () => {
   const { id } = await ask();
   const { page, complaints } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   await server.decide(ben, id, "deny", { note: "Mine." });
   await page.getByText("Denied by ben.").waitFor();
@@ -178,7 +178,7 @@ test("[ours.inbox.now] at the deadline the buttons are dead by the server's time
   const { page, complaints } = ana;
   // The server's clock stands months behind that of the browser.
   clock.set(Date.parse(deadline_at) - 3_000);
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   clock.set(Date.parse(deadline_at) - 1);
   await page.getByText("Time is up", { exact: true }).waitFor();
@@ -193,7 +193,7 @@ test("[ours.inbox.now] at the deadline the buttons are dead by the server's time
 test("[ours.inbox.now] an approval that is not enough says what is missing, and is taken back", async () => {
   const { id } = await ask({ quorum: 2 });
   const { page, complaints } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await page.getByText("2 different reviewers").waitFor();
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
@@ -217,7 +217,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
 test("[ours.inbox.now] without a connection nothing is decided; with it, what is on the page can be again", async () => {
   const { id } = await ask();
   const { page } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   await page.route("**/review/v1/requests/*", (route) => route.abort());
   await page.getByText("Connection lost.").waitFor();
@@ -231,7 +231,7 @@ test("[ours.inbox.now] without a connection nothing is decided; with it, what is
 test("[ours.inbox.now] a page that nobody sees asks for nothing, and decides nothing before it has asked again", async () => {
   const { id } = await ask();
   const { page } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   const turn = (hidden: boolean) =>
     page.evaluate(`
@@ -250,7 +250,7 @@ test("[ours.inbox.now] a page that nobody sees asks for nothing, and decides not
 test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was, and counts once", async () => {
   const { id } = await ask();
   const { page } = ana;
-  await page.goto(`/requests/${id}`);
+  await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   const bodies: (string | null)[] = [];
   await page.route("**/verdict", async (route) => {
@@ -274,11 +274,11 @@ test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was
 test("[ours.inbox.page] who may not decide sees the call and why, and no button", async () => {
   const { id } = await ask();
   const viewer = await visit(browser, server, "vic", { role: "viewer" });
-  await viewer.page.goto(`/requests/${id}`);
+  await viewer.page.goto(`/inbox/${id}`);
   await viewer.page.getByRole("heading", { name: "deploy" }).waitFor();
   await viewer.page.locator("#reason:visible").waitFor();
   assert.equal(await viewer.page.getByRole("button").count(), 0);
-  await viewer.page.goto("/requests/none");
+  await viewer.page.goto("/inbox/none");
   await viewer.page.getByRole("alert").getByText("There is no such request").waitFor();
   assert.deepEqual(viewer.complaints, []);
   await viewer.context.close();

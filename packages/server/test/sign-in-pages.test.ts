@@ -54,6 +54,7 @@ async function setUp(
 test("[ours.sign-in.setup] [ours.sign-in.pages] the first person sets up, signs out and signs in again, in a real browser", async (t) => {
   const server = await startTestProvider(t);
   const { page, context, complaints } = await setUp(server);
+  await page.locator("#role:not(:empty)").waitFor();
   assert.equal(await page.locator("#login").textContent(), "ana@example.org");
   assert.equal(await page.locator("#role").textContent(), "operator");
   await page.getByText("This browser").waitFor();
@@ -73,7 +74,7 @@ test("[ours.sign-in.setup] [ours.sign-in.pages] the first person sets up, signs 
   await picture(page, "sign-in-wrong");
   await fill(page, { Password: PASSWORD });
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/requests");
+  await page.waitForURL("**/inbox");
   assert.deepEqual(complaints, []);
 });
 
@@ -121,6 +122,7 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   await press(page, "Join the project");
   await page.waitForURL("**/account");
   await page.getByText("shop").first().waitFor();
+  await page.locator("#role:not(:empty)").waitFor();
   assert.equal(await page.locator("#role").textContent(), "viewer");
   await picture(page, "account-two-projects-360");
   await page.getByLabel("Look at another project").selectOption("default");
@@ -151,7 +153,7 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   await other.page.goto("/sign-in");
   await fill(other.page, { Login: "ana@example.org", Password: PASSWORD });
   await press(other.page, "Sign in");
-  await other.page.waitForURL("**/requests");
+  await other.page.waitForURL("**/inbox");
   await other.page.goto("/account");
 
   await page.reload();
@@ -183,7 +185,7 @@ test("[ours.sign-in.pages] no page is wider than a phone of 320 px, nothing to p
     { width: 320, height: 640, colorScheme: "dark" },
     "setup-320",
   );
-  const paths = ["/account", "/setup", "/invitation#none", "/sign-in", "/requests"];
+  const paths = ["/account", "/setup", "/invitation#none", "/sign-in", "/inbox"];
   for (const path of paths) {
     await page.goto(path, { waitUntil: "networkidle" });
     await picture(page, `${path.replace(/\W/g, "")}-320-dark`);
@@ -201,11 +203,11 @@ test("[ours.sign-in.pages] after signing in one goes where the link led, and nev
   await setUp(server);
   const leads: readonly (readonly [string, string])[] = [
     ["account%3Fsee=1", "/account?see=1"],
-    ["https%3A%2F%2Fevil.example%2F", "/requests"],
-    ["%2F%2Fevil.example", "/requests"],
-    ["javascript%3Aalert(1)", "/requests"],
-    [`blob%3A${encodeURIComponent(server.url)}%2Fa`, "/requests"],
-    ["%5C%5Cevil.example", "/requests"],
+    ["https%3A%2F%2Fevil.example%2F", "/inbox"],
+    ["%2F%2Fevil.example", "/inbox"],
+    ["javascript%3Aalert(1)", "/inbox"],
+    [`blob%3A${encodeURIComponent(server.url)}%2Fa`, "/inbox"],
+    ["%5C%5Cevil.example", "/inbox"],
   ];
   for (const [next, path] of leads) {
     const { page, context, complaints } = await newVisitor(browser, server.url);

@@ -89,7 +89,7 @@ function banner(provider: Provider, setup: string | undefined): string {
   return `
 Countersign ${version()}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
-  Inbox      ${publicUrl}/requests
+  Inbox      ${publicUrl}/inbox
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
 ${setup === undefined ? "" : invitationOf(setup)}
 First steps, in another terminal of the same folder:

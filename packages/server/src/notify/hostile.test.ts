@@ -57,7 +57,7 @@ test("[ours.notify.hostile] nothing in a name is a mention, a link or formatting
       .join("\n")
       .replace(/`[^`\n]*`/g, "");
     assert.doesNotMatch(outside, /[`@*_~[\]]|evil|script|www/, text);
-    assert.equal(lines.at(-1), `${BASE}/requests/a-request`);
+    assert.equal(lines.at(-1), `${BASE}/inbox/a-request`);
   }
 });
 
@@ -71,7 +71,7 @@ test("[ours.notify.hostile] headers for ntfy are ASCII, one line each, and say w
     assert.doesNotMatch(title, UNSEEN);
     assert.doesNotMatch(title + body, /:\/\/|www\./i);
     assert.ok(Buffer.byteLength(body) <= 4_096, `${Buffer.byteLength(body)}`);
-    assert.equal(headers.click, `${BASE}/requests/a-request`);
+    assert.equal(headers.click, `${BASE}/inbox/a-request`);
     assert.equal(headers.authorization, "Bearer tk_x");
   }
   assert.equal(encodeHeader("plain"), "plain");

@@ -18,7 +18,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 
 /** The page of what a message is about. A link never decides. */
 export function linkOf(base: string, message: ChannelMessage): string {
-  return message.kind === "call" ? `${base}/requests/${message.requestId}` : `${base}/requests`;
+  return message.kind === "call" ? `${base}/inbox/${message.requestId}` : `${base}/inbox`;
 }
 
 // Slack. ---------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ const WAYS = "/review/v1/session/ways";
 const OIDC = "/review/v1/session/oidc";
 const CALLBACK = `${OIDC}/callback`;
 
-const RETURN_DEFAULT = "/requests";
+const RETURN_DEFAULT = "/inbox";
 
 const RETRY_S = 30;
 

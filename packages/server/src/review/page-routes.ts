@@ -22,10 +22,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
-  ...["pages.css", "request.css", "requests.css", "mark.svg"],
+  ...["pages.css", "request.css", "inbox.css", "mark.svg"],
   ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js"],
   ...["passkeys.js", "exact-text.js", "words.js", "live.js", "texts.js"],
-  ...["request.js", "request-verdict.js", "requests.js"],
+  ...["request.js", "request-verdict.js", "inbox.js"],
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
     account: "account.html",
-    requests: "requests.html",
+    inbox: "inbox.html",
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));
@@ -55,7 +55,7 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
 
   // Which request there is, and who may see it, its script asks.
   const request = readFileSync(join(FOLDER, "request.html"));
-  app.get("/requests/:id", { config: { operation: "requestPage" } }, async (_, reply) =>
+  app.get("/inbox/:id", { config: { operation: "requestPage" } }, async (_, reply) =>
     sendPage(reply, 200, "request.html", request),
   );
 

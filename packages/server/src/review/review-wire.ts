@@ -61,7 +61,7 @@ function toWireRequirement(
   const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
   const { validityMs } = judgement;
   // For those who cannot sign where they are, as with a token.
-  const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/requests/${request.id}` };
+  const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/inbox/${request.id}` };
   return {
     ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
     ...{ exclude: excludeOwner ? ["owner"] : [] },

@@ -248,7 +248,7 @@ const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) =>
   ...{ operation, who: EVERYBODY, status: 404 },
 }));
 
-const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "requestsPage"].map(
+const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "inboxPage"].map(
   (operation) => ({
     ...{ operation, who: EVERYBODY, status: 200 },
   }),

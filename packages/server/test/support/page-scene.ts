@@ -59,6 +59,6 @@ export async function visit(
   const visitor = await newVisitor(browser, server.provider.publicUrl, options);
   await visitor.page.goto("/sign-in");
   await signIn(visitor.page, login);
-  await visitor.page.waitForURL("**/requests");
+  await visitor.page.waitForURL("**/inbox");
   return visitor;
 }

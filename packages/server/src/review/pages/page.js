@@ -144,7 +144,7 @@ export function requireFields(form, names = undefined) {
 
 /** Where to go after signing in: a page of this server that `?next=` names, or the inbox. */
 export function nextPage() {
-  const inbox = urlOf("requests");
+  const inbox = urlOf("inbox");
   const next = new URLSearchParams(location.search).get("next");
   if (next === null || !URL.canParse(next, ROOT)) return inbox;
   const { protocol, origin, href } = new URL(next, ROOT);

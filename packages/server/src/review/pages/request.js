@@ -1,5 +1,5 @@
 /**
- * The page `/requests/ID`: one call with its exact arguments, and what becomes of it, as it is now.
+ * The page `/inbox/ID`: one call with its exact arguments, and what becomes of it, as it is now.
  * What is decided is the digest of the text that stands on the page, computed here.
  */
 
@@ -263,7 +263,7 @@ const TROUBLES = {
 
 function open() {
   if (id === "") {
-    location.replace(urlOf("requests"));
+    location.replace(urlOf("inbox"));
     return;
   }
   const ask = watch(path, {

@@ -1,5 +1,5 @@
 /**
- * The page `/requests`: what waits for people, as it is now. A row leads to the page where it is
+ * The page `/inbox`: what waits for people, as it is now. A row leads to the page where it is
  * decided; nothing is decided here.
  */
 
@@ -23,7 +23,7 @@ let isFirst = true;
 
 function makeRow(request, source) {
   const link = make("a", "");
-  link.href = urlOf(`requests/${request.id}`);
+  link.href = urlOf(`inbox/${request.id}`);
   const tool = make("span", "tool", ...nodesOf(request.tool));
   const left = make("span", "left");
   const votes = make("span", "");
