@@ -116,12 +116,14 @@ test("[ours.secret-key.rotate] [ours.cli.json] with --json it prints the ids and
   assert.equal(code, 0);
   assert.match(stdout, /^[^\n]+\n$/);
   const [current = ""] = keysIn(data);
-  assert.deepEqual(JSON.parse(stdout), {
+  const { resealed, ...rest } = JSON.parse(stdout);
+  assert.deepEqual(rest, {
     key_id: idOf(current),
     previous_key_ids: [idOf(old)],
-    resealed: 2,
     unopened: 0,
   });
+  // A credential and the fingerprint key; and the keys of the logs, where the server had begun them.
+  assert.ok(resealed >= 2, String(resealed));
   await assertServes(t, data, told);
 });
 
@@ -193,7 +195,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   const { stdout } = await rotated.stop();
   assert.match(
     stdout,
-    new RegExp(`"secrets.resealed","key_id":"${idOf(current)}","count":[23],"unopened":0`),
+    new RegExp(`"secrets.resealed","key_id":"${idOf(current)}","count":\\d,"unopened":0`),
   );
   for (const key of [old, current]) assert.equal(stdout.includes(key), false);
   await assertServes(t, data, told, after);
