@@ -241,7 +241,7 @@ test("[ours.sdk.gate.validity] an approval that has ended is not used up, and sa
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const store: ConsumptionStore = { consume: async () => assert.fail("it was recorded") };
-  const timing = manualTiming(Date.now() + 300_000);
+  const timing = manualTiming(Date.now() + 600_000);
   const outcome = await gateOf(scene, { store, timing }).guard(CALL, neverRuns);
   assert.ok(!outcome.ran && outcome.verdict.kind === "lapsed");
   assert.match(outcome.reason, /approved, but the approval ended/);

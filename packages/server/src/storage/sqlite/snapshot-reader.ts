@@ -11,7 +11,6 @@ export class SnapshotReader {
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
   #isOpen = false;
-  #isHeld = false;
 
   constructor(database: DatabaseSync) {
     database.exec("pragma query_only = on");
@@ -29,22 +28,9 @@ export class SnapshotReader {
     return this.#statements.all(sql, values);
   }
 
-  /** Until it is released, reads see what is committed by now. */
-  hold(): void {
-    this.#begin();
-    // Nothing is taken before the first read.
-    this.#statements.get("select 1 from sqlite_schema limit 1");
-    this.#isHeld = true;
-  }
-
-  /** The next read sees what is committed by then. */
-  release(): void {
-    this.#isHeld = false;
-    this.#refresh();
-  }
-
-  #refresh(): void {
-    if (!this.#isOpen || this.#isHeld) return;
+  /** The next read sees what is committed by then. Called after every commit of ours. */
+  refresh(): void {
+    if (!this.#isOpen) return;
     this.#isOpen = false;
     // A failed statement may have ended the transaction already. Nothing was written, and after
     // a read of a damaged page only a rollback succeeds.
@@ -52,7 +38,7 @@ export class SnapshotReader {
   }
 
   close(): void {
-    this.release();
+    this.refresh();
     this.#database.close();
   }
 
@@ -60,6 +46,6 @@ export class SnapshotReader {
     if (this.#isOpen) return;
     this.#statements.run("begin");
     this.#isOpen = true;
-    setImmediate(() => this.#refresh());
+    setImmediate(() => this.refresh());
   }
 }

@@ -6,8 +6,8 @@
  * them fails after it has written, all are undone and each commits alone: a savepoint for every
  * transaction would cost the common case a third of its time.
  * The sync is not SQLite's, which would hold the event loop: the log is synced by another thread,
- * and meanwhile the next exchanges are read. Nobody is answered before it, and nobody sees what it
- * has not covered: the reader keeps the state from before the commit until then.
+ * and meanwhile the next exchanges are read. Nobody is answered before it, and reads wait for it:
+ * an older state would be without what another process has committed and told meanwhile.
  */
 
 import { dirname } from "node:path";
@@ -52,6 +52,8 @@ export class SqliteStore implements Store {
   #waiting: Waiting[] = [];
   #draining: Promise<void> | undefined;
   #closed = false;
+  /** While it is under way, not all that reads would see is on the disk. */
+  #syncing: Promise<void> | undefined;
   /** Why nothing is written or read any more; see {@link #sync}. */
   #lost: Failure | undefined;
 
@@ -70,11 +72,13 @@ export class SqliteStore implements Store {
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    while (this.#syncing !== undefined) await this.#syncing;
     this.#assertOpen();
     return this.#reader.get(sql, values);
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    while (this.#syncing !== undefined) await this.#syncing;
     this.#assertOpen();
     return this.#reader.all(sql, values);
   }
@@ -177,13 +181,16 @@ export class SqliteStore implements Store {
    */
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const isSynced = batch.some(({ durability }) => durability === "power");
-    if (isSynced) this.#reader.hold();
-    try {
-      this.#writing.run("commit");
-      if (isSynced) await this.#sync();
-    } finally {
-      this.#reader.release();
+    this.#writing.run("commit");
+    if (isSynced) {
+      this.#syncing = this.#sync();
+      try {
+        await this.#syncing;
+      } finally {
+        this.#syncing = undefined;
+      }
     }
+    this.#reader.refresh();
     this.#log.checkpointWhenLong();
   }
 
