@@ -123,7 +123,7 @@ test("[ours.secret-key.rotate] [ours.cli.json] with --json it prints the ids and
     previous_key_ids: [idOf(old)],
     unopened: 0,
   });
-  // A credential and the fingerprint key; and the keys of the logs, where the server had begun them.
+  // A credential and the fingerprint key; and the keys of the logs that were begun.
   assert.ok(resealed >= 2, String(resealed));
   await assertServes(t, data, told);
 });

@@ -221,7 +221,7 @@ test("a server carries over at its start what a killed one has left in the log",
   assert.deepEqual(await ids(server), ["left behind"]);
 });
 
-test("what another process has committed is seen by the next read, also during a sync", async (t) => {
+test("what another process has committed is read next, also during a sync", async (t) => {
   const { store, file, disk } = await openStore(t);
   disk.isHeld = true;
   const own = put(store, "own");
