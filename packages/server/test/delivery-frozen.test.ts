@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Resolver } from "../src/delivery/resolve-host.ts";
+import { reach } from "./support/notifications.ts";
 import { until } from "./support/until.ts";
 import {
   type OutboxRow,
@@ -82,7 +83,7 @@ async function untilRecorded(scene: WebhookScene): Promise<OutboxRow> {
 
 async function untilAcknowledged(scene: WebhookScene): Promise<void> {
   const { next_at } = await onlyRow(scene);
-  scene.clock.set(Math.max(scene.clock.now(), next_at ?? 0));
+  await reach(scene, next_at ?? 0);
   await untilDelivered(
     scene,
     async () => (await onlyRow(scene)).ended_by === "acknowledged",
