@@ -30,7 +30,7 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   },
   adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
   conformance: { name: "@countersign/conformance", imports: ["protocol"], outside: true },
-  console: { name: "@countersign/console", imports: [], outside: true },
+  console: { name: "@countersign/console", imports: ["protocol"], outside: true },
   cli: {
     name: "countersign",
     imports: ["server", "protocol", "adapters", "sdk"],

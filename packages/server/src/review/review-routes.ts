@@ -9,6 +9,7 @@ import type { Gate } from "../http/authenticate.ts";
 import { addAccountRoutes } from "./account-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addChannelRoutes } from "./channel-routes.ts";
+import { addConsoleRoutes } from "./console-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
@@ -45,6 +46,7 @@ export function addReviewRoutes(
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
   addPageRoutes(app, context);
+  addConsoleRoutes(app);
   addInvitationRoutes(app, context, gate, publicUrl);
   addPeopleRoutes(app, context, gate);
   addChannelRoutes(app, context, gate);

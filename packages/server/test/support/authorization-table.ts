@@ -248,6 +248,12 @@ const AT_PROVIDER = ["beginOidcSignIn", "completeOidcSignIn"].map((operation) =>
   ...{ operation, who: EVERYBODY, status: 404 },
 }));
 
+/** The console: one page for all, whose scripts ask for what is on it. */
+const SCREENS = ["history", "audit", "policies", "instances", "settings"].flatMap((screen) => [
+  { operation: `${screen}Page`, who: EVERYBODY, status: 200 },
+  { operation: `${screen}ItemPage`, who: EVERYBODY, status: 200, id: () => "one" },
+]);
+
 const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "inboxPage"].map(
   (operation) => ({
     ...{ operation, who: EVERYBODY, status: 200 },
@@ -267,6 +273,8 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   ...PAGES,
   // The page is the same for everybody; what is on it, its script asks for.
   { operation: "requestPage", who: EVERYBODY, status: 200, id: (stage) => stage.requestId },
+  ...SCREENS,
+  { operation: "consoleAsset", who: EVERYBODY, status: 404, id: () => "none.js" },
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
   {

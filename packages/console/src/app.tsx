@@ -1,0 +1,98 @@
+/** The frame of all screens: navigation, who is signed in, and the open screen. */
+
+import { useEffect, useState } from "preact/hooks";
+import { Text } from "./exact/text.tsx";
+import { Icon } from "./parts/icon.tsx";
+import { href, route } from "./route.ts";
+import { findScreen, SCREENS, type Screen, type ScreenEntry } from "./screens.ts";
+import { session } from "./session.ts";
+
+/** In the order of the navigation; also the names of their icons. */
+export function App() {
+  const who = session.value;
+  const { path } = route.value;
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="rail">
+        <a class="brand" href={href("/inbox")}>
+          <img src={href("/pages/mark.svg")} alt="" width="26" height="26" />{" "}
+          <span>Countersign</span>
+        </a>
+        <nav aria-label="Screens">
+          {SCREENS.map((entry) => (
+            <NavLink
+              key={entry.path}
+              entry={entry}
+              isOpen={`/${path.split("/")[1]}` === entry.path}
+            />
+          ))}
+        </nav>
+        {who !== undefined && (
+          <p class="who">
+            <Text>{who.person.name || who.person.login}</Text>
+            {who.project !== null && (
+              <span class="hint">
+                <Text>{who.project.name}</Text> · {who.project.role}
+              </span>
+            )}
+          </p>
+        )}
+      </header>
+      <main id="main">{who === undefined ? <Waiting /> : <Opened />}</main>
+    </div>
+  );
+}
+
+function NavLink({ entry, isOpen }: { readonly entry: ScreenEntry; readonly isOpen: boolean }) {
+  return (
+    <a href={href(entry.path)} aria-current={isOpen ? "page" : undefined}>
+      <Icon name={entry.path.slice(1)} />
+      <span>{entry.title}</span>
+    </a>
+  );
+}
+
+function Waiting() {
+  return (
+    <p class="waiting" role="status">
+      Waiting for the server…
+    </p>
+  );
+}
+
+/** The screen of the address; the one before stays until the script of the next is there. */
+function Opened() {
+  const found = findScreen(route.value.path);
+  const [loaded, setLoaded] = useState<{ readonly entry: ScreenEntry; readonly Screen: Screen }>();
+  const [fault, setFault] = useState(false);
+  const entry = found?.entry;
+  useEffect(() => {
+    let isCurrent = true;
+    setFault(false);
+    entry?.load().then(
+      ({ Screen }) => isCurrent && setLoaded({ entry, Screen }),
+      () => isCurrent && setFault(true),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [entry]);
+  if (found === undefined) return <NoScreen />;
+  if (fault) return <p class="alert">This screen could not be loaded. Reload the page.</p>;
+  if (loaded === undefined || loaded.entry !== found.entry) return <Waiting />;
+  return <loaded.Screen key={found.rest} route={route.value} rest={found.rest} />;
+}
+
+function NoScreen() {
+  return (
+    <div class="page">
+      <h1>There is no such page</h1>
+      <p>
+        <a href={href("/inbox")}>Go to the inbox</a>
+      </p>
+    </div>
+  );
+}

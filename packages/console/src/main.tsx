@@ -1,0 +1,33 @@
+/** Starts the console: who is signed in first, then the screen of the address. */
+
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/parts.css";
+import "./styles/layout.css";
+import { render } from "preact";
+import { Refusal } from "./api.ts";
+import { App } from "./app.tsx";
+import { followLinks } from "./route.ts";
+import { findScreen } from "./screens.ts";
+import { loadSession, session } from "./session.ts";
+
+const RETRY_MS = 2_000;
+
+followLinks((path) => findScreen(path) !== undefined);
+const root = document.getElementById("app");
+if (root === null) throw new Error("the page has no #app");
+render(<App />, root);
+
+/** A server that is just starting is asked again; who is not signed in is led to sign in. */
+async function begin(): Promise<void> {
+  while (session.value === undefined) {
+    try {
+      await loadSession();
+    } catch (error) {
+      if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+await begin();

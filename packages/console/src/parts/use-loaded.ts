@@ -1,0 +1,36 @@
+/** What a screen reads when it opens, and again on demand. */
+
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+
+export interface Loaded<T> {
+  /** The last answer; kept while a newer one is on its way. */
+  readonly value: T | undefined;
+  /** Why there is no newer answer. */
+  readonly error: Error | undefined;
+  reload(): void;
+}
+
+/**
+ * @param load is aborted when the screen closes or `key` changes
+ * @param key of what is loaded: another one begins anew
+ */
+export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, key: string): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value?: T; error?: Error }>({ key });
+  const [round, setRound] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a round is a wish to load anew.
+  useEffect(() => {
+    const stop = new AbortController();
+    latest.current(stop.signal).then(
+      (value) => !stop.signal.aborted && setState({ key, value }),
+      (error: Error) =>
+        !stop.signal.aborted &&
+        setState((before) => ({ ...(before.key === key ? before : { key }), error })),
+    );
+    return () => stop.abort();
+  }, [key, round]);
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  const { value, error } = state.key === key ? state : {};
+  return { value, error, reload };
+}

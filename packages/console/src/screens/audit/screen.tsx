@@ -1,0 +1,7 @@
+/** Audit. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="Audit" />;
+}

@@ -1,0 +1,7 @@
+/** History. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="History" />;
+}

@@ -1,0 +1,7 @@
+/** Instances. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="Instances" />;
+}

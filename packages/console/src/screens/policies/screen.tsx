@@ -1,0 +1,7 @@
+/** Policies. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="Policies" />;
+}

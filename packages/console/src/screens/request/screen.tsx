@@ -1,0 +1,7 @@
+/** Request. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="Request" />;
+}

@@ -1,0 +1,7 @@
+/** Settings. */
+
+import { Page } from "../../parts/page.tsx";
+
+export function Screen() {
+  return <Page title="Settings" />;
+}

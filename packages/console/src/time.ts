@@ -1,0 +1,33 @@
+/**
+ * The server's time. Deadlines are the server's, and the clock of a phone may be minutes off; what
+ * is shown and what can be pressed goes by what the server said last.
+ */
+
+import { signal } from "@preact/signals";
+
+const TICK_MS = 250;
+
+let offsetMs = performance.timeOrigin;
+let toldAt = Number.NEGATIVE_INFINITY;
+
+/** The server's time, epoch ms. Steady: the device's clock may be set meanwhile. */
+export function serverNow(): number {
+  return performance.now() + offsetMs;
+}
+
+/**
+ * @param at what the server said, epoch ms
+ * @param askedAt when it was asked, by `performance.now()`; answers overtake each other
+ */
+export function noteServerTime(at: number, askedAt: number): void {
+  if (askedAt < toldAt || Number.isNaN(at)) return;
+  toldAt = askedAt;
+  offsetMs = at - performance.now();
+}
+
+/** {@link serverNow}, four times a second while the page can be seen. */
+export const now = signal(serverNow());
+
+setInterval(() => {
+  if (!document.hidden) now.value = serverNow();
+}, TICK_MS);
