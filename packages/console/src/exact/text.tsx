@@ -11,7 +11,6 @@ export function Text({ children }: { readonly children: string }) {
   return (
     <>
       {pieces.map(({ text, isUnseen }, index) =>
-        // biome-ignore lint/suspicious/noArrayIndexKey: the pieces of a text are its order.
         isUnseen ? <mark key={index}>{text}</mark> : text,
       )}
     </>

@@ -19,7 +19,6 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, key: str
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a round is a wish to load anew.
   useEffect(() => {
     const stop = new AbortController();
     latest.current(stop.signal).then(

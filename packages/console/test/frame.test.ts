@@ -1,0 +1,27 @@
+/**
+ * The frame that all screens share.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { picture } from "@countersign/server/test/support/page-scene";
+import { startConsoleScene } from "./support/console-scene.ts";
+
+const SCREENS = ["History", "Audit", "Policies", "Instances", "Settings"];
+
+const scene = await startConsoleScene({ after });
+
+test("a screen is reached by its link and by its address, and the tab says which it is", async () => {
+  const { page, complaints } = await scene.visitor("ana");
+  await page.goto("/settings");
+  for (const title of SCREENS) {
+    await page.getByRole("navigation").getByRole("link", { name: title }).click();
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+    assert.equal(new URL(page.url()).pathname, `/${title.toLowerCase()}`);
+    assert.equal(await page.title(), `${title} · Countersign`);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: title }).waitFor();
+  }
+  await picture(page, "console-frame");
+  assert.deepEqual(complaints, []);
+});
