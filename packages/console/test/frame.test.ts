@@ -11,7 +11,7 @@ const SCREENS = ["History", "Audit", "Policies", "Instances", "Settings"];
 
 const scene = await startConsoleScene({ after });
 
-test("a screen is reached by its link and by its address, and the tab says which it is", async () => {
+test("a screen has a link and an address, and the tab says which it is", async () => {
   const { page, complaints } = await scene.visitor("ana");
   await page.goto("/settings");
   for (const title of SCREENS) {
