@@ -145,14 +145,16 @@ async function serve(
   let accepting = true;
   const closed = Promise.withResolvers<Failure | undefined>();
   const app = createHttpServer(settings, report);
-  const port = () => (app.server.address() as AddressInfo).port;
-  const publicUrl = () => publicUrlOf(settings, port());
+  // Kept: who stops listening has no port any more, and still answers what was begun.
+  let port = settings.port;
+  const publicUrl = () => publicUrlOf(settings, port);
   addRoutes(app, context, report, { accepting: () => accepting, publicUrl });
   context.wake.onSignal((signal) => {
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
+  port = (app.server.address() as AddressInfo).port;
   const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
@@ -161,7 +163,7 @@ async function serve(
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };
     workers.push(startSchemaWatch(context, report, schemas));
   }
-  const url = listeningUrl(settings, port());
+  const url = listeningUrl(settings, port);
   report.started(url, schema.version, schemaKnown);
   report.secretsResealed(context.keyring.keyId, resealing);
   if (await needsSetup(context)) report.setupNeeded();

@@ -27,11 +27,12 @@ async function halfSubmission(
   owner: Owner,
   server: Server,
   agent: Agent,
+  afterwards: "close" | "keep-alive" = "close",
 ): Promise<{ connection: RawConnection; rest: string }> {
   const body = JSON.stringify(SUBMISSION);
   const connection = await RawConnection.open(owner, server.url);
   connection.send(
-    "POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+    `POST /v1/requests HTTP/1.1\r\nHost: localhost\r\nConnection: ${afterwards}\r\n` +
       `Authorization: Bearer ${agent.token}\r\nIdempotency-Key: half\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
       "Expect: 100-continue\r\n\r\n",
@@ -71,6 +72,20 @@ test("[ours.operations.drain] an exchange that had begun is finished, and what i
   assert.equal((await stopped).code, 0);
   const again = await startServer(t, { data: server.data, env: server.env });
   assert.equal((await agent.at(again).read(id)).status, "pending");
+});
+
+test("[ours.operations.drain] what comes right behind an exchange that was under way is answered as well", async (t) => {
+  const server = await startServer(t, { env: await databaseEnvironment() });
+  const agent = await newAgent(server);
+  const { connection, rest } = await halfSubmission(t, server, agent, "keep-alive");
+  const stopped = server.process.end("SIGTERM");
+  await untilRefusing(server);
+
+  const next = `GET /v1/requests/none HTTP/1.1\r\nHost: localhost`;
+  connection.send(`${rest}${next}\r\nAuthorization: Bearer ${agent.token}\r\n\r\n`);
+
+  await connection.receives(/201 Created.*HTTP\/1\.1 (404|503) /s);
+  assert.equal((await stopped).code, 0);
 });
 
 test("[ours.operations.drain] an exchange that does not end is cut off after the grace, and the process exits 0", async (t) => {
