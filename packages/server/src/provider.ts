@@ -29,6 +29,7 @@ import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
+import { startHolding } from "./workers/holding.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startSealing } from "./workers/sealing.ts";
@@ -155,7 +156,9 @@ async function serve(
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
-  const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
+  const always = [
+    ...[startExpiry, startHolding, startFreeze, startRetention, startAnnouncing, startSealing],
+  ];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {
@@ -211,7 +214,7 @@ export function addRoutes(
   const gate = createGate(context, state.publicUrl);
   const prefixed = { prefix: context.settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate, state.publicUrl);
+  addReviewRoutes(app, context, gate, state.publicUrl, report);
   addOperationalRoutes(app, context, report, state);
 }
 
