@@ -50,6 +50,13 @@ const REQUESTS: readonly AuthorizationRow[] = [
   },
 ];
 
+const HISTORY: readonly AuthorizationRow[] = [
+  { operation: "listHistory", who: LOOKING, status: 200 },
+  { operation: "summarizeHistory", who: LOOKING, status: 200 },
+  // It takes a format, which is asked for behind who may.
+  { operation: "exportHistory", who: LOOKING, status: 400 },
+];
+
 const DELIVERIES: readonly AuthorizationRow[] = [
   { operation: "listDeliveries", who: LOOKING, status: 200 },
   { operation: "showDelivery", who: LOOKING, status: 404, id: (stage) => stage.requestId },
@@ -321,6 +328,7 @@ const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics"
 
 export const ROWS: readonly AuthorizationRow[] = [
   ...REQUESTS,
+  ...HISTORY,
   ...DELIVERIES,
   ...policyRows("Policy"),
   ...policyRows("Floor"),
