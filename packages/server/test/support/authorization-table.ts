@@ -107,6 +107,15 @@ const INSTANCES: readonly AuthorizationRow[] = [
     id: (stage) => stage.instanceId,
     body: () => ({ groups: [] }),
   },
+  {
+    // It answers the instance as those see it who may look.
+    ...{ operation: "createInstance", who: ADMINISTERING, status: 201 },
+    body: () => ({}),
+  },
+  {
+    ...{ operation: "removeInstance", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshInstance(),
+  },
 ];
 
 const FREEZES: readonly AuthorizationRow[] = [
