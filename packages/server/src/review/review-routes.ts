@@ -20,6 +20,7 @@ import { addPageRoutes } from "./page-routes.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
+import { addPreferenceRoutes } from "./preference-routes.ts";
 import { addRequestRoutes } from "./request-routes.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
@@ -46,6 +47,7 @@ export function addReviewRoutes(
   addSignInRoutes(app, context, gate, limits);
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
+  addPreferenceRoutes(app, context, gate);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
   addPeopleRoutes(app, context, gate);
