@@ -308,6 +308,7 @@ const AUDIT: readonly AuthorizationRow[] = [
   { operation: "listAuditEntries", who: AUDITING, status: 200 },
   { operation: "showCheckpoint", who: AUDITING, status: 404 },
   { operation: "exportAuditLog", who: AUDITING, status: 404 },
+  { operation: "verifyAuditLog", who: AUDITING, status: 404 },
   { operation: "proveAuditEntry", who: AUDITING, status: 404, id: (stage) => stage.requestId },
 ];
 
