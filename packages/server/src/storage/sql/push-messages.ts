@@ -17,11 +17,6 @@ export interface PushAudience {
   readonly groups: readonly string[];
 }
 
-const AUDIENCE = `select reviewer.id, reviewer.person_id, reviewer.name, reviewer.role,
-    reviewer.group_names
-  from reviewer join person on person.id = reviewer.person_id
-  where reviewer.project_id = $1 and reviewer.removed_at is null and person.disabled_at is null`;
-
 /** Whether anybody in the project is told by Web Push. */
 export async function hasPushAudience(reader: Reader, projectId: string): Promise<boolean> {
   const row = await reader.get(
@@ -64,7 +59,13 @@ export async function readPushReviewer(
   projectId: string,
   personId: string,
 ): Promise<PushAudience | undefined> {
-  const row = await reader.get(`${AUDIENCE} and reviewer.person_id = $2`, [projectId, personId]);
+  const row = await reader.get(
+    `select reviewer.id, reviewer.person_id, reviewer.name, reviewer.role, reviewer.group_names
+     from reviewer join person on person.id = reviewer.person_id
+     where reviewer.project_id = $1 and reviewer.person_id = $2
+       and reviewer.removed_at is null and person.disabled_at is null`,
+    [projectId, personId],
+  );
   if (row === undefined) return undefined;
   return {
     reviewerId: row.id as string,
@@ -87,9 +88,8 @@ export async function readProjectsOfPerson(reader: Reader, personId: string): Pr
 /** Projects in which somebody is told by Web Push. */
 export async function readPushedProjects(reader: Reader): Promise<string[]> {
   const rows = await reader.all(
-    `select distinct reviewer.project_id from push_subscription
-       join reviewer on reviewer.person_id = push_subscription.person_id
-     where reviewer.removed_at is null`,
+    `select distinct project_id from reviewer
+     where person_id in (select person_id from push_subscription) and removed_at is null`,
   );
   return rows.map((row) => String(row.project_id));
 }
