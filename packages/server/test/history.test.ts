@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { checksumOfRow } from "../src/storage/sql/requests.ts";
 import { assertRefused } from "./support/envelope.ts";
+import { copyDecided, parseCsv } from "./support/history.ts";
 import { cancel, end, type Scene, startScene } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
@@ -255,33 +255,6 @@ test("[ours.history.pages] a rare request is found page by page, each of bounded
   assert.deepEqual([json.looked_at, json.complete, json.matching], [20_000, false, 20_000]);
 });
 
-/** More requests like this one, each decided a millisecond later. */
-async function copyDecided({ server }: Scene, id: string, count: number): Promise<void> {
-  const { store, random } = server.provider.context;
-  const row = await store.get("select * from request where id = $1", [id]);
-  assert.ok(row);
-  const columns = Object.keys(row);
-  const perInsert = Math.min(50, count);
-  await store.transact(async (tx) => {
-    for (let from = 0; from < count; from += perInsert) {
-      const copies = Array.from({ length: perInsert }, (_, i) => {
-        const id = random.uuid();
-        const decided_at = Number(row.decided_at) + from + i + 1;
-        const copy = { ...row, id, key_hash: id, decided_at };
-        return { ...copy, checksum: checksumOfRow(copy) };
-      });
-      const values = copies.flatMap((copy) => columns.map((name) => copy[name as "id"]));
-      const places = copies.map((_, i) => {
-        return `(${columns.map((_, j) => `$${i * columns.length + j + 1}`).join(", ")})`;
-      });
-      await tx.run(
-        `insert into request (${columns.join(", ")}) values ${places.join(", ")}`,
-        values,
-      );
-    }
-  });
-}
-
 test("[ours.history.insights] outcomes, the share of approvals and the times of people are counted", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance, reviewer } = scene;
@@ -315,7 +288,8 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
   const scene = await startScene(t);
   const { server, instance } = scene;
   const reasoning = "=HYPERLINK(1)";
-  const body = `{"tool":"+cmd","arguments":${EXACT},"timeout":"1h","agent_reasoning":"${reasoning}"}`;
+  const rest = `"timeout":"1h","agent_reasoning":"${reasoning}"`;
+  const body = `{"tool":"+cmd","arguments":${EXACT},${rest}}`;
   const call = { token: instance.token, key: "a", body };
   const made = await server.call<{ readonly id: string }>("POST", "/v1/requests", call);
   await server.decide(scene.reviewer, made.json.id, "deny", { note: "@no\nmore" });
@@ -349,16 +323,6 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
     ],
   );
 });
-
-/** As RFC 4180 says. */
-function parseCsv(text: string): string[][] {
-  const records: string[][] = [[]];
-  for (const [, cell = "", end] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
-    records.at(-1)?.push(cell.replaceAll('""', '"'));
-    if (end === "\r\n") records.push([]);
-  }
-  return records.slice(0, -1);
-}
 
 test("[ours.history.export] a damaged request is named, and is no row", async (t) => {
   const scene = await startScene(t);

@@ -17,7 +17,7 @@ import {
 import { claimSubscription, lockSubscription } from "../storage/sql/push-subscriptions.ts";
 import { readRequests } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
-import { openPushKey } from "./findPushKey.ts";
+import { openPushKey } from "./findPublicPushKey.ts";
 import { isAsked } from "./spreadPushes.ts";
 import { pushPlace } from "./subscribePush.ts";
 

@@ -22,7 +22,7 @@ import {
   updateSubscription,
 } from "../storage/sql/push-subscriptions.ts";
 import type { Transaction } from "../storage/store.ts";
-import { findPublicPushKey } from "./findPushKey.ts";
+import { findPublicPushKey } from "./findPublicPushKey.ts";
 
 export interface PushOrder extends PushTarget {
   readonly name: string;

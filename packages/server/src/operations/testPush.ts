@@ -9,7 +9,7 @@ import {
   updateLastPush,
 } from "../storage/sql/push-subscriptions.ts";
 import { openPushTarget } from "./claimPush.ts";
-import { openPushKey } from "./findPushKey.ts";
+import { openPushKey } from "./findPublicPushKey.ts";
 import { removeGone } from "./subscribePush.ts";
 
 const TEST_MS = 8_000;

@@ -14,8 +14,9 @@ import { endShownPushes, listDuePushes, listPushedProjects } from "../operations
 import { recordPush } from "../operations/recordPush.ts";
 import { spreadPushes } from "../operations/spreadPushes.ts";
 import type { Report } from "../report.ts";
-import type { Signal } from "../wake/wake.ts";
 import type { Worker } from "./worker.ts";
+
+type Signal = Parameters<Parameters<Context["wake"]["onSignal"]>[0]>[0];
 
 const SCAN_MS = 1_000;
 
