@@ -30,6 +30,7 @@ import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
 import { startHolding } from "./workers/holding.ts";
+import { startPushing } from "./workers/pushing.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startSealing } from "./workers/sealing.ts";
@@ -160,7 +161,9 @@ async function serve(
     ...[startExpiry, startHolding, startFreeze, startRetention, startAnnouncing, startSealing],
   ];
   const workers = always.map((start) => start(context, report));
-  if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
+  if (settings.webhooks.enabled) {
+    workers.push(startDelivery(context, report), startPushing(context, report));
+  }
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };

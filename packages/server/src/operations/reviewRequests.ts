@@ -148,7 +148,7 @@ export function reviewFor(
 }
 
 /** Undefined for what no reviewer decided. */
-function deciderId({ decision }: StoredRequest): string | undefined {
+export function deciderId({ decision }: StoredRequest): string | undefined {
   return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 

@@ -15,6 +15,7 @@ import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addEventRoutes } from "./event-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
+import { addHistoryRoutes } from "./history-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { addOidcRoutes } from "./oidc-routes.ts";
@@ -22,6 +23,8 @@ import { addPageRoutes } from "./page-routes.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
+import { addPreferenceRoutes } from "./preference-routes.ts";
+import { addPushRoutes } from "./push-routes.ts";
 import { addRequestRoutes } from "./request-routes.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
@@ -37,6 +40,7 @@ export function addReviewRoutes(
 ): void {
   addEventRoutes(app, context, gate, publicUrl, report);
   addRequestRoutes(app, context, gate, publicUrl);
+  addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
@@ -49,6 +53,8 @@ export function addReviewRoutes(
   addSignInRoutes(app, context, gate, limits);
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
+  addPreferenceRoutes(app, context, gate);
+  addPushRoutes(app, context, gate);
   addPageRoutes(app, context);
   addConsoleRoutes(app);
   addInvitationRoutes(app, context, gate, publicUrl);

@@ -5,6 +5,7 @@
  * all of it against a server, and fails when a route has no row.
  */
 
+import type { AuthorizationStage } from "./authorization-callers.ts";
 import {
   ADMINISTERING,
   AUDITING,
@@ -61,6 +62,13 @@ const REQUESTS: readonly AuthorizationRow[] = [
   },
 ];
 
+const HISTORY: readonly AuthorizationRow[] = [
+  { operation: "listHistory", who: LOOKING, status: 200 },
+  { operation: "summarizeHistory", who: LOOKING, status: 200 },
+  // It takes a format, which is asked for behind who may.
+  { operation: "exportHistory", who: LOOKING, status: 400 },
+];
+
 const DELIVERIES: readonly AuthorizationRow[] = [
   { operation: "listDeliveries", who: LOOKING, status: 200 },
   { operation: "showDelivery", who: LOOKING, status: 404, id: (stage) => stage.requestId },
@@ -110,6 +118,15 @@ const INSTANCES: readonly AuthorizationRow[] = [
     ...{ operation: "groupInstance", who: PUBLISHING, status: 200, foreign: 404 },
     id: (stage) => stage.instanceId,
     body: () => ({ groups: [] }),
+  },
+  {
+    // It answers the instance as those see it who may look.
+    ...{ operation: "createInstance", who: ADMINISTERING, status: 201 },
+    body: () => ({}),
+  },
+  {
+    ...{ operation: "removeInstance", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshInstance(),
   },
 ];
 
@@ -247,7 +264,10 @@ const CONTRACT: readonly AuthorizationRow[] = [
 /** For people in a browser: no token reaches it, whatever it may, and none is looked at. */
 const OF_SESSIONS = { who: without(EVERYBODY, "nobody"), status: 403 };
 
-const OWN = ["showSession", "switchProject", "joinProject", "showAccount", "changePassword"];
+const OWN = [
+  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
+  ...["showPreferences", "changePreferences", "listPushSubscriptions", "subscribePush"],
+];
 
 /** Before anybody is known; only for pages of the server itself. */
 const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
@@ -278,6 +298,10 @@ const SIGN_IN: readonly AuthorizationRow[] = [
     ...{ operation: "endSession", about: "another", ...OF_SESSIONS },
     id: (stage) => stage.requestId,
   },
+  ...["unsubscribePush", "testPush"].map((operation) => ({
+    ...{ operation, ...OF_SESSIONS },
+    id: (stage: AuthorizationStage) => stage.requestId,
+  })),
   ...SIGNING_IN,
   ...AT_PROVIDER,
   { operation: "showWays", who: EVERYBODY, status: 200 },
@@ -308,6 +332,7 @@ const AUDIT: readonly AuthorizationRow[] = [
   { operation: "listAuditEntries", who: AUDITING, status: 200 },
   { operation: "showCheckpoint", who: AUDITING, status: 404 },
   { operation: "exportAuditLog", who: AUDITING, status: 404 },
+  { operation: "verifyAuditLog", who: AUDITING, status: 404 },
   { operation: "proveAuditEntry", who: AUDITING, status: 404, id: (stage) => stage.requestId },
 ];
 
@@ -340,6 +365,7 @@ const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics"
 
 export const ROWS: readonly AuthorizationRow[] = [
   ...REQUESTS,
+  ...HISTORY,
   ...DELIVERIES,
   ...policyRows("Policy"),
   ...policyRows("Floor"),

@@ -282,7 +282,8 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification, announcements, votes and misses.
+ * Erases decided requests, each with its notification, announcements, messages of Web Push, votes
+ * and misses.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -308,6 +309,7 @@ export async function deleteDecidedBefore(
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from confirmation_miss where project_id = $1 and request_id = $2", key);
     await tx.run("delete from held_verdict where project_id = $1 and request_id = $2", key);
