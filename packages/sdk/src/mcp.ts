@@ -54,24 +54,28 @@ export function gateServer(server: McpServer, gating: McpGating): void {
     // Of many shapes, all of which begin with the name and end with the callback.
     const register = server[method].bind(server) as (...given: unknown[]) => RegisteredTool;
     server[method] = ((...given: unknown[]) => {
-      const name = given[0] as string;
-      const tool = register(...given.slice(0, -1), gate(name, given.at(-1) as Callback));
-      return gateUpdates(name, tool, gate);
+      const label = { name: String(given[0]) };
+      const tool = register(...given.slice(0, -1), gate(label, given.at(-1) as Callback));
+      return gateUpdates(label, tool, gate);
     }) as never;
   }
 }
 
-/** What is known as callback: with arguments if the tool has a schema. */
-type Callback = (...given: unknown[]) => CallToolResult | Promise<CallToolResult>;
-type Gater = (name: string, callback: Callback) => Callback;
+/** A tool may be renamed. */
+interface Label {
+  name: string;
+}
 
-function gateUpdates(name: string, tool: RegisteredTool, gate: Gater): RegisteredTool {
+/** With arguments if the tool has a schema. */
+type Callback = (...given: unknown[]) => CallToolResult | Promise<CallToolResult>;
+type Gater = (label: Label, callback: Callback) => Callback;
+
+function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): RegisteredTool {
   const update = tool.update.bind(tool) as (updates: object) => void;
-  let current = name;
   tool.update = ((updates: { readonly name?: string | null; readonly callback?: Callback }) => {
-    if (updates.name) current = updates.name;
     const { callback } = updates;
-    update(callback === undefined ? updates : { ...updates, callback: gate(current, callback) });
+    update(callback === undefined ? updates : { ...updates, callback: gate(label, callback) });
+    if (updates.name) label.name = updates.name;
   }) as never;
   return tool;
 }
@@ -96,11 +100,11 @@ export function gateToolCalls(
 
 function gaterOf(gating: McpGating): Gater {
   const ask = askerOf(gating);
-  return (name, callback) => {
+  return (label, callback) => {
     return (...given) => {
       const extra = given.at(-1) as Extra;
       const input = given.length > 1 ? given[0] : undefined;
-      return ask(name, input, extra, (approved) => {
+      return ask(label.name, input, extra, (approved) => {
         return given.length > 1 ? callback(approved, extra) : callback(extra);
       });
     };
