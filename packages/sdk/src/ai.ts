@@ -102,7 +102,9 @@ function streaming(name: string, execute: Execute, gating: AiGating): Execute {
     const start = (approved: unknown) => {
       const stream = (execute(approved, options) as AsyncIterable<unknown>)[Symbol.asyncIterator]();
       // A generator starts with its first value, and the approval is for now.
-      return { stream, first: stream.next() };
+      const first = stream.next();
+      first.catch(() => {});
+      return { stream, first };
     };
     const outcome = await runGated(gating, proposalOf(origin, input, options), origin, start);
     if (!outcome.ran) {
@@ -110,7 +112,12 @@ function streaming(name: string, execute: Execute, gating: AiGating): Execute {
       return;
     }
     const { stream, first } = outcome.value;
-    for (let next = await first; !next.done; next = await stream.next()) yield next.value;
+    try {
+      for (let next = await first; !next.done; next = await stream.next()) yield next.value;
+    } finally {
+      // Whoever stops listening stops the tool, as without a gate.
+      await stream.return?.();
+    }
   };
 }
 
