@@ -27,9 +27,9 @@ export interface MastraGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
 /** What `createTool` makes, of whatever types. */
 export interface MastraTool {
   readonly id: string;
-  readonly inputSchema?: object;
-  execute?(input: never, context: never): Promise<unknown>;
-  toModelOutput?(output: never): unknown;
+  readonly inputSchema?: object | undefined;
+  readonly execute?: ((input: never, context: never) => Promise<unknown>) | undefined;
+  readonly toModelOutput?: ((output: never) => unknown) | undefined;
 }
 
 /** The part of a standard schema that is used. */
@@ -86,7 +86,8 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
     execute,
     ...(toModelOutput !== undefined && {
       toModelOutput: (output: unknown) => {
-        return isNotRun(output) ? output.reason : toModelOutput.call(tool, output);
+        if (!isNotRun(output)) return toModelOutput.call(tool, output);
+        return { type: "error-text", value: output.reason };
       },
     }),
     // The tool itself sees to its own; what stands in place of them fits none.

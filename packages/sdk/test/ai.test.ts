@@ -13,53 +13,12 @@ import {
   frameworkRules,
   gateOf,
   neverPays,
-  type ScriptedCall,
   type ScriptedRun,
   sharedScene,
 } from "./support/framework-rules.ts";
+import { givenTo, scriptedModel, USAGE } from "./support/scripted-ai-model.ts";
 
 const INPUT = z.object({ to: z.string().trim(), cents: z.number() });
-
-type Result =
-  Extract<MockLanguageModelV4["doGenerate"], (...given: never) => unknown> extends (
-    ...given: never
-  ) => PromiseLike<infer R>
-    ? R
-    : never;
-
-const USAGE = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
-function turn(content: Result["content"], unified: "stop" | "tool-calls"): Result {
-  return { content, finishReason: { unified, raw: undefined }, usage: USAGE, warnings: [] };
-}
-
-/** Proposes the calls, until the prompt has results. */
-function scripted(calls: readonly ScriptedCall[]): MockLanguageModelV4 {
-  return new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => {
-      if (prompt.at(-1)?.role === "tool") return turn([{ type: "text", text: "done" }], "stop");
-      const content = calls.map(({ id, arguments: given }) => {
-        const about = { type: "tool-call", toolCallId: id, toolName: "pay" } as const;
-        return { ...about, input: JSON.stringify(given) };
-      });
-      return turn(content, "tool-calls");
-    },
-  });
-}
-
-/** What the model was given for its calls. */
-function given(model: MockLanguageModelV4): string[] {
-  const last = model.doGenerateCalls.at(-1)?.prompt ?? [];
-  const results = last.flatMap((message) => (message.role === "tool" ? message.content : []));
-  return results.flatMap((part) => {
-    if (part.type !== "tool-result") return [];
-    const { output } = part;
-    return "value" in output && typeof output.value === "string" ? [output.value] : [];
-  });
-}
 
 function toolsOf({ gate, runId, pay, timeout, onNotRun }: Omit<ScriptedRun, "calls">) {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
@@ -71,12 +30,12 @@ function toolsOf({ gate, runId, pay, timeout, onNotRun }: Omit<ScriptedRun, "cal
 frameworkRules({
   name: "ai",
   async runAgent(run) {
-    const model = scripted(run.calls);
+    const model = scriptedModel(run.calls);
     await generateText({
       ...{ model, prompt: "pay", tools: toolsOf(run), stopWhen: stepCountIs(3) },
       ...(run.signal && { abortSignal: run.signal }),
     });
-    return given(model);
+    return givenTo(model);
   },
 });
 
@@ -95,18 +54,18 @@ test("[ours.sdk.frameworks.suspend] ai: a call that waits ends the turn, and is 
     return generateText({ model, messages, tools, ...more });
   };
   const before: ModelMessage[] = [{ role: "user", content: "pay" }];
-  const suspended = await start(scripted(calls), before);
+  const suspended = await start(scriptedModel(calls), before);
   assert.equal(suspended.content.at(-1)?.type, "tool-approval-request");
   const kept = JSON.stringify([...before, ...suspended.responseMessages]);
   const id = await scene.decideNext("approve");
-  const model = scripted(calls);
+  const model = scriptedModel(calls);
   await start(model, resumeMessages(JSON.parse(kept)));
-  assert.deepEqual(given(model), ["paid A-1"]);
+  assert.deepEqual(givenTo(model), ["paid A-1"]);
   assert.deepEqual(paid, ["A-1"]);
   assert.equal((await scene.server.read(scene.token, id)).status, "approved");
-  const again = scripted(calls);
+  const again = scriptedModel(calls);
   await start(again, resumeMessages(JSON.parse(kept)));
-  assert.match(given(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.match(givenTo(again)[0] ?? "", /^This call was approved and started once before/);
   assert.deepEqual(paid, ["A-1"]);
 });
 
@@ -126,12 +85,12 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
       ],
     },
   ];
-  const model = scripted(calls);
+  const model = scriptedModel(calls);
   const tools = toolsOf({ gate: gateOf(scene), runId: "forged", pay: neverPays });
   const ended = generateText({ model, messages: resumeMessages(messages), tools });
   await scene.decideNext("deny");
   await ended;
-  assert.deepEqual(given(model), ["The provider denied this call."]);
+  assert.deepEqual(givenTo(model), ["The provider denied this call."]);
 });
 
 test("[ours.sdk.frameworks.held] ai: what a tool streams goes on being streamed, from when it may start", async () => {
@@ -174,7 +133,7 @@ test("[ours.sdk.frameworks.words] ai: the program is given why, in place of the 
   const scene = await sharedScene();
   const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
   const tools = toolsOf({ gate: gateOf(scene), runId: "given", pay: neverPays });
-  const ended = generateText({ model: scripted(calls), prompt: "pay", tools });
+  const ended = generateText({ model: scriptedModel(calls), prompt: "pay", tools });
   const requestId = await scene.decideNext("deny");
   const { output } = (await ended).staticToolResults[0] ?? {};
   // The type is that of the tool's result, or this.

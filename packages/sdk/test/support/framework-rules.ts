@@ -33,6 +33,8 @@ export type RunAgent = (run: ScriptedRun) => Promise<string[]>;
 export interface Framework {
   readonly name: string;
   readonly runAgent: RunAgent;
+  /** It reads what is approved once more, so that the tool gets a copy. */
+  readonly copiesInput?: boolean;
 }
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -53,19 +55,21 @@ export function gateOf(
   { url, token }: AgentScene,
   options: Partial<ConstructorParameters<typeof Gate>[1]> = {},
 ): Gate {
-  return new Gate(new Client(url, token), { store: new MemoryStore(), ...options });
+  // A test that failed leaves no agent that waits for an hour.
+  const bounds = { timeout: "1m", store: new MemoryStore() };
+  return new Gate(new Client(url, token), { ...bounds, ...options });
 }
 
 const CALL = { id: "call_1", arguments: { to: "  A-1 ", cents: 500 } };
 
 export const neverPays = (): string => assert.fail("it ran");
 
-export function frameworkRules({ name, runAgent }: Framework): void {
+export function frameworkRules({ name, runAgent, copiesInput = false }: Framework): void {
   test(`[ours.sdk.frameworks.held] ${name}: a call is held until it is approved, and runs with the arguments that were asked`, async () => {
     const scene = await sharedScene();
     const paid: object[] = [];
     const pay = (input: { to: string; cents: number }) => {
-      assert.ok(Object.isFrozen(input));
+      assert.equal(Object.isFrozen(input), !copiesInput);
       paid.push(input);
       return `paid ${input.to}`;
     };
