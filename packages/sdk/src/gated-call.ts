@@ -85,7 +85,8 @@ export async function runGated<Where, T>(
     // Of the gate, and not of the tool: whatever a model proposes ends no run.
     const isOfGate = !hasStarted && error instanceof SdkError && error.code === "invalid_call";
     if (!isOfGate) throw error;
-    const reason = `This call cannot be submitted for approval, so it was not run: ${error.message}`;
+    const words = "This call cannot be submitted for approval, so it was not run:";
+    const reason = `${words} ${error.message}`;
     return refuse(gating, { notRun: "not_submitted", reason }, undefined);
   }
 }

@@ -39,7 +39,7 @@ frameworkRules({
   },
 });
 
-test("[ours.sdk.frameworks.suspend] ai: a call that waits ends the turn, and is resumed from kept messages", async () => {
+test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that waits ends the turn, and is resumed from kept messages", async () => {
   const scene = await sharedScene();
   const gate = gateOf(scene);
   const paid: string[] = [];

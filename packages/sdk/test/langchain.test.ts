@@ -61,7 +61,7 @@ const CALLS = [
   { id: "call_2", arguments: { to: "B-2", cents: 7 } },
 ];
 
-test("[ours.sdk.frameworks.suspend] langchain: calls that wait interrupt the graph, which is resumed from its checkpoint", async () => {
+test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.turn] langchain: calls that wait interrupt the graph, which is resumed from its checkpoint", async () => {
   const scene = await sharedScene();
   const gate = gateOf(scene, { mode: "async" });
   const model = scripted(CALLS);

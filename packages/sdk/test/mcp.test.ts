@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Client } from "@countersign/sdk";
 import { gateServer, gateToolCalls, type McpGating } from "@countersign/sdk/mcp";
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
@@ -104,6 +105,20 @@ test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each
     await scene.server.decide(scene.reviewer, id, "approve");
     assert.equal(textOf(await ended), expected);
   }
+});
+
+test("[ours.sdk.frameworks.abort] mcp: a client that goes away takes its request back", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { gate: gateOf(scene) });
+  server.registerTool("pay", { inputSchema }, async ({ to }) => assert.fail(`paid ${to}`));
+  const client = await connect(server);
+  const settled = Promise.allSettled([client.callTool(CALL)]);
+  const id = await scene.nextPending();
+  await client.close();
+  await settled;
+  const { status } = await new Client(scene.url, scene.token).read(id, { wait: "25s" });
+  assert.equal(status, "cancelled");
 });
 
 test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given what was approved", async () => {

@@ -64,7 +64,12 @@ const CALL = { id: "call_1", arguments: { to: "  A-1 ", cents: 500 } };
 
 export const neverPays = (): string => assert.fail("it ran");
 
-export function frameworkRules({ name, runAgent, copiesInput = false }: Framework): void {
+export function frameworkRules(framework: Framework): void {
+  rulesOfDecisions(framework);
+  rulesOfRuns(framework);
+}
+
+function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): void {
   test(`[ours.sdk.frameworks.held] ${name}: a call is held until it is approved, and runs with the arguments that were asked`, async () => {
     const scene = await sharedScene();
     const paid: object[] = [];
@@ -105,7 +110,9 @@ export function frameworkRules({ name, runAgent, copiesInput = false }: Framewor
     assert.match(undecided[0] ?? "", /^No decision about this call was obtained/);
     assert.deepEqual(kinds, ["denied", "expired", "cancelled", "no_decision"]);
   });
+}
 
+function rulesOfRuns({ name, runAgent }: Framework): void {
   test(`[ours.sdk.frameworks.abort] ${name}: a run that is aborted takes its request back, and runs nothing`, async () => {
     const scene = await sharedScene();
     const abandoned = new AbortController();
