@@ -73,7 +73,8 @@ function gateTool(name: string, tool: ToolSet[string], gating: AiGating): Tool {
       if (isNotRun(output)) return { type: "error-text" as const, value: output.reason };
       if (toModelOutput !== undefined) return toModelOutput(result);
       if (typeof output === "string") return { type: "text" as const, value: output };
-      return { type: "json" as const, value: JSON.parse(JSON.stringify(output ?? null)) };
+      // As the framework does it where a tool does not.
+      return { type: "json" as const, value: JSON.parse(JSON.stringify(output) ?? "null") };
     },
   };
   gatings.set(gated, gating);
