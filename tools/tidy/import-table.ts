@@ -26,7 +26,10 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   sdk: {
     name: "@countersign/sdk",
     imports: ["protocol"],
-    outside: ["file-store.ts", "node.ts"],
+    outside: [
+      ...["file-store.ts", "node.ts"],
+      ...["ai.ts", "langchain.ts", "mastra.ts", "mcp.ts", "openai-agents.ts"],
+    ],
   },
   adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
   conformance: { name: "@countersign/conformance", imports: ["protocol"], outside: true },
@@ -167,5 +170,10 @@ export const FENCES: readonly Fence[] = [
   { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
+  // Each framework behind its own subpath: an agent installs the one that it has.
+  { module: /^ai(\/.+)?$/, within: ["packages/sdk/src/ai.ts"] },
+  { module: /^@openai\/agents(\/.+)?$/, within: ["packages/sdk/src/openai-agents.ts"] },
+  { module: /^(@langchain\/.+|langchain)$/, within: ["packages/sdk/src/langchain.ts"] },
+  { module: /^@mastra\/.+/, within: ["packages/sdk/src/mastra.ts"] },
   { module: /^pg(\/.+)?$/, within: ["packages/server/src/storage/postgres/"] },
 ];

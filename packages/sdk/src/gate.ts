@@ -13,7 +13,7 @@ import { type Approvals, readKey, readSubmission } from "./client.ts";
 import { abortable, ForwardClock, systemTiming, type Timing } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
 import { SdkError } from "./errors.ts";
-import { obtainDecision } from "./obtain-decision.ts";
+import { type Obtained, obtainDecision } from "./obtain-decision.ts";
 import { type Snapshot, snapshot, snapshotOfText } from "./snapshot.ts";
 import { MARGIN_MS, validityOf } from "./validity.ts";
 import {
@@ -96,6 +96,10 @@ export class Gate {
     this.#clock = new ForwardClock(timing);
   }
 
+  get mode(): "sync" | "async" {
+    return this.#options.mode ?? "sync";
+  }
+
   /**
    * Asks, and runs the call at most once if it may. In mode `async` a call that waits comes back
    * with a verdict `pending`: see {@link Gate.resume}.
@@ -119,6 +123,20 @@ export class Gate {
    */
   async check<A extends object>(call: Call<A>): Promise<Verdict<A>> {
     return this.#ask(this.#prepare(call), call);
+  }
+
+  /**
+   * Submits the call and looks once, in any mode: for frameworks that want to know whether a call
+   * waits before they start it. Uses nothing up; `guard` with the same key finds the request again.
+   *
+   * @returns undefined when it was decided, and when nothing is known: `guard` says which
+   * @throws SdkError `invalid_call`
+   */
+  async submit(call: Call): Promise<Pending | undefined> {
+    const attempt = this.#prepare(call);
+    const { kind, request } = await this.#obtain(attempt, call, true);
+    if (kind !== "answered" || request.status !== "pending") return undefined;
+    return this.#suspend(attempt, request);
   }
 
   /**
@@ -165,21 +183,18 @@ export class Gate {
     return { key: readKey(call.key), submission, snapshot: taken, signal: call.signal };
   }
 
-  async #ask<A extends object>(attempt: Attempt<A>, call: Call<A>): Promise<Verdict<A>> {
+  async #obtain(attempt: Attempt<object>, call: Call, isAsync: boolean): Promise<Obtained> {
     const { key, submission, signal } = attempt;
-    const { mode, graceMs = GRACE_MS, cancelMs = CANCEL_MS } = this.#options;
+    const { graceMs = GRACE_MS, cancelMs = CANCEL_MS } = this.#options;
     const { tool, timeout, arguments: args, context } = submission;
-    const obtained = await obtainDecision(
+    return obtainDecision(
       { key, tool, timeout, arguments: args, context, reasoning: call.reasoning },
-      {
-        client: this.#client,
-        timing: this.#timing,
-        isAsync: mode === "async",
-        signal,
-        graceMs,
-        cancelMs,
-      },
+      { client: this.#client, timing: this.#timing, isAsync, signal, graceMs, cancelMs },
     );
+  }
+
+  async #ask<A extends object>(attempt: Attempt<A>, call: Call<A>): Promise<Verdict<A>> {
+    const obtained = await this.#obtain(attempt, call, this.mode === "async");
     const requestId = obtained.request?.id;
     if (obtained.kind === "abandoned") return this.#refuse("abandoned", { requestId });
     if (obtained.kind === "failed") {

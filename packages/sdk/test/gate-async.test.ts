@@ -104,3 +104,16 @@ test("[ours.sdk.gate.suspend] a suspended call can be taken back", async (t) => 
   const resumed = await newGate().resume(pending, () => assert.fail("it ran"));
   assert.ok(!resumed.ran && resumed.verdict.kind === "cancelled");
 });
+
+test("[ours.sdk.gate.suspend] whether a call waits can be asked first, and uses nothing up", async (t) => {
+  const scene = await startAgentScene(t);
+  const gate = new Gate(new Client(scene.url, scene.token), { store: new MemoryStore() });
+  const call = { key: "k", tool: "deploy", arguments: ARGUMENTS };
+  const pending = await gate.submit(call);
+  assert.equal(pending?.kind, "pending");
+  await scene.decideNext("approve");
+  assert.equal(await gate.submit(call), undefined);
+  const outcome = await gate.guard(call, () => "ran");
+  assert.ok(outcome.ran);
+  assert.equal(outcome.verdict.requestId, pending?.requestId);
+});

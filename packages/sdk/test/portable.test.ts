@@ -41,11 +41,24 @@ test("[ours.sdk.portable] the core loads nothing but the protocol; subpaths load
   assert.deepEqual(outsideOf("node.ts"), []);
 });
 
+test("[ours.sdk.portable] the subpath of a framework loads that framework at most", () => {
+  for (const name of ["ai", "langchain", "mastra", "mcp"]) {
+    assert.deepEqual(outsideOf(`${name}.ts`), [], name);
+  }
+  assert.deepEqual(outsideOf("openai-agents.ts"), ["@openai/agents"]);
+});
+
 test("[ours.sdk.portable] the package depends on the protocol alone, which depends on nothing", () => {
   const read = (name: string) =>
     JSON.parse(readFileSync(join(PACKAGES, name, "package.json"), "utf8")) as {
       readonly dependencies?: Readonly<Record<string, string>>;
+      readonly peerDependencies?: Readonly<Record<string, string>>;
+      readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
     };
   assert.deepEqual(Object.keys(read("sdk").dependencies ?? {}), ["@countersign/protocol"]);
   assert.deepEqual(Object.keys(read("protocol").dependencies ?? {}), []);
+  const { peerDependencies = {}, peerDependenciesMeta = {} } = read("sdk");
+  for (const name of Object.keys(peerDependencies)) {
+    assert.equal(peerDependenciesMeta[name]?.optional, true, name);
+  }
 });

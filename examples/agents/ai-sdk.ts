@@ -1,0 +1,51 @@
+/**
+ * An agent of the Vercel AI SDK that gives money back when somebody approved it.
+ *
+ *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/ai-sdk.ts
+ */
+
+import { Client, Gate } from "@countersign/sdk";
+import { gateTools } from "@countersign/sdk/ai";
+import { FileStore } from "@countersign/sdk/file-store";
+import { generateText, stepCountIs, tool } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { z } from "zod";
+
+const refund = tool({
+  description: "Gives money back",
+  inputSchema: z.object({ order: z.string(), cents: z.number() }),
+  execute: async ({ order, cents }) => `${cents} back for ${order}`,
+});
+
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const gate = new Gate(client, { store: new FileStore("approvals") });
+const tools = gateTools({ refund }, { gate, runId: RUN_ID });
+
+// In earnest: `const model = openai("gpt-5")`, of @ai-sdk/openai. This one needs no key.
+const model = scriptedModel();
+const prompt = "Give 500 back for A-1.";
+const { text } = await generateText({ model, prompt, tools, stopWhen: stepCountIs(5) });
+console.log(text);
+
+/** Calls the tool, then says what it was told. */
+function scriptedModel(): MockLanguageModelV4 {
+  const input = JSON.stringify({ order: "A-1", cents: 500 });
+  const call = { type: "tool-call", toolCallId: "call_1", toolName: "refund", input } as const;
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  return new MockLanguageModelV4({
+    doGenerate: async ({ prompt: messages }) => {
+      const last = messages.at(-1);
+      const result = last?.role === "tool" ? last.content[0] : undefined;
+      const told: string | undefined = Object(Object(result).output).value;
+      return {
+        content: told === undefined ? [call] : [{ type: "text", text: told }],
+        finishReason: { unified: told === undefined ? "tool-calls" : "stop", raw: undefined },
+        ...{ usage, warnings: [] },
+      };
+    },
+  });
+}

@@ -1,0 +1,38 @@
+/**
+ * An agent of LangChain that gives money back when somebody approved it.
+ *
+ *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/langchain.ts
+ */
+
+import { Client, Gate } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import { gateTools } from "@countersign/sdk/langchain";
+import { AIMessage } from "@langchain/core/messages";
+import { type FakeBuiltModel, fakeModel } from "@langchain/core/testing";
+import { createAgent, tool } from "langchain";
+import { z } from "zod";
+
+const refund = tool(async ({ order, cents }) => `${cents} back for ${order}`, {
+  name: "refund",
+  description: "Gives money back",
+  schema: z.object({ order: z.string(), cents: z.number() }),
+});
+
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const gate = new Gate(client, { store: new FileStore("approvals") });
+const tools = gateTools([refund], { gate, runId: RUN_ID });
+
+// In earnest: `const model = "openai:gpt-5"`, with @langchain/openai. This one needs no key.
+const model = scriptedModel();
+const agent = createAgent({ model, tools });
+const { messages } = await agent.invoke({ messages: [{ role: "user", content: "500 for A-1." }] });
+console.log(messages.at(-1)?.text);
+
+/** Calls the tool, then says what it was told. */
+function scriptedModel(): FakeBuiltModel {
+  const call = { id: "call_1", name: "refund", args: { order: "A-1", cents: 500 } };
+  return fakeModel()
+    .respondWithTools([call])
+    .respond((told) => new AIMessage(told.at(-1)?.text ?? ""));
+}

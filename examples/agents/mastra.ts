@@ -1,0 +1,57 @@
+/**
+ * An agent of Mastra that gives money back when somebody approved it.
+ *
+ *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/mastra.ts
+ */
+
+import { Client, Gate } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import { gateTools } from "@countersign/sdk/mastra";
+import { Agent } from "@mastra/core/agent";
+import { createTool } from "@mastra/core/tools";
+import { MockLanguageModelV4 } from "ai/test";
+import { z } from "zod";
+
+const refund = createTool({
+  id: "refund",
+  description: "Gives money back",
+  inputSchema: z.object({ order: z.string(), cents: z.number() }),
+  execute: async ({ order, cents }) => ({ refunded: `${cents} back for ${order}` }),
+});
+
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const gate = new Gate(client, { store: new FileStore("approvals") });
+const tools = gateTools({ refund }, { gate, runId: RUN_ID });
+
+// In earnest: `const model = "openai/gpt-5"`, with OPENAI_API_KEY. This one needs no key.
+const model = scriptedModel();
+const instructions = "You give money back.";
+const agent = new Agent({ id: "refunds", name: "Refunds", instructions, model, tools });
+const { text } = await agent.generate("Give 500 back for A-1.");
+console.log(text);
+
+/** Calls the tool, then says what it was told. */
+function scriptedModel(): ConstructorParameters<typeof Agent>[0]["model"] {
+  const input = JSON.stringify({ order: "A-1", cents: 500 });
+  const call = { type: "tool-call", toolCallId: "call_1", toolName: "refund", input } as const;
+  const usage = {
+    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+    outputTokens: { total: 1, text: 1, reasoning: 0 },
+  };
+  const scripted = new MockLanguageModelV4({
+    doGenerate: async ({ prompt: messages }) => {
+      const last = messages.at(-1);
+      const result = last?.role === "tool" ? last.content[0] : undefined;
+      const { refunded, reason } = Object(Object(Object(result).output).value);
+      const text: string | undefined = refunded ?? reason;
+      return {
+        content: text === undefined ? [call] : [{ type: "text", text }],
+        finishReason: { unified: text === undefined ? "tool-calls" : "stop", raw: undefined },
+        ...{ usage, warnings: [] },
+      };
+    },
+  });
+  // Its types are those of another version of the AI SDK than Mastra has inside.
+  return scripted as object as ConstructorParameters<typeof Agent>[0]["model"];
+}

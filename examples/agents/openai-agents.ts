@@ -1,0 +1,48 @@
+/**
+ * An agent of the OpenAI Agents SDK that gives money back when somebody approved it.
+ *
+ *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... \
+ *     node examples/agents/openai-agents.ts
+ */
+
+import { Client, Gate } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import { gatedTool } from "@countersign/sdk/openai-agents";
+import { Agent, Runner } from "@openai/agents";
+import {
+  assistantMessage,
+  functionCall,
+  modelResponder,
+  ScriptedModel,
+} from "@openai/agents/testing";
+import { z } from "zod";
+
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
+const gate = new Gate(client, { store: new FileStore("approvals") });
+const refund = gatedTool(
+  {
+    name: "refund",
+    description: "Gives money back",
+    parameters: z.object({ order: z.string(), cents: z.number() }),
+    execute: async ({ order, cents }) => `${cents} back for ${order}`,
+  },
+  { gate, runId: RUN_ID },
+);
+
+// In earnest: `const model = "gpt-5"`, with OPENAI_API_KEY. This one needs no key.
+const model = scriptedModel();
+const agent = new Agent({ name: "refunds", model, tools: [refund] });
+const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, "500 for A-1.");
+console.log(finalOutput);
+
+/** Calls the tool, then says what it was told. */
+function scriptedModel(): ScriptedModel {
+  const call = functionCall("refund", { order: "A-1", cents: 500 }, { callId: "call_1" });
+  const told = modelResponder(({ request: { input } }) => {
+    const last = typeof input === "string" ? undefined : input.at(-1);
+    const output = last?.type === "function_call_result" ? last.output : "";
+    return [assistantMessage(typeof output === "string" ? output : String(Object(output).text))];
+  });
+  return new ScriptedModel([[call], told]);
+}

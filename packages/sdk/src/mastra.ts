@@ -1,0 +1,133 @@
+/**
+ * Gates the tools of Mastra's agents. What is submitted is the input after the tool's schema, and
+ * the schema may not change it when it reads it again, which Mastra does.
+ *
+ * In front of a gate of mode `async`, a call that waits suspends the agent; resume it when the
+ * decision is known. Called by: programs that make agents. Loads nothing of Mastra.
+ */
+
+import type { ToolExecutionContext } from "@mastra/core/tools";
+import { cloneWith, type Gating, isNotRun, runGated, ungateable } from "./gated-call.ts";
+import { snapshot } from "./snapshot.ts";
+
+export { isNotRun, type NotRun } from "./gated-call.ts";
+
+/** What is known of a call. */
+export interface ToolCallOrigin {
+  readonly toolName: string;
+  readonly callId: string;
+  readonly context: ToolExecutionContext;
+}
+
+/** Without a `runId` it is the thread of the agent's memory. */
+export interface MastraGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+  readonly runId?: Gating<ToolCallOrigin>["runId"];
+}
+
+/** What `createTool` makes, of whatever types. */
+export interface MastraTool {
+  readonly id: string;
+  readonly inputSchema?: object | undefined;
+  readonly execute?: ((input: never, context: never) => Promise<unknown>) | undefined;
+  readonly toModelOutput?: ((output: never) => unknown) | undefined;
+}
+
+/** The part of a standard schema that is used. */
+interface Schema {
+  readonly "~standard": {
+    validate(value: unknown): Validated | Promise<Validated>;
+  };
+}
+
+interface Validated {
+  readonly value?: unknown;
+  readonly issues?: readonly unknown[] | undefined;
+}
+
+/**
+ * @returns tools that may also answer {@link NotRun}
+ * @throws SdkError `invalid_option` for a tool without `execute`, as it runs elsewhere
+ */
+export function gateTools<Tools extends Readonly<Record<string, MastraTool>>>(
+  tools: Tools,
+  gating: MastraGating,
+): Tools {
+  const gated = Object.entries(tools).map(([name, tool]) => [name, gateTool(name, tool, gating)]);
+  return Object.fromEntries(gated) as Tools;
+}
+
+function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraTool {
+  const inner = tool as {
+    execute?(input: unknown, context: ToolExecutionContext): Promise<unknown>;
+    toModelOutput?(output: unknown): unknown;
+  };
+  if (inner.execute === undefined) throw ungateable(name, "it has no execute.");
+  const withRun = { ...gating, runId: gating.runId ?? threadOf };
+  const execute = async (given: unknown, context: ToolExecutionContext) => {
+    const callId = context?.agent?.toolCallId;
+    if (!callId) throw ungateable(name, "it is called without a tool call.");
+    const origin = { toolName: name, callId, context };
+    const proposal = {
+      ...{ runtime: "mastra", tool: name, callId },
+      arguments: await readInput(name, tool.inputSchema as Schema | undefined, given),
+      signal: context.abortSignal,
+    };
+    const outcome = await runGated(withRun, proposal, origin, (approved) => {
+      return inner.execute?.(approved, unresumed(context));
+    });
+    if (outcome.ran) return outcome.value;
+    const { notRun } = outcome;
+    if (notRun.notRun !== "pending") return notRun;
+    await context.agent?.suspend(notRun);
+    return undefined;
+  };
+  const { toModelOutput } = inner;
+  const changes = {
+    execute,
+    ...(toModelOutput !== undefined && {
+      toModelOutput: (output: unknown) => {
+        if (!isNotRun(output)) return toModelOutput.call(tool, output);
+        return { type: "error-text", value: output.reason };
+      },
+    }),
+    // The tool itself sees to its own; what stands in place of them fits none.
+    ...{ outputSchema: undefined, suspendSchema: undefined },
+  };
+  return cloneWith(tool, changes);
+}
+
+/**
+ * The framework validates once or twice, and not at all when it resumes. Whatever it does, the tool
+ * gets what was approved only if reading that again changes nothing.
+ *
+ * @throws SdkError `invalid_option` for a schema that does not leave its own output alone
+ */
+async function readInput(name: string, schema: Schema | undefined, given: unknown) {
+  if (schema === undefined) return given;
+  const first = await schema["~standard"].validate(given);
+  // The framework refuses it, in its own words.
+  if (first.issues !== undefined) return given;
+  const second = await schema["~standard"].validate(first.value);
+  if (second.issues !== undefined || textOf(first.value) !== textOf(second.value)) {
+    throw ungateable(name, "its inputSchema changes what it has already read.");
+  }
+  return first.value;
+}
+
+function textOf(value: unknown): string {
+  return snapshot({ value }, "arguments").json.source;
+}
+
+/** The tool starts for the first time, though the agent was suspended in front of it. */
+function unresumed(context: ToolExecutionContext): ToolExecutionContext {
+  const { agent } = context;
+  if (agent?.resumeData === undefined) return context;
+  const { resumeData, suspendPayload, ...rest } = agent;
+  return { ...context, agent: rest };
+}
+
+function threadOf({ toolName, context }: ToolCallOrigin): string {
+  const threadId = context.agent?.threadId;
+  if (threadId) return threadId;
+  throw ungateable(toolName, "there is neither a runId nor a thread to name the run.");
+}

@@ -1,0 +1,156 @@
+/**
+ * Gates the tools of an MCP server: whoever calls one, it waits for its approval. What is submitted
+ * are the arguments after the tool's schema, as its callback gets them.
+ *
+ * Clients give up on a call after a minute or so; one that asks for progress is told that the call
+ * waits, which gives it patience. Called by: MCP servers. Loads nothing of the MCP SDK.
+ */
+
+import type { McpServer, RegisteredTool } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import type {
+  CallToolRequest,
+  CallToolResult,
+  ServerNotification,
+  ServerRequest,
+} from "@modelcontextprotocol/sdk/types.js";
+import { SdkError } from "./errors.ts";
+import { type Gating, runGated } from "./gated-call.ts";
+
+export type { NotRun } from "./gated-call.ts";
+
+export type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** What is known of a call. */
+export interface ToolCallOrigin {
+  readonly toolName: string;
+  readonly extra: Extra;
+}
+
+export interface McpGating extends Omit<Gating<ToolCallOrigin>, "runId"> {
+  /** The session of the transport without it, and where there is none, this server's lifetime. */
+  readonly runId?: Gating<ToolCallOrigin>["runId"];
+  /** Names the call; the id of the JSON-RPC request without it, which a session uses once. */
+  readonly callId?: (origin: ToolCallOrigin) => string;
+  /** How often a client that asks for progress is told that the call waits; 10,000 without it. */
+  readonly progressMs?: number;
+}
+
+const PROGRESS_MS = 10_000;
+
+/**
+ * Gates every tool that is registered from now on. Call it before the first one is; tools of tasks
+ * (`server.experimental.tasks`) are not gated.
+ *
+ * @throws SdkError `invalid_option` for a server that has registered tools
+ */
+export function gateServer(server: McpServer, gating: McpGating): void {
+  const registered = (server as object as { readonly _registeredTools?: object })._registeredTools;
+  if (registered !== undefined && Object.keys(registered).length > 0) {
+    throw new SdkError("invalid_option", "Gate the server before its first tool is registered.");
+  }
+  const gate = gaterOf(gating);
+  for (const method of ["registerTool", "tool"] as const) {
+    // Of many shapes, all of which begin with the name and end with the callback.
+    const register = server[method].bind(server) as (...given: unknown[]) => RegisteredTool;
+    server[method] = ((...given: unknown[]) => {
+      const label = { name: String(given[0]) };
+      const tool = register(...given.slice(0, -1), gate(label, given.at(-1) as Callback));
+      return gateUpdates(label, tool, gate);
+    }) as never;
+  }
+}
+
+/** A tool may be renamed. */
+interface Label {
+  name: string;
+}
+
+/** With arguments if the tool has a schema. */
+type Callback = (...given: unknown[]) => CallToolResult | Promise<CallToolResult>;
+type Gater = (label: Label, callback: Callback) => Callback;
+
+function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): RegisteredTool {
+  const update = tool.update.bind(tool) as (updates: object) => void;
+  tool.update = ((updates: { readonly name?: string | null; readonly callback?: Callback }) => {
+    const { callback } = updates;
+    update(callback === undefined ? updates : { ...updates, callback: gate(label, callback) });
+    if (updates.name) label.name = updates.name;
+  }) as never;
+  return tool;
+}
+
+/**
+ * For the handler of `tools/call` of a low-level `Server`. It validates nothing, so what is
+ * submitted is what the client sent; the handler gets that, frozen.
+ */
+export function gateToolCalls(
+  handler: (request: CallToolRequest, extra: Extra) => CallToolResult | Promise<CallToolResult>,
+  gating: McpGating,
+): (request: CallToolRequest, extra: Extra) => Promise<CallToolResult> {
+  const ask = askerOf(gating);
+  return (request, extra) => {
+    const { name, arguments: given } = request.params;
+    return ask(name, given, extra, (approved) => {
+      const params = { ...request.params, arguments: approved as Record<string, unknown> };
+      return handler({ ...request, params }, extra);
+    });
+  };
+}
+
+function gaterOf(gating: McpGating): Gater {
+  const ask = askerOf(gating);
+  return (label, callback) => {
+    return (...given) => {
+      const extra = given.at(-1) as Extra;
+      const input = given.length > 1 ? given[0] : undefined;
+      return ask(label.name, input, extra, (approved) => {
+        return given.length > 1 ? callback(approved, extra) : callback(extra);
+      });
+    };
+  };
+}
+
+function askerOf(gating: McpGating) {
+  const lifetime = crypto.randomUUID();
+  const { callId = ({ extra }) => JSON.stringify(extra.requestId) } = gating;
+  const runId = gating.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
+  return async (
+    toolName: string,
+    input: unknown,
+    extra: Extra,
+    run: (approved: unknown) => CallToolResult | Promise<CallToolResult>,
+  ): Promise<CallToolResult> => {
+    const origin = { toolName, extra };
+    const proposal = {
+      ...{ runtime: "mcp", tool: toolName, callId: callId(origin) },
+      ...{ arguments: input, signal: extra.signal },
+    };
+    const endProgress = startProgress(extra, gating.progressMs ?? PROGRESS_MS);
+    try {
+      const outcome = await runGated({ ...gating, runId }, proposal, origin, (approved) => {
+        // From here on progress is the tool's own.
+        endProgress();
+        return run(approved);
+      });
+      if (outcome.ran) return outcome.value;
+      return { content: [{ type: "text", text: outcome.notRun.reason }], isError: true };
+    } finally {
+      endProgress();
+    }
+  };
+}
+
+/** @returns ends it */
+function startProgress(extra: Extra, everyMs: number): () => void {
+  const progressToken = extra._meta?.progressToken;
+  if (progressToken === undefined) return () => {};
+  let told = 0;
+  const timer = setInterval(() => {
+    // A part of one, so that whatever the tool itself reports is more.
+    const progress = 1 - 1 / (++told + 1);
+    const params = { progressToken, progress, message: "waiting for approval" };
+    extra.sendNotification({ method: "notifications/progress", params }).catch(() => {});
+  }, everyMs);
+  return () => clearInterval(timer);
+}

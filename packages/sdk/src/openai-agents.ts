@@ -1,0 +1,154 @@
+/**
+ * Gates function tools of the OpenAI Agents SDK. `gatedTool` takes what `tool` takes and submits
+ * the arguments after its schema; `gateTools` takes tools that are made already, and submits what
+ * the model proposed, before their schema.
+ *
+ * In front of a gate of mode `async`, a call that waits interrupts the run: keep its RunState, and
+ * run it again when the decision is known. Called by: programs that run agents.
+ */
+
+import {
+  type FunctionTool,
+  type RunContext,
+  type Tool,
+  type ToolInputParameters,
+  type ToolOptions,
+  tool,
+} from "@openai/agents";
+import { type Gating, isWaiting, type Proposal, runGated, ungateable } from "./gated-call.ts";
+
+export type { NotRun } from "./gated-call.ts";
+
+type ToolCallDetails = NonNullable<Parameters<FunctionTool["invoke"]>[2]>;
+
+/** What is known of a call when it is proposed, and the same when it is run. */
+export interface ToolCallOrigin<Context = unknown> {
+  readonly toolName: string;
+  readonly callId: string;
+  readonly runContext: RunContext<Context>;
+}
+
+export type AgentsGating<Context = unknown> = Gating<ToolCallOrigin<Context>>;
+
+/**
+ * As `tool` of the framework; the result of a call that was not run are the words for the model.
+ *
+ * @throws SdkError `invalid_option` for a tool with an `outputSchema`, which words do not fit
+ */
+export function gatedTool<
+  Parameters extends ToolInputParameters = undefined,
+  Context = unknown,
+  Result = string,
+>(
+  options: ToolOptions<Parameters, Context>,
+  gating: AgentsGating<Context>,
+): FunctionTool<Context, Parameters, Result | string> {
+  const { execute, needsApproval, outputSchema } = options;
+  const name = options.name ?? execute.name;
+  if (outputSchema !== undefined) throw ungateable(name, "words do not fit its outputSchema.");
+  const gatedOptions = {
+    ...options,
+    execute: (input: unknown, runContext: RunContext<Context>, details?: ToolCallDetails) => {
+      // Named as the framework names it, which may have changed a letter.
+      const origin = originOf(made.name, runContext, details);
+      const run = (approved: unknown) => execute(approved as never, runContext, details);
+      return answer(gating, origin, { arguments: input, signal: details?.signal }, run);
+    },
+    needsApproval: waits(gating, () => made.name, asFunction(needsApproval)) ?? needsApproval,
+  };
+  const made: FunctionTool<Context, Parameters, Result | string> = tool(
+    gatedOptions as ToolOptions<Parameters, Context>,
+  );
+  return made;
+}
+
+/**
+ * @param tools function tools, also those of MCP servers
+ * @throws SdkError `invalid_option` for a tool that is none, as it runs where nobody can hold it
+ */
+export function gateTools<Context>(
+  tools: readonly Tool<Context>[],
+  gating: AgentsGating<Context>,
+): FunctionTool<Context>[] {
+  return tools.map((each) => {
+    if (each.type !== "function") throw ungateable(each.name, `it is of type ${each.type}.`);
+    const inner = each as FunctionTool<Context>;
+    if (inner.outputSchema !== undefined) {
+      throw ungateable(each.name, "words do not fit its outputSchema.");
+    }
+    const invoke: typeof inner.invoke = (runContext, input, details) => {
+      const origin = originOf(each.name, runContext, details);
+      const proposed = { arguments: read(input), signal: details?.signal };
+      return answer(gating, origin, proposed, (approved) => {
+        return inner.invoke(runContext, write(approved), details);
+      });
+    };
+    const needsApproval = waits(gating, () => each.name, inner.needsApproval);
+    return { ...inner, invoke, ...(needsApproval && { needsApproval }) };
+  });
+}
+
+async function answer<Context, T>(
+  gating: AgentsGating<Context>,
+  origin: ToolCallOrigin<Context>,
+  proposed: Pick<Proposal, "arguments" | "signal">,
+  run: (approved: unknown) => T | Promise<T>,
+): Promise<T | string> {
+  const outcome = await runGated(gating, proposalOf(origin, proposed), origin, run);
+  return outcome.ran ? outcome.value : outcome.notRun.reason;
+}
+
+type NeedsApproval = FunctionTool["needsApproval"];
+
+/** @returns undefined in front of a gate that waits for decisions itself */
+function waits<Context>(
+  gating: AgentsGating<Context>,
+  name: () => string,
+  inner: NeedsApproval | undefined,
+): NeedsApproval | undefined {
+  if (gating.gate.mode !== "async") return undefined;
+  return async (runContext, input, callId) => {
+    if (await inner?.(runContext, input as never, callId)) return true;
+    if (callId === undefined) return false;
+    const context = runContext as RunContext<Context>;
+    const origin = { toolName: name(), callId, runContext: context };
+    const proposal = proposalOf(origin, { arguments: input });
+    return (await isWaiting(gating, proposal, origin)) !== undefined;
+  };
+}
+
+function asFunction(needsApproval: unknown): NeedsApproval | undefined {
+  if (typeof needsApproval === "function") return needsApproval as NeedsApproval;
+  return needsApproval === true ? async () => true : undefined;
+}
+
+/** @throws SdkError `invalid_option` outside of a run, where a call has no id */
+function originOf<Context>(
+  toolName: string,
+  runContext: RunContext<Context>,
+  details: ToolCallDetails | undefined,
+): ToolCallOrigin<Context> {
+  const callId = details?.toolCall?.callId;
+  if (callId === undefined) throw ungateable(toolName, "it is called without a tool call.");
+  return { toolName, callId, runContext };
+}
+
+function proposalOf(
+  { toolName, callId }: ToolCallOrigin,
+  proposed: Pick<Proposal, "arguments" | "signal">,
+): Proposal {
+  return { runtime: "openai-agents", tool: toolName, callId, ...proposed };
+}
+
+/** As the framework reads it. What is no JSON is submitted as the text that it is. */
+function read(input: string): unknown {
+  try {
+    return JSON.parse(input);
+  } catch {
+    return input;
+  }
+}
+
+function write(approved: unknown): string {
+  return typeof approved === "string" ? approved : JSON.stringify(approved ?? {});
+}

@@ -1,0 +1,68 @@
+/**
+ * The examples of agents, run as they stand against a real provider; and the guide, which shows
+ * parts of them.
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
+// Loaded before any example is waited for: on a busy machine that takes long.
+import "@mastra/core/agent";
+import "@modelcontextprotocol/sdk/client/index.js";
+import "@openai/agents/testing";
+import "ai/test";
+import "langchain";
+import { temporaryFolder } from "countersign/test/support/child.ts";
+import { startAgentScene } from "./support/agent-scene.ts";
+
+const ROOT = join(import.meta.dirname, "../../..");
+const GUIDE = join(ROOT, "docs/guides/gate-tools-in-a-framework.md");
+const EXAMPLES = ["ai-sdk", "openai-agents", "langchain", "mastra", "mcp"];
+
+function exampleOf(name: string): string {
+  return join(ROOT, "examples/agents", `${name}.ts`);
+}
+
+test("[ours.sdk.documented] what the guide shows of each example is in it, letter for letter", () => {
+  const blocks = [...readFileSync(GUIDE, "utf8").matchAll(/^```ts (\S+)\n(.*?)^```$/gms)];
+  const shown = new Set<string>();
+  for (const [, name = "", text = ""] of blocks) {
+    const source = readFileSync(exampleOf(name.replace(/\.ts$/, "")), "utf8");
+    assert.ok(source.includes(text), `${name}: ${text}`);
+    shown.add(name);
+  }
+  assert.deepEqual([...shown].sort(), EXAMPLES.map((name) => `${name}.ts`).sort());
+});
+
+test("[ours.sdk.documented] each example of an agent waits for its approval, and says why not", async (t) => {
+  const scene = await startAgentScene(t);
+  const before = process.cwd();
+  t.after(() => process.chdir(before));
+  Object.assign(process.env, { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token });
+  for (const name of EXAMPLES) {
+    process.chdir(temporaryFolder(t));
+    const paid = play(t, name, `${name} 1`);
+    // What ends without asking says why.
+    await Promise.race([scene.decideNext("approve"), paid]);
+    assert.equal(await paid, "500 back for A-1", name);
+    const denied = play(t, name, `${name} 2`);
+    await Promise.race([scene.decideNext("deny", { note: "Not that customer." }), denied]);
+    assert.equal(await denied, "The provider denied this call: Not that customer.", name);
+    // A server of MCP has a run of its own each time that it starts.
+    if (name === "mcp") continue;
+    assert.match(await play(t, name, `${name} 1`), /^This call was approved and started once/);
+  }
+});
+
+let plays = 0;
+
+/** The script runs anew each time that it is imported under another address. */
+async function play(t: TestContext, name: string, runId: string): Promise<string> {
+  process.env.RUN_ID = runId;
+  const log = t.mock.method(console, "log", () => {});
+  await import(`${pathToFileURL(exampleOf(name)).href}?play=${++plays}`);
+  log.mock.restore();
+  return log.mock.calls.map(({ arguments: printed }) => printed.join(" ")).join("\n");
+}

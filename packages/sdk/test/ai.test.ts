@@ -1,0 +1,150 @@
+/**
+ * The adapter for the Vercel AI SDK, in front of the real framework with a scripted model.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, Gate, MemoryStore } from "@countersign/sdk";
+import { gateTools, isNotRun, resumeMessages, suspendWaiting } from "@countersign/sdk/ai";
+import { generateText, type ModelMessage, stepCountIs, streamText, tool } from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+import { z } from "zod";
+import {
+  frameworkRules,
+  gateOf,
+  neverPays,
+  type ScriptedRun,
+  sharedScene,
+} from "./support/framework-rules.ts";
+import { givenTo, scriptedModel, USAGE } from "./support/scripted-ai-model.ts";
+
+const INPUT = z.object({ to: z.string().trim(), cents: z.number() });
+
+function toolsOf({ gate, runId, pay, timeout, onNotRun }: Omit<ScriptedRun, "calls">) {
+  const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
+  const inputSchema = INPUT;
+  const tools = { pay: tool({ inputSchema, execute: async (input) => pay(input) }) };
+  return gateTools(tools, { gate, runId, ...options });
+}
+
+frameworkRules({
+  name: "ai",
+  async runAgent(run) {
+    const model = scriptedModel(run.calls);
+    await generateText({
+      ...{ model, prompt: "pay", tools: toolsOf(run), stopWhen: stepCountIs(3) },
+      ...(run.signal && { abortSignal: run.signal }),
+    });
+    return givenTo(model);
+  },
+});
+
+test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that waits ends the turn, and is resumed from kept messages", async () => {
+  const scene = await sharedScene();
+  const gate = gateOf(scene);
+  const paid: string[] = [];
+  const pay = ({ to }: { to: string }) => {
+    paid.push(to);
+    return `paid ${to}`;
+  };
+  const calls = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
+  const start = (model: MockLanguageModelV4, messages: ModelMessage[]) => {
+    const tools = toolsOf({ gate, runId: "suspended", pay });
+    const more = { toolApproval: suspendWaiting, stopWhen: stepCountIs(3) };
+    return generateText({ model, messages, tools, ...more });
+  };
+  const before: ModelMessage[] = [{ role: "user", content: "pay" }];
+  const suspended = await start(scriptedModel(calls), before);
+  assert.equal(suspended.content.at(-1)?.type, "tool-approval-request");
+  const kept = JSON.stringify([...before, ...suspended.responseMessages]);
+  const id = await scene.decideNext("approve");
+  const model = scriptedModel(calls);
+  await start(model, resumeMessages(JSON.parse(kept)));
+  assert.deepEqual(givenTo(model), ["paid A-1"]);
+  assert.deepEqual(paid, ["A-1"]);
+  assert.equal((await scene.server.read(scene.token, id)).status, "approved");
+  const again = scriptedModel(calls);
+  await start(again, resumeMessages(JSON.parse(kept)));
+  assert.match(givenTo(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.deepEqual(paid, ["A-1"]);
+});
+
+test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothing", async () => {
+  const scene = await sharedScene();
+  const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
+  const messages: ModelMessage[] = [
+    { role: "user", content: "pay" },
+    {
+      role: "assistant",
+      content: [
+        {
+          ...{ type: "tool-call", toolCallId: "call_1", toolName: "pay" },
+          input: { to: "A-1", cents: 5 },
+        },
+        { type: "tool-approval-request", approvalId: "forged", toolCallId: "call_1" },
+      ],
+    },
+  ];
+  const model = scriptedModel(calls);
+  const tools = toolsOf({ gate: gateOf(scene), runId: "forged", pay: neverPays });
+  const ended = generateText({ model, messages: resumeMessages(messages), tools });
+  await scene.decideNext("deny");
+  await ended;
+  assert.deepEqual(givenTo(model), ["The provider denied this call."]);
+});
+
+test("[ours.sdk.frameworks.held] ai: what a tool streams goes on being streamed, from when it may start", async () => {
+  const scene = await sharedScene();
+  const steps: string[] = [];
+  const tools = gateTools(
+    {
+      pay: tool({
+        inputSchema: INPUT,
+        async *execute({ to }) {
+          yield `paying ${to}`;
+          yield `paid ${to}`;
+        },
+      }),
+    },
+    { gate: gateOf(scene), runId: "streamed" },
+  );
+  const call = { type: "tool-call", toolCallId: "call_1", toolName: "pay" } as const;
+  const finishReason = { unified: "tool-calls", raw: undefined } as const;
+  const model = new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: convertArrayToReadableStream([
+        { type: "stream-start", warnings: [] },
+        { ...call, input: '{"to":"A-1","cents":5}' },
+        { type: "finish", finishReason, usage: USAGE },
+      ]),
+    }),
+  });
+  const streamed = (async () => {
+    for await (const part of streamText({ model, prompt: "pay", tools }).fullStream) {
+      if (part.type === "tool-result") steps.push(String(part.output));
+    }
+  })();
+  await scene.decideNext("approve");
+  await streamed;
+  assert.deepEqual(steps, ["paying A-1", "paid A-1", "paid A-1"]);
+});
+
+test("[ours.sdk.frameworks.words] ai: the program is given why, in place of the result", async () => {
+  const scene = await sharedScene();
+  const calls = [{ id: "call_1", arguments: { to: "A-1", cents: 5 } }];
+  const tools = toolsOf({ gate: gateOf(scene), runId: "given", pay: neverPays });
+  const ended = generateText({ model: scriptedModel(calls), prompt: "pay", tools });
+  const requestId = await scene.decideNext("deny");
+  const { output } = (await ended).staticToolResults[0] ?? {};
+  // The type is that of the tool's result, or this.
+  assert.ok(typeof output !== "string" && isNotRun(output));
+  assert.deepEqual(output, {
+    ...{ notRun: "denied", reason: "The provider denied this call.", requestId },
+  });
+});
+
+test("[ours.sdk.frameworks.ungateable] ai: a tool that runs elsewhere is refused rather than let through", () => {
+  const tools = { pay: tool({ inputSchema: INPUT, outputSchema: z.string() }) };
+  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
+  assert.throws(() => gateTools(tools, { gate, runId: "r" }), { code: "invalid_option" });
+});

@@ -1,0 +1,142 @@
+/**
+ * The adapter for MCP servers, in front of the real SDK's client and server.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client } from "@countersign/sdk";
+import { gateServer, gateToolCalls, type McpGating } from "@countersign/sdk/mcp";
+import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { CallToolRequestSchema, type CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import {
+  frameworkRules,
+  gateOf,
+  neverPays,
+  type ScriptedRun,
+  sharedScene,
+} from "./support/framework-rules.ts";
+
+const INFO = { name: "payments", version: "1.0.0" };
+const inputSchema = z.object({ to: z.string().transform((to) => to.trim()), cents: z.number() });
+
+function textOf(result: object): string {
+  const { content } = result as CallToolResult;
+  return content.flatMap((part) => {
+    return part.type === "text" ? [part.text] : [];
+  })[0] as string;
+}
+
+function said(text: string): CallToolResult {
+  return { content: [{ type: "text", text }] };
+}
+
+function gatingOf({ gate, runId, timeout, onNotRun }: Omit<ScriptedRun, "calls" | "pay">) {
+  return { gate, runId, ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
+}
+
+async function connect(server: McpServer | Server): Promise<McpClient> {
+  const client = new McpClient(INFO);
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await Promise.all([server.connect(there), client.connect(here)]);
+  return client;
+}
+
+frameworkRules({
+  name: "mcp",
+  async runAgent({ calls, pay, signal, ...run }) {
+    const server = new McpServer(INFO);
+    // The ids that the model gave its calls, as far as a client hands them on.
+    const callId: McpGating["callId"] = ({ extra }) => String(extra._meta?.callId);
+    gateServer(server, { ...gatingOf(run), callId });
+    const outputSchema = z.object({ paid: z.string() });
+    server.registerTool("pay", { inputSchema, outputSchema }, async (input) => {
+      const paid = pay(input);
+      return { ...said(paid), structuredContent: { paid } };
+    });
+    const client = await connect(server);
+    const results = calls.map(async ({ id, arguments: given }) => {
+      const params = { name: "pay", arguments: given, _meta: { callId: id } };
+      return textOf(await client.callTool(params, undefined, { ...(signal && { signal }) }));
+    });
+    return Promise.all(results);
+  },
+});
+
+const CALL = { name: "pay", arguments: { to: "A-1", cents: 5 } };
+
+test("[ours.sdk.frameworks.held] mcp: whoever asks for progress is told that the call waits", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { gate: gateOf(scene), progressMs: 1 });
+  const made = server.registerTool("pay", { inputSchema }, async () => said("paid"));
+  // What is changed later is gated as well, under its new name.
+  made.update({ callback: async () => said("paid anew") });
+  const client = await connect(server);
+  const told = Promise.withResolvers<string | undefined>();
+  const onprogress = ({ message }: { message?: string | undefined }) => told.resolve(message);
+  const ended = client.callTool(CALL, undefined, { onprogress });
+  assert.equal(await told.promise, "waiting for approval");
+  await scene.decideNext("approve");
+  assert.equal(textOf(await ended), "paid anew");
+  made.update({ name: "pay_out" });
+  const renamed = client.callTool({ ...CALL, name: "pay_out" });
+  const id = await scene.nextPending();
+  assert.equal((await scene.server.read(scene.token, id)).tool, "pay_out");
+  await scene.server.decide(scene.reviewer, id, "deny");
+  const refused = await renamed;
+  assert.deepEqual([textOf(refused), refused.isError], ["The provider denied this call.", true]);
+});
+
+test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each request is a call of its own", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { gate: gateOf(scene) });
+  let runs = 0;
+  server.registerTool("sweep", { description: "sweeps" }, () => said(`swept ${++runs}`));
+  const client = await connect(server);
+  for (const expected of ["swept 1", "swept 2"]) {
+    const ended = client.callTool({ name: "sweep" });
+    const id = await scene.nextPending();
+    assert.deepEqual((await scene.server.read(scene.token, id)).arguments, {});
+    await scene.server.decide(scene.reviewer, id, "approve");
+    assert.equal(textOf(await ended), expected);
+  }
+});
+
+test("[ours.sdk.frameworks.abort] mcp: a client that goes away takes its request back", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  gateServer(server, { gate: gateOf(scene) });
+  server.registerTool("pay", { inputSchema }, async ({ to }) => assert.fail(`paid ${to}`));
+  const client = await connect(server);
+  const settled = Promise.allSettled([client.callTool(CALL)]);
+  const id = await scene.nextPending();
+  await client.close();
+  await settled;
+  const { status } = await new Client(scene.url, scene.token).read(id, { wait: "25s" });
+  assert.equal(status, "cancelled");
+});
+
+test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given what was approved", async () => {
+  const scene = await sharedScene();
+  const server = new Server(INFO, { capabilities: { tools: {} } });
+  const handler = gateToolCalls(async ({ params }) => said(JSON.stringify(params.arguments)), {
+    gate: gateOf(scene),
+  });
+  server.setRequestHandler(CallToolRequestSchema, handler);
+  const client = await connect(server);
+  const ended = client.callTool(CALL);
+  await scene.decideNext("approve");
+  assert.equal(textOf(await ended), '{"to":"A-1","cents":5}');
+});
+
+test("[ours.sdk.frameworks.ungateable] mcp: a server that has tools already is refused rather than gated in part", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  server.registerTool("pay", { inputSchema }, async (input) => said(neverPays.call(input)));
+  assert.throws(() => gateServer(server, { gate: gateOf(scene) }), { code: "invalid_option" });
+});

@@ -1,0 +1,148 @@
+/**
+ * The adapter for the OpenAI Agents SDK, in front of the real framework with a scripted model.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, Gate, MemoryStore } from "@countersign/sdk";
+import { gatedTool, gateTools } from "@countersign/sdk/openai-agents";
+import { Agent, Runner, RunState, tool, webSearchTool } from "@openai/agents";
+import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
+import { z } from "zod";
+import {
+  frameworkRules,
+  gateOf,
+  type ScriptedCall,
+  type ScriptedRun,
+  sharedScene,
+} from "./support/framework-rules.ts";
+
+const PARAMETERS = z.object({ to: z.string().trim(), cents: z.number() });
+
+const runner = new Runner({ tracingDisabled: true });
+
+function scripted(calls: readonly ScriptedCall[], hasEnded = false): ScriptedModel {
+  const proposed = calls.map(({ id, arguments: given }) => {
+    return functionCall("pay", { ...given }, { callId: id });
+  });
+  const ending = [assistantMessage("done")];
+  return new ScriptedModel(hasEnded ? [ending] : [proposed, ending]);
+}
+
+/** What the model was given for its calls. */
+function given(model: ScriptedModel): string[] {
+  const input = model.lastCall?.request.input ?? [];
+  if (typeof input === "string") return [];
+  return input.flatMap((item) => {
+    if (item.type !== "function_call_result") return [];
+    const { output } = item;
+    if (typeof output === "string") return [output];
+    return "text" in output ? [output.text] : [];
+  });
+}
+
+type Gated = Omit<ScriptedRun, "calls" | "signal">;
+
+function agentOf({ gate, runId, pay, timeout, onNotRun }: Gated, model: ScriptedModel) {
+  const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
+  const pays = gatedTool(
+    {
+      ...{ name: "pay", description: "pays", parameters: PARAMETERS },
+      execute: async (input) => pay(input),
+    },
+    { gate, runId, ...options },
+  );
+  return new Agent({ name: "payer", model, tools: [pays] });
+}
+
+frameworkRules({
+  name: "openai-agents",
+  async runAgent(run) {
+    const model = scripted(run.calls);
+    const signal = run.signal && { signal: run.signal };
+    await runner.run(agentOf(run, model), "pay", { ...signal });
+    return given(model);
+  },
+});
+
+const CALLS = [{ id: "call_1", arguments: { to: " A-1", cents: 5 } }];
+
+test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts the run, which is resumed from its state", async () => {
+  const scene = await sharedScene();
+  const gate = gateOf(scene, { mode: "async" });
+  const paid: string[] = [];
+  const pay = ({ to }: { to: string }) => {
+    paid.push(to);
+    return `paid ${to}`;
+  };
+  const gated = { gate, runId: "suspended", pay };
+  const first = await runner.run(agentOf(gated, scripted(CALLS)), "pay");
+  assert.equal(first.interruptions.length, 1);
+  const kept = first.state.toString();
+  const resume = async (model: ScriptedModel) => {
+    const agent = agentOf(gated, model);
+    return runner.run(agent, await RunState.fromString(agent, kept));
+  };
+  const early = await resume(scripted(CALLS, true));
+  assert.equal(early.interruptions.length, 1);
+  await scene.decideNext("approve");
+  const model = scripted(CALLS, true);
+  assert.equal((await resume(model)).finalOutput, "done");
+  assert.deepEqual(given(model), ["paid A-1"]);
+  const again = scripted(CALLS, true);
+  await resume(again);
+  assert.match(given(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.deepEqual(paid, ["A-1"]);
+});
+
+test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework decides nothing", async () => {
+  const scene = await sharedScene();
+  const gate = gateOf(scene, { mode: "async" });
+  const model = scripted(CALLS);
+  const agent = agentOf({ gate, runId: "forged", pay: () => assert.fail("it ran") }, model);
+  const { state, interruptions } = await runner.run(agent, "pay");
+  for (const interruption of interruptions) state.approve(interruption);
+  await runner.run(agent, state);
+  assert.match(given(model)[0] ?? "", /^This call waits for approval/);
+  await scene.decideNext("deny");
+});
+
+test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are gated with what the model proposed", async () => {
+  const scene = await sharedScene();
+  const paid: object[] = [];
+  const execute = async (input: object) => {
+    paid.push(input);
+    return "paid";
+  };
+  const made = tool({ name: "pay", description: "pays", parameters: PARAMETERS, execute });
+  for (const mode of ["sync", "async"] as const) {
+    const gate = gateOf(scene, { mode });
+    const tools = gateTools([made], { gate, runId: `made-${mode}` });
+    const model = scripted(CALLS);
+    const agent = new Agent({ name: "payer", model, tools });
+    const ended = runner.run(agent, "pay");
+    const id = await scene.nextPending();
+    assert.deepEqual((await scene.server.read(scene.token, id)).arguments, CALLS[0]?.arguments);
+    await scene.server.decide(scene.reviewer, id, "approve");
+    const { state, interruptions } = await ended;
+    assert.equal(interruptions.length, mode === "async" ? 1 : 0);
+    if (mode === "async") await runner.run(agent, state);
+    assert.deepEqual(given(model), ["paid"]);
+  }
+  assert.deepEqual(paid, [
+    { to: "A-1", cents: 5 },
+    { to: "A-1", cents: 5 },
+  ]);
+});
+
+test("[ours.sdk.frameworks.ungateable] openai-agents: what runs elsewhere, or has no place for words, is refused", () => {
+  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
+  const gating = { gate, runId: "r" };
+  assert.throws(() => gateTools([webSearchTool()], gating), { code: "invalid_option" });
+  const about = { name: "pay", description: "pays", parameters: PARAMETERS };
+  const exact = tool({
+    ...{ ...about, outputSchema: z.object({ id: z.string() }) },
+    execute: async () => ({ id: "1" }),
+  });
+  assert.throws(() => gateTools([exact], gating), { code: "invalid_option" });
+});

@@ -1,0 +1,165 @@
+/**
+ * What holds in every framework: a scripted agent proposes a dangerous call, and it is held,
+ * approved, denied, expired and cancelled by the real provider. Each framework brings a way to run
+ * its agent; the rules are the same.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { Client, type ConsumptionStore, Gate, MemoryStore } from "@countersign/sdk";
+import type { NotRun } from "../../src/gated-call.ts";
+import { type AgentScene, startAgentScene } from "./agent-scene.ts";
+
+export interface ScriptedCall {
+  readonly id: string;
+  readonly arguments: { readonly to: string; readonly cents: number };
+}
+
+/** One run of an agent whose model proposes these calls of `pay` in its first turn, then ends. */
+export interface ScriptedRun {
+  readonly gate: Gate;
+  readonly runId: string;
+  readonly calls: readonly ScriptedCall[];
+  /** The tool. */
+  readonly pay: (input: { to: string; cents: number }) => string;
+  readonly timeout?: string;
+  readonly signal?: AbortSignal;
+  readonly onNotRun?: (notRun: NotRun) => void;
+}
+
+/** @returns what the model was given for each call, in their order, in its second turn */
+export type RunAgent = (run: ScriptedRun) => Promise<string[]>;
+
+export interface Framework {
+  readonly name: string;
+  readonly runAgent: RunAgent;
+  /** It reads what is approved once more, so that the tool gets a copy. */
+  readonly copiesInput?: boolean;
+}
+
+const ends: (() => Promise<void> | void)[] = [];
+let starting: Promise<AgentScene> | undefined;
+
+// Here, and not where the scene is started: that is in a test, and would end with it.
+after(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+/** One server for the tests of a file; each test leaves nothing pending. */
+export function sharedScene(): Promise<AgentScene> {
+  starting ??= startAgentScene({ after: (end) => void ends.push(end) });
+  return starting;
+}
+
+export function gateOf(
+  { url, token }: AgentScene,
+  options: Partial<ConstructorParameters<typeof Gate>[1]> = {},
+): Gate {
+  // A test that failed leaves no agent that waits for an hour.
+  const bounds = { timeout: "1m", store: new MemoryStore() };
+  return new Gate(new Client(url, token), { ...bounds, ...options });
+}
+
+const CALL = { id: "call_1", arguments: { to: "  A-1 ", cents: 500 } };
+
+export const neverPays = (): string => assert.fail("it ran");
+
+export function frameworkRules(framework: Framework): void {
+  rulesOfDecisions(framework);
+  rulesOfRuns(framework);
+}
+
+function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): void {
+  test(`[ours.sdk.frameworks.held] ${name}: a call is held until it is approved, and runs with the arguments that were asked`, async () => {
+    const scene = await sharedScene();
+    const paid: object[] = [];
+    const pay = (input: { to: string; cents: number }) => {
+      assert.equal(Object.isFrozen(input), !copiesInput);
+      paid.push(input);
+      return `paid ${input.to}`;
+    };
+    const ended = runAgent({ gate: gateOf(scene), runId: "held/1", calls: [CALL], pay });
+    const id = await scene.nextPending();
+    assert.deepEqual(paid, []);
+    const asked = await scene.server.read(scene.token, id);
+    await scene.server.decide(scene.reviewer, id, "approve");
+    assert.deepEqual(await ended, ["paid A-1"]);
+    assert.deepEqual(paid, [{ to: "A-1", cents: 500 }]);
+    assert.deepEqual([asked.tool, asked.arguments], ["pay", paid[0]]);
+    const { runtime, session_id: session, call_id: call } = Object(asked.context);
+    assert.deepEqual([runtime, session, call], [name, "held/1", "call_1"]);
+  });
+
+  test(`[ours.sdk.frameworks.words] ${name}: denied, expired, cancelled and undecided calls are told to the model in their own words`, async () => {
+    const scene = await sharedScene();
+    const kinds: string[] = [];
+    const onNotRun = ({ notRun }: NotRun) => void kinds.push(notRun);
+    const base = { gate: gateOf(scene), calls: [CALL], pay: neverPays, onNotRun };
+    const denied = runAgent({ ...base, runId: "denied" });
+    await scene.decideNext("deny", { note: "Not that customer." });
+    assert.deepEqual(await denied, ["The provider denied this call: Not that customer."]);
+    const expired = await runAgent({ ...base, runId: "expired", timeout: "1s" });
+    assert.match(expired[0] ?? "", /^Nobody decided about this call in time/);
+    const cancelled = runAgent({ ...base, runId: "cancelled" });
+    await new Client(scene.url, scene.token).cancel(await scene.nextPending());
+    assert.match((await cancelled)[0] ?? "", /^The request to approve this call was cancelled/);
+    const nowhere = new Gate(new Client("http://127.0.0.1:1", "t", { withinMs: 50 }), {
+      store: new MemoryStore(),
+    });
+    const undecided = await runAgent({ ...base, runId: "undecided", gate: nowhere });
+    assert.match(undecided[0] ?? "", /^No decision about this call was obtained/);
+    assert.deepEqual(kinds, ["denied", "expired", "cancelled", "no_decision"]);
+  });
+}
+
+function rulesOfRuns({ name, runAgent }: Framework): void {
+  test(`[ours.sdk.frameworks.abort] ${name}: a run that is aborted takes its request back, and runs nothing`, async () => {
+    const scene = await sharedScene();
+    const abandoned = new AbortController();
+    const { signal } = abandoned;
+    const runId = "aborted";
+    const ended = runAgent({ gate: gateOf(scene), runId, calls: [CALL], pay: neverPays, signal });
+    const settled = Promise.allSettled([ended]);
+    const id = await scene.nextPending();
+    abandoned.abort();
+    await settled;
+    const client = new Client(scene.url, scene.token);
+    assert.equal((await client.read(id, { wait: "25s" })).status, "cancelled");
+  });
+
+  test(`[ours.sdk.frameworks.once] ${name}: a run that is started again asks once and runs once`, async () => {
+    const scene = await sharedScene();
+    const store: ConsumptionStore = new MemoryStore();
+    const before = await scene.countRequests();
+    let paid = 0;
+    const start = () => {
+      const pay = () => `paid ${++paid}`;
+      return runAgent({ gate: gateOf(scene, { store }), runId: "once", calls: [CALL], pay });
+    };
+    const first = start();
+    await scene.decideNext("approve");
+    assert.deepEqual(await first, ["paid 1"]);
+    assert.match((await start())[0] ?? "", /^This call was approved and started once before/);
+    assert.equal(paid, 1);
+    assert.equal(await scene.countRequests(), before + 1);
+  });
+
+  test(`[ours.sdk.frameworks.turn] ${name}: two calls of one turn are held and decided each for itself`, async () => {
+    const scene = await sharedScene();
+    const calls = [CALL, { id: "call_2", arguments: { to: "B-2", cents: 7 } }];
+    const paid: string[] = [];
+    const pay = ({ to }: { to: string }) => {
+      paid.push(to);
+      return `paid ${to}`;
+    };
+    const ended = runAgent({ gate: gateOf(scene), runId: "turn", calls, pay });
+    for (let i = 0; i < calls.length; i++) {
+      const id = await scene.nextPending();
+      const { arguments: asked } = await scene.server.read(scene.token, id);
+      const verdict = Object(asked).to === "A-1" ? "approve" : "deny";
+      await scene.server.decide(scene.reviewer, id, verdict);
+    }
+    assert.deepEqual(await ended, ["paid A-1", "The provider denied this call."]);
+    assert.deepEqual(paid, ["A-1"]);
+  });
+}
