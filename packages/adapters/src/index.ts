@@ -3,4 +3,4 @@
  * which loads as little as it can: it runs before every tool call.
  */
 
-export { type Agent, AGENTS, findAgent } from "./agents.ts";
+export { AGENTS, type Agent, findAgent } from "./agents.ts";

@@ -1,0 +1,99 @@
+/**
+ * From one call to the answer for its agent: asks the provider and waits. Yes is said in one case,
+ * a decision of the provider that approves this very call and whose use has been recorded; every
+ * other way out of here is a no.
+ *
+ * Called by: run-hook. Promises: never throws.
+ */
+
+import { formatDuration } from "@countersign/protocol";
+import { Client, Gate, type NotPermitted, SdkError } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import type { Agent } from "../agents.ts";
+import type { HookSettings } from "../profile/hook-settings.ts";
+import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
+import { matchesAny } from "./tool-names.ts";
+
+export type HookAnswer =
+  /** `text` goes to stdout, and the exit code is 0. */
+  | { readonly kind: "go"; readonly text: string; mayStart(): boolean }
+  /** `reason` goes to stderr for the model, and the exit code is 2. */
+  | { readonly kind: "no"; readonly reason: string };
+
+/** What doctor submits: harmless, and meant to be answered with no. */
+export const CANARY_TOOL = "countersign_canary";
+
+/** Nobody should be bothered with it for long. */
+const CANARY_WAIT_MS = 4_000;
+
+/** For a provider that is starting again, and short enough for who sits in front of the agent. */
+const WITHIN_MS = 30_000;
+
+/** For taking the request back, while an agent that stops its hook still waits for that. */
+const CANCEL_MS = 3_000;
+
+/** Nine days of records are kept; the gate needs eight. */
+const KEPT_MS = 9 * 24 * 3_600_000;
+
+/** One call in so many looks for records that can go. */
+const PRUNE_EVERY = 256;
+
+export interface HookCall {
+  readonly agent: Agent;
+  readonly bytes: Uint8Array;
+  readonly settings: () => HookSettings;
+  /** Aborted when nobody waits for the answer, or nobody may wait any longer. */
+  readonly signal: AbortSignal;
+}
+
+export async function answerCall(call: HookCall): Promise<HookAnswer> {
+  try {
+    return await ask(call);
+  } catch (error) {
+    return no(explain(error));
+  }
+}
+
+async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<HookAnswer> {
+  const input = readHookInput(bytes, agent);
+  const settings = read();
+  if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
+    return { kind: "go", text: agent.left, mayStart: () => true };
+  }
+  const store = new FileStore(settings.uses);
+  if (Math.random() * PRUNE_EVERY < 1) await store.prune(KEPT_MS);
+  const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
+  const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
+  const verdict = await gate.check({ ...input, timeout: timeoutOf(input, settings), signal });
+  if (!verdict.permitted) {
+    // A gate of mode sync waits until it is decided.
+    return no(verdict.kind === "pending" ? verdict.reason : wordsFor(verdict));
+  }
+  // Doctor's call is never run; that it was approved, doctor asks the provider.
+  if (input.tool === CANARY_TOOL) return no("The canary was approved, and is not run anyway.");
+  const text = settings.keepPrompts ? agent.left : agent.approved;
+  return { kind: "go", text, mayStart: () => verdict.mayStart() };
+}
+
+function timeoutOf({ tool }: HookInput, { waitMs }: HookSettings): string {
+  return formatDuration(tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs);
+}
+
+/** What the model reads, and the person in front of it. */
+function wordsFor({ kind, reason, error, requestId }: NotPermitted): string {
+  const cause = error instanceof SdkError ? ` ${error.message}` : "";
+  // Only where somebody may want to look it up; a decision speaks for itself.
+  const about = kind === "no_decision" && requestId !== undefined ? ` (request ${requestId})` : "";
+  return `${reason}${cause}${about}`;
+}
+
+/** @returns words without anything that an error of the runtime may hold of the call */
+function explain(error: unknown): string {
+  if (error instanceof UnusableInput) return `This call was not run. ${error.message}`;
+  const message = error instanceof Error ? error.message : "unknown";
+  return `This call was not run, because the hook could not ask: ${message}`;
+}
+
+function no(reason: string): HookAnswer {
+  return { kind: "no", reason };
+}
