@@ -17,12 +17,17 @@ export interface Agent {
    * without a word is a fault.
    */
   readonly approved: string;
+  /**
+   * What stdout says when the provider decided against the call, with an exit code of 0. Undefined
+   * where the reason goes to stderr, as with every fault, and the exit code is 2.
+   */
+  readonly denied: ((reason: string) => string) | undefined;
   /** In the agent's own words: no opinion, so its own permissions decide. */
   readonly left: string;
   /** Members of the hook's entry besides the command, the time limit and the message. */
   readonly entry: Readonly<Record<string, string>>;
-  /** Fails open when its hook is stopped at the time limit; said by doctor and the guides. */
-  readonly opensOnTimeout: boolean;
+  /** What runs the command of a hook, which is its last word. */
+  shell(environment: NodeJS.ProcessEnv): readonly [file: string, ...options: string[]];
   /** The file of settings for all projects of this user. */
   settingsFile(environment: NodeJS.ProcessEnv): string;
 }
@@ -30,22 +35,22 @@ export interface Agent {
 /** Valid for both, and says nothing. */
 const NO_OPINION = "{}";
 
-const ALLOW = {
-  hookSpecificOutput: {
-    hookEventName: "PreToolUse",
-    permissionDecision: "allow",
-    permissionDecisionReason: "Approved through Countersign.",
-  },
-};
+function decision(permissionDecision: "allow" | "deny", permissionDecisionReason: string): string {
+  const hookEventName = "PreToolUse";
+  return JSON.stringify({
+    hookSpecificOutput: { hookEventName, permissionDecision, permissionDecisionReason },
+  });
+}
 
 const CLAUDE_CODE: Agent = {
   name: "claude-code",
   title: "Claude Code",
-  approved: JSON.stringify(ALLOW),
+  approved: decision("allow", "Approved through Countersign."),
+  denied: (reason) => decision("deny", reason),
   left: NO_OPINION,
   // Since 2.1.295: a hook that cannot start, is stopped at its limit or ends otherwise blocks.
   entry: { onFailure: "block" },
-  opensOnTimeout: false,
+  shell: () => ["/bin/sh", "-c"],
   settingsFile: (environment) => {
     return join(environment.CLAUDE_CONFIG_DIR || join(homedir(), ".claude"), "settings.json");
   },
@@ -56,9 +61,12 @@ const CODEX: Agent = {
   title: "Codex",
   // It takes a bare "allow" for a fault of the hook; not to object is its yes.
   approved: NO_OPINION,
+  // It runs hooks in a login shell. One line that a profile prints before it makes JSON plain text,
+  // which it takes for silence; an exit code of 2 is not missed.
+  denied: undefined,
   left: NO_OPINION,
   entry: {},
-  opensOnTimeout: true,
+  shell: ({ SHELL }) => [SHELL || "/bin/sh", "-lc"],
   settingsFile: (environment) => {
     return join(environment.CODEX_HOME || join(homedir(), ".codex"), "hooks.json");
   },

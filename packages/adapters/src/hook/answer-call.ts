@@ -7,7 +7,7 @@
  */
 
 import { formatDuration } from "@countersign/protocol";
-import { Client, Gate, type NotPermitted, SdkError } from "@countersign/sdk";
+import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import type { Agent } from "../agents.ts";
 import type { HookSettings } from "../profile/hook-settings.ts";
@@ -16,9 +16,9 @@ import { matchesAny } from "./tool-names.ts";
 
 export type HookAnswer =
   /** `text` goes to stdout, and the exit code is 0. */
-  | { readonly kind: "go"; readonly text: string; mayStart(): boolean }
+  | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
   /** `reason` goes to stderr for the model, and the exit code is 2. */
-  | { readonly kind: "no"; readonly reason: string };
+  | { readonly kind: "block"; readonly reason: string };
 
 /** What doctor submits: harmless, and meant to be answered with no. */
 export const CANARY_TOOL = "countersign_canary";
@@ -26,8 +26,8 @@ export const CANARY_TOOL = "countersign_canary";
 /** Nobody should be bothered with it for long. */
 const CANARY_WAIT_MS = 4_000;
 
-/** For a provider that is starting again, and short enough for who sits in front of the agent. */
-const WITHIN_MS = 30_000;
+/** For a provider that is starting again; somebody may sit in front of the agent. */
+const WITHIN_MS = 10_000;
 
 /** For taking the request back, while an agent that stops its hook still waits for that. */
 const CANCEL_MS = 3_000;
@@ -50,7 +50,7 @@ export async function answerCall(call: HookCall): Promise<HookAnswer> {
   try {
     return await ask(call);
   } catch (error) {
-    return no(explain(error));
+    return { kind: "block", reason: explain(error) };
   }
 }
 
@@ -58,33 +58,42 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   const input = readHookInput(bytes, agent);
   const settings = read();
   if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
-    return { kind: "go", text: agent.left, mayStart: () => true };
+    return say(agent.left);
   }
   const store = new FileStore(settings.uses);
   if (Math.random() * PRUNE_EVERY < 1) await store.prune(KEPT_MS);
   const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
   const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
-  const verdict = await gate.check({ ...input, timeout: timeoutOf(input, settings), signal });
-  if (!verdict.permitted) {
-    // A gate of mode sync waits until it is decided.
-    return no(verdict.kind === "pending" ? verdict.reason : wordsFor(verdict));
-  }
+  const verdict = await gate.check({ ...submissionOf(input, settings), signal });
+  if (!verdict.permitted) return refuse(agent, verdict);
   // Doctor's call is never run; that it was approved, doctor asks the provider.
-  if (input.tool === CANARY_TOOL) return no("The canary was approved, and is not run anyway.");
+  if (input.tool === CANARY_TOOL) return deny(agent, "The canary was approved, and is not run.");
   const text = settings.keepPrompts ? agent.left : agent.approved;
-  return { kind: "go", text, mayStart: () => verdict.mayStart() };
+  return { kind: "say", text, mayStart: () => verdict.mayStart() };
 }
 
-function timeoutOf({ tool }: HookInput, { waitMs }: HookSettings): string {
-  return formatDuration(tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs);
+/** The call as it is submitted: the same for the same input. */
+export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
+  const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
+  return { ...input, timeout: formatDuration(ms) };
 }
+
+/** What the provider's record says; the rest are faults, on the way to it or of our own. */
+const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
 
 /** What the model reads, and the person in front of it. */
-function wordsFor({ kind, reason, error, requestId }: NotPermitted): string {
+function refuse(agent: Agent, verdict: NotPermitted | Pending): HookAnswer {
+  const { kind, reason, requestId } = verdict;
+  if (DECIDED.includes(kind)) return deny(agent, reason);
+  const error = "error" in verdict && verdict.error;
   const cause = error instanceof SdkError ? ` ${error.message}` : "";
   // Only where somebody may want to look it up; a decision speaks for itself.
-  const about = kind === "no_decision" && requestId !== undefined ? ` (request ${requestId})` : "";
-  return `${reason}${cause}${about}`;
+  const about = requestId === undefined ? "" : ` (request ${requestId})`;
+  return { kind: "block", reason: `${reason}${cause}${about}` };
+}
+
+function deny({ denied }: Agent, reason: string): HookAnswer {
+  return denied === undefined ? { kind: "block", reason } : say(denied(`Countersign: ${reason}`));
 }
 
 /** @returns words without anything that an error of the runtime may hold of the call */
@@ -94,6 +103,6 @@ function explain(error: unknown): string {
   return `This call was not run, because the hook could not ask: ${message}`;
 }
 
-function no(reason: string): HookAnswer {
-  return { kind: "no", reason };
+function say(text: string): HookAnswer {
+  return { kind: "say", text, mayStart: () => true };
 }

@@ -3,9 +3,7 @@
  * stderr.
  *
  * Agents take every end of a hook but two for a fault of the hook and run the tool. So this ends in
- * two ways only: 0 with a word on stdout, or 2 with the reason on stderr and nothing on stdout.
- * No is not said in JSON, although both agents read it there: a line that some shell profile has
- * printed before makes that JSON plain text, which both take for silence.
+ * two ways only: 0 with the answer on stdout, or 2 with the reason on stderr and nothing on stdout.
  *
  * Called by: bin/countersign.js, and the command's help.
  */
@@ -32,7 +30,9 @@ const PARENT_MS = 1_000;
 export async function runHook(args: readonly string[]): Promise<never> {
   process.exitCode = BLOCK;
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
-    process.on(event, (error) => end(no(`The hook failed: ${Object(error).message ?? "unknown"}`)));
+    process.on(event, (error) =>
+      end(block(`The hook failed: ${Object(error).message ?? "unknown"}`)),
+    );
   }
   const abandoned = new AbortController();
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
@@ -41,10 +41,10 @@ export async function runHook(args: readonly string[]): Promise<never> {
   }
   watchParent(abandoned);
   const given = readArguments(args);
-  if (typeof given === "string") return end(no(given));
+  if (typeof given === "string") return end(block(given));
   const bytes = await readInput();
   if (bytes === undefined)
-    return end(no("This call was not run: it is too large to be asked about."));
+    return end(block("This call was not run: it is too large to be asked about."));
   const { agent, profile } = given;
   const settings = () => {
     const read = readHookSettings(agent.name, profile, process.env);
@@ -54,7 +54,7 @@ export async function runHook(args: readonly string[]): Promise<never> {
   return end(await answerCall({ agent, bytes, settings, signal: abandoned.signal }));
 }
 
-const STOPPED: HookAnswer = no("This call was not run: the hook was stopped while it waited.");
+const STOPPED: HookAnswer = block("This call was not run: the hook was stopped while it waited.");
 
 function readArguments(
   args: readonly string[],
@@ -107,8 +107,9 @@ function watchParent(abandoned: AbortController): void {
 
 function end(answer: HookAnswer): never {
   // Right before the word is given, and not when it was obtained.
-  if (answer.kind === "go" && answer.mayStart() && wrote(1, answer.text)) return process.exit(GO);
-  const reason = answer.kind === "no" ? answer.reason : "The approval ended before the call began.";
+  if (answer.kind === "say" && answer.mayStart() && wrote(1, answer.text)) return process.exit(GO);
+  const reason =
+    answer.kind === "block" ? answer.reason : "The approval ended before the call began.";
   wrote(2, `Countersign: ${reason}`);
   return process.exit(BLOCK);
 }
@@ -127,6 +128,6 @@ function wrote(file: 1 | 2, text: string): boolean {
   return true;
 }
 
-function no(reason: string): HookAnswer {
-  return { kind: "no", reason };
+function block(reason: string): HookAnswer {
+  return { kind: "block", reason };
 }
