@@ -23,6 +23,9 @@ const BLOCK = 2;
 /** After the window of a call, in which the provider can still say that it has expired. */
 export const GRACE_MS = 30_000;
 
+/** An agent writes what it has to say at once. */
+const INPUT_MS_MAX = 60_000;
+
 /** How often it is looked whether the agent is still there. */
 const PARENT_MS = 1_000;
 
@@ -35,16 +38,20 @@ export async function runHook(args: readonly string[]): Promise<never> {
     );
   }
   const abandoned = new AbortController();
+  let isAsking = false;
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    // The second time nobody waits for the request to be taken back.
-    process.on(name, () => (abandoned.signal.aborted ? end(STOPPED) : abandoned.abort()));
+    process.on(name, () => {
+      // There may be a request to be taken back; the second time nobody waits for that.
+      if (isAsking && !abandoned.signal.aborted) abandoned.abort();
+      else end(STOPPED);
+    });
   }
   watchParent(abandoned);
   const given = readArguments(args);
   if (typeof given === "string") return end(block(given));
   const bytes = await readInput();
-  if (bytes === undefined)
-    return end(block("This call was not run: it is too large to be asked about."));
+  if (bytes === undefined) return end(TOO_LARGE);
+  isAsking = true;
   const { agent, profile } = given;
   const settings = () => {
     const read = readHookSettings(agent.name, profile, process.env);
@@ -54,6 +61,7 @@ export async function runHook(args: readonly string[]): Promise<never> {
   return end(await answerCall({ agent, bytes, settings, signal: abandoned.signal }));
 }
 
+const TOO_LARGE = block("This call was not run: it is too large to be asked about.");
 const STOPPED: HookAnswer = block("This call was not run: the hook was stopped while it waited.");
 
 function readArguments(
@@ -81,11 +89,13 @@ async function readInput(): Promise<Uint8Array | undefined> {
   if (process.stdin.isTTY) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let length = 0;
+  const timer = setTimeout(() => end(STOPPED), INPUT_MS_MAX);
   for await (const chunk of process.stdin) {
     length += (chunk as Uint8Array).length;
     if (length <= INPUT_BYTES_MAX) chunks.push(chunk as Uint8Array);
     else chunks.length = 0;
   }
+  clearTimeout(timer);
   return length > INPUT_BYTES_MAX ? undefined : Buffer.concat(chunks);
 }
 
