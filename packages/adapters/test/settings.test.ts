@@ -78,6 +78,11 @@ test("[ours.adapters.settings.whole] hooks of two agents in one file leave each 
   }
 });
 
+/** What a program that reads and writes JSON makes of it. */
+function asWritten(text: string) {
+  return JSON.parse(JSON.stringify(parse(text)));
+}
+
 test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the hook and nothing else", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
@@ -86,7 +91,8 @@ test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the 
     assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
     // What was made for the hook may stay, empty.
     const { hooks: { PreToolUse = [], ...events } = {}, ...rest } = parse(left);
-    const { hooks: { PreToolUse: before = [], ...eventsBefore } = {}, ...restBefore } = parse(text);
+    const { hooks: { PreToolUse: before = [], ...eventsBefore } = {}, ...restBefore } =
+      asWritten(text);
     assert.deepEqual([PreToolUse, events], [before, eventsBefore], name);
     assert.deepEqual(rest, { ...restBefore, added: true }, name);
   }

@@ -5,14 +5,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
-import { writeProfile } from "../src/profile/profile.ts";
+import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
   BIN,
   callInput,
@@ -46,8 +46,13 @@ function commandOf(fields: object = {}): string {
 }
 
 /** As an agent runs it. */
-function runAsAgent(t: TestContext, command: string, input: string) {
-  return feed(t, scene.home, ["/bin/sh", "-c", command], { input });
+function runAsAgent(
+  t: TestContext,
+  command: string,
+  input: string,
+  env: Readonly<Record<string, string>> = {},
+) {
+  return feed(t, scene.home, ["/bin/sh", "-c", command], { input, env });
 }
 
 function assertBlocked({ code, stdout, stderr }: Outcome, reason: RegExp): void {
@@ -126,6 +131,41 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing 
     await runAsAgent(t, commandOf(lonely), callInput()).ends(),
     /cannot be loaded, so this call was not run/,
   );
+});
+
+test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
+  const kept = readProfile(profile);
+  assert.ok(kept !== undefined);
+  // Who sets variables for an agent could name a provider that approves everything.
+  const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
+  const refused = await runAsAgent(t, commandOf(), callInput(), env).ends();
+  assertBlocked(refused, /COUNTERSIGN_ADAPTER_WAIT is set, and .+ does not let/);
+  const open = join(scene.home, "adapters/open.json");
+  writeProfile(open, { ...kept, environment: true });
+  const outcome = await runAsAgent(t, commandOf({ profile: open }), callInput(), env).ends();
+  assert.match(decisionIn(outcome).permissionDecisionReason ?? "", /Nobody decided/);
+});
+
+test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {
+  const text = readFileSync(profile, "utf8");
+  const faults: readonly (readonly [string, RegExp, number?])[] = [
+    [text, /Others can read/, 0o644],
+    [text, /Others can read/, 0o620],
+    ["", /invalid|JSON|empty/i],
+    [text.replace('"version": 1', '"version": 2'), /version/],
+    [text.replace('"wait": "10m"', '"wait": "169h"'), /wait/],
+    [text.replace('"leave": []', '"leave": "Read"'), /leave/],
+    [text.replace('"leave": []', '"leave": [], "leave": ["*"]'), /twice/],
+    [text.replace('"leave": []', '"laeve": []'), /unknown field/],
+  ];
+  for (const [written, reason, mode = 0o600] of faults) {
+    const path = join(scene.home, "adapters/fault.json");
+    writeFileSync(path, written);
+    chmodSync(path, mode);
+    const outcome = await runAsAgent(t, commandOf({ profile: path }), callInput()).ends();
+    assertBlocked(outcome, reason);
+    assert.ok(!outcome.stderr.includes(scene.token));
+  }
 });
 
 test("[ours.adapters.hook.killed] a hook that is killed while it waits lets nothing run", async (t) => {

@@ -28,8 +28,9 @@ export async function releaseCanaries(
   agent: Agent,
   command: string,
   settings: HookSettings | undefined,
+  environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {
-  const run = (input: string) => runAs(agent, command, input);
+  const run = (input: string) => runAs(agent, command, input, environment);
   const garbled = await run('{"hook_event_name":');
   const findings = [judge(agent, "canary.garbled", garbled, "What is garbled")];
   const bytes = Buffer.from(inputOf(agent));
@@ -80,7 +81,10 @@ function isDenial(stdout: string): boolean {
   }
 }
 
-/** The same key and input find the request that the hook has made, or show that it made none. */
+/**
+ * A key that the hook has used is refused with other arguments; then the same key and input find
+ * the request that it has made.
+ */
 async function confirm(
   agent: Agent,
   bytes: Uint8Array,
@@ -88,31 +92,38 @@ async function confirm(
   ran: Ran,
 ): Promise<Finding> {
   const client = new Client(settings.url, settings.token, { withinMs: 10_000 });
+  const submission = submissionOf(readHookInput(bytes, agent), settings);
   try {
-    const request = await client.create(submissionOf(readHookInput(bytes, agent), settings));
-    switch (request.status) {
-      case "approved": {
-        const text = "The provider approves the canary by itself, so its no was not seen.";
-        return warn("canary.asked", text, `Deny the tool ${CANARY_TOOL} by policy.`);
-      }
-      case "pending": {
-        await client.cancel(request);
-        const text = `The hook blocks without having asked: ${ran.stderr.trim() || ran.stdout.trim()}`;
-        return fail("canary.asked", text, "Mend what it says.");
-      }
-      default:
-        return ok("canary.asked", `The provider was asked, and the canary is ${request.status}.`);
+    const { status } = await client.create({ ...submission, arguments: {} }).then(
+      async (made) => {
+        if (made.status === "pending") await client.cancel(made);
+        return { status: undefined };
+      },
+      (error: unknown) => {
+        if (Object(error).status !== 409) throw error;
+        return client.create(submission);
+      },
+    );
+    if (status === undefined) {
+      const words = ran.stderr.trim() || ran.stdout.trim();
+      return fail("canary.asked", `The hook blocks without having asked: ${words}`, "Mend that.");
     }
+    if (status !== "approved") {
+      return ok("canary.asked", `The provider was asked, and the canary is ${status}.`);
+    }
+    const text = "The provider approves the canary by itself, so its no was not seen.";
+    return warn("canary.asked", text, `Deny the tool ${CANARY_TOOL} by policy.`);
   } catch (error) {
-    return fail("canary.asked", `The provider cannot be asked: ${Object(error).message}`);
+    const text = `The provider cannot be asked: ${Object(error).message}`;
+    return fail("canary.asked", text, "See what is said of the provider.");
   }
 }
 
-function runAs(agent: Agent, command: string, input: string): Promise<Ran> {
+function runAs(agent: Agent, command: string, input: string, env: NodeJS.ProcessEnv): Promise<Ran> {
   const { promise, resolve } = Promise.withResolvers<Ran>();
-  const [shell, ...options] = agent.shell(process.env);
+  const [shell, ...options] = agent.shell(env);
   // In a group of its own, so that all of it can be ended.
-  const child = spawn(shell, [...options, command], { stdio: "pipe", detached: true });
+  const child = spawn(shell, [...options, command], { stdio: "pipe", detached: true, env });
   let isStopped = false;
   const timer = setTimeout(() => {
     isStopped = true;

@@ -1,7 +1,8 @@
 /**
  * Whether the hook of one agent is there, can ask, and really blocks.
  *
- * Called by: the command doctor. Promises: changes nothing; the canary is all that anybody is asked.
+ * Called by: the command doctor.
+ * Promises: changes nothing; the canary is all that anybody is asked.
  */
 
 import { execFile } from "node:child_process";
@@ -33,8 +34,12 @@ export async function examine({ place, folder, environment }: DoctorOrder): Prom
   const { settings, findings: second } = lookAtEnvironment(place, profile, environment);
   const look = lookAtSettings(place, settings?.waitMs, folder);
   const third = settings === undefined ? [] : await lookAtProvider(settings);
+  // Whether it was asked is not asked of who does not answer.
+  const asked = third.some(({ level }) => level === "fail") ? undefined : settings;
   const canaries =
-    look.command === undefined ? [] : await releaseCanaries(agent, look.command, settings);
+    look.command === undefined
+      ? []
+      : await releaseCanaries(agent, look.command, asked, environment);
   const version = await lookAtVersion(agent, environment);
   return [...first, ...second, ...look.findings, ...third, ...canaries, ...version];
 }

@@ -6,6 +6,7 @@
  * Called by: run-hook. Promises: never throws.
  */
 
+import { randomInt } from "node:crypto";
 import { formatDuration } from "@countersign/protocol";
 import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
@@ -61,7 +62,7 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
     return say(agent.left);
   }
   const store = new FileStore(settings.uses);
-  if (Math.random() * PRUNE_EVERY < 1) await store.prune(KEPT_MS);
+  if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
   const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
   const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
   const verdict = await gate.check({ ...submissionOf(input, settings), signal });

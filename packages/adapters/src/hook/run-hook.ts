@@ -30,7 +30,10 @@ const INPUT_MS_MAX = 60_000;
 const PARENT_MS = 1_000;
 
 /** Ends the process. @param args behind `hook` */
-export async function runHook(args: readonly string[]): Promise<never> {
+export async function runHook(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<never> {
   process.exitCode = BLOCK;
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error) =>
@@ -54,7 +57,7 @@ export async function runHook(args: readonly string[]): Promise<never> {
   isAsking = true;
   const { agent, profile } = given;
   const settings = () => {
-    const read = readHookSettings(agent.name, profile, process.env);
+    const read = readHookSettings(agent.name, profile, environment);
     boundBy(read.waitMs, abandoned);
     return read;
   };

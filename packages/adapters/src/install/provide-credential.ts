@@ -11,6 +11,9 @@ import type { Agent } from "../agents.ts";
 /** A person waits. */
 const WITHIN_MS = 10_000;
 
+/** For a look that changes nothing and can be had again. */
+const PROBE_MS = 3_000;
+
 export interface AgentCredential {
   readonly token: string;
   readonly instanceId: string | undefined;
@@ -53,7 +56,7 @@ export async function probeProvider(url: string, token: string): Promise<Probe> 
   };
   const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - Date.now());
   try {
-    const client = new Client(url, token, { fetch: watched, withinMs: WITHIN_MS });
+    const client = new Client(url, token, { fetch: watched, withinMs: PROBE_MS });
     await client.read(crypto.randomUUID());
     return { kind: "unreachable", text: "It knows a request that nobody made.", aheadMs: ahead() };
   } catch (error) {

@@ -49,8 +49,8 @@ export function recorded(name: string): string {
 export function callInput(fields: object = {}): string {
   return JSON.stringify({
     session_id: randomUUID(),
-    transcript_path: "/home/user/t.jsonl",
-    cwd: "/home/user",
+    transcript_path: "/srv/user/t.jsonl",
+    cwd: "/srv/user",
     permission_mode: "default",
     hook_event_name: "PreToolUse",
     tool_name: "Bash",

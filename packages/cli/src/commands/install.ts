@@ -25,7 +25,11 @@ export const installCommand: Command = {
     provision: { type: "flag", help: "stdin is a provisioner's token: make an instance with it." },
     name: { type: "text", value: "NAME", help: "Of the instance that is made." },
     wait: { type: "text", value: "DURATION", help: "How long a call waits, to 168h. [24h]" },
-    leave: { type: "text", value: "A,B*", help: "Tools that the agent's permissions decide." },
+    leave: {
+      type: "text",
+      value: "TOOLS",
+      help: "Tools that the agent decides itself, like Read,mcp__docs__*.",
+    },
     "keep-prompts": { type: "flag", help: "After an approval the agent asks as it did before." },
     environment: { type: "flag", help: "Let variables of the environment say otherwise." },
     ...PLACE,
@@ -62,8 +66,9 @@ async function providerOf(
 ): Promise<Provider> {
   const url = line.text("url");
   if (url === undefined) {
-    if (known !== undefined) return known;
-    throw usageError("--url says where the provider is");
+    if (known === undefined) throw usageError("--url says where the provider is");
+    const { token, instanceId } = known;
+    return { url: known.url, token, instanceId };
   }
   if (!line.flag("provision")) {
     const token = await readSecret(terminal, "the credential of an instance");
