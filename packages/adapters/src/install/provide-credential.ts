@@ -5,7 +5,7 @@
  */
 
 import { hostname } from "node:os";
-import { Client, Provisioner, type SdkError } from "@countersign/sdk";
+import { Client, Provisioner, type SdkError, systemTiming } from "@countersign/sdk";
 import type { Agent } from "../agents.ts";
 
 /** A person waits. */
@@ -54,7 +54,7 @@ export async function probeProvider(url: string, token: string): Promise<Probe> 
     date = response.headers.get("date");
     return response;
   };
-  const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - Date.now());
+  const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - systemTiming.now());
   try {
     const client = new Client(url, token, { fetch: watched, withinMs: PROBE_MS });
     await client.read(crypto.randomUUID());

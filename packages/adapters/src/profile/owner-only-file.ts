@@ -1,6 +1,6 @@
 /**
- * Files that nobody but their owner may read or write: profiles hold credentials. A file that others
- * can read is not read here either, so that its state is noticed and not got used to.
+ * Files that nobody but their owner may read or write: profiles hold credentials. A file that
+ * others can read is not read here either, so that its state is noticed and not got used to.
  *
  * Called by: profiles; install for settings, which keep their own mode.
  * Promises: a file is replaced as a whole, synced, or not at all.

@@ -9,5 +9,5 @@ export const hook: Command = {
   settings: [],
   options: PROFILE,
 
-  run: () => runHook([]),
+  run: () => runHook([], process.env),
 };
