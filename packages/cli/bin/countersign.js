@@ -24,7 +24,7 @@ async function hook() {
   process.exitCode = 2;
   try {
     const { runHook } = await import("@countersign/adapters/hook");
-    await runHook(rest);
+    await runHook(rest, process.env);
   } catch (error) {
     console.error(`Countersign: the hook cannot be loaded, so this call was not run: ${error}`);
     process.exitCode = 2;
