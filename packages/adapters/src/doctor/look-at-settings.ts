@@ -49,7 +49,7 @@ export function lookAtSettings(
     ...lookAtEntry(first, own.length, handlerFor(place, waitMs ?? 0), waitMs, again),
     ...lookAtOthers(handlers.length - own.length),
     ...(agent.name === "codex"
-      ? lookAtCodex(file.path, first)
+      ? lookAtCodex(settings, first)
       : lookAtSwitches([file.path, ...projectFiles(folder)])),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");

@@ -50,14 +50,14 @@ export function install(place: InstallPlace, wanted: Omit<Profile, "installed">)
   const { agent, profile } = place;
   const file = openSettings(place.settings);
   const before = readProfile(profile)?.installed;
-  if (before !== undefined && before.settings !== file.path) {
+  if (before !== undefined && before.settings !== place.settings) {
     const advice = `uninstall ${agent.name} first`;
     throw new Error(`The hook is in ${before.settings}; ${advice}, or use another --profile.`);
   }
   const original = originalOf(file, agent, before);
   const edited = inserting(original ?? "", handlerFor(place, wanted.waitMs), file.path);
   const installed: Installed = {
-    settings: file.path,
+    settings: place.settings,
     sha256: digest(edited.text),
     inserted: edited.inserted,
     backup: original,
@@ -78,11 +78,12 @@ export function uninstall(
   settings: string,
 ): { readonly settings: string; readonly isChanged: boolean } {
   const before = readProfile(profile)?.installed;
-  const file = openSettings(before?.settings ?? settings);
+  const path = before?.settings ?? settings;
+  const file = openSettings(path);
   const original = originalOf(file, agent, before);
   file.replace(original);
   rmSync(profile, { force: true });
-  return { settings: file.path, isChanged: file.text !== original };
+  return { settings: path, isChanged: file.text !== original };
 }
 
 /** The settings without our hook: as they were before, where nobody else has written since. */

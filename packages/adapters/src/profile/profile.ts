@@ -20,6 +20,7 @@ import { readOwnerOnly, replaceFile } from "./owner-only-file.ts";
 
 /** What install did to one file of settings. */
 export interface Installed {
+  /** As it was named; it may be a link. */
   readonly settings: string;
   /** SHA-256 of the file as install left it. */
   readonly sha256: string;
