@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // Plain JavaScript that any Node can parse: it decides whether this Node can run the rest.
 const major = Number(process.versions.node.split(".")[0]);
+const [command, ...rest] = process.argv.slice(2);
+const isHook = command === "hook" && !rest.some((word) => word === "--help" || word === "-h");
 if (major < 24) {
   console.error(
     `countersign needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}).`,
@@ -9,6 +11,22 @@ if (major < 24) {
 } else {
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
-  const { main } = await import("../src/main.ts");
-  process.exitCode = await main(process.argv.slice(2));
+  if (isHook) await hook();
+  else {
+    const { main } = await import("../src/main.ts");
+    process.exitCode = await main(process.argv.slice(2));
+  }
+}
+
+// It runs before every tool call, so nothing else is loaded. Agents run the tool after any exit
+// code but 2: what cannot be loaded must not end with Node's own 1.
+async function hook() {
+  process.exitCode = 2;
+  try {
+    const { runHook } = await import("@countersign/adapters/hook");
+    await runHook(rest, process.env);
+  } catch (error) {
+    console.error(`Countersign: the hook cannot be loaded, so this call was not run: ${error}`);
+    process.exitCode = 2;
+  }
 }

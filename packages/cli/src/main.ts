@@ -73,6 +73,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   import: async () => (await import("./commands/import.ts")).importCommand,
   backup: async () => (await import("./commands/backup.ts")).backup,
+  hook: async () => (await import("./commands/hook.ts")).hook,
+  install: async () => (await import("./commands/install.ts")).installCommand,
+  uninstall: async () => (await import("./commands/uninstall.ts")).uninstallCommand,
+  status: async () => (await import("./commands/status.ts")).status,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
 };
 
 /** @returns the exit code */

@@ -61,6 +61,14 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   migrate: ["--check"],
   import: ["--accept-damaged"],
   backup: [],
+  hook: ["--profile FILE"],
+  install: [
+    ...["--url URL", "--provision", "--name NAME", "--wait DURATION", "--leave TOOLS"],
+    ...["--keep-prompts", "--environment", "--settings FILE", "--profile FILE"],
+  ],
+  uninstall: ["--delete-instance", "--settings FILE", "--profile FILE"],
+  status: [],
+  doctor: ["--settings FILE", "--profile FILE"],
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -73,6 +81,11 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   deliveries: ["client"],
   policy: ["client"],
   "policy test": [],
+  hook: [],
+  install: [],
+  uninstall: [],
+  status: [],
+  doctor: [],
   freeze: ["client"],
   unfreeze: ["client"],
   freezes: ["client"],

@@ -1,0 +1,148 @@
+/**
+ * Whether the agent's settings have the hook, as install writes it, and nothing that turns it off.
+ *
+ * Called by: doctor.
+ */
+
+import { dirname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { parse } from "jsonc-parser";
+import { parse as parseToml } from "smol-toml";
+import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.ts";
+import { handlerFor, type InstallPlace } from "../install/install.ts";
+import { SettingsFile } from "../install/settings-file.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
+
+export interface SettingsLook {
+  readonly findings: readonly Finding[];
+  /** The command that stands there. */
+  readonly command: string | undefined;
+}
+
+/** @param folder of the project, whose settings the agent reads as well */
+export function lookAtSettings(
+  place: InstallPlace,
+  waitMs: number | undefined,
+  folder: string,
+): SettingsLook {
+  const { agent, settings } = place;
+  const again = `countersign install ${agent.name}`;
+  let handlers: readonly Handler[];
+  let own: readonly Handler[];
+  let file: SettingsFile;
+  try {
+    file = new SettingsFile(settings);
+    handlers = handlersIn(file.text || "{}");
+    own = ownHandlers(file.text || "{}", agent.name);
+  } catch (error) {
+    const text = `${settings} cannot be read: ${Object(error).message}`;
+    const advice = `Mend it; ${agent.title} may ignore all of it meanwhile.`;
+    return { findings: [fail("settings", text, advice)], command: undefined };
+  }
+  const [first] = own;
+  if (first === undefined) {
+    const text = `${file.path} has no hook of countersign: nothing is asked.`;
+    return { findings: [fail("settings", text, `Run: ${again}`)], command: undefined };
+  }
+  const command = String(first.value.command);
+  const findings = [
+    ...lookAtEntry(first, own.length, handlerFor(place, waitMs ?? 0), waitMs, again),
+    ...lookAtOthers(handlers.length - own.length),
+    ...(agent.name === "codex"
+      ? lookAtCodex(settings, first)
+      : lookAtSwitches([file.path, ...projectFiles(folder)])),
+  ];
+  const isWhole = findings.every(({ level }) => level !== "fail");
+  const text = `${file.path} has the hook, for every tool.`;
+  return { findings: isWhole ? [ok("settings", text), ...findings] : findings, command };
+}
+
+function lookAtEntry(
+  { matcher, value }: Handler,
+  count: number,
+  expected: Readonly<Record<string, unknown>>,
+  waitMs: number | undefined,
+  again: string,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (count > 1) {
+    const text = `The hook is there ${count} times; the second to ask is told that it was used.`;
+    findings.push(fail("settings.twice", text, `Run: ${again}`));
+  }
+  if (matcher !== undefined && matcher !== "" && matcher !== "*") {
+    const text = `Tools that do not match ${JSON.stringify(matcher)} run unasked.`;
+    findings.push(fail("settings.matcher", text, `Run: ${again}`));
+  }
+  for (const name of new Set([...Object.keys(value), ...Object.keys(expected)])) {
+    if (isDeepStrictEqual(value[name], expected[name])) continue;
+    // Without a profile nobody knows what the limit should be.
+    if (name === "timeout" && waitMs === undefined) continue;
+    if (name === "statusMessage") continue;
+    if (name === "command") {
+      const text = "The hook's command is not the one that this countersign would install.";
+      findings.push(warn("settings.command", text, `If it was moved or upgraded, run: ${again}`));
+      continue;
+    }
+    const is = JSON.stringify(value[name]) ?? "missing";
+    const should = JSON.stringify(expected[name]) ?? "not there";
+    const text = `${name} of the hook is ${is}, and must be ${should}.`;
+    findings.push(fail(`settings.${name}`, text, `Run: ${again}`));
+  }
+  return findings;
+}
+
+function lookAtOthers(count: number): Finding[] {
+  if (count === 0) return [];
+  const text = `${count} other hook(s) run before tools; one that changes the call changes it `;
+  const advice = "Make sure that none of them returns updatedInput.";
+  return [warn("settings.others", `${text}after it was approved.`, advice)];
+}
+
+function projectFiles(folder: string): string[] {
+  return ["settings.json", "settings.local.json"].map((name) => join(folder, ".claude", name));
+}
+
+/** Claude Code: one member, in any file that it reads, turns all hooks off. */
+function lookAtSwitches(paths: readonly string[]): Finding[] {
+  return paths.flatMap((path): Finding[] => {
+    let text: string | undefined;
+    try {
+      text = new SettingsFile(path).text;
+    } catch {
+      return [];
+    }
+    const value = Object(parse(text ?? "{}")) as Record<string, unknown>;
+    if (value.disableAllHooks !== true) return [];
+    const what = `${path} has disableAllHooks, so nothing is asked.`;
+    return [fail("settings.disabled", what, "Take it out.")];
+  });
+}
+
+/** Codex: a switch in its configuration, and its own record of which hooks were reviewed. */
+function lookAtCodex(path: string, handler: Handler): Finding[] {
+  const config = join(dirname(path), "config.toml");
+  let root: Record<string, unknown>;
+  try {
+    root = parseToml(new SettingsFile(config).text ?? "");
+  } catch {
+    return [fail("settings.config", `${config} cannot be read.`, "Mend it.")];
+  }
+  const findings: Finding[] = [];
+  const features = Object(root.features) as Record<string, unknown>;
+  if (features.hooks === false || features.codex_hooks === false) {
+    const text = `${config} turns hooks off, so nothing is asked.`;
+    findings.push(fail("settings.disabled", text, "Set [features] hooks = true."));
+  }
+  const states = Object(Object(root.hooks).state) as Record<string, unknown>;
+  const key = `${path}:pre_tool_use:${handler.group}:${handler.index}`;
+  const state = Object(states[key]) as Record<string, unknown>;
+  if (state.enabled === false) {
+    const text = "The hook is disabled in Codex, so nothing is asked.";
+    findings.push(fail("settings.disabled", text, "Enable it: /hooks in Codex."));
+  }
+  if (typeof state.trusted_hash !== "string") {
+    const text = "Codex skips the hook until you have trusted it, so nothing is asked.";
+    findings.push(fail("settings.trusted", text, "Start codex, say /hooks, and trust it."));
+  }
+  return findings;
+}

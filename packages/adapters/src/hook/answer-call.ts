@@ -1,0 +1,109 @@
+/**
+ * From one call to the answer for its agent: asks the provider and waits. Yes is said in one case,
+ * a decision of the provider that approves this very call and whose use has been recorded; every
+ * other way out of here is a no.
+ *
+ * Called by: run-hook. Promises: never throws.
+ */
+
+import { randomInt } from "node:crypto";
+import { formatDuration } from "@countersign/protocol";
+import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import type { Agent } from "../agents.ts";
+import type { HookSettings } from "../profile/hook-settings.ts";
+import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
+import { matchesAny } from "./tool-names.ts";
+
+export type HookAnswer =
+  /** `text` goes to stdout, and the exit code is 0. */
+  | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
+  /** `reason` goes to stderr for the model, and the exit code is 2. */
+  | { readonly kind: "block"; readonly reason: string };
+
+/** What doctor submits: harmless, and meant to be answered with no. */
+export const CANARY_TOOL = "countersign_canary";
+
+/** Nobody should be bothered with it for long. */
+const CANARY_WAIT_MS = 4_000;
+
+/** For a provider that is starting again; somebody may sit in front of the agent. */
+const WITHIN_MS = 10_000;
+
+/** For taking the request back, while an agent that stops its hook still waits for that. */
+const CANCEL_MS = 3_000;
+
+/** Nine days of records are kept; the gate needs eight. */
+const KEPT_MS = 9 * 24 * 3_600_000;
+
+/** One call in so many looks for records that can go. */
+const PRUNE_EVERY = 256;
+
+export interface HookCall {
+  readonly agent: Agent;
+  readonly bytes: Uint8Array;
+  readonly settings: () => HookSettings;
+  /** Aborted when nobody waits for the answer, or nobody may wait any longer. */
+  readonly signal: AbortSignal;
+}
+
+export async function answerCall(call: HookCall): Promise<HookAnswer> {
+  try {
+    return await ask(call);
+  } catch (error) {
+    return { kind: "block", reason: explain(error) };
+  }
+}
+
+async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<HookAnswer> {
+  const input = readHookInput(bytes, agent);
+  const settings = read();
+  if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
+    return say(agent.left);
+  }
+  const store = new FileStore(settings.uses);
+  if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
+  const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
+  const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
+  const verdict = await gate.check({ ...submissionOf(input, settings), signal });
+  if (!verdict.permitted) return refuse(agent, verdict);
+  // Doctor's call is never run; that it was approved, doctor asks the provider.
+  if (input.tool === CANARY_TOOL) return deny(agent, "The canary was approved, and is not run.");
+  const text = settings.keepPrompts ? agent.left : agent.approved;
+  return { kind: "say", text, mayStart: () => verdict.mayStart() };
+}
+
+/** The call as it is submitted: the same for the same input. */
+export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
+  const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
+  return { ...input, timeout: formatDuration(ms) };
+}
+
+/** What the provider's record says; the rest are faults, on the way to it or of our own. */
+const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
+
+/** What the model reads, and the person in front of it. */
+function refuse(agent: Agent, verdict: NotPermitted | Pending): HookAnswer {
+  const { kind, reason, requestId } = verdict;
+  if (DECIDED.includes(kind)) return deny(agent, reason);
+  const error = "error" in verdict && verdict.error;
+  const cause = error instanceof SdkError ? ` ${error.message}` : "";
+  // Only where somebody may want to look it up; a decision speaks for itself.
+  const about = requestId === undefined ? "" : ` (request ${requestId})`;
+  return { kind: "block", reason: `${reason}${cause}${about}` };
+}
+
+function deny({ denied }: Agent, reason: string): HookAnswer {
+  return denied === undefined ? { kind: "block", reason } : say(denied(`Countersign: ${reason}`));
+}
+
+/** @returns words without anything that an error of the runtime may hold of the call */
+function explain(error: unknown): string {
+  if (error instanceof UnusableInput) return `This call was not run. ${error.message}`;
+  const message = error instanceof Error ? error.message : "unknown";
+  return `This call was not run, because the hook could not ask: ${message}`;
+}
+
+function say(text: string): HookAnswer {
+  return { kind: "say", text, mayStart: () => true };
+}

@@ -1,0 +1,146 @@
+/**
+ * The process of a hook: reads what the agent says on stdin, and answers by exit code, stdout and
+ * stderr.
+ *
+ * Agents take every end of a hook but two for a fault of the hook and run the tool. So this ends in
+ * two ways only: 0 with the answer on stdout, or 2 with the reason on stderr and nothing on stdout.
+ *
+ * Called by: bin/countersign.js, and the command's help.
+ */
+
+import { writeSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { AGENTS, type Agent, findAgent } from "../agents.ts";
+import { readHookSettings } from "../profile/hook-settings.ts";
+import { WAIT_MS } from "../profile/profile.ts";
+import { answerCall, type HookAnswer } from "./answer-call.ts";
+import { INPUT_BYTES_MAX } from "./hook-input.ts";
+
+/** Exit codes as both agents read them. */
+const GO = 0;
+const BLOCK = 2;
+
+/** After the window of a call, in which the provider can still say that it has expired. */
+export const GRACE_MS = 30_000;
+
+/** An agent writes what it has to say at once. */
+const INPUT_MS_MAX = 60_000;
+
+/** How often it is looked whether the agent is still there. */
+const PARENT_MS = 1_000;
+
+/** Ends the process. @param args behind `hook` */
+export async function runHook(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<never> {
+  process.exitCode = BLOCK;
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error) =>
+      end(block(`The hook failed: ${Object(error).message ?? "unknown"}`)),
+    );
+  }
+  const abandoned = new AbortController();
+  let isAsking = false;
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(name, () => {
+      // There may be a request to be taken back; the second time nobody waits for that.
+      if (isAsking && !abandoned.signal.aborted) abandoned.abort();
+      else end(STOPPED);
+    });
+  }
+  watchParent(abandoned);
+  const given = readArguments(args);
+  if (typeof given === "string") return end(block(given));
+  const bytes = await readInput();
+  if (bytes === undefined) return end(TOO_LARGE);
+  isAsking = true;
+  const { agent, profile } = given;
+  const settings = () => {
+    const read = readHookSettings(agent.name, profile, environment);
+    boundBy(read.waitMs, abandoned);
+    return read;
+  };
+  return end(await answerCall({ agent, bytes, settings, signal: abandoned.signal }));
+}
+
+const TOO_LARGE = block("This call was not run: it is too large to be asked about.");
+const STOPPED: HookAnswer = block("This call was not run: the hook was stopped while it waited.");
+
+function readArguments(
+  args: readonly string[],
+): { readonly agent: Agent; readonly profile: string | undefined } | string {
+  try {
+    const options = { profile: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const agent = findAgent(positionals[0]);
+    if (agent !== undefined && positionals.length === 1) return { agent, profile: values.profile };
+  } catch {
+    // The usage says it better.
+  }
+  const names = AGENTS.map(({ name }) => name).join("|");
+  return `The hook is called wrongly: countersign hook ${names} [--profile FILE].`;
+}
+
+/**
+ * All of stdin, also when it is too large: an agent that cannot write to the end takes that for a
+ * fault of the hook.
+ *
+ * @returns undefined when it is too large
+ */
+async function readInput(): Promise<Uint8Array | undefined> {
+  if (process.stdin.isTTY) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const timer = setTimeout(() => end(STOPPED), INPUT_MS_MAX);
+  for await (const chunk of process.stdin) {
+    length += (chunk as Uint8Array).length;
+    if (length <= INPUT_BYTES_MAX) chunks.push(chunk as Uint8Array);
+    else chunks.length = 0;
+  }
+  clearTimeout(timer);
+  return length > INPUT_BYTES_MAX ? undefined : Buffer.concat(chunks);
+}
+
+/** Ends the wait before the agent's own limit, past which the agent may run the tool. */
+function boundBy(waitMs: number, abandoned: AbortController): void {
+  const sinceStartMs = performance.now();
+  const leftMs = Math.max(0, (waitMs || WAIT_MS) + GRACE_MS - sinceStartMs);
+  setTimeout(() => abandoned.abort(), leftMs).unref();
+}
+
+/** Who waits for the answer may be gone without a word; then nobody should be asked any longer. */
+function watchParent(abandoned: AbortController): void {
+  const parent = process.ppid;
+  const look = () => {
+    if (process.ppid !== parent) abandoned.abort();
+  };
+  setInterval(look, PARENT_MS).unref();
+}
+
+function end(answer: HookAnswer): never {
+  // Right before the word is given, and not when it was obtained.
+  if (answer.kind === "say" && answer.mayStart() && wrote(1, answer.text)) return process.exit(GO);
+  const reason =
+    answer.kind === "block" ? answer.reason : "The approval ended before the call began.";
+  wrote(2, `Countersign: ${reason}`);
+  return process.exit(BLOCK);
+}
+
+/** @returns whether all of it was written */
+function wrote(file: 1 | 2, text: string): boolean {
+  let rest = Buffer.from(`${text}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(file, rest));
+    } catch (error) {
+      // Somebody has made the pipe one that does not wait.
+      if (Object(error).code !== "EAGAIN") return false;
+    }
+  }
+  return true;
+}
+
+function block(reason: string): HookAnswer {
+  return { kind: "block", reason };
+}

@@ -1,0 +1,153 @@
+/**
+ * The profile of one adapter: its provider and credential, how long a call may wait, which tools
+ * are not asked about, and what install has changed, to be undone.
+ *
+ * Called by: the hook, install, status, doctor.
+ * Promises: read strictly; the file is the owner's alone; the token is in no error.
+ */
+
+import {
+  Fields,
+  formatDuration,
+  JsonArray,
+  JsonNumber,
+  type JsonObject,
+  type JsonValue,
+  parseDuration,
+  parseJson,
+} from "@countersign/protocol";
+import { readOwnerOnly, replaceFile } from "./owner-only-file.ts";
+
+/** What install did to one file of settings. */
+export interface Installed {
+  /** As it was named; it may be a link. */
+  readonly settings: string;
+  /** SHA-256 of the file as install left it. */
+  readonly sha256: string;
+  /** What was put in, where it can be found and taken out again letter for letter. */
+  readonly inserted: string;
+  /** The file as it was before; undefined when there was none. */
+  readonly backup: string | undefined;
+}
+
+export interface Profile {
+  /** Of the provider. */
+  readonly url: string;
+  /** Secret: of the instance that speaks for this agent. */
+  readonly token: string;
+  /** When install made the instance. */
+  readonly instanceId?: string | undefined;
+  /** How long a call waits for its decision. */
+  readonly waitMs: number;
+  /** Tools that are left to the agent's own permissions; `*` stands for any characters. */
+  readonly leave: readonly string[];
+  /** After an approval the agent's own permissions still ask. */
+  readonly keepPrompts: boolean;
+  /** Variables of the environment may say otherwise. */
+  readonly environment: boolean;
+  /** Absolute: where used approvals are recorded. */
+  readonly uses: string;
+  readonly installed?: Installed | undefined;
+}
+
+export const WAIT_MS = 24 * 3_600_000;
+
+/** As long as the contract lets anything be remembered. */
+export const WAIT_MS_MAX = 168 * 3_600_000;
+
+const MEMBERS = [
+  ...["version", "url", "token", "instance_id", "wait", "leave", "keep_prompts"],
+  ...["environment", "uses", "installed"],
+];
+
+/**
+ * @returns undefined when there is none
+ * @throws Problem, Error: what is wrong with it
+ */
+export function readProfile(path: string): Profile | undefined {
+  const text = readOwnerOnly(path);
+  return text === undefined ? undefined : parseProfile(text);
+}
+
+/** @throws Problem */
+export function parseProfile(text: string): Profile {
+  const fields = new Fields(parseJson(text), MEMBERS);
+  const version = fields.value("version");
+  if (!(version instanceof JsonNumber && version.source === "1")) {
+    throw fields.invalid("version", "is not 1, the only one that this program reads");
+  }
+  const wait = fields.required("wait", fields.text("wait", 1));
+  const waitMs = readWait(wait);
+  if (waitMs === undefined) throw fields.invalid("wait", "must be from 1s to 168h, like 24h");
+  return {
+    url: fields.required("url", fields.text("url", 1)),
+    token: fields.required("token", fields.text("token", 1)),
+    instanceId: fields.text("instance_id", 1),
+    waitMs,
+    leave: readTexts(fields, "leave"),
+    keepPrompts: readFlag(fields, "keep_prompts"),
+    environment: readFlag(fields, "environment"),
+    uses: fields.required("uses", fields.text("uses", 1)),
+    installed: readInstalled(fields.object("installed")),
+  };
+}
+
+export function writeProfile(path: string, profile: Profile): void {
+  const { url, token, instanceId, waitMs, leave, keepPrompts, environment, uses } = profile;
+  const { installed } = profile;
+  const text = JSON.stringify(
+    {
+      version: 1,
+      url,
+      token,
+      instance_id: instanceId,
+      wait: formatDuration(waitMs),
+      leave,
+      keep_prompts: keepPrompts,
+      environment,
+      uses,
+      installed: installed && {
+        settings: installed.settings,
+        sha256: installed.sha256,
+        inserted: installed.inserted,
+        backup: installed.backup,
+      },
+    },
+    null,
+    2,
+  );
+  replaceFile(path, `${text}\n`);
+}
+
+/** @returns milliseconds; undefined when it is not a wait that can be kept */
+export function readWait(text: string): number | undefined {
+  const waitMs = parseDuration(text);
+  return waitMs !== undefined && waitMs <= WAIT_MS_MAX ? waitMs : undefined;
+}
+
+function readTexts(fields: Fields, name: string): string[] {
+  const value: JsonValue | undefined = fields.value(name);
+  if (value === undefined) return [];
+  const items = value instanceof JsonArray ? value.items : [undefined];
+  return items.map((item) => {
+    if (typeof item === "string" && item !== "") return item;
+    throw fields.invalid(name, "must be a list of names of tools");
+  });
+}
+
+function readFlag(fields: Fields, name: string): boolean {
+  const value = fields.value(name) ?? false;
+  if (typeof value !== "boolean") throw fields.invalid(name, "must be true or false");
+  return value;
+}
+
+function readInstalled(given: JsonObject | undefined): Installed | undefined {
+  if (given === undefined) return undefined;
+  const fields = new Fields(given, ["settings", "sha256", "inserted", "backup"], "installed");
+  return {
+    settings: fields.required("settings", fields.text("settings", 1)),
+    sha256: fields.required("sha256", fields.text("sha256", 1)),
+    inserted: fields.required("inserted", fields.text("inserted", 1)),
+    backup: fields.text("backup", 0),
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * A real provider, and hooks as processes of their own that read a file as their agent's words.
+ */
+
+import { randomUUID } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import {
+  Child,
+  type Outcome,
+  type Owner,
+  temporaryFolder,
+} from "countersign/test/support/child.ts";
+import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
+
+export { BIN };
+
+export interface HookScene extends AgentScene {
+  /** A home of its own: profiles and records of uses are below it. */
+  readonly home: string;
+  /** What the hook goes by where there is no profile. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export async function startHookScene(owner: Owner): Promise<HookScene> {
+  const scene = await startAgentScene(owner);
+  const home = temporaryFolder(owner);
+  const environment = {
+    COUNTERSIGN_ADAPTER_URL: scene.url,
+    COUNTERSIGN_ADAPTER_TOKEN: scene.token,
+  };
+  return { ...scene, home, environment };
+}
+
+/** The environment of a user with an empty home, who has set nothing of ours. */
+export function homeEnvironment(home: string): NodeJS.ProcessEnv {
+  const entries = Object.entries(ownEnvironment());
+  const kept = entries.filter(([name]) => !/^(XDG_|CLAUDE|CODEX|NODE_OPTIONS)/.test(name));
+  return { ...Object.fromEntries(kept), HOME: home, SHELL: "/bin/sh" };
+}
+
+/** A recorded input by the name of its file. */
+export function recorded(name: string): string {
+  return readFileSync(join(import.meta.dirname, "../inputs", `${name}.json`), "utf8");
+}
+
+/** A call as Claude Code describes it, under ids of its own unless they are given. */
+export function callInput(fields: object = {}): string {
+  return JSON.stringify({
+    session_id: randomUUID(),
+    transcript_path: "/srv/user/t.jsonl",
+    cwd: "/srv/user",
+    permission_mode: "default",
+    hook_event_name: "PreToolUse",
+    tool_name: "Bash",
+    tool_input: { command: "make deploy" },
+    tool_use_id: `toolu_${randomUUID()}`,
+    ...fields,
+  });
+}
+
+export interface HookRun {
+  readonly input: string | Uint8Array;
+  readonly agent?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts `countersign hook`, fed from a file. */
+export function startHook(owner: Owner, home: string, run: HookRun): Child {
+  const { agent = "claude-code", args = [] } = run;
+  const words = [process.execPath, BIN, "hook", agent, ...args];
+  return feed(owner, home, words, run);
+}
+
+/** Starts any command as a hook. */
+export function feed(
+  owner: Owner,
+  home: string,
+  words: readonly string[],
+  { input, env = {} }: Pick<HookRun, "input" | "env">,
+): Child {
+  const file = join(home, `input-${randomUUID()}`);
+  writeFileSync(file, input);
+  // `exec`: the process is the hook, and signals reach it.
+  const shell = ["/bin/sh", "-c", 'f=$1; shift; exec "$@" < "$f"', "sh", file, ...words];
+  return new Child(owner, shell, { env: { ...homeEnvironment(home), ...env } });
+}
+
+export function runHook(owner: Owner, home: string, run: HookRun): Promise<Outcome> {
+  return startHook(owner, home, run).ends();
+}
+
+/** What Claude Code reads from stdout. */
+export function decisionIn({ stdout }: Outcome): { readonly [name: string]: string } {
+  return JSON.parse(stdout).hookSpecificOutput;
+}
