@@ -147,8 +147,10 @@ export class Peer {
   #take(message: Received): void {
     if (this.#goneBecause !== undefined) return;
     if (message.kind === "request") this.#serve(message.id, message.method, message.params);
-    else if (message.kind === "response") this.#outgoing.get(message.id)?.reply(message);
-    else if (message.method === "notifications/cancelled") this.#cancel(message.params);
+    else if (message.kind === "response") {
+      const { id, outcome, value } = message;
+      this.#outgoing.get(id)?.reply({ outcome, value });
+    } else if (message.method === "notifications/cancelled") this.#cancel(message.params);
     else this.#events.notification(message);
   }
 

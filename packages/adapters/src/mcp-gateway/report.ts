@@ -3,10 +3,17 @@
  * results, tokens, headers or environments.
  */
 
+import { formatTimestamp } from "@countersign/protocol";
+import { systemTiming } from "@countersign/sdk";
+
 export type Report = (event: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 export const reportToStderr: Report = (event, fields = {}) => {
-  const line = { time: new Date().toISOString(), event: `mcp_gateway.${event}`, ...fields };
+  const line = {
+    time: formatTimestamp(systemTiming.now()),
+    event: `mcp_gateway.${event}`,
+    ...fields,
+  };
   process.stderr.write(`${JSON.stringify(line)}\n`);
 };
 

@@ -2,19 +2,19 @@
  * One client's session over Streamable HTTP: the SDK's transport, with exact texts at its edges.
  */
 
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import * as streamable from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import type { Channel, ChannelEvents } from "./channel.ts";
 import { seal, unseal } from "./envelope.ts";
 import { type Message, type Received, readMessages } from "./exact-message.ts";
 
 export class SessionChannel implements Channel {
-  readonly #transport: WebStandardStreamableHTTPServerTransport;
+  readonly #transport: streamable.WebStandardStreamableHTTPServerTransport;
   readonly #ended = Promise.withResolvers<void>();
   #events: ChannelEvents | undefined;
 
   /** @param id of the session; unguessable */
   constructor(id: string) {
-    this.#transport = new WebStandardStreamableHTTPServerTransport({
+    this.#transport = new streamable.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
     });
   }
