@@ -8,10 +8,17 @@
  * @see ADR 0021
  */
 
+import { JsonObject } from "@countersign/protocol";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import type { Message, Received } from "./exact-message.ts";
-import { objectIn, textIn, writeMessage } from "./exact-message.ts";
+import {
+  type Message,
+  objectIn,
+  type Received,
+  type RequestMessage,
+  textIn,
+  writeMessage,
+} from "./exact-message.ts";
 
 /** The member that holds a message's exact text. */
 const TEXT = "countersign/text";
@@ -31,11 +38,11 @@ export function seal(message: Message | Received): JSONRPCMessage {
 }
 
 /** A transport looks into the message that opens a session, and into no other. */
-function openingOf({ method, params }: { method: string; params: unknown }): object {
-  if (method !== "initialize") return {};
-  const given = params as Parameters<typeof textIn>[0];
-  const version = textIn(given, "protocolVersion");
-  if (version === undefined || objectIn(given, "clientInfo") === undefined) return {};
+function openingOf({ method, params }: RequestMessage): object {
+  // What goes out is not looked into at all.
+  if (method !== "initialize" || !(params instanceof JsonObject)) return {};
+  const version = textIn(params, "protocolVersion");
+  if (version === undefined || objectIn(params, "clientInfo") === undefined) return {};
   return {
     protocolVersion: version,
     capabilities: {},

@@ -29,6 +29,9 @@ export interface ServerEvents {
 /** Pages of one list: a server that never ends a list is not waited for. */
 const PAGES_MAX = 200;
 
+/** How often a list is read anew that changes while it is read. */
+const READS_MAX = 3;
+
 /** From one start to the next. */
 const PAUSE_MS = 2_000;
 
@@ -181,12 +184,16 @@ export class McpServer {
       this.#tools = new Map();
       return;
     }
-    const before = this.#changes;
-    const listed = listedTools(await this.listAll("tools/list", "tools"));
-    this.#compare(listed);
-    // What changed while it was read is not known, and no call goes by it.
-    if (before !== this.#changes) throw new PeerGone("the tools change while they are listed");
-    this.#tools = new Map(listed.map((tool) => [tool.name, tool]));
+    for (let attempt = 0; attempt < READS_MAX; attempt++) {
+      const before = this.#changes;
+      const listed = listedTools(await this.listAll("tools/list", "tools"));
+      this.#compare(listed);
+      // What changed while it was read is not known, and no call goes by it.
+      if (before !== this.#changes) continue;
+      this.#tools = new Map(listed.map((tool) => [tool.name, tool]));
+      return;
+    }
+    throw new PeerGone("the tools change while they are listed");
   }
 
   #compare(listed: readonly ListedTool[]): void {

@@ -47,10 +47,6 @@ const ANSWERS: Readonly<Record<string, (line: Line) => string | undefined>> = {
   "tools/call": ({ params }) => (params?.name === "pay" ? PAID : undefined),
   "test/exact": () => '{"n":9007199254740993,"r":1.10}',
   "test/halves": () => '{"text":"\\ud83d"}',
-  "test/ask": () => {
-    say('{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{"_meta":{"progressToken":7}}}');
-    return "{}";
-  },
 };
 
 const COMMANDS: Readonly<Record<string, (line: Line) => void>> = {
@@ -61,6 +57,9 @@ const COMMANDS: Readonly<Record<string, (line: Line) => void>> = {
   // Without a word.
   "notifications/test/change-quietly": ({ params }) => {
     description = params?.message ?? "";
+  },
+  "notifications/test/ask": () => {
+    say('{"jsonrpc":"2.0","id":1,"method":"roots/list","params":{"_meta":{"progressToken":7}}}');
   },
   "notifications/test/end": () => process.exit(3),
   "notifications/test/silence": () => {
