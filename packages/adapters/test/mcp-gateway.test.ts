@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -16,6 +17,7 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
+import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type ConnectedGateway,
@@ -24,6 +26,7 @@ import {
   EVERYTHING,
   Fickle,
   number,
+  openSession,
   PATIENT,
   shownRequest,
   statusIs,
@@ -240,6 +243,34 @@ test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elic
   await scene.decideNext("approve");
   await toggling;
   assert.ok(await logged.promise);
+});
+
+test("[ours.mcp.credentials] a server gets the variables it is given, and never the provider's credential", async (t) => {
+  const state = temporaryFolder(t);
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [
+      ...[BIN, "mcp-gateway", "--name", "every", "--pass-env", "CRM_KEY", "--"],
+      ...[EVERYTHING.command, ...EVERYTHING.args, "stdio", "--help"],
+    ],
+    env: {
+      ...(ownEnvironment() as Record<string, string>),
+      COUNTERSIGN_URL: scene.url,
+      COUNTERSIGN_INSTANCE_TOKEN: scene.token,
+      XDG_STATE_HOME: state,
+      CRM_KEY: "for the server",
+      OTHER_KEY: "not for the server",
+    },
+    stderr: "ignore",
+  });
+  const client = await openSession(t, transport);
+  const asking = call(client, "get-env");
+  const id = await scene.nextPending();
+  assert.match(await shownRequest(scene, id), /"tool":"every\/get-env"/);
+  await scene.server.decide(scene.reviewer, id, "approve");
+  const seen = textOf(await asking);
+  assert.match(seen, /for the server/);
+  assert.doesNotMatch(seen, /not for the server|COUNTERSIGN_/);
 });
 
 test("[ours.mcp.end] a gateway that is stopped takes back what it holds, and ends its servers", async (t) => {
