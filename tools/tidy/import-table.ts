@@ -153,6 +153,7 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/config/mail-settings.ts",
       "packages/server/src/provider.ts",
       "packages/sdk/src/node.ts",
+      "packages/adapters/src/mcp-gateway/http-front.ts",
     ],
   },
   { module: /^node:sqlite$/, within: ["packages/server/src/storage/sqlite/"] },
@@ -168,6 +169,11 @@ export const FENCES: readonly Fence[] = [
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
   { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
+  // MCP is known to the gateway alone.
+  {
+    module: /^(@modelcontextprotocol\/|eventsource-parser)/,
+    within: ["packages/adapters/src/mcp-gateway/", "packages/adapters/test/"],
+  },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
   // Each framework behind its own subpath: an agent installs the one that it has.

@@ -29,9 +29,11 @@ const COMMON: OwnOptions = {
   help: { type: "flag", help: "Print this help." },
 };
 
-/** The settings of these groups; the config file is everybody's. */
-export function settingsIn(groups: readonly Option["group"][]): Option[] {
-  return ALL_OPTIONS.filter(({ name, group }) => groups.includes(group) || name === "config");
+/** The settings of these groups; the config file is everybody's who has none of another kind. */
+export function settingsIn(groups: readonly Option["group"][], own: OwnOptions): Option[] {
+  return ALL_OPTIONS.filter(({ name, group }) => {
+    return groups.includes(group) || (name === "config" && !Object.hasOwn(own, "config"));
+  });
 }
 
 export class CommandLine {
@@ -44,7 +46,7 @@ export class CommandLine {
     for (const [name, { type }] of Object.entries({ ...COMMON, ...own })) {
       options[name] = { type: type === "flag" ? "boolean" : "string" };
     }
-    for (const { name, type, secret } of settingsIn(groups)) {
+    for (const { name, type, secret } of settingsIn(groups, own)) {
       if (secret === true) continue;
       options[flagName(name).slice(2)] = { type: type === "flag" ? "boolean" : "string" };
     }

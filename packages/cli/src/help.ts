@@ -29,8 +29,9 @@ export function commandHelp({ usage, help, options, settings }: Command): string
     const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
     return `  ${flag.padEnd(28)}  ${text}`;
   });
-  const given = settingsIn(settings).flatMap(settingLines);
-  const head = ["", "Settings, on the command line or in the environment:"];
+  const given = settingsIn(settings, options).flatMap(settingLines);
+  const head =
+    given.length === 0 ? [] : ["", "Settings, on the command line or in the environment:"];
   return [`Usage: countersign ${usage} [OPTIONS]`, "", help, "", ...own, ...head, ...given].join(
     "\n",
   );

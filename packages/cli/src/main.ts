@@ -70,6 +70,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "audit checkpoint": async () => (await import("./commands/audit.ts")).auditCheckpoint,
   "audit key": async () => (await import("./commands/audit.ts")).auditKey,
   "audit prove": async () => (await import("./commands/audit.ts")).auditProve,
+  "mcp-gateway": async () => (await import("./commands/mcp-gateway.ts")).mcpGateway,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   import: async () => (await import("./commands/import.ts")).importCommand,
   backup: async () => (await import("./commands/backup.ts")).backup,
@@ -88,7 +89,7 @@ export async function main(args: readonly string[], terminal = processTerminal):
     const failure = toCommandError(error);
     const { code, message, findings } = failure;
     terminal.note(
-      args.includes("--json")
+      ownWords(args).includes("--json")
         ? JSON.stringify({ error: { code, message, findings } })
         : message
             .split("\n")
@@ -120,7 +121,7 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<Ex
   }
   const command = await load();
   const rest = args.slice(name.split(" ").length);
-  if (rest.some(isHelp)) {
+  if (ownWords(rest).some(isHelp)) {
     terminal.out(commandHelp(command));
     return EXIT.done;
   }
@@ -129,6 +130,12 @@ async function dispatch(args: readonly string[], terminal: Terminal): Promise<Ex
 
 function isHelp(word: string): boolean {
   return word === "--help" || word === "-h";
+}
+
+/** Without what stands behind `--`: it is for another program. */
+function ownWords(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--");
+  return end < 0 ? args : args.slice(0, end);
 }
 
 /** The commands whose names begin so. */

@@ -1,0 +1,28 @@
+/**
+ * Where messages come from and go to: one MCP connection, whatever carries it.
+ */
+
+import type { Message, Received } from "./exact-message.ts";
+
+export interface ChannelEvents {
+  message(message: Received): void;
+  /** Once, and the last thing that is told. @param reason for who operates the gateway */
+  ended(reason: string): void;
+  /** No answer to this request can come any more, or nobody is left to hear one. */
+  lost(id: string): void;
+}
+
+export interface Channel {
+  /** @throws when it cannot be opened; nothing is told then */
+  start(events: ChannelEvents): Promise<void>;
+  /**
+   * @param about id of the other side's request that the message belongs to
+   * @returns when it is written
+   * @throws when it was not sent, or nobody knows
+   */
+  send(message: Message, about?: string): Promise<void>;
+  /** Ends it, and what is behind it. Can be called twice. */
+  close(): Promise<void>;
+  /** For transports that carry the negotiated version themselves. */
+  negotiated?(version: string): void;
+}

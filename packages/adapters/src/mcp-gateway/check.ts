@@ -1,0 +1,65 @@
+/**
+ * Looks at what a config leads to, without a client: starts every server, lists its tools, and
+ * ends it. Writes pins of what it has seen, when told to.
+ */
+
+import { rename, writeFile } from "node:fs/promises";
+import type { GatewayConfig, ServerConfig } from "./config.ts";
+import type { ListedTool } from "./definitions.ts";
+import { CODE, errorOf, textIn } from "./exact-message.ts";
+import { channelTo } from "./gateway.ts";
+import { CHECK_HELLO } from "./hello.ts";
+import { explain, type Report, reportAbout } from "./report.ts";
+import { McpServer } from "./server.ts";
+
+export interface CheckedServer {
+  readonly name: string;
+  readonly config: ServerConfig;
+  /** In the server's own words. */
+  readonly version: string | undefined;
+  readonly tools: readonly ListedTool[];
+  /** Why it could not be looked at. */
+  readonly fault: string | undefined;
+}
+
+export async function checkServers(
+  config: GatewayConfig,
+  report: Report,
+): Promise<CheckedServer[]> {
+  return Promise.all(config.servers.map((server) => check(server, config, report)));
+}
+
+async function check(
+  config: ServerConfig,
+  gateway: GatewayConfig,
+  report: Report,
+): Promise<CheckedServer> {
+  const { name } = config;
+  const events = {
+    // There is no client that could be asked.
+    request: async () => errorOf(CODE.methodNotFound, "Nobody is here."),
+    notification: () => {},
+    changed: () => {},
+  };
+  const about = reportAbout(report, { server: name });
+  const server = new McpServer(config, () => channelTo(config, gateway, report), events, about);
+  try {
+    const opening = await server.open(CHECK_HELLO);
+    await server.ready();
+    const tools = await server.listTools();
+    const version = textIn(opening, "protocolVersion");
+    return { name, config, version, tools, fault: undefined };
+  } catch (error) {
+    return { name, config, version: undefined, tools: [], fault: explain(error) };
+  } finally {
+    await server.close();
+  }
+}
+
+/** Whole or not at all. */
+export async function writePins(path: string, tools: readonly ListedTool[]): Promise<void> {
+  const pins = Object.fromEntries(tools.map(({ name, digest }) => [name, digest]));
+  const draft = `${path}.draft`;
+  await writeFile(draft, `${JSON.stringify(pins, null, 2)}\n`, { mode: 0o600 });
+  await rename(draft, path);
+}

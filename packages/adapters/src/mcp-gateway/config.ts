@@ -1,0 +1,205 @@
+/**
+ * The settings of the gateway: what its config file may say, and what holds without it.
+ *
+ * @see docs/reference/mcp-gateway.md
+ */
+
+import { JsonObject, type JsonValue, parseDuration } from "@countersign/protocol";
+import type { ChildOrder } from "./child-channel.ts";
+import type { Definitions } from "./definitions.ts";
+import type { HttpOrder } from "./http-channel.ts";
+import { Section } from "./section.ts";
+
+export interface ServerConfig {
+  readonly name: string;
+  /** Begins the names of its tools and prompts, as the client knows them. */
+  readonly prefix: string;
+  /** Begins the names of its tools, as the provider is asked about them. */
+  readonly askPrefix: string;
+  readonly child: ChildOrder | undefined;
+  readonly http: HttpOrder | undefined;
+  /** Path of the file with the definitions that may be called; undefined for any. */
+  readonly pinsFile: string | undefined;
+  /** What that file says. */
+  readonly pins: Definitions | undefined;
+  readonly startMs: number;
+  readonly listMs: number;
+}
+
+export interface ListenConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly tokenFile: string;
+  /** Values of Host besides those of this machine. */
+  readonly hosts: readonly string[];
+  /** Values of Origin that are admitted. */
+  readonly origins: readonly string[];
+  readonly sessionsMax: number;
+  readonly idleMs: number;
+}
+
+export interface GatewayConfig {
+  readonly providerUrl: string | undefined;
+  readonly tokenFile: string | undefined;
+  /** The window for a decision. */
+  readonly timeout: string;
+  /** Where the uses of approvals are kept. */
+  readonly stateFolder: string | undefined;
+  /** Between two signs of life to a client that waits. */
+  readonly progressMs: number;
+  readonly messageBytesMax: number;
+  readonly servers: readonly ServerConfig[];
+  readonly listen: ListenConfig | undefined;
+}
+
+const MIB = 1024 * 1024;
+
+/** Of servers: no underscore, so that `files__read` is told apart whatever tools are called. */
+const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+/** What clients take in the name of a tool. */
+const PREFIX = /^[A-Za-z0-9_.-]{0,64}$/;
+
+/** Any text that a reviewer can read in one glance. */
+const ASK_PREFIX = /^[\x21-\x7e]{0,200}$/;
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** @param faults gets a sentence for everything that is wrong */
+export function readConfig(json: JsonValue, faults: string[]): GatewayConfig {
+  const file = new Section(json, "", faults);
+  const provider = file.section("provider");
+  const servers = readServers(file, faults);
+  const config = {
+    providerUrl: provider?.text("url"),
+    tokenFile: provider?.text("token_file"),
+    timeout: file.duration("timeout") === undefined ? "1h" : (file.text("timeout") ?? "1h"),
+    stateFolder: file.text("state"),
+    progressMs: file.duration("progress") ?? 10_000,
+    messageBytesMax: (file.integer("message_mib", 1, 256) ?? 16) * MIB,
+    servers,
+    listen: readListen(file.section("listen")),
+  };
+  provider?.end();
+  file.end();
+  return config;
+}
+
+function readListen(listen: Section | undefined): ListenConfig | undefined {
+  if (listen === undefined) return undefined;
+  const host = listen.text("host") ?? "127.0.0.1";
+  const config = {
+    host,
+    port: listen.integer("port", 0, 65_535) ?? 8788,
+    tokenFile: listen.text("token_file") ?? "",
+    hosts: (listen.texts("hosts") ?? []).map((name) => name.toLowerCase()),
+    origins: listen.texts("origins") ?? [],
+    sessionsMax: listen.integer("sessions_max", 1, 10_000) ?? 16,
+    idleMs: listen.duration("session_idle") ?? 30 * 60_000,
+  };
+  if (config.tokenFile === "") listen.fault("token_file", "is required: nobody listens unasked");
+  const isLocal = LOOPBACK.test(host) || host === "::1";
+  if (!isLocal && config.hosts.length === 0) {
+    listen.fault("hosts", "is required where others than this machine can connect");
+  }
+  listen.end();
+  return config;
+}
+
+function readServers(file: Section, faults: string[]): ServerConfig[] {
+  const servers = file.section("servers");
+  const names = servers?.names ?? [];
+  if (names.length === 0) file.fault("servers", "must name one server at least");
+  const isOnly = names.length === 1;
+  const read = names.map((name) => readServer(servers as Section, name, isOnly));
+  for (const key of ["prefix", "askPrefix"] as const) {
+    for (const one of read) {
+      // A name that begins with both would belong to two.
+      const other = read.find((o) => o !== one && one[key].startsWith(o[key]));
+      if (other === undefined) continue;
+      const member = key === "prefix" ? "prefix" : "ask_as";
+      faults.push(
+        `servers.${one.name}.${member} begins with that of ${other.name}: ` +
+          `nobody could tell whose a tool is.`,
+      );
+    }
+  }
+  return read;
+}
+
+function readServer(servers: Section, name: string, isOnly: boolean): ServerConfig {
+  const server = servers.section(name) as Section;
+  if (!NAME.test(name)) servers.fault(name, "is no name: a-z, 0-9 and -, up to 32 characters");
+  const prefix = server.text("prefix") ?? (isOnly ? "" : `${name}__`);
+  if (!PREFIX.test(prefix)) server.fault("prefix", "has characters that names of tools have not");
+  const askAs = server.text("ask_as") ?? `${name}/{tool}`;
+  const askPrefix = askAs.replace(/\{tool\}$/, "");
+  if (askPrefix === askAs || !ASK_PREFIX.test(askPrefix)) {
+    server.fault("ask_as", "must end with {tool}, behind printable ASCII without spaces");
+  }
+  const config = {
+    name,
+    prefix,
+    askPrefix,
+    child: readChild(server),
+    http: readHttp(server),
+    pinsFile: server.text("pins"),
+    pins: undefined,
+    startMs: server.duration("start_timeout") ?? 60_000,
+    listMs: server.duration("list_timeout") ?? 30_000,
+  };
+  if ((config.child === undefined) === (config.http === undefined)) {
+    server.fault("", "needs either a command or a url");
+  }
+  server.end();
+  return config;
+}
+
+function readChild(server: Section): ChildOrder | undefined {
+  const command = server.text("command");
+  const order = {
+    args: server.texts("args") ?? [],
+    env: server.textMap("env") ?? {},
+    cwd: server.text("cwd"),
+  };
+  if (command === "") server.fault("command", "must not be empty");
+  return command === undefined ? undefined : { command, ...order };
+}
+
+function readHttp(server: Section): HttpOrder | undefined {
+  const text = server.text("url");
+  const headers = server.textMap("headers") ?? {};
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers({ [name]: value });
+    } catch {
+      // Not the value: it may be a credential.
+      server.fault("headers", `has a name or value that no header can have (${name})`);
+    }
+  }
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isSafe =
+    url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
+  if (!isSafe) server.fault("url", "must be https; plain http is for this machine alone");
+  return { url: text, headers };
+}
+
+/** @throws a text that is no file of pins */
+export function readPins(json: JsonValue): Definitions {
+  if (!(json instanceof JsonObject)) throw new Error("it is no object");
+  const pins = new Map<string, string>();
+  for (const [tool, digest] of json.members) {
+    if (typeof digest !== "string" || !/^sha256:[0-9a-f]{64}$/.test(digest)) {
+      throw new Error(`the digest of ${JSON.stringify(tool)} is none`);
+    }
+    pins.set(tool, digest);
+  }
+  return pins;
+}
+
+/** Whether the text is a duration that a timer can hold. */
+export function durationMs(text: string): number | undefined {
+  const ms = parseDuration(text);
+  return ms !== undefined && ms <= 7 * 24 * 3_600_000 ? ms : undefined;
+}

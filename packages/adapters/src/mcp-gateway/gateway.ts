@@ -1,0 +1,111 @@
+/**
+ * Composes the gateway: a gate with a store that outlasts a crash, and a session for each client,
+ * over stdio or Streamable HTTP.
+ *
+ * Called by: the command `countersign mcp-gateway`.
+ */
+
+import type { Readable, Writable } from "node:stream";
+import { Client, Gate } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import type { Channel } from "./channel.ts";
+import { ChildChannel } from "./child-channel.ts";
+import type { GatewayConfig, ServerConfig } from "./config.ts";
+import { HttpChannel } from "./http-channel.ts";
+import { HttpFront } from "./http-front.ts";
+import { explain, type Report, reportAbout } from "./report.ts";
+import { Session, type SessionParts } from "./session.ts";
+import { StdioChannel } from "./stdio-channel.ts";
+
+export interface GatewayParts {
+  readonly config: GatewayConfig;
+  readonly providerUrl: string;
+  /** The credential of the instance, which no server gets. */
+  readonly instanceToken: string;
+  readonly stateFolder: string;
+  readonly version: string;
+  readonly report: Report;
+}
+
+export interface Gateway {
+  /** Where it listens; undefined on stdio. */
+  readonly url: string | undefined;
+  /** Resolves when the client of stdio is gone; never while it listens. */
+  readonly ended: Promise<void>;
+  /** Takes back what is held, and ends the servers. */
+  close(): Promise<void>;
+}
+
+/** Nothing that could still be approved. */
+const FORGET_MS = 8 * 24 * 3_600_000;
+
+/** @throws SdkError `invalid_option` for a URL or a token that cannot be one */
+export function openGateway(parts: GatewayParts): SessionParts {
+  const { config, providerUrl, instanceToken, stateFolder, version, report } = parts;
+  const store = new FileStore(stateFolder);
+  store.prune(FORGET_MS).catch((error: unknown) => {
+    report("prune_failed", { reason: explain(error) });
+  });
+  const gate = new Gate(new Client(providerUrl, instanceToken), { store, timeout: config.timeout });
+  return {
+    config,
+    gate,
+    report,
+    version,
+    channelTo: (server) => channelTo(server, config, report),
+  };
+}
+
+export function channelTo(server: ServerConfig, config: GatewayConfig, report: Report): Channel {
+  const { name, child, http } = server;
+  const about = reportAbout(report, { server: name });
+  if (child !== undefined) return new ChildChannel(child, config.messageBytesMax, about);
+  if (http !== undefined) return new HttpChannel(http, config.messageBytesMax, about);
+  throw new Error(`The server ${name} has neither a command nor a url.`);
+}
+
+/** Serves the one client on these streams. */
+export async function serveStdio(
+  parts: GatewayParts,
+  input: Readable,
+  output: Writable,
+): Promise<Gateway> {
+  const channel = new StdioChannel(input, output, parts.config.messageBytesMax);
+  const session = new Session(channel, openGateway(parts));
+  await session.start();
+  return {
+    url: undefined,
+    ended: session.ended,
+    close: () => session.close("the gateway is stopped"),
+  };
+}
+
+/** @param token what clients must show. @throws when it cannot listen */
+export async function serveHttp(parts: GatewayParts, token: string): Promise<Gateway> {
+  const { config, report } = parts;
+  if (config.listen === undefined) throw new Error("The config says nothing about listening.");
+  const sessionParts = openGateway(parts);
+  const sessions = new Set<Session>();
+  const front = new HttpFront(
+    { ...config.listen, token, bytesMax: config.messageBytesMax },
+    {
+      async accept(channel, ended) {
+        const session = new Session(channel, sessionParts);
+        sessions.add(session);
+        session.ended.then(() => sessions.delete(session));
+        channel.ended.then(ended);
+        await session.start();
+      },
+      report,
+    },
+  );
+  const url = await front.listen();
+  return {
+    url,
+    ended: new Promise(() => {}),
+    async close() {
+      await Promise.all([...sessions].map((one) => one.close("the gateway is stopped")));
+      await front.close();
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/**
+ * A `tools/call`, from the client's wish to the tool's answer: asked about, held, and sent to the
+ * server once, with the arguments that were approved, or not at all.
+ *
+ * Promises: nothing reaches the server without an approval of this call, recorded as used; every
+ * failure on the way is an answer that says that the tool did not run.
+ */
+
+import { randomUUID } from "node:crypto";
+import { JsonObject, Problem, parseJson } from "@countersign/protocol";
+import { type Gate, SdkError } from "@countersign/sdk";
+import type { ListedTool } from "./definitions.ts";
+import {
+  CODE,
+  errorOf,
+  objectIn,
+  type Reply,
+  sourceOf,
+  toolError,
+  withMembers,
+} from "./exact-message.ts";
+import { type IncomingRequest, PeerGone } from "./peer.ts";
+import { explain, type Report } from "./report.ts";
+import type { McpServer } from "./server.ts";
+
+export interface CallOrder {
+  readonly request: IncomingRequest;
+  readonly server: McpServer;
+  /** As the server calls it. */
+  readonly tool: string;
+  readonly session: string;
+  /** What the client said it is. */
+  readonly client: JsonObject | undefined;
+}
+
+export interface CallHolder {
+  readonly gate: Gate;
+  readonly report: Report;
+  readonly progressMs: number;
+  /** Tells the client something about its request. */
+  notify(method: string, params: { readonly source: string }, about: string): Promise<void>;
+}
+
+/** The first sign of life: a call that policy answers has gone on by then. */
+const FIRST_SIGN_MS = 1_000;
+
+const CHANGED =
+  "The definition of this tool changed while the call waited, so it was not run. What was " +
+  "approved may not be what would run. Look at the tool again.";
+
+const ENDED = "The server of this tool ended while the call waited, so it was not run.";
+
+export async function holdCall(order: CallOrder, holder: CallHolder): Promise<Reply> {
+  const { server, tool } = order;
+  let listed: ListedTool | undefined;
+  try {
+    listed = await server.tool(tool);
+  } catch (error) {
+    holder.report("call_refused", { server: server.name, tool, reason: explain(error) });
+    return toolError("The server of this tool is not available, so it was not run.");
+  }
+  if (listed === undefined) return errorOf(CODE.invalidParams, "There is no tool of this name.");
+  const pinned = server.config.pins?.get(tool);
+  if (server.config.pins !== undefined && pinned !== listed.digest) {
+    holder.report("call_refused", { server: server.name, tool, reason: "not pinned as it is" });
+    return toolError("This tool is not what its pin says, so it was not run. Tell the operator.");
+  }
+  const stop = signsOfLife(order, holder);
+  try {
+    return await askAndCall(order, listed, holder, stop);
+  } catch (error) {
+    return failed(error, order, holder);
+  } finally {
+    stop();
+  }
+}
+
+/** @param started the client hears from the tool itself from now on */
+async function askAndCall(
+  order: CallOrder,
+  listed: ListedTool,
+  holder: CallHolder,
+  started: () => void,
+): Promise<Reply> {
+  const { request, server, tool } = order;
+  const { params, cancelled, unheard } = request;
+  const given = params?.members.get("arguments");
+  if (given !== undefined && !(given instanceof JsonObject)) {
+    return errorOf(CODE.invalidParams, "The arguments of a tool are an object.");
+  }
+  const outcome = await holder.gate.guard(
+    {
+      // Each call is asked about by itself, whatever was decided about another.
+      key: `mcp-gateway ${randomUUID()}`,
+      tool: server.config.askPrefix + tool,
+      // Letter for letter as the client wrote them.
+      arguments: given ?? (parseJson("{}") as JsonObject),
+      context: contextOf(order, listed),
+      signal: AbortSignal.any([cancelled, unheard]),
+    },
+    (approved) => {
+      if (server.opening === undefined) return toolError(ENDED);
+      if (server.toolNow(tool)?.digest !== listed.digest) return toolError(CHANGED);
+      started();
+      const sent = withMembers(params, {
+        name: JSON.stringify(tool),
+        // The text that was approved; what the client sent is not looked at again.
+        arguments: approved.source,
+      });
+      return server.requestNow("tools/call", sent, { signal: cancelled });
+    },
+  );
+  if (outcome.ran) return outcome.value;
+  const { kind, requestId } = outcome.verdict;
+  const error = outcome.verdict.kind === "pending" ? undefined : outcome.verdict.error;
+  holder.report("call_held_back", {
+    server: server.name,
+    tool,
+    verdict: kind,
+    request_id: requestId,
+    ...(error !== undefined && { reason: explain(error) }),
+  });
+  return toolError(outcome.reason);
+}
+
+/** What the reviewer and policy may know besides the arguments. */
+function contextOf(order: CallOrder, listed: ListedTool): JsonObject {
+  const { request, server, tool, session, client } = order;
+  const members: Record<string, string | undefined> = {
+    runtime: JSON.stringify("mcp-gateway"),
+    session_id: JSON.stringify(session),
+    call_id: request.id,
+    server: JSON.stringify(server.name),
+    server_tool: JSON.stringify(tool),
+    tool_definition: JSON.stringify(listed.digest),
+    client: client && withMembers(undefined, identityOf(client)).source,
+    params: paramsBesides(request.params),
+  };
+  return parseJson(withMembers(undefined, members).source) as JsonObject;
+}
+
+function identityOf(client: JsonObject): Record<string, string> {
+  const named = ["name", "version"].map((key) => [key, client.members.get(key)] as const);
+  const texts = named.filter(([, value]) => typeof value === "string");
+  return Object.fromEntries(texts.map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+/** Everything else that goes to the server with the call, so that nothing goes unseen. */
+function paramsBesides(params: JsonObject | undefined): string | undefined {
+  const meta = objectIn(params, "_meta");
+  const rest = meta && withMembers(meta, { progressToken: undefined });
+  const besides = withMembers(params, {
+    name: undefined,
+    arguments: undefined,
+    ...(rest !== undefined && { _meta: rest.source === "{}" ? undefined : rest.source }),
+  });
+  return besides.source === "{}" ? undefined : besides.source;
+}
+
+/** @returns ends them */
+function signsOfLife({ request, tool }: CallOrder, holder: CallHolder): () => void {
+  const token = objectIn(request.params, "_meta")?.members.get("progressToken");
+  if (token === undefined) return () => {};
+  let count = 0;
+  let timer: NodeJS.Timeout;
+  const tell = () => {
+    // It must grow, and stay below whatever the tool itself will say.
+    const progress = ++count / 1e9;
+    const params = withMembers(undefined, {
+      progressToken: sourceOf(token),
+      progress: String(progress),
+      message: JSON.stringify(`${tool} waits for approval`),
+    });
+    holder.notify("notifications/progress", params, request.id).catch(() => {});
+    timer = setTimeout(tell, holder.progressMs).unref();
+  };
+  timer = setTimeout(tell, Math.min(FIRST_SIGN_MS, holder.progressMs)).unref();
+  return () => clearTimeout(timer);
+}
+
+function failed(error: unknown, order: CallOrder, holder: CallHolder): Reply {
+  const { server, tool, request } = order;
+  if (request.cancelled.aborted) throw error;
+  holder.report("call_failed", { server: server.name, tool, reason: explain(error) });
+  if (error instanceof PeerGone) {
+    const fate = "The server of this tool ended before it answered. The tool may have run.";
+    return toolError(`${fate} Find out before calling it again.`);
+  }
+  if (error instanceof SdkError || error instanceof Problem) {
+    return toolError("This call cannot be submitted for approval, so it was not run.");
+  }
+  throw error;
+}

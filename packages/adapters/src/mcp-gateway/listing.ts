@@ -1,0 +1,85 @@
+/**
+ * Lists of tools, resources and prompts: of one server page by page, of several all together.
+ * Names get the server's prefix; tools that are not what their pin says are not shown at all,
+ * because a description is read by the model.
+ */
+
+import { JsonArray, type JsonObject } from "@countersign/protocol";
+import { digestOf } from "./definitions.ts";
+import {
+  CODE,
+  errorOf,
+  objectsIn,
+  type Reply,
+  resultOf,
+  sourceOf,
+  textIn,
+  withMembers,
+} from "./exact-message.ts";
+import type { IncomingRequest } from "./peer.ts";
+import { explain, type Report } from "./report.ts";
+import type { ResourceRoutes } from "./resource-routes.ts";
+import type { McpServer } from "./server.ts";
+
+/** By method: the member with the items, and the capability behind it. */
+export const LISTS: Readonly<Record<string, { readonly key: string; readonly of: string }>> = {
+  "tools/list": { key: "tools", of: "tools" },
+  "prompts/list": { key: "prompts", of: "prompts" },
+  "resources/list": { key: "resources", of: "resources" },
+  "resources/templates/list": { key: "resourceTemplates", of: "resources" },
+};
+
+export async function answerList(
+  request: IncomingRequest,
+  servers: readonly McpServer[],
+  routes: ResourceRoutes,
+  report: Report,
+): Promise<Reply> {
+  const { method, params, cancelled } = request;
+  const { key, of } = LISTS[method] as { key: string; of: string };
+  const [only] = servers;
+  if (servers.length === 1 && only !== undefined) {
+    const reply = await only.request(method, params, { signal: cancelled });
+    if (reply.outcome === "error") return reply;
+    const shown = objectsIn(reply.value, key).flatMap((item) => show(only, key, item, routes));
+    // What is no list of objects is not ours to judge.
+    if (!(reply.value.members.get(key) instanceof JsonArray)) return reply;
+    return resultOf(withMembers(reply.value, { [key]: `[${shown.join(",")}]` }));
+  }
+  const able = servers.filter((server) => server.can(of));
+  if (able.length === 0) return errorOf(CODE.methodNotFound, `No server has ${of}.`);
+  const lists = able.map(async (server) => {
+    try {
+      const signal = AbortSignal.any([cancelled, AbortSignal.timeout(server.config.listMs)]);
+      return await server.listAll(method, key, signal);
+    } catch (error) {
+      // The others' are shown.
+      if (!cancelled.aborted)
+        report("list_missing", { server: server.name, method, reason: explain(error) });
+      return [];
+    }
+  });
+  const items = await Promise.all(lists);
+  const shown = able.flatMap((server, index) => {
+    return (items[index] ?? []).flatMap((item) => show(server, key, item, routes));
+  });
+  return resultOf({ source: `{"${key}":[${shown.join(",")}]}` });
+}
+
+/** @returns the item as the client sees it; nothing when it does not */
+function show(
+  server: McpServer,
+  key: string,
+  item: JsonObject,
+  routes: ResourceRoutes,
+): readonly string[] {
+  const { prefix, pins } = server.config;
+  if (key === "resources" || key === "resourceTemplates") {
+    return routes.learn(server, item) ? [item.source] : [];
+  }
+  const name = textIn(item, "name");
+  if (name === undefined) return [];
+  if (key === "tools" && pins !== undefined && pins.get(name) !== digestOf(item)) return [];
+  const named = prefix === "" ? item : withMembers(item, { name: JSON.stringify(prefix + name) });
+  return [sourceOf(item) === named.source ? item.source : named.source];
+}

@@ -1,0 +1,207 @@
+/**
+ * One side of an MCP connection: requests go out under numbers of our own and find their answers;
+ * requests that come in are given to a handler and answered. Cancellation travels with both, so
+ * whoever relays a request relays its end by handing on a signal.
+ *
+ * Called by: sessions, for their client; servers, for what is behind them. Promises: an outgoing
+ * request is sent once at most and ends when the connection does; memory is bounded.
+ */
+
+import type { JsonObject } from "@countersign/protocol";
+import type { Channel } from "./channel.ts";
+import {
+  CODE,
+  type Exact,
+  errorOf,
+  exact,
+  type NotificationMessage,
+  type Received,
+  type Reply,
+  sourceOf,
+  textIn,
+} from "./exact-message.ts";
+import { explain, type Report } from "./report.ts";
+
+export interface IncomingRequest {
+  /** As JSON. */
+  readonly id: string;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  /** The other side takes it back, or is gone. */
+  readonly cancelled: AbortSignal;
+  /** Nobody hears the answer any more. It may go on all the same. */
+  readonly unheard: AbortSignal;
+}
+
+export type IncomingNotification = NotificationMessage<JsonObject>;
+
+export interface PeerEvents {
+  /** @throws for whatever has no answer of its own: an internal error is answered */
+  request(request: IncomingRequest): Promise<Reply>;
+  notification(notification: IncomingNotification): void;
+  ended(reason: string): void;
+}
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The other side's request that this one belongs to. */
+  readonly about?: string | undefined;
+}
+
+interface Outgoing {
+  readonly reply: (reply: Reply<JsonObject>) => void;
+  readonly fail: (error: Error) => void;
+}
+
+interface Incoming {
+  readonly cancelled: AbortController;
+  readonly unheard: AbortController;
+}
+
+/** Of one side, at a time. Far above what clients and servers do. */
+const REQUESTS_MAX = 1_000;
+
+/** No answer will come: the connection is gone. Whether the request was heard nobody knows. */
+export class PeerGone extends Error {}
+
+export class Peer {
+  readonly #channel: Channel;
+  readonly #events: PeerEvents;
+  readonly #report: Report;
+  readonly #outgoing = new Map<string, Outgoing>();
+  readonly #incoming = new Map<string, Incoming>();
+  #next = 0;
+  #goneBecause: string | undefined;
+
+  constructor(channel: Channel, events: PeerEvents, report: Report) {
+    this.#channel = channel;
+    this.#events = events;
+    this.#report = report;
+  }
+
+  /** @throws when the channel cannot be opened */
+  async start(): Promise<void> {
+    await this.#channel.start({
+      message: (message) => this.#take(message),
+      ended: (reason) => this.#end(reason),
+      lost: (id) => this.#lose(id),
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#goneBecause !== undefined;
+  }
+
+  /** Ids of the other side's requests that are not answered, the latest last. */
+  get unanswered(): readonly string[] {
+    return [...this.#incoming.keys()];
+  }
+
+  /**
+   * @throws PeerGone; the signal's reason, after the other side was told
+   */
+  async request(
+    method: string,
+    params: Exact | undefined,
+    options: RequestOptions = {},
+  ): Promise<Reply<JsonObject>> {
+    const { signal, about } = options;
+    signal?.throwIfAborted();
+    if (this.#goneBecause !== undefined) throw new PeerGone(this.#goneBecause);
+    if (this.#outgoing.size >= REQUESTS_MAX) throw new PeerGone("too many requests are unanswered");
+    const id = String(++this.#next);
+    const answered = Promise.withResolvers<Reply<JsonObject>>();
+    this.#outgoing.set(id, { reply: answered.resolve, fail: answered.reject });
+    const cancel = () => {
+      answered.reject(signal?.reason);
+      const params = exact({ requestId: Number(id), reason: "cancelled" });
+      this.notify("notifications/cancelled", params, about).catch(() => {});
+    };
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.#channel.send({ kind: "request", id, method, params }, about).catch((error: unknown) => {
+      answered.reject(new PeerGone(explain(error)));
+    });
+    try {
+      return await answered.promise;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+      this.#outgoing.delete(id);
+    }
+  }
+
+  /** @throws when it could not be sent */
+  async notify(method: string, params: Exact | undefined, about?: string): Promise<void> {
+    if (this.#goneBecause !== undefined) return;
+    await this.#channel.send({ kind: "notification", method, params }, about);
+  }
+
+  negotiated(version: string): void {
+    this.#channel.negotiated?.(version);
+  }
+
+  async close(reason: string): Promise<void> {
+    this.#end(reason);
+    await this.#channel.close();
+  }
+
+  #take(message: Received): void {
+    if (this.#goneBecause !== undefined) return;
+    if (message.kind === "request") this.#serve(message.id, message.method, message.params);
+    else if (message.kind === "response") {
+      const { id, outcome, value } = message;
+      this.#outgoing.get(id)?.reply({ outcome, value });
+    } else if (message.method === "notifications/cancelled") this.#cancel(message.params);
+    else this.#events.notification(message);
+  }
+
+  #cancel(params: JsonObject | undefined): void {
+    const id = params?.members.get("requestId");
+    if (id === undefined) return;
+    const reason = textIn(params, "reason") ?? "cancelled";
+    this.#incoming.get(sourceOf(id))?.cancelled.abort(new Error(reason));
+  }
+
+  #serve(id: string, method: string, params: JsonObject | undefined): void {
+    if (this.#incoming.has(id) || this.#incoming.size >= REQUESTS_MAX) {
+      const message = "Another request has this id, or too many are unanswered.";
+      this.#answer(id, errorOf(CODE.invalidRequest, message));
+      return;
+    }
+    const incoming = { cancelled: new AbortController(), unheard: new AbortController() };
+    this.#incoming.set(id, incoming);
+    const { cancelled, unheard } = incoming;
+    const request = { id, method, params, cancelled: cancelled.signal, unheard: unheard.signal };
+    this.#events
+      .request(request)
+      .catch((error: unknown) => {
+        if (!cancelled.signal.aborted) {
+          this.#report("request_failed", { method, reason: explain(error) });
+        }
+        return errorOf(CODE.internal, "The gateway could not do this; its log says why.");
+      })
+      .then((reply) => {
+        this.#incoming.delete(id);
+        // Who has taken it back expects no answer.
+        if (!cancelled.signal.aborted) this.#answer(id, reply);
+      });
+  }
+
+  #answer(id: string, reply: Reply): void {
+    this.#channel.send({ kind: "response", id, ...reply }).catch((error: unknown) => {
+      this.#report("answer_not_delivered", { reason: explain(error) });
+    });
+  }
+
+  #lose(id: string): void {
+    this.#incoming.get(id)?.unheard.abort(new Error("nobody hears the answer"));
+    this.#outgoing.get(id)?.fail(new PeerGone("the connection ended before the answer"));
+  }
+
+  #end(reason: string): void {
+    if (this.#goneBecause !== undefined) return;
+    this.#goneBecause = reason;
+    for (const { fail } of this.#outgoing.values()) fail(new PeerGone(reason));
+    for (const { cancelled } of this.#incoming.values()) cancelled.abort(new Error(reason));
+    this.#events.ended(reason);
+  }
+}

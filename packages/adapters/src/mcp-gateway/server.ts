@@ -1,0 +1,275 @@
+/**
+ * One server behind the gateway, within one session: its connection, what it can do, which tools
+ * it says it has. A connection that ends fails what was asked over it and nothing else; the next
+ * request opens another one, after a pause.
+ */
+
+import type { JsonObject } from "@countersign/protocol";
+import { LATEST_PROTOCOL_VERSION } from "@modelcontextprotocol/sdk/types.js";
+import type { Channel } from "./channel.ts";
+import type { ServerConfig } from "./config.ts";
+import { type ListedTool, listedTools } from "./definitions.ts";
+import { type Exact, exact, objectIn, objectsIn, type Reply, textIn } from "./exact-message.ts";
+import {
+  type IncomingNotification,
+  type IncomingRequest,
+  Peer,
+  PeerGone,
+  type RequestOptions,
+} from "./peer.ts";
+import { explain, type Report } from "./report.ts";
+
+export interface ServerEvents {
+  request(server: McpServer, request: IncomingRequest): Promise<Reply>;
+  notification(server: McpServer, notification: IncomingNotification): void;
+  /** Its tools, resources and prompts may be others now. */
+  changed(server: McpServer): void;
+}
+
+/** Pages of one list: a server that never ends a list is not waited for. */
+const PAGES_MAX = 200;
+
+/** How often a list is read anew that changes while it is read. */
+const READS_MAX = 3;
+
+/** From one start to the next. */
+const PAUSE_MS = 2_000;
+
+interface Connection {
+  readonly peer: Peer;
+  /** What it answered to `initialize`. */
+  readonly opening: JsonObject;
+}
+
+export class McpServer {
+  readonly config: ServerConfig;
+  readonly #makeChannel: () => Channel;
+  readonly #events: ServerEvents;
+  readonly #report: Report;
+  #hello: Exact | undefined;
+  #connecting: Promise<Connection> | undefined;
+  #current: Connection | undefined;
+  #openedAt = Number.NEGATIVE_INFINITY;
+  #wasClosed = false;
+  #isReady = false;
+  #tools: Map<string, ListedTool> | undefined;
+  #listing: Promise<void> | undefined;
+  /** Grows with everything that may have changed the tools. */
+  #changes = 0;
+  /** Digests as they were last seen, kept over a change of connection. */
+  readonly #seen = new Map<string, string>();
+
+  constructor(
+    config: ServerConfig,
+    makeChannel: () => Channel,
+    events: ServerEvents,
+    report: Report,
+  ) {
+    this.config = config;
+    this.#makeChannel = makeChannel;
+    this.#events = events;
+    this.#report = report;
+  }
+
+  get name(): string {
+    return this.config.name;
+  }
+
+  /** What it said about itself; undefined while it is not there. */
+  get opening(): JsonObject | undefined {
+    return this.#current?.opening;
+  }
+
+  can(capability: string): boolean {
+    return objectIn(this.opening, "capabilities")?.members.has(capability) === true;
+  }
+
+  /**
+   * @param hello params of `initialize`
+   * @throws when it cannot be reached, or does not answer in time
+   */
+  async open(hello: Exact): Promise<JsonObject> {
+    this.#hello = hello;
+    return (await this.#connect()).opening;
+  }
+
+  /** The client says that it is ready: so does every connection, now and later. */
+  async ready(): Promise<void> {
+    this.#isReady = true;
+    await this.#current?.peer.notify("notifications/initialized", undefined).catch(() => {});
+  }
+
+  /**
+   * Sends a request, once.
+   *
+   * @throws PeerGone when there is no answer; the signal's reason
+   */
+  async request(
+    method: string,
+    params: Exact | undefined,
+    options: RequestOptions = {},
+  ): Promise<Reply<JsonObject>> {
+    const { peer } = await this.#connect();
+    return peer.request(method, params, options);
+  }
+
+  /**
+   * As {@link McpServer.request}, in the same turn, over the connection that is there.
+   *
+   * @throws PeerGone when there is none: nothing was sent
+   */
+  requestNow(method: string, params: Exact, options: RequestOptions): Promise<Reply<JsonObject>> {
+    if (this.#current === undefined) throw new PeerGone("the server is not there");
+    return this.#current.peer.request(method, params, options);
+  }
+
+  async notify(method: string, params: Exact | undefined): Promise<void> {
+    await this.#current?.peer.notify(method, params).catch(() => {});
+  }
+
+  /** All pages of a list. @throws PeerGone; an Error of what the server answered */
+  async listAll(
+    method: string,
+    key: string,
+    signal = AbortSignal.timeout(this.config.listMs),
+  ): Promise<JsonObject[]> {
+    const items: JsonObject[] = [];
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const params = cursor === undefined ? exact({}) : exact({ cursor });
+      const { outcome, value } = await this.request(method, params, { signal });
+      if (outcome === "error") throw new Error(textIn(value, "message") ?? "an error");
+      items.push(...objectsIn(value, key));
+      cursor = textIn(value, "nextCursor");
+      if (cursor === undefined) return items;
+    }
+    throw new Error(`${method} has more than ${PAGES_MAX} pages`);
+  }
+
+  /**
+   * The tool as the server lists it now; undefined when it lists none of this name.
+   *
+   * @throws when the list cannot be had
+   */
+  async tool(name: string): Promise<ListedTool | undefined> {
+    await this.#connect();
+    if (this.#tools?.has(name) !== true) await this.listTools();
+    return this.#tools?.get(name);
+  }
+
+  /** As {@link McpServer.tool}, without looking: undefined also when nobody knows at the moment. */
+  toolNow(name: string): ListedTool | undefined {
+    return this.#tools?.get(name);
+  }
+
+  /** Reads all definitions anew, and says what has changed. @throws when they cannot be had */
+  async listTools(): Promise<readonly ListedTool[]> {
+    this.#listing ??= this.#readTools().finally(() => {
+      this.#listing = undefined;
+    });
+    await this.#listing;
+    return [...(this.#tools?.values() ?? [])];
+  }
+
+  async close(): Promise<void> {
+    this.#wasClosed = true;
+    const connecting = this.#connecting;
+    await this.#current?.peer.close("the session is over");
+    const late = await connecting?.catch(() => undefined);
+    await late?.peer.close("the session is over");
+  }
+
+  async #readTools(): Promise<void> {
+    if (!this.can("tools")) {
+      this.#tools = new Map();
+      return;
+    }
+    for (let attempt = 0; attempt < READS_MAX; attempt++) {
+      const before = this.#changes;
+      const listed = listedTools(await this.listAll("tools/list", "tools"));
+      this.#compare(listed);
+      // What changed while it was read is not known, and no call goes by it.
+      if (before !== this.#changes) continue;
+      this.#tools = new Map(listed.map((tool) => [tool.name, tool]));
+      return;
+    }
+    throw new PeerGone("the tools change while they are listed");
+  }
+
+  #compare(listed: readonly ListedTool[]): void {
+    for (const { name, digest } of listed) {
+      const before = this.#seen.get(name);
+      if (before !== undefined && before !== digest) {
+        this.#report("tool_definition_changed", { tool: name, before, now: digest });
+      }
+      this.#seen.set(name, digest);
+    }
+  }
+
+  async #connect(): Promise<Connection> {
+    if (this.#current !== undefined) return this.#current;
+    if (this.#wasClosed || this.#hello === undefined) throw new PeerGone("the session is over");
+    if (this.#connecting === undefined) {
+      if (performance.now() - this.#openedAt < PAUSE_MS) {
+        throw new PeerGone("the server has just failed; it is started again in a moment");
+      }
+      this.#openedAt = performance.now();
+      this.#connecting = this.#openConnection(this.#hello).finally(() => {
+        this.#connecting = undefined;
+      });
+    }
+    return this.#connecting;
+  }
+
+  async #openConnection(hello: Exact): Promise<Connection> {
+    let connection: Connection | undefined;
+    const peer = new Peer(
+      this.#makeChannel(),
+      {
+        request: (request) => this.#events.request(this, request),
+        notification: (notification) => this.#note(notification),
+        ended: (reason) => this.#lose(connection, reason),
+      },
+      this.#report,
+    );
+    const isAgain = this.#seen.size > 0 || this.#isReady;
+    try {
+      await peer.start();
+      const signal = AbortSignal.timeout(this.config.startMs);
+      const { outcome, value } = await peer.request("initialize", hello, { signal });
+      if (outcome === "error") throw new Error(textIn(value, "message") ?? "an error");
+      peer.negotiated(textIn(value, "protocolVersion") ?? LATEST_PROTOCOL_VERSION);
+      connection = { peer, opening: value };
+    } catch (error) {
+      this.#report("server_not_started", { reason: explain(error) });
+      await peer.close("it did not start");
+      throw new PeerGone(`the server does not start: ${explain(error)}`);
+    }
+    if (peer.isGone) throw new PeerGone("the server ended while it started");
+    this.#current = connection;
+    this.#report("server_started", { again: isAgain });
+    if (this.#isReady) await peer.notify("notifications/initialized", undefined).catch(() => {});
+    if (isAgain) this.#events.changed(this);
+    return connection;
+  }
+
+  #lose(connection: Connection | undefined, reason: string): void {
+    if (connection === undefined || connection !== this.#current) return;
+    this.#current = undefined;
+    this.#forgetTools();
+    if (this.#wasClosed) return;
+    this.#report("server_ended", { reason });
+    connection.peer.close(reason).catch(() => {});
+  }
+
+  #forgetTools(): void {
+    this.#tools = undefined;
+    this.#changes += 1;
+  }
+
+  #note(notification: IncomingNotification): void {
+    // Until the list is read again, nobody knows what the tools are.
+    if (notification.method === "notifications/tools/list_changed") this.#forgetTools();
+    this.#events.notification(this, notification);
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * One client and its servers. Calls of tools are held until they are approved; all else passes in
+ * both directions, with ids of each connection's own. What is not known passes where it can only
+ * mean one server, but nothing that begins with `tools/` passes unasked.
+ *
+ * Called by: the gateway, for each client that connects.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { JsonObject } from "@countersign/protocol";
+import type { Gate } from "@countersign/sdk";
+import type { Channel } from "./channel.ts";
+import type { GatewayConfig } from "./config.ts";
+import {
+  CODE,
+  errorOf,
+  exact,
+  objectIn,
+  type Reply,
+  resultOf,
+  sourceOf,
+  textIn,
+  withMembers,
+} from "./exact-message.ts";
+import { holdCall } from "./held-call.ts";
+import { answerToHello, helloFor, isKnownVersion } from "./hello.ts";
+import { answerList, LISTS } from "./listing.ts";
+import { type IncomingNotification, type IncomingRequest, Peer, PeerGone } from "./peer.ts";
+import { ProgressTokens } from "./progress-tokens.ts";
+import { explain, type Report, reportAbout } from "./report.ts";
+import { ResourceRoutes } from "./resource-routes.ts";
+import { McpServer } from "./server.ts";
+
+export interface SessionParts {
+  readonly config: GatewayConfig;
+  readonly gate: Gate;
+  readonly report: Report;
+  readonly version: string;
+  /** A new connection to what is behind a server's name. */
+  channelTo(server: GatewayConfig["servers"][number]): Channel;
+}
+
+/** Methods that a server gets from whoever names one of its resources or prompts. */
+const OF_RESOURCES = ["resources/read", "resources/subscribe", "resources/unsubscribe"];
+
+export class Session {
+  readonly #id = randomUUID();
+  readonly #parts: SessionParts;
+  readonly #report: Report;
+  readonly #client: Peer;
+  readonly #servers: readonly McpServer[];
+  readonly #routes: ResourceRoutes;
+  readonly #tokens = new ProgressTokens<McpServer>();
+  readonly #ended = Promise.withResolvers<void>();
+  #clientInfo: JsonObject | undefined;
+  #wasOpened = false;
+
+  constructor(client: Channel, parts: SessionParts) {
+    this.#parts = parts;
+    this.#report = reportAbout(parts.report, { session: this.#id });
+    this.#client = new Peer(
+      client,
+      {
+        request: (request) => this.#answer(request),
+        notification: (notification) => this.#relayFromClient(notification),
+        ended: (reason) => this.#end(reason),
+      },
+      this.#report,
+    );
+    this.#servers = parts.config.servers.map((config) => {
+      const report = reportAbout(this.#report, { server: config.name });
+      const events = {
+        request: (server: McpServer, request: IncomingRequest) => this.#ask(server, request),
+        notification: (server: McpServer, one: IncomingNotification) => {
+          this.#relayFromServer(server, one);
+        },
+        changed: (server: McpServer) => this.#announce(server),
+      };
+      return new McpServer(config, () => parts.channelTo(config), events, report);
+    });
+    this.#routes = new ResourceRoutes(this.#servers);
+  }
+
+  async start(): Promise<void> {
+    await this.#client.start();
+  }
+
+  /** Resolves when the client is gone and all servers are. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** Held calls are taken back at the provider; calls that run are cancelled. */
+  async close(reason: string): Promise<void> {
+    await this.#client.close(reason);
+    await this.ended;
+  }
+
+  #end(reason: string): void {
+    this.#report("session_ended", { reason });
+    Promise.allSettled(this.#servers.map((server) => server.close())).then(() => {
+      this.#ended.resolve();
+    });
+    this.#client.close(reason).catch(() => {});
+  }
+
+  async #answer(request: IncomingRequest): Promise<Reply> {
+    const { method } = request;
+    if (method === "initialize") return this.#open(request);
+    if (method === "ping") return resultOf(exact({}));
+    if (!this.#wasOpened) return errorOf(CODE.invalidRequest, "The session was not opened.");
+    try {
+      if (method === "tools/call") return await this.#call(request);
+      if (Object.hasOwn(LISTS, method)) {
+        return await answerList(request, this.#servers, this.#routes, this.#report);
+      }
+      // A way to run tools that the gateway does not know is no way around it.
+      if (/^tools\//i.test(method)) return notFound(method);
+      return await this.#relay(request);
+    } catch (error) {
+      if (!(error instanceof PeerGone)) throw error;
+      return errorOf(CODE.unavailable, `The server is not available: ${error.message}.`);
+    }
+  }
+
+  async #open({ params }: IncomingRequest): Promise<Reply> {
+    if (this.#wasOpened) return errorOf(CODE.invalidRequest, "The session is open.");
+    this.#wasOpened = true;
+    this.#clientInfo = objectIn(params, "clientInfo");
+    const hello = helloFor(params);
+    const openings = new Map<string, JsonObject>();
+    const all = this.#servers.map(async (server) => {
+      const opening = await server.open(hello);
+      if (isKnownVersion(opening)) return openings.set(server.name, opening);
+      await server.close();
+      throw new PeerGone("the server speaks a version of MCP that the gateway does not know");
+    });
+    const outcomes = await Promise.allSettled(all);
+    const failed = outcomes.find((outcome) => outcome.status === "rejected");
+    if (openings.size === 0 && failed !== undefined) {
+      // Those that come later may find a server: this session does not.
+      this.#wasOpened = false;
+      return errorOf(CODE.unavailable, `No server is available: ${explain(failed.reason)}.`);
+    }
+    const inOrder = this.#servers
+      .map(({ name }) => [name, openings.get(name)] as const)
+      .filter((entry): entry is [string, JsonObject] => entry[1] !== undefined);
+    const reply = answerToHello(this.#servers.length === 1, new Map(inOrder), this.#parts.version);
+    this.#report("session_opened", { client: textIn(this.#clientInfo, "name") });
+    return reply;
+  }
+
+  async #call(request: IncomingRequest): Promise<Reply> {
+    const name = textIn(request.params, "name");
+    const server = name === undefined ? undefined : this.#ownerOf(name);
+    if (name === undefined || server === undefined) {
+      return errorOf(CODE.invalidParams, "There is no tool of this name.");
+    }
+    const tool = name.slice(server.config.prefix.length);
+    const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
+    const { gate, config } = this.#parts;
+    return holdCall(order, {
+      gate,
+      report: this.#report,
+      progressMs: config.progressMs,
+      notify: (method, params, about) => this.#client.notify(method, params, about),
+    });
+  }
+
+  #ownerOf(name: string): McpServer | undefined {
+    return this.#servers.find(({ config }) => name.startsWith(config.prefix));
+  }
+
+  /** Everything but tools: to the one server it is about. */
+  async #relay(request: IncomingRequest): Promise<Reply> {
+    const { method, params, cancelled: signal } = request;
+    if (method === "logging/setLevel") return this.#setLevel(request);
+    if (OF_RESOURCES.includes(method)) {
+      const server = this.#routes.find(textIn(params, "uri") ?? "");
+      if (server === undefined) return errorOf(CODE.resourceNotFound, "Nobody has this resource.");
+      return server.request(method, params, { signal });
+    }
+    if (method === "prompts/get") return this.#getPrompt(request);
+    if (method === "completion/complete") return this.#complete(request);
+    const [only] = this.#servers;
+    if (this.#servers.length > 1 || only === undefined) return notFound(method);
+    return only.request(method, params, { signal });
+  }
+
+  async #getPrompt({ method, params, cancelled: signal }: IncomingRequest): Promise<Reply> {
+    const name = textIn(params, "name") ?? "";
+    const server = this.#ownerOf(name);
+    if (server === undefined) return errorOf(CODE.invalidParams, "There is no such prompt.");
+    const own = JSON.stringify(name.slice(server.config.prefix.length));
+    return server.request(method, withMembers(params, { name: own }), { signal });
+  }
+
+  async #complete({ method, params, cancelled: signal }: IncomingRequest): Promise<Reply> {
+    const ref = objectIn(params, "ref");
+    const name = textIn(ref, "name");
+    const uri = textIn(ref, "uri");
+    const server = name === undefined ? this.#routes.find(uri ?? "") : this.#ownerOf(name);
+    if (server === undefined) return errorOf(CODE.invalidParams, "There is nothing to complete.");
+    if (name === undefined) return server.request(method, params, { signal });
+    const own = JSON.stringify(name.slice(server.config.prefix.length));
+    const sent = withMembers(params, { ref: withMembers(ref, { name: own }).source });
+    return server.request(method, sent, { signal });
+  }
+
+  async #setLevel({ method, params, cancelled: signal }: IncomingRequest): Promise<Reply> {
+    const logging = this.#servers.filter((server) => server.can("logging"));
+    if (logging.length === 0) return notFound(method);
+    const replies = await Promise.allSettled(
+      logging.map((server) => server.request(method, params, { signal })),
+    );
+    const answered = replies.find((reply) => reply.status === "fulfilled");
+    return answered?.value ?? errorOf(CODE.unavailable, "No server took the level.");
+  }
+
+  #relayFromClient({ method, params }: IncomingNotification): void {
+    if (method === "notifications/initialized") {
+      for (const server of this.#servers) server.ready().catch(() => {});
+      return;
+    }
+    // Nobody could be asked, and nobody told.
+    if (/^tools\//i.test(method)) {
+      this.#report("call_refused", { reason: "a call of a tool that expects no answer" });
+      return;
+    }
+    const token = params?.members.get("progressToken");
+    if (method === "notifications/progress" && token !== undefined) {
+      const origin = this.#tokens.originOf(sourceOf(token));
+      if (origin === undefined) return;
+      const own = withMembers(params, { progressToken: origin.token });
+      origin.owner.notify(method, own).catch(() => {});
+      return;
+    }
+    for (const server of this.#servers) server.notify(method, params).catch(() => {});
+  }
+
+  /** A server wants something of the client: sampling, elicitation, roots. */
+  async #ask(server: McpServer, request: IncomingRequest): Promise<Reply> {
+    const { method, params, cancelled: signal } = request;
+    if (method === "ping") return resultOf(exact({}));
+    const meta = objectIn(params, "_meta");
+    const token = meta?.members.get("progressToken");
+    const about = this.#client.unanswered.at(-1);
+    if (token === undefined) return this.#client.request(method, params, { signal, about });
+    // Two servers may use the same token; the client must not mix them up.
+    const own = this.#tokens.take(server, sourceOf(token));
+    try {
+      const sent = withMembers(params, {
+        _meta: withMembers(meta, { progressToken: own }).source,
+      });
+      return await this.#client.request(method, sent, { signal, about });
+    } finally {
+      this.#tokens.release(own);
+    }
+  }
+
+  #relayFromServer(server: McpServer, { method, params }: IncomingNotification): void {
+    const about = this.#client.unanswered.at(-1);
+    this.#client.notify(method, params, about).catch((error: unknown) => {
+      this.#report("notification_lost", { server: server.name, reason: explain(error) });
+    });
+  }
+
+  /** A server that was started again may have become another one. */
+  #announce(server: McpServer): void {
+    for (const kind of ["tools", "resources", "prompts"]) {
+      if (!server.can(kind)) continue;
+      this.#client.notify(`notifications/${kind}/list_changed`, undefined).catch(() => {});
+    }
+  }
+}
+
+function notFound(method: string): Reply {
+  return errorOf(CODE.methodNotFound, `The gateway does not know ${method.slice(0, 100)}.`);
+}

@@ -1,0 +1,77 @@
+/**
+ * Gateways that are killed, at moments that matter: no tool runs without an approval of its own,
+ * and none runs twice, whatever the next gateway is asked.
+ */
+
+import assert from "node:assert/strict";
+import { before, test } from "node:test";
+import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import { call, connectGateway, Fickle, shownRequest, textOf } from "./support/gateway-scene.ts";
+
+const owner = fileOwner();
+let scene: AgentScene;
+let fickle: Fickle;
+
+before(async () => {
+  scene = await startAgentScene(owner);
+  fickle = new Fickle(temporaryFolder(owner));
+});
+
+/** A gateway with a call under way; `lost` resolves when its client knows that it is gone. */
+async function callUnderWay(tool = "pay") {
+  const gateway = await connectGateway(owner, scene, { fickle: fickle.config });
+  const lost = call(gateway.client, tool, { to: "A-1" }).then(
+    () => "answered",
+    () => "lost",
+  );
+  const id = await scene.nextPending();
+  return { id, lost, kill: () => process.kill(gateway.pid, "SIGKILL") };
+}
+
+test("[ours.mcp.crash] what is approved after its gateway was killed runs nowhere", async () => {
+  const { id, lost, kill } = await callUnderWay();
+  kill();
+  assert.equal(await lost, "lost");
+  await scene.server.decide(scene.reviewer, id, "approve");
+  assert.match(await shownRequest(scene, id), /"status":"approved"/);
+  // The next gateway, the same call: it is another one, with a decision of its own.
+  const { client } = await connectGateway(owner, scene, { fickle: fickle.config });
+  const again = call(client, "pay", { to: "A-1" });
+  await scene.decideNext("deny");
+  assert.equal((await again).isError, true);
+  assert.deepEqual(fickle.calls(), []);
+});
+
+test("[ours.mcp.crash] a call that ran when its gateway was killed is not run again by the next", async () => {
+  const { id, lost, kill } = await callUnderWay("wait_for_ever");
+  await scene.server.decide(scene.reviewer, id, "approve");
+  await eventually("the call runs", () => fickle.calls()[0]);
+  kill();
+  assert.equal(await lost, "lost");
+  const { client } = await connectGateway(owner, scene, { fickle: fickle.config });
+  const again = call(client, "pay", { to: "A-1" });
+  await scene.decideNext("deny");
+  assert.match(textOf(await again), /denied/);
+  assert.equal(fickle.calls().length, 1);
+});
+
+test("[ours.mcp.crash] a gateway that is killed while an approval reaches it runs its call once at most", async () => {
+  for (const turns of [0, 5, 20]) {
+    const before = fickle.calls().length;
+    const { id, lost, kill } = await callUnderWay();
+    const decided = scene.server.decide(scene.reviewer, id, "approve");
+    for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+    kill();
+    await decided;
+    await lost;
+    assert.ok(fickle.calls().length - before <= 1);
+  }
+  const { client } = await connectGateway(owner, scene, { fickle: fickle.config });
+  const calls = fickle.calls().length;
+  const refused = call(client, "pay", { to: "A-1" });
+  await scene.decideNext("deny");
+  assert.equal((await refused).isError, true);
+  assert.equal(fickle.calls().length, calls);
+});

@@ -1,0 +1,189 @@
+import { resolve } from "node:path";
+import {
+  type CheckedServer,
+  checkServers,
+  configOfCommand,
+  defaultStateFolder,
+  type Gateway,
+  type GatewayConfig,
+  GatewayConfigError,
+  type GatewayParts,
+  loadConfig,
+  readTokenFile,
+  reportToStderr,
+  serveHttp,
+  serveStdio,
+  writePins,
+} from "@countersign/adapters/mcp-gateway";
+import { SdkError } from "@countersign/sdk";
+import { renderColumns } from "../columns.ts";
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { CommandError, EXIT, type ExitCode, usageError } from "../exit.ts";
+import type { Terminal } from "../terminal.ts";
+import { visibleText } from "../visible-text.ts";
+import { version } from "./serve.ts";
+
+export const mcpGateway: Command = {
+  usage: "mcp-gateway [-- COMMAND ARGS]",
+  help: "Stand between an MCP client and MCP servers, and ask before every call of a tool.",
+  settings: [],
+  options: {
+    config: { type: "text", value: "FILE", help: "Servers and settings, as JSON." },
+    name: { type: "text", value: "NAME", help: "Of the one server behind --. [mcp]" },
+    "pass-env": { type: "text", value: "NAMES", help: "Variables that this server gets." },
+    "provider-url": {
+      type: "text",
+      value: "URL",
+      help: "The provider; COUNTERSIGN_URL, or as the config says.",
+    },
+    "token-file": {
+      type: "text",
+      value: "FILE",
+      help: "The instance's credential; COUNTERSIGN_INSTANCE_TOKEN, or as the config says.",
+    },
+    check: { type: "flag", help: "Start the servers, list their tools, and end." },
+    pin: { type: "flag", help: "Like --check; tools as they are now are written to their pins." },
+  },
+
+  async run(line, terminal) {
+    try {
+      const config = await readConfig(line);
+      if (line.flag("check") || line.flag("pin")) return await check(line, terminal, config);
+      return await serve(await readParts(line, config), terminal);
+    } catch (error) {
+      if (error instanceof GatewayConfigError) {
+        throw new CommandError(EXIT.usage, "config", error.message);
+      }
+      if (error instanceof SdkError) throw new CommandError(EXIT.usage, error.code, error.message);
+      throw error;
+    }
+  },
+};
+
+async function readConfig(line: CommandLine): Promise<GatewayConfig> {
+  const file = line.text("config");
+  const command = line.positionals;
+  if (file !== undefined && command.length > 0) {
+    throw usageError("servers are named by --config or behind --, not by both");
+  }
+  if (file !== undefined) {
+    for (const name of ["name", "pass-env"]) {
+      if (line.text(name) !== undefined)
+        throw usageError(`--${name} goes with a command behind --`);
+    }
+    return loadConfig(file);
+  }
+  if (command.length === 0) {
+    throw usageError("say which servers: --config FILE, or -- COMMAND ARGS");
+  }
+  const names = (line.text("pass-env") ?? "").split(",").filter((name) => name !== "");
+  const env = names.map((name) => {
+    const value = process.env[name];
+    if (value === undefined) throw usageError(`there is no variable ${name} to pass on`);
+    return [name, value] as const;
+  });
+  return configOfCommand(line.text("name") ?? "mcp", command, Object.fromEntries(env));
+}
+
+async function readParts(line: CommandLine, config: GatewayConfig): Promise<GatewayParts> {
+  const { env } = process;
+  const providerUrl = line.text("provider-url") ?? config.providerUrl ?? env["COUNTERSIGN_URL"];
+  if (!providerUrl) {
+    throw usageError("where is the provider? --provider-url, provider.url or COUNTERSIGN_URL");
+  }
+  const file = line.text("token-file") ?? config.tokenFile;
+  const variable = env["COUNTERSIGN_INSTANCE_TOKEN"];
+  if (file === undefined && !variable) {
+    throw usageError(
+      "no credential: --token-file, provider.token_file or COUNTERSIGN_INSTANCE_TOKEN",
+    );
+  }
+  return {
+    config,
+    providerUrl,
+    instanceToken: file === undefined ? (variable ?? "") : await readTokenFile(resolve(file)),
+    stateFolder: config.stateFolder ?? defaultStateFolder(env),
+    version: version(),
+    report: reportToStderr,
+  };
+}
+
+async function serve(parts: GatewayParts, terminal: Terminal): Promise<ExitCode> {
+  const { listen } = parts.config;
+  const gateway: Gateway =
+    listen === undefined
+      ? // Its stdout is the client's, from the first byte to the last.
+        await serveStdio(parts, process.stdin, process.stdout)
+      : await serveHttp(parts, await readTokenFile(listen.tokenFile)).catch(cannotListen);
+  if (gateway.url !== undefined) {
+    terminal.out(JSON.stringify({ event: "mcp_gateway.started", address: gateway.url }));
+  }
+  const stopped = new Promise<void>((stop) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop());
+  });
+  await Promise.race([stopped, gateway.ended]);
+  await gateway.close();
+  return EXIT.done;
+}
+
+function cannotListen(error: unknown): never {
+  const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+  if (code === undefined) throw error;
+  throw new CommandError(EXIT.refused, "cannot_listen", `cannot listen as configured (${code})`);
+}
+
+async function check(
+  line: CommandLine,
+  terminal: Terminal,
+  config: GatewayConfig,
+): Promise<ExitCode> {
+  const servers = await checkServers(config, reportToStderr);
+  const failed = servers.filter(({ fault }) => fault !== undefined);
+  if (line.flag("pin")) await pin(servers, failed.length);
+  if (line.json) {
+    terminal.out(JSON.stringify({ servers: servers.map(toJson) }));
+  } else {
+    for (const server of servers) terminal.out(render(server));
+  }
+  return failed.length === 0 ? EXIT.done : EXIT.refused;
+}
+
+/** All or nothing: pins of half of the servers would shut the other half. */
+async function pin(servers: readonly CheckedServer[], failed: number): Promise<void> {
+  if (failed > 0) return;
+  const pinned = servers.filter(({ config }) => config.pinsFile !== undefined);
+  if (pinned.length === 0) throw usageError("no server of the config has pins");
+  for (const { config, tools } of pinned) await writePins(config.pinsFile ?? "", tools);
+}
+
+function toJson({ name, config, version: spoken, tools, fault }: CheckedServer): object {
+  return {
+    name,
+    protocol_version: spoken,
+    fault,
+    tools: tools.map((tool) => ({
+      name: config.prefix + tool.name,
+      asked_as: config.askPrefix + tool.name,
+      definition: tool.digest,
+      pinned: config.pins === undefined ? undefined : config.pins.get(tool.name) === tool.digest,
+    })),
+  };
+}
+
+function render({ name, config, tools, fault }: CheckedServer): string {
+  if (fault !== undefined) return `${name}: ${visibleText(fault)}`;
+  const rows = tools.map((tool) => {
+    const isPinned = config.pins?.get(tool.name) === tool.digest;
+    return [
+      `  ${visibleText(config.prefix + tool.name)}`,
+      visibleText(config.askPrefix + tool.name),
+      tool.digest.slice(0, 19),
+      config.pins === undefined ? "" : isPinned ? "pinned" : "not as pinned",
+    ];
+  });
+  const head = `${name}: ${tools.length} tools`;
+  return rows.length === 0
+    ? head
+    : `${head}\n${renderColumns([["  TOOL", "ASKED AS", "DEFINITION", ""], ...rows])}`;
+}
