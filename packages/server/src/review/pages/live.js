@@ -30,12 +30,13 @@ export function watch(path, { onAnswer, onLost, onHidden }) {
   let timer;
   let round = 0;
 
-  async function ask() {
+  /** @param isBackground true when nobody did anything for it: it keeps no session from ending */
+  async function ask(isBackground) {
     clearTimeout(timer);
     const mine = ++round;
     const beganAt = performance.now();
     try {
-      const source = await readSource(path, TIMEOUT_MS);
+      const source = await readSource(path, TIMEOUT_MS, isBackground === true);
       if (mine !== round) return;
       const at = Date.parse(JSON.parse(source).now);
       offsetMs = at - performance.now();
@@ -45,7 +46,8 @@ export function watch(path, { onAnswer, onLost, onHidden }) {
       onLost(error);
     }
     if (mine !== round || document.hidden) return;
-    timer = setTimeout(ask, Math.max(EVERY_MS, PAUSES * (performance.now() - beganAt)));
+    const pause = Math.max(EVERY_MS, PAUSES * (performance.now() - beganAt));
+    timer = setTimeout(() => ask(true), pause);
   }
 
   document.addEventListener("visibilitychange", () => {
