@@ -32,7 +32,8 @@ before(async () => {
   writeProfile(profile, {
     url: scene.url,
     token: scene.token,
-    waitMs: 600_000,
+    // What is left over when a test fails must not outlive it for long.
+    waitMs: 60_000,
     leave: [],
     keepPrompts: false,
     environment: false,
@@ -153,7 +154,7 @@ test("[ours.adapters.hook.profile] a profile that others can read or that has a 
     [text, /Others can read/, 0o620],
     ["", /invalid|JSON|empty/i],
     [text.replace('"version": 1', '"version": 2'), /version/],
-    [text.replace('"wait": "10m"', '"wait": "169h"'), /wait/],
+    [text.replace('"wait": "1m"', '"wait": "169h"'), /wait/],
     [text.replace('"leave": []', '"leave": "Read"'), /leave/],
     [text.replace('"leave": []', '"leave": [], "leave": ["*"]'), /twice/],
     [text.replace('"leave": []', '"laeve": []'), /unknown field/],
@@ -166,6 +167,17 @@ test("[ours.adapters.hook.profile] a profile that others can read or that has a 
     assertBlocked(outcome, reason);
     assert.ok(!outcome.stderr.includes(scene.token));
   }
+});
+
+test("[ours.adapters.hook.stopped] when the agent kills the command alone, the hook takes the request back", async (t) => {
+  const agent = runAsAgent(t, commandOf(), callInput());
+  const id = await scene.nextPending();
+  agent.signal("SIGKILL");
+  await eventually("that the request is cancelled", async () => {
+    const { status } = await scene.server.read(scene.token, id);
+    return status === "cancelled" ? true : undefined;
+  });
+  assert.equal((await agent.ends()).stdout, "");
 });
 
 test("[ours.adapters.hook.killed] a hook that is killed while it waits lets nothing run", async (t) => {

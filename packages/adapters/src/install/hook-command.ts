@@ -15,7 +15,8 @@ const NAME = "countersign-hook";
  */
 const SHELL = [
   "unset NODE_OPTIONS",
-  'o=$("$@")',
+  // No shell in between: the hook sees by its parent whether the agent is still there.
+  'o=$(exec "$@")',
   "c=$?",
   '[ $c = 0 ] && [ -n "$o" ] && printf "%s\\n" "$o" && exit 0',
   '[ $c = 2 ] || echo "Countersign: the hook failed (code $c), so this call was not run. ' +
@@ -35,7 +36,8 @@ export interface HookPlace {
 /** For `sh -c`, and for every shell whose single quotes are plain. */
 export function hookCommand({ node, script, agent, profile }: HookPlace): string {
   const words = [SHELL, NAME, node, script, "hook", agent, "--profile", profile];
-  return `/bin/sh -c ${words.map(quote).join(" ")}`;
+  // In place of the agent's own shell: what the agent stops is what the hook watches.
+  return `exec /bin/sh -c ${words.map(quote).join(" ")}`;
 }
 
 export function isHookCommand(command: string, agent: string): boolean {

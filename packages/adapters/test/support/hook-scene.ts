@@ -29,6 +29,8 @@ export async function startHookScene(owner: Owner): Promise<HookScene> {
   const environment = {
     COUNTERSIGN_ADAPTER_URL: scene.url,
     COUNTERSIGN_ADAPTER_TOKEN: scene.token,
+    // What is left over when a test fails must not outlive it for long.
+    COUNTERSIGN_ADAPTER_WAIT: "60s",
   };
   return { ...scene, home, environment };
 }
