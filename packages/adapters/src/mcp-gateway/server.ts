@@ -35,7 +35,7 @@ const READS_MAX = 3;
 /** A definition that is asked about was read no longer ago. */
 const FRESH_MS = 5_000;
 
-/** Between two looks at tools that a server says have changed: one that never stops is not heard. */
+/** Between two looks at tools that a server says have changed: one may say so without end. */
 const LOOK_MS = 1_000;
 
 /** From one start to the next. */
