@@ -138,6 +138,21 @@ test("[ours.mcp.changed] a definition that changes while a call waits stops the 
   assert.equal(report["now"], context.tool_definition);
 });
 
+test("[ours.mcp.changed] a server that says its tools changed, and whose tool did not, is called", async () => {
+  const paying = call(gateway.client, "fickle__pay");
+  const id = await scene.nextPending();
+  const lists = () => fickle.lines().filter((line) => line.includes("tools/list")).length;
+  const before = lists();
+  changed = Promise.withResolvers();
+  await gateway.notify("notifications/test/change", { message: "Pays somebody else." });
+  await changed.promise;
+  await eventually("another look", () => lists() > before || undefined);
+  // Its answer to this comes after that of the look.
+  await gateway.client.listTools();
+  await scene.server.decide(scene.reviewer, id, "approve");
+  assert.equal(textOf(await paying), "paid");
+});
+
 test("[ours.mcp.alone] a server that ends fails what it was asked, is started again, and holds nobody else", async () => {
   const waiting = call(gateway.client, "fickle__wait_for_ever");
   await scene.decideNext("approve");

@@ -32,6 +32,12 @@ const PAGES_MAX = 200;
 /** How often a list is read anew that changes while it is read. */
 const READS_MAX = 3;
 
+/** A definition that is asked about was read no longer ago. */
+const FRESH_MS = 5_000;
+
+/** Between two looks at tools that a server says have changed: one may say so without end. */
+const LOOK_MS = 1_000;
+
 /** From one start to the next. */
 const PAUSE_MS = 2_000;
 
@@ -56,6 +62,9 @@ export class McpServer {
   #listing: Promise<void> | undefined;
   /** Grows with everything that may have changed the tools. */
   #changes = 0;
+  #listedAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #looking: NodeJS.Timeout | undefined;
   /** Digests as they were last seen, kept over a change of connection. */
   readonly #seen = new Map<string, string>();
 
@@ -153,7 +162,8 @@ export class McpServer {
    */
   async tool(name: string): Promise<ListedTool | undefined> {
     await this.#connect();
-    if (this.#tools?.has(name) !== true) await this.listTools();
+    const isFresh = performance.now() - this.#listedAt < FRESH_MS;
+    if (!isFresh || this.#tools?.has(name) !== true) await this.listTools();
     return this.#tools?.get(name);
   }
 
@@ -173,6 +183,7 @@ export class McpServer {
 
   async close(): Promise<void> {
     this.#wasClosed = true;
+    clearTimeout(this.#looking);
     const connecting = this.#connecting;
     await this.#current?.peer.close("the session is over");
     const late = await connecting?.catch(() => undefined);
@@ -191,6 +202,7 @@ export class McpServer {
       // What changed while it was read is not known, and no call goes by it.
       if (before !== this.#changes) continue;
       this.#tools = new Map(listed.map((tool) => [tool.name, tool]));
+      this.#listedAt = performance.now();
       return;
     }
     throw new PeerGone("the tools change while they are listed");
@@ -249,7 +261,10 @@ export class McpServer {
     this.#current = connection;
     this.#report("server_started", { again: isAgain });
     if (this.#isReady) await peer.notify("notifications/initialized", undefined).catch(() => {});
-    if (isAgain) this.#events.changed(this);
+    if (isAgain) {
+      this.#look();
+      this.#events.changed(this);
+    }
     return connection;
   }
 
@@ -262,6 +277,16 @@ export class McpServer {
     connection.peer.close(reason).catch(() => {});
   }
 
+  /** For calls that wait: a change of another tool is no reason to refuse them. */
+  #look(): void {
+    const inMs = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined;
+      this.#lookedAt = performance.now();
+      this.listTools().catch(() => {});
+    }, inMs).unref();
+  }
+
   #forgetTools(): void {
     this.#tools = undefined;
     this.#changes += 1;
@@ -269,7 +294,11 @@ export class McpServer {
 
   #note(notification: IncomingNotification): void {
     // Until the list is read again, nobody knows what the tools are.
-    if (notification.method === "notifications/tools/list_changed") this.#forgetTools();
+    if (notification.method === "notifications/tools/list_changed") {
+      const wasKnown = this.#tools !== undefined;
+      this.#forgetTools();
+      if (wasKnown) this.#look();
+    }
     this.#events.notification(this, notification);
   }
 }
