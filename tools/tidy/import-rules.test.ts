@@ -22,8 +22,9 @@ test("packages import each other in one direction", () => {
   assert.deepEqual(importsType("packages/sdk/src/gate.ts", "@countersign/server/context"), [
     "1: package sdk may not import server (it may import protocol)",
   ]);
-  assert.deepEqual(imports("packages/console/src/inbox.tsx", "@countersign/protocol"), [
-    "1: package console may not import protocol (it may import no other package)",
+  assert.deepEqual(imports("packages/console/src/inbox.tsx", "@countersign/protocol"), []);
+  assert.deepEqual(imports("packages/console/src/inbox.tsx", "@countersign/server"), [
+    "1: package console may not import server (it may import protocol)",
   ]);
   assert.deepEqual(imports(house("core/request.ts"), "countersign"), [
     "1: package server may not import cli (it may import protocol)",
@@ -42,8 +43,10 @@ test("protocol imports nothing but itself", () => {
 });
 
 test("the core of the SDK imports nothing that is not everywhere; its subpaths may", () => {
+  const subpaths =
+    "file-store.ts, node.ts, ai.ts, langchain.ts, mastra.ts, mcp.ts, openai-agents.ts";
   const message = (module: string) => [
-    `1: package sdk imports from outside in file-store.ts, node.ts only, not "${module}"`,
+    `1: package sdk imports from outside in ${subpaths} only, not "${module}"`,
   ];
   assert.deepEqual(imports("packages/sdk/src/gate.ts", "./client.ts"), []);
   assert.deepEqual(imports("packages/sdk/src/gate.ts", "node:fs"), message("node:fs"));

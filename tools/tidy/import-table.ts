@@ -169,10 +169,14 @@ export const FENCES: readonly Fence[] = [
   { module: /^@marcbachmann\/cel-js/, within: ["packages/server/src/policy/condition.ts"] },
   { module: /^(node:)?vm$/, within: ["packages/server/src/policy/time-limit.ts"] },
   { module: /^nodemailer(\/.+)?$/, within: ["packages/server/src/notify/send-mail.ts"] },
-  // MCP is known to the gateway alone.
+  // MCP is known to the gateway and to the SDK's own subpath for servers.
   {
     module: /^(@modelcontextprotocol\/|eventsource-parser)/,
-    within: ["packages/adapters/src/mcp-gateway/", "packages/adapters/test/"],
+    within: [
+      "packages/adapters/src/mcp-gateway/",
+      "packages/adapters/test/",
+      "packages/sdk/src/mcp.ts",
+    ],
   },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },
