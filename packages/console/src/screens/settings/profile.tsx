@@ -12,6 +12,7 @@ import { signInUrl, urlOf } from "../../root.ts";
 import { type Project, type Session, session, signOut } from "../../session.ts";
 import { Passkeys } from "./passkey-list.tsx";
 import { deviceOf } from "./passkeys.ts";
+import { ThisDevice } from "./this-device.tsx";
 
 interface Account {
   readonly has_password: boolean;
@@ -32,6 +33,7 @@ export function ProfileSettings() {
       <WhoIAm />
       {account.error !== undefined && <Fault error={account.error} onRetry={account.reload} />}
       <Passkeys />
+      <ThisDevice />
       {account.value !== undefined && (
         <Password account={account.value} onChange={account.reload} />
       )}
