@@ -78,9 +78,11 @@ test("[ours.console.push] a push names the tool and the time left, and a tap on 
     data: JSON.stringify(message),
   });
   const shown = async () =>
-    (await page.evaluate(`navigator.serviceWorker.ready
+    (await page.evaluate(
+      `navigator.serviceWorker.ready
       .then((worker) => worker.getNotifications())
-      .then((all) => all.map(({ title, body, tag, data }) => [title, body, tag, data.path]))`)) as string[][];
+      .then((all) => all.map(({ title, body, tag, data }) => [title, body, tag, data.path]))`,
+    )) as string[][];
   let seen = await shown();
   while (seen.length === 0) seen = await shown();
   const [title, body, tag, path] = seen[0] ?? [];
