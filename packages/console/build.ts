@@ -3,7 +3,11 @@
  * in them are relative, because a proxy may put a path in front.
  */
 
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { build } from "vite";
+
+const SERVICE_WORKER = "sw";
 
 await build({
   configFile: false,
@@ -20,5 +24,26 @@ await build({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      input: {
+        index: join(import.meta.dirname, "index.html"),
+        [SERVICE_WORKER]: join(import.meta.dirname, "src/device/service-worker.ts"),
+      },
+      output: {
+        // A service worker serves what is below its own address.
+        entryFileNames: ({ name }) =>
+          name === SERVICE_WORKER ? "[name].js" : "assets/[name]-[hash].js",
+      },
+    },
   },
 });
+
+/** The service worker keeps all of them for a device without a connection. */
+const dist = join(import.meta.dirname, "dist");
+const worker = join(dist, `${SERVICE_WORKER}.js`);
+const assets = JSON.stringify(readdirSync(join(dist, "assets")));
+const source = readFileSync(worker, "utf8");
+const filled = source.replace("__ASSETS__", () => assets.replaceAll('"', '\\"'));
+if (filled === source)
+  throw new Error("the service worker has no place for the names of the files");
+writeFileSync(worker, filled);

@@ -5,7 +5,7 @@ import { Text } from "./exact/text.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { href, route } from "./route.ts";
 import { findScreen, SCREENS, type Screen, type ScreenEntry } from "./screens.ts";
-import { session } from "./session.ts";
+import { isOffline, session } from "./session.ts";
 
 /** In the order of the navigation; also the names of their icons. */
 export function App() {
@@ -58,7 +58,9 @@ function NavLink({ entry, isOpen }: { readonly entry: ScreenEntry; readonly isOp
 function Waiting() {
   return (
     <p class="waiting" role="status">
-      Waiting for the server…
+      {isOffline.value
+        ? "The server cannot be reached. Nothing can be decided until it answers."
+        : "Waiting for the server…"}
     </p>
   );
 }

@@ -7,9 +7,10 @@ import "./styles/layout.css";
 import { render } from "preact";
 import { Refusal } from "./api.ts";
 import { App } from "./app.tsx";
+import "./device/register.ts";
 import { followLinks } from "./route.ts";
 import { findScreen } from "./screens.ts";
-import { loadSession, session } from "./session.ts";
+import { isOffline, loadSession, session } from "./session.ts";
 
 const RETRY_MS = 2_000;
 
@@ -25,6 +26,7 @@ async function begin(): Promise<void> {
       await loadSession();
     } catch (error) {
       if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
+      isOffline.value = true;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

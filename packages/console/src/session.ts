@@ -28,6 +28,9 @@ export interface Session {
 /** Undefined until the server has answered. */
 export const session = signal<Session | undefined>(undefined);
 
+/** Whether the server did not answer when the console started. */
+export const isOffline = signal(false);
+
 /** @throws Refusal */
 export async function loadSession(): Promise<void> {
   const askedAt = performance.now();

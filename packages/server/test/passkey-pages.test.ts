@@ -6,13 +6,14 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import type { CDPSession, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { verifyProof } from "../src/audit/passkey-proof.ts";
 import { makeSetupLink } from "../src/operations/makeSetupLink.ts";
 import { newVisitor, startBrowser, type Visitor, type VisitorOptions } from "./support/browser.ts";
 import { require } from "./support/requirements.ts";
 import { auditOf } from "./support/scene.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
+import { type Device, plugIn, recognise } from "./support/virtual-authenticator.ts";
 
 const browser = await startBrowser({ after });
 
@@ -27,28 +28,6 @@ async function picture(page: Page, name: string): Promise<void> {
 
 async function press(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name, exact: true }).click();
-}
-
-/** The authenticator of a device, which can be told to recognise nobody. */
-interface Device {
-  readonly cdp: CDPSession;
-  readonly id: string;
-}
-
-async function plugIn({ context, page }: Visitor): Promise<Device> {
-  const cdp = await context.newCDPSession(page);
-  await cdp.send("WebAuthn.enable");
-  const { authenticatorId } = await cdp.send("WebAuthn.addVirtualAuthenticator", {
-    options: {
-      ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true },
-      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-    },
-  });
-  return { cdp, id: authenticatorId };
-}
-
-async function recognise({ cdp, id }: Device, isUserVerified: boolean): Promise<void> {
-  await cdp.send("WebAuthn.setUserVerified", { authenticatorId: id, isUserVerified });
 }
 
 interface House extends Visitor {

@@ -17,9 +17,12 @@ export interface ConsoleScene extends Scene {
 type VisitRest = Parameters<typeof visit> extends [unknown, unknown, ...infer Rest] ? Rest : never;
 
 /** One server and one browser, for all tests of a file. */
-export async function startConsoleScene(t: Lifetime): Promise<ConsoleScene> {
+export async function startConsoleScene(
+  t: Lifetime,
+  options: Parameters<typeof startScene>[1] = {},
+): Promise<ConsoleScene> {
   assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
-  const scene = await startScene(t);
+  const scene = await startScene(t, options);
   const browser = await startBrowser(t);
   return { ...scene, visitor: (...rest) => visit(browser, scene.server, ...rest) };
 }

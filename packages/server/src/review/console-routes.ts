@@ -12,6 +12,15 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 const PAGE = "index.html";
 const ASSETS = "assets";
 
+/** At the root of the server: what is installed on a device serves what is below its address. */
+const AT_ROOT: Readonly<Record<string, string>> = {
+  "sw.js": "serviceWorker",
+  "manifest.webmanifest": "appManifest",
+  "icon-192.png": "smallIcon",
+  "icon-512.png": "largeIcon",
+  "icon-maskable-512.png": "maskableIcon",
+};
+
 /** Each has an address of its own, and so have the things that are listed there. */
 const SCREENS = ["history", "audit", "policies", "instances", "settings"];
 
@@ -64,6 +73,14 @@ export function addConsoleRoutes(app: FastifyInstance, folder = findConsole()): 
     app.get(`/${screen}/:id`, { config: { operation: `${screen}ItemPage` } }, async (_, reply) =>
       sendShell(reply, shell, "../"),
     );
+  }
+
+  for (const [name, operation] of Object.entries(AT_ROOT)) {
+    const body = folder === undefined ? undefined : readFileSync(join(folder, name));
+    app.get(`/${name}`, { config: { operation } }, async (_, reply) => {
+      if (body === undefined) throw new Problem("not_found");
+      return send(reply, name, body, ASK);
+    });
   }
 
   const assets = folder === undefined ? new Map() : readAll(join(folder, ASSETS));

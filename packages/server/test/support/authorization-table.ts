@@ -309,6 +309,9 @@ const SIGN_IN: readonly AuthorizationRow[] = [
   // The page is the same for everybody; what is on it, its script asks for.
   { operation: "requestPage", who: EVERYBODY, status: 200, id: (stage) => stage.requestId },
   ...SCREENS,
+  ...["serviceWorker", "appManifest", "smallIcon", "largeIcon", "maskableIcon"].map(
+    (operation) => ({ operation, who: EVERYBODY, status: 200 }),
+  ),
   { operation: "consoleAsset", who: EVERYBODY, status: 404, id: () => "none.js" },
   { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },

@@ -1,0 +1,137 @@
+/**
+ * What the browser runs for the console while no page of it is open: it keeps the files of the
+ * shell for a device without a connection, and shows what Web Push brings. No answer of the server
+ * is kept; what could be decided is never shown from a store.
+ *
+ * Built to one file at the root of the server: `sw.js`.
+ */
+
+const worker = globalThis as unknown as ServiceWorkerGlobalScope;
+
+/** Filled by the build: the names in assets/. */
+const ASSETS: readonly string[] = JSON.parse("__ASSETS__");
+
+/** The files are named by their content, so this one is another for another build. */
+const SHELL = `shell ${ASSETS.join(" ")}`;
+/** Any of the screens: they are one page. */
+const PAGE = "settings";
+
+function urlOf(path: string): string {
+  return new URL(path, worker.registration.scope).href;
+}
+
+worker.addEventListener("install", (event) => {
+  const keep = async () => {
+    const cache = await caches.open(SHELL);
+    await cache.addAll([urlOf(PAGE), ...ASSETS.map((name) => urlOf(`assets/${name}`))]);
+    await worker.skipWaiting();
+  };
+  event.waitUntil(keep());
+});
+
+worker.addEventListener("activate", (event) => {
+  const tidy = async () => {
+    const names = await caches.keys();
+    const old = names.filter((name) => name.startsWith("shell ") && name !== SHELL);
+    await Promise.all(old.map((name) => caches.delete(name)));
+    await worker.clients.claim();
+  };
+  event.waitUntil(tidy());
+});
+
+/** The screens of the console; other pages of the server are not part of the shell. */
+const SCREENS = /^(?:inbox|history|audit|policies|instances|settings)(?:\/|$)/;
+
+worker.addEventListener("fetch", (event) => {
+  const { request } = event;
+  const url = new URL(request.url);
+  if (request.method !== "GET" || !url.href.startsWith(worker.registration.scope)) return;
+  const path = url.href.slice(worker.registration.scope.length).split(/[?#]/)[0] ?? "";
+  if (path.startsWith("assets/")) event.respondWith(kept(request));
+  else if (request.mode === "navigate" && SCREENS.test(path))
+    event.respondWith(page(request, path));
+});
+
+async function kept(request: Request): Promise<Response> {
+  return (await caches.match(request)) ?? fetch(request);
+}
+
+/** From the server where it answers: it may have a newer build. */
+async function page(request: Request, path: string): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch {
+    const shell = await caches.match(urlOf(PAGE));
+    if (shell === undefined) return Response.error();
+    // Its addresses are relative to the page that was kept; this one may lie deeper.
+    const depth = path.split("/").length - 1;
+    const text = (await shell.text()).replaceAll(
+      /(?<=(?:src|href)=")\.\//g,
+      "../".repeat(depth) || "./",
+    );
+    return new Response(text, { headers: shell.headers });
+  }
+}
+
+/** As the server sends it; see docs/reference/review-api.md, Web Push. */
+interface PushMessage {
+  readonly type: "request.waiting" | "request.resolved" | "push.test";
+  readonly tag: string;
+  readonly path: string;
+  readonly tool?: string;
+  readonly instance_name?: string;
+  readonly deadline_at?: string;
+  readonly status?: string;
+  readonly silent?: boolean;
+}
+
+worker.addEventListener("push", (event) => {
+  const message = event.data?.json() as PushMessage | undefined;
+  if (message !== undefined) event.waitUntil(show(message));
+});
+
+async function show(message: PushMessage): Promise<void> {
+  const { tag, path, silent = false } = message;
+  const [title, body] = wordsOf(message);
+  const icon = urlOf("icon-192.png");
+  await worker.registration.showNotification(title, { tag, body, icon, silent, data: { path } });
+}
+
+/** The tool and the instance are words of the agent; a notification shows them as plain text. */
+function wordsOf({ type, tool = "", instance_name: instance = "", ...rest }: PushMessage) {
+  switch (type) {
+    case "request.waiting": {
+      const until = rest.deadline_at === undefined ? "" : `, until ${timeOf(rest.deadline_at)}`;
+      return [`${tool} waits for you`, `${instance}${until}`] as const;
+    }
+    case "request.resolved":
+      return [
+        `${tool}: ${rest.status ?? "over"}`,
+        `${instance}. Nothing is left to decide.`,
+      ] as const;
+    case "push.test":
+      return ["Countersign can reach this device", "This is a test; nothing waits."] as const;
+  }
+}
+
+function timeOf(timestamp: string): string {
+  return new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(new Date(timestamp));
+}
+
+/** A tap opens the request and decides nothing. */
+worker.addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  const { path } = event.notification.data as { readonly path: string };
+  event.waitUntil(open(urlOf(path.replace(/^\//, ""))));
+});
+
+async function open(url: string): Promise<void> {
+  const windows = await worker.clients.matchAll({ type: "window" });
+  const own = windows.find((client) => client.url.startsWith(worker.registration.scope));
+  if (own === undefined) {
+    await worker.clients.openWindow(url);
+    return;
+  }
+  await own.focus();
+  await own.navigate(url);
+}

@@ -1,0 +1,45 @@
+import { useEffect, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+export interface CopyButtonProps {
+  /** What is copied, letter for letter. */
+  readonly text: string;
+  /** What it is, for the name of the button: `Copy credential`. */
+  readonly what: string;
+  /** Only the picture, beside a short text. */
+  readonly isSmall?: boolean;
+}
+
+const SHOWN_MS = 2_000;
+
+/** Puts a text on the clipboard, and says whether that worked. */
+export function CopyButton({ text, what, isSmall = false }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<"copied" | "failed">();
+  useEffect(() => {
+    if (outcome === undefined) return;
+    const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const write = () =>
+    // A page that is not served securely has no clipboard.
+    (navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"))).then(
+      () => setOutcome("copied"),
+      () => setOutcome("failed"),
+    );
+  const said = outcome === undefined ? "" : outcome === "copied" ? "Copied" : "Not copied";
+  return (
+    <button
+      type="button"
+      class={isSmall ? "quiet copy small" : "copy"}
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+      onClick={() => void write()}
+    >
+      <Icon name={outcome === "copied" ? "check" : "copy"} />
+      {!isSmall && <span aria-hidden="true">{said || "Copy"}</span>}
+      <span class="spoken" role="status">
+        {said}
+      </span>
+    </button>
+  );
+}

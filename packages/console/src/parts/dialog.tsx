@@ -1,0 +1,62 @@
+/**
+ * Something that is asked or shown before anything else can be done. The browser keeps the focus
+ * inside, closes it with Esc and gives the focus back to where it was.
+ */
+
+import "./dialog.css";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Text } from "../exact/text.tsx";
+import { Icon } from "./icon.tsx";
+
+export interface DialogProps {
+  readonly title: string;
+  /** It was closed, by whatever: whoever rendered it stops to. */
+  onClose(): void;
+  readonly children: ComponentChildren;
+  /** Buttons at its end; the one that goes on comes last. */
+  readonly actions?: ComponentChildren;
+  /** For what is read, not answered. */
+  readonly isWide?: boolean;
+}
+
+/** Open for as long as it is rendered. What has `autofocus` is focused, else its heading. */
+export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const headingId = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    const before = document.activeElement;
+    shown?.showModal();
+    if (shown?.querySelector("[autofocus]") === null) shown.querySelector("h2")?.focus();
+    return () => {
+      shown?.close();
+      // What is taken out of the page while it is open gives nothing back by itself.
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? "dialog wide" : "dialog"}
+      aria-labelledby={headingId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      // A second Esc closes it whatever anybody says.
+      onClose={() => dialog.current !== null && onClose()}
+    >
+      <header>
+        <h2 id={headingId} tabIndex={-1}>
+          <Text>{title}</Text>
+        </h2>
+        <button type="button" class="quiet close" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="dialog-body">{children}</div>
+      {actions !== undefined && <footer>{actions}</footer>}
+    </dialog>
+  );
+}

@@ -1,0 +1,195 @@
+/**
+ * Fields that are sent together. What the server refuses is told at the field that it names, and
+ * nothing that was typed is lost.
+ */
+
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useState } from "preact/hooks";
+import { Refusal } from "../api.ts";
+import { messageOf } from "./button.tsx";
+
+interface Fault {
+  /** The field that it is about; undefined for the form as a whole. */
+  readonly param: string | undefined;
+  readonly message: string;
+}
+
+const Faulty = createContext<Fault | undefined>(undefined);
+
+/** What was typed or chosen, by the names of the fields; what is not there is empty. */
+export type Values = (name: string) => string;
+
+export interface FormProps {
+  /** What the button says. */
+  readonly submit: string;
+  readonly kind?: "primary" | "plain" | "danger";
+  readonly children?: ComponentChildren;
+  /** What is said when it has worked. */
+  readonly done?: string;
+  /** After it has resolved, the fields are as they were at first. */
+  onSubmit(values: Values): Promise<void>;
+}
+
+export function Form({ submit, kind = "primary", children, done = "", onSubmit }: FormProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault>();
+  const [said, setSaid] = useState("");
+  async function send(form: HTMLFormElement): Promise<void> {
+    if (isBusy) return;
+    setBusy(true);
+    setFault(undefined);
+    setSaid("");
+    const data = new FormData(form);
+    try {
+      await onSubmit((name) => String(data.get(name) ?? ""));
+      form.reset();
+      setSaid(done);
+    } catch (error) {
+      const param = error instanceof Refusal ? error.param?.split(/[.[]/)[0] : undefined;
+      const field = param === undefined ? null : form.elements.namedItem(param);
+      const message = messageOf(error);
+      setFault(
+        field === null ? { param: undefined, message } : { param, message: at(param, message) },
+      );
+      if (field instanceof HTMLElement) field.focus();
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <form
+      class="form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(event.currentTarget);
+      }}
+    >
+      <Faulty.Provider value={fault}>{children}</Faulty.Provider>
+      {fault !== undefined && fault.param === undefined && (
+        <p class="alert" role="alert">
+          {fault.message}
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit" class={kind} aria-busy={isBusy}>
+          {submit}
+        </button>
+        <span class="hint" role="status">
+          {said}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+/** The server names the field as the exchange does; beside its label that is no news. */
+function at(param: string | undefined, message: string): string {
+  const rest = message.startsWith(`${param} `) ? message.slice(`${param} `.length) : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
+
+export interface FieldProps {
+  /** As the server calls it. */
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly type?: "text" | "password" | "email" | "url" | "time";
+  readonly value?: string;
+  readonly placeholder?: string;
+  readonly autocomplete?: string;
+  readonly maxLength?: number;
+}
+
+/** One line of text. */
+export function Field({
+  name,
+  label,
+  hint,
+  type = "text",
+  value,
+  autocomplete = "off",
+  ...rest
+}: FieldProps) {
+  const { id, fault, described } = useField(name, hint);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        {...{ id, name, autocomplete }}
+        {...rest}
+        type={type as "text"}
+        defaultValue={value ?? ""}
+        spellcheck={false}
+        aria-invalid={fault !== ""}
+        aria-describedby={described}
+      />
+      <Below {...{ id, hint, fault }} />
+    </div>
+  );
+}
+
+export interface ChoiceProps {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  readonly value?: string;
+  /** Values and their words. */
+  readonly options: readonly (readonly [value: string, words: string])[];
+  onChange?(value: string): void;
+}
+
+/** One of a few. */
+export function Choice({ name, label, hint, value, options, onChange }: ChoiceProps) {
+  const { id, fault, described } = useField(name, hint);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        {...{ id, name }}
+        aria-invalid={fault !== ""}
+        aria-describedby={described}
+        onChange={(event) => onChange?.(event.currentTarget.value)}
+      >
+        {options.map(([option, words]) => (
+          <option key={option} value={option} selected={option === value}>
+            {words}
+          </option>
+        ))}
+      </select>
+      <Below {...{ id, hint, fault }} />
+    </div>
+  );
+}
+
+function useField(name: string, hint: ComponentChildren) {
+  const id = useId();
+  const told = useContext(Faulty);
+  const fault = told?.param === name ? told.message : "";
+  const described = fault === "" && hint === undefined ? undefined : `${id}-below`;
+  return { id, fault, described };
+}
+
+interface BelowProps {
+  readonly id: string;
+  readonly hint: ComponentChildren;
+  readonly fault: string;
+}
+
+function Below({ id, hint, fault }: BelowProps) {
+  return (
+    <div id={`${id}-below`}>
+      {fault !== "" && (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      {hint !== undefined && <p class="hint">{hint}</p>}
+    </div>
+  );
+}
+
+/** Words between commas or spaces. */
+export function wordsOf(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
+}

@@ -1,0 +1,33 @@
+import type { ComponentChildren } from "preact";
+import { Button, messageOf } from "./button.tsx";
+
+/** In place of a list in which nothing is: why, and what to do about it. */
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+export interface FaultProps {
+  readonly error: unknown;
+  /** Tries again. */
+  onRetry?(): void;
+}
+
+/** What could not be read, in the server's words. */
+export function Fault({ error, onRetry }: FaultProps) {
+  return (
+    <div class="alert" role="alert">
+      {messageOf(error)} {onRetry !== undefined && <Button onPress={onRetry}>Try again</Button>}
+    </div>
+  );
+}

@@ -1,0 +1,40 @@
+/**
+ * Filters that stand in the address: they can be shared, reloaded and gone back from.
+ */
+
+import { go, route } from "../route.ts";
+
+/** Names of the query and their values; what is empty is taken out. */
+export type QueryChange = Readonly<Record<string, string>>;
+
+/** Opens the same screen with parts of its query changed; the others stay. */
+export function changeQuery(change: QueryChange): void {
+  const { path, query } = route.value;
+  const changed = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === "") changed.delete(name);
+    else changed.set(name, value);
+  }
+  if (changed.toString() === query.toString()) return;
+  go(pathWith(path, changed));
+}
+
+/** A path with what of a query is not empty. */
+export function pathWith(path: string, query: URLSearchParams): string {
+  const text = query.toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+/**
+ * The moment at which a day begins for the reader, as the server reads times; undefined when the
+ * text is no day.
+ *
+ * @param day like `2026-11-22`
+ * @param later so many days later
+ */
+export function dayStart(day: string, later = 0): string | undefined {
+  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
+  if (date === undefined) return undefined;
+  const start = new Date(Number(year), Number(month) - 1, Number(date) + later);
+  return Number.isNaN(start.getTime()) ? undefined : start.toISOString();
+}

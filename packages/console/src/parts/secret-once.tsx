@@ -1,0 +1,32 @@
+import { CopyButton } from "./copy-button.tsx";
+import { Dialog } from "./dialog.tsx";
+
+export interface SecretOnceProps {
+  readonly title: string;
+  /** What it is, for the button: `Copy token`. */
+  readonly what: string;
+  readonly secret: string;
+  readonly hint: string;
+  onClose(): void;
+}
+
+/** Something that the server tells once: it stands here until it is closed, and nowhere else. */
+export function SecretOnce({ title, what, secret, hint, onClose }: SecretOnceProps) {
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <button type="button" class="primary" onClick={onClose}>
+          I have kept it
+        </button>
+      }
+    >
+      <p>{hint}</p>
+      <p class="secret">
+        <code>{secret}</code>
+        <CopyButton text={secret} what={what} />
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,138 @@
+/**
+ * A list of any length, of which only what can be seen is in the page: rows of one height, under
+ * the scroll bar of the window. More is asked for when its end comes near.
+ */
+
+import "./windowed-list.css";
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Button } from "./button.tsx";
+import type { CursorPages } from "./cursor-pages.ts";
+import { Fault } from "./notice.tsx";
+
+export interface WindowedListProps<T> {
+  /** What it lists, for those who listen. */
+  readonly label: string;
+  readonly pages: CursorPages<T>;
+  /** Height of every row, in rem: on a desk, and on a phone. */
+  readonly rowRem: { readonly wide: number; readonly narrow: number };
+  row(item: T): ComponentChildren;
+  /** Stands there when nothing is in it. */
+  readonly empty: ComponentChildren;
+}
+
+/** Rows beyond the edges, so that scrolling and the Tab key find the next ones. */
+const BEYOND = 12;
+
+const NARROW = matchMedia("(max-width: 40rem)");
+
+interface Window {
+  readonly first: number;
+  readonly last: number;
+}
+
+export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedListProps<T>) {
+  const list = useRef<HTMLOListElement>(null);
+  const rowPx = useRowPx(rowRem);
+  const [focused, setFocused] = useState<number>();
+  const { first, last } = useWindow(list, rowPx);
+  const version = pages.version.value;
+  // What has come may ask for more.
+  useEffect(() => pages.want(first, last), [pages, first, last, version]);
+
+  const { count, isLoading, isComplete, error } = pages;
+  const shown: number[] = [];
+  for (let at = Math.max(0, first); at <= Math.min(last, count - 1); at++) shown.push(at);
+  // What has the focus stays, however far it is scrolled away.
+  if (focused !== undefined && focused < count && !shown.includes(focused)) shown.push(focused);
+  if (count === 0 && isComplete) return <>{empty}</>;
+  return (
+    <>
+      <ol
+        ref={list}
+        class="windowed"
+        aria-label={label}
+        aria-busy={isLoading}
+        style={{ height: `${count * rowPx}px` }}
+        onFocusIn={(event) => setFocused(placeOf(event.target))}
+        onFocusOut={() => setFocused(undefined)}
+      >
+        {shown.map((at) => {
+          const item = pages.itemAt(at);
+          return (
+            <li
+              key={at}
+              data-at={at}
+              aria-posinset={at + 1}
+              aria-setsize={isComplete ? count : -1}
+              style={{ height: `${rowPx}px`, transform: `translateY(${at * rowPx}px)` }}
+            >
+              {item !== undefined && row(item)}
+            </li>
+          );
+        })}
+      </ol>
+      <ListEnd pages={pages} />
+      {error !== undefined && <Fault error={error} onRetry={() => pages.retry()} />}
+    </>
+  );
+}
+
+function ListEnd<T>({ pages }: { readonly pages: CursorPages<T> }) {
+  if (pages.error !== undefined) return null;
+  if (pages.isResting && !pages.isLoading) {
+    return (
+      <div class="list-end">
+        <Button onPress={() => pages.lookFurther()}>Look further back</Button>
+      </div>
+    );
+  }
+  if (pages.isComplete) return null;
+  return (
+    <p class="list-end hint" role="status">
+      Loading…
+    </p>
+  );
+}
+
+function placeOf(target: EventTarget | null): number | undefined {
+  const item = target instanceof Element ? target.closest("li") : null;
+  return item?.dataset.at === undefined ? undefined : Number(item.dataset.at);
+}
+
+/** Rows grow with the reader's size of text. */
+function useRowPx({ wide, narrow }: WindowedListProps<unknown>["rowRem"]): number {
+  const [isNarrow, setNarrow] = useState(NARROW.matches);
+  useEffect(() => {
+    const listen = () => setNarrow(NARROW.matches);
+    NARROW.addEventListener("change", listen);
+    return () => NARROW.removeEventListener("change", listen);
+  }, []);
+  const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return Math.round((isNarrow ? narrow : wide) * rem);
+}
+
+/** Which rows are near what can be seen. */
+function useWindow(list: { readonly current: Element | null }, rowPx: number): Window {
+  const [seen, setSeen] = useState<Window>({ first: 0, last: 2 * BEYOND });
+  const look = useCallback(() => {
+    const top = list.current === null ? 0 : -list.current.getBoundingClientRect().top;
+    // In steps, so that not every pixel of scrolling draws anew.
+    const step = (at: number) => Math.floor(at / rowPx / BEYOND) * BEYOND;
+    const first = Math.max(0, step(top) - BEYOND);
+    const last = step(top + innerHeight) + 2 * BEYOND - 1;
+    setSeen((before) =>
+      before.first === first && before.last === last ? before : { first, last },
+    );
+  }, [list, rowPx]);
+  useLayoutEffect(() => {
+    look();
+    addEventListener("scroll", look, { passive: true });
+    addEventListener("resize", look);
+    return () => {
+      removeEventListener("scroll", look);
+      removeEventListener("resize", look);
+    };
+  }, [look]);
+  return seen;
+}

@@ -1,0 +1,94 @@
+/**
+ * The draft that somebody is writing: kept in the tab, so that a reload or another screen loses
+ * nothing, and checked by the server a moment after each pause in the typing.
+ */
+
+import { signal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../../parts/button.tsx";
+import { type Check, checkDraft, type InForce, type Scope } from "./policy-api.ts";
+
+export interface Draft {
+  readonly source: string;
+  /** The version that it began from. */
+  readonly base: number;
+}
+
+/** What a first policy may begin as. */
+export const EMPTY_POLICY = `version: 1
+# What no rule answers is asked. The order of rules does not matter: deny is stronger than ask,
+# and ask is stronger than approve.
+rules:
+  - id: look-ups
+    match: { tool: orders.get }
+    then: approve
+tests:
+  - name: looking up an order
+    given: { tool: orders.get, args: { id: A-1 } }
+    expect: { then: approve, because: look-ups }
+  - name: everything else
+    given: { tool: orders.cancel, args: { id: A-1 } }
+    expect: { then: ask, because: no-match }
+`;
+
+/** Drafts of this tab by where they belong. */
+const KEY = "countersign.drafts";
+const drafts = signal<Readonly<Record<string, Draft>>>(stored());
+
+function stored(): Readonly<Record<string, Draft>> {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+/** @param place the project and the scope */
+export function draftOf(place: string, inForce: InForce): Draft {
+  return drafts.value[place] ?? { source: inForce.source ?? EMPTY_POLICY, base: inForce.number };
+}
+
+export function isChanged(place: string): boolean {
+  return drafts.value[place] !== undefined;
+}
+
+/** @param draft undefined: what is in force, without changes */
+export function keepDraft(place: string, draft: Draft | undefined): void {
+  const { [place]: _, ...others } = drafts.value;
+  drafts.value = draft === undefined ? others : { ...others, [place]: draft };
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(drafts.value));
+  } catch {
+    // A browser that keeps nothing still has it until the tab is closed.
+  }
+}
+
+export interface Checked {
+  /** Of exactly this source. */
+  readonly source: string;
+  readonly check?: Check;
+  /** Why the server could not say. */
+  readonly fault?: string;
+}
+
+const PAUSE_MS = 300;
+
+/** What the server says of a source; undefined until it has, or where nobody may ask. */
+export function useCheck(scope: Scope, source: string, isAllowed: boolean): Checked | undefined {
+  const [checked, setChecked] = useState<Checked>();
+  useEffect(() => {
+    if (!isAllowed) return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      checkDraft(scope, source, stop.signal).then(
+        (check) => setChecked({ source, check }),
+        (error) => !stop.signal.aborted && setChecked({ source, fault: messageOf(error) }),
+      );
+    }, PAUSE_MS);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [scope, source, isAllowed]);
+  return checked;
+}

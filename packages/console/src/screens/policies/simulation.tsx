@@ -1,0 +1,161 @@
+/** What a draft would change of calls that were made; nothing is written. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { messageOf } from "../../parts/button.tsx";
+import { href } from "../../route.ts";
+import { type Change, type Scope, type Summary, simulate } from "./policy-api.ts";
+
+interface Run {
+  readonly total: number | null;
+  readonly replayed: number;
+  readonly changes: readonly Change[];
+  readonly summary: Summary | undefined;
+  readonly fault: string;
+}
+
+const NOTHING: Run = { total: null, replayed: 0, changes: [], summary: undefined, fault: "" };
+
+const PERIODS = [
+  ["24h", "the last day"],
+  ["168h", "the last 7 days"],
+  ["720h", "the last 30 days"],
+] as const;
+
+interface SimulationProps {
+  readonly scope: Scope;
+  readonly source: string;
+}
+
+export function Simulation({ scope, source }: SimulationProps) {
+  const [since, setSince] = useState<string>("168h");
+  const [run, setRun] = useState<Run>();
+  const stop = useRef<AbortController>(undefined);
+  useEffect(() => {
+    stop.current?.abort();
+    setRun(undefined);
+    return () => stop.current?.abort();
+  }, [scope, source]);
+
+  async function begin(): Promise<void> {
+    stop.current?.abort();
+    const mine = new AbortController();
+    stop.current = mine;
+    let now = NOTHING;
+    const show = (change: Partial<Run>) => {
+      now = { ...now, ...change };
+      if (stop.current === mine) setRun(now);
+    };
+    show({});
+    try {
+      for await (const event of simulate(scope, { source, since }, mine.signal)) {
+        if (event.event === "started") show({ total: event.total });
+        else if (event.event === "progress") show({ replayed: event.replayed });
+        else if (event.event === "changed") show({ changes: [...now.changes, event] });
+        else if (event.event === "summary") show({ summary: event, replayed: event.replayed });
+        else show({ fault: event.error.message });
+      }
+      if (now.summary === undefined && now.fault === "") show({ fault: "The answer broke off." });
+    } catch (error) {
+      if (!mine.signal.aborted) show({ fault: messageOf(error) });
+    }
+  }
+
+  const isRunning = run !== undefined && run.summary === undefined && run.fault === "";
+  return (
+    <section class="panel" aria-labelledby="simulation-title">
+      <h2 id="simulation-title">What would change</h2>
+      <form
+        class="inline-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void begin();
+        }}
+      >
+        <label>
+          Calls of{" "}
+          <select value={since} onChange={(event) => setSince(event.currentTarget.value)}>
+            {PERIODS.map(([value, words]) => (
+              <option key={value} value={value}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" aria-busy={isRunning}>
+          Simulate
+        </button>
+      </form>
+      {run === undefined ? (
+        <p class="hint">The draft is tried on calls that were made. Nothing is written.</p>
+      ) : (
+        <Answer run={run} isRunning={isRunning} />
+      )}
+    </section>
+  );
+}
+
+function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boolean }) {
+  return (
+    <>
+      {isRunning && (
+        <progress
+          aria-label="Calls looked at"
+          {...(run.total !== null && { max: Math.max(1, run.total), value: run.replayed })}
+        />
+      )}
+      {run.fault !== "" && (
+        <p class="alert" role="alert">
+          {run.fault}
+        </p>
+      )}
+      <p role="status">{run.summary === undefined ? "" : summaryOf(run.summary)}</p>
+      {run.changes.length > 0 && (
+        <ul class="changes">
+          {run.changes.map((change) => (
+            <ChangeRow key={change.id} change={change} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function summaryOf(summary: Summary): string {
+  const { replayed, unchanged, changes, requirement_changed, errors, ended } = summary;
+  if (replayed === 0) return "There are no calls of that time.";
+  const counts = Object.entries(changes).map(
+    ([change, count]) => `${count} ${change.replace("->", " becomes ")}`,
+  );
+  if (requirement_changed > 0) counts.push(`${requirement_changed} take something else to decide`);
+  if (counts.length === 0) counts.push("nothing changes");
+  if (errors > 0) counts.push(`on ${errors} a rule fails, and people are asked`);
+  const rest = ended === "all" ? "" : " There are older calls that were not looked at.";
+  return `${replayed} calls, ${unchanged} stay as they were: ${counts.join("; ")}.${rest}`;
+}
+
+function ChangeRow({ change }: { readonly change: Change }) {
+  const { id, tool, instance, was, would_be, because, differs = [], errors } = change;
+  return (
+    <li>
+      <a href={href(`/inbox/${id}`)}>
+        <Text>{tool}</Text>
+      </a>{" "}
+      <span class="hint">
+        <Text>{instance.name || instance.id}</Text>
+      </span>
+      <span class="change">
+        {differs.length > 0 ? `another ${differs.join(", ")}` : `${was} → ${would_be}`}
+      </span>
+      <span class="hint">
+        <Text>{because}</Text>
+        {errors.map((error) => (
+          <span key={error.rule} class="fault">
+            {" "}
+            <Text>{error.rule}</Text>: <Text>{error.message}</Text>
+          </span>
+        ))}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,122 @@
+/** The versions that were published: what each changed, and the way back to it. */
+
+import { useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { LineDiff } from "./line-diff.tsx";
+import {
+  type InForce,
+  type Outline,
+  readVersion,
+  readVersions,
+  rollBack,
+  type Scope,
+} from "./policy-api.ts";
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+interface VersionsProps {
+  readonly scope: Scope;
+  readonly inForce: InForce;
+  /** Whether going back to one is offered. */
+  readonly mayPublish: boolean;
+  onPublished(): void;
+}
+
+export function Versions({ scope, inForce, mayPublish, onPublished }: VersionsProps) {
+  const [more, setMore] = useState<readonly Outline[]>([]);
+  const [next, setNext] = useState<number | null>();
+  const first = useLoaded(() => readVersions(scope, undefined), `${scope} ${inForce.number}`);
+  const versions = [...(first.value?.versions ?? []), ...more];
+  const after = next === undefined ? first.value?.next : next;
+  return (
+    <section class="panel" aria-labelledby="versions-title">
+      <h2 id="versions-title">Versions</h2>
+      {first.error !== undefined && <p class="alert">{first.error.message}</p>}
+      {versions.length === 0 && first.value !== undefined && (
+        <p class="hint">Nothing was published yet: people decide all calls.</p>
+      )}
+      <ul class="versions">
+        {versions.map((outline) => (
+          <VersionRow
+            key={outline.number}
+            {...{ scope, inForce, outline, mayPublish, onPublished }}
+          />
+        ))}
+      </ul>
+      {after !== null && after !== undefined && (
+        <Button
+          kind="quiet"
+          onPress={async () => {
+            const page = await readVersions(scope, after);
+            setMore([...more, ...page.versions]);
+            setNext(page.next);
+          }}
+        >
+          Older versions
+        </Button>
+      )}
+    </section>
+  );
+}
+
+interface VersionRowProps extends VersionsProps {
+  readonly outline: Outline;
+}
+
+function VersionRow({ scope, inForce, outline, mayPublish, onPublished }: VersionRowProps) {
+  const [source, setSource] = useState<string>();
+  const { number, note, published_at: at, publisher, sha256 } = outline;
+  const isInForce = number === inForce.number;
+  return (
+    <li>
+      <div class="version-head">
+        <strong>Version {number}</strong>
+        {isInForce && <span class="badge approved">in force</span>}
+        <span class="hint">
+          <time dateTime={at}>{TIME.format(new Date(at))}</time>
+          {publisher !== undefined && (
+            <>
+              {" "}
+              by <Text>{publisher}</Text>
+            </>
+          )}
+        </span>
+      </div>
+      {note !== undefined && (
+        <p>
+          <Text>{note}</Text>
+        </p>
+      )}
+      <p class="hint">
+        SHA-256 <code>{sha256}</code>
+      </p>
+      {!isInForce && (
+        <div class="actions">
+          <Button
+            kind="quiet"
+            onPress={async () => {
+              const shown = source === undefined ? await readVersion(scope, number) : undefined;
+              setSource(shown?.source);
+            }}
+          >
+            {source === undefined ? "Compare with what is in force" : "Close"}
+          </Button>
+          {mayPublish && (
+            <Button
+              kind="quiet"
+              onPress={async () => {
+                await rollBack(scope, number, inForce.number);
+                onPublished();
+              }}
+            >
+              Roll back to this
+            </Button>
+          )}
+        </div>
+      )}
+      {source !== undefined && <LineDiff before={source} after={inForce.source ?? ""} />}
+    </li>
+  );
+}

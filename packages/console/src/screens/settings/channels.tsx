@@ -1,0 +1,193 @@
+/** What tells reviewers that a call waits: channels of the project, and whether they arrive. */
+
+import { useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
+import { Empty, Fault } from "../../parts/notice.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { mayManagePeople } from "./powers.ts";
+
+interface Sending {
+  readonly outcome: string;
+  readonly status?: number;
+}
+
+interface Channel {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: Kind;
+  readonly target: string;
+  readonly groups: readonly string[];
+  readonly include_arguments: boolean;
+  readonly state: "enabled" | "disabled";
+  readonly failures: number;
+  readonly last?: Sending & { readonly at: string };
+}
+
+type Kind = "webhook" | "slack" | "ntfy" | "email";
+
+const KINDS = [
+  ["slack", "Slack (or alike): incoming webhook"],
+  ["email", "Mail"],
+  ["ntfy", "ntfy: a topic"],
+  ["webhook", "Webhook, signed"],
+] as const;
+
+export function ChannelSettings() {
+  const { value, error, reload } = useLoaded(
+    (signal) => call<{ channels: readonly Channel[] }>("GET", "channels", { signal }),
+    "channels",
+  );
+  const isMine = mayManagePeople();
+  return (
+    <>
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      <section class="panel" aria-labelledby="channels-title">
+        <h2 id="channels-title">Channels</h2>
+        {value?.channels.length === 0 && (
+          <Empty title="Nobody is told yet">
+            A channel sends a message when a call waits. It names the tool and the time left, and
+            leads here; it never decides.
+          </Empty>
+        )}
+        <ul class="rows">
+          {value?.channels.map((channel) => (
+            <Row key={channel.id} {...{ channel, isMine }} onChange={reload} />
+          ))}
+        </ul>
+      </section>
+      {isMine && <NewChannel onMade={reload} />}
+    </>
+  );
+}
+
+interface RowProps {
+  readonly channel: Channel;
+  readonly isMine: boolean;
+  onChange(): void;
+}
+
+function Row({ channel, isMine, onChange }: RowProps) {
+  const { id, name, kind, target, groups, state, failures, last } = channel;
+  const [told, setTold] = useState("");
+  const isOn = state === "enabled";
+  return (
+    <li>
+      <div>
+        <strong>
+          <Text>{name}</Text>
+        </strong>{" "}
+        <span class={isOn ? "badge approved" : "badge"}>{isOn ? kind : "off"}</span>
+        {failures > 0 && <span class="badge denied">{failures} failed</span>}
+        <p class="hint">
+          To <Text>{target}</Text>, of{" "}
+          {groups.length === 0 ? "all that waits" : <Text>{groups.join(", ")}</Text>}
+          {last !== undefined && (
+            <>
+              ; last {wordsFor(last)} <When at={last.at} />
+            </>
+          )}
+        </p>
+        <p class="hint" role="status">
+          {told}
+        </p>
+      </div>
+      {isMine && (
+        <div class="actions">
+          <Button
+            kind="quiet"
+            onPress={async () => {
+              const sent = await call<Sending & { message: string }>("POST", `channels/${id}/test`);
+              setTold(`Test ${wordsFor(sent)}. ${sent.message}`);
+              onChange();
+            }}
+          >
+            Send test
+          </Button>
+          <Button
+            kind="quiet"
+            onPress={async () => {
+              await call("PATCH", `channels/${id}`, { body: { disabled: isOn } });
+              onChange();
+            }}
+          >
+            {isOn ? "Turn off" : "Turn on"}
+          </Button>
+          <Button
+            kind="quiet"
+            onPress={async () => {
+              await call("DELETE", `channels/${id}`);
+              onChange();
+            }}
+          >
+            Delete
+          </Button>
+        </div>
+      )}
+    </li>
+  );
+}
+
+function wordsFor({ outcome, status }: Sending): string {
+  return status === undefined ? outcome : `${outcome} (${status})`;
+}
+
+function NewChannel({ onMade }: { onMade(): void }) {
+  const [kind, setKind] = useState<Kind>("slack");
+  const [secret, setSecret] = useState<string>();
+  return (
+    <section class="panel" aria-labelledby="new-channel-title">
+      <h2 id="new-channel-title">New channel</h2>
+      <Form
+        submit="Add channel"
+        onSubmit={async (values) => {
+          const token = values("token");
+          const reminder = values("remind_before").trim();
+          const body = {
+            ...{ name: values("name"), kind, groups: wordsOf(values("groups")) },
+            ...(kind === "email" ? { to: wordsOf(values("to")) } : { url: values("url").trim() }),
+            ...(token !== "" && { token }),
+            ...(reminder !== "" && { remind_before: reminder }),
+          };
+          const made = await call<{ signing_secret?: string }>("POST", "channels", { body });
+          setSecret(made.signing_secret);
+          onMade();
+        }}
+      >
+        <Choice
+          name="kind"
+          label="Kind"
+          value={kind}
+          options={KINDS}
+          onChange={(chosen) => setKind(chosen as Kind)}
+        />
+        <Field name="name" label="Name" maxLength={64} />
+        {kind === "email" ? (
+          <Field name="to" label="Addresses" hint="Up to 20, between commas." />
+        ) : (
+          <Field name="url" label="URL" type="url" placeholder="https://" />
+        )}
+        {kind === "ntfy" && <Field name="token" label="Access token (optional)" type="password" />}
+        <Field
+          name="groups"
+          label="Groups (optional)"
+          hint="Whose requests it tells of, between commas; all without any."
+        />
+        <Field name="remind_before" label="Remind before the end (optional)" hint="Like 5m." />
+      </Form>
+      {secret !== undefined && (
+        <SecretOnce
+          title="The signing secret"
+          what="signing secret"
+          secret={secret}
+          hint="The receiver verifies messages with it. It is told this once."
+          onClose={() => setSecret(undefined)}
+        />
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,213 @@
+/** Who decides in the project: reviewers with their roles and groups, and invitations. */
+
+import { useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+import { Table } from "../../parts/table.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { session } from "../../session.ts";
+import { mayManagePeople } from "./powers.ts";
+
+interface Reviewer {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: "person" | "bot";
+  readonly role: string;
+  readonly groups: readonly string[];
+  readonly signs_in: boolean;
+}
+
+interface Invitation {
+  readonly id: string;
+  readonly state: "open" | "used" | "expired";
+  readonly name: string;
+  readonly role: string;
+  readonly expires_at: string;
+}
+
+export const ROLES = [
+  ["viewer", "Viewer: looks"],
+  ["reviewer", "Reviewer: decides"],
+  ["editor", "Editor: publishes policy"],
+  ["auditor", "Auditor: reads the audit log"],
+  ["admin", "Admin: all of the project"],
+  ["operator", "Operator: all of the server"],
+] as const;
+
+export function PeopleSettings() {
+  const reviewers = useLoaded(
+    (signal) => call<{ reviewers: readonly Reviewer[] }>("GET", "reviewers", { signal }),
+    "reviewers",
+  );
+  const [changing, setChanging] = useState<Reviewer>();
+  const isMine = mayManagePeople();
+  return (
+    <>
+      {reviewers.error !== undefined && (
+        <Fault error={reviewers.error} onRetry={reviewers.reload} />
+      )}
+      <section class="panel" aria-labelledby="reviewers-title">
+        <h2 id="reviewers-title">Reviewers</h2>
+        <Table
+          caption="Reviewers of the project"
+          items={reviewers.value?.reviewers ?? []}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: "Name", isHead: true, cell: (one) => <Name reviewer={one} /> },
+            { title: "Role", cell: ({ role }) => role },
+            {
+              title: "Groups",
+              cell: ({ groups }) => (groups.length === 0 ? "–" : <Text>{groups.join(", ")}</Text>),
+            },
+            {
+              title: "Change",
+              isActions: true,
+              cell: (one) =>
+                isMine && (
+                  <Button kind="quiet" onPress={() => setChanging(one)}>
+                    Change <span class="spoken">{one.name}</span>
+                  </Button>
+                ),
+            },
+          ]}
+        />
+      </section>
+      {isMine && <Invitations />}
+      {changing !== undefined && (
+        <Changing
+          reviewer={changing}
+          onClose={() => setChanging(undefined)}
+          onChange={reviewers.reload}
+        />
+      )}
+    </>
+  );
+}
+
+function Name({ reviewer: { id, name, kind, signs_in } }: { readonly reviewer: Reviewer }) {
+  const isMe = session.value?.project?.reviewer.id === id;
+  return (
+    <>
+      <Text>{name}</Text> {isMe && <span class="badge">you</span>}
+      {kind === "bot" && <span class="badge">bot</span>}
+      {kind === "person" && !signs_in && <span class="badge">token only</span>}
+    </>
+  );
+}
+
+interface ChangingProps {
+  readonly reviewer: Reviewer;
+  onClose(): void;
+  onChange(): void;
+}
+
+function Changing({ reviewer, onClose, onChange }: ChangingProps) {
+  const { id, name, role, groups } = reviewer;
+  const done = () => {
+    onChange();
+    onClose();
+  };
+  return (
+    <Dialog title={name} onClose={onClose}>
+      <Form
+        submit="Save"
+        onSubmit={async (values) => {
+          const body = { role: values("role"), groups: wordsOf(values("groups")) };
+          await call("PATCH", `reviewers/${id}`, { body });
+          done();
+        }}
+      >
+        <Choice name="role" label="Role" value={role} options={ROLES} />
+        <Field
+          name="groups"
+          label="Groups"
+          value={groups.join(", ")}
+          hint="Between commas. Rules of the policy name them."
+        />
+      </Form>
+      <hr />
+      <Form
+        kind="danger"
+        submit="Remove from the project"
+        onSubmit={async () => {
+          await call("DELETE", `reviewers/${id}`);
+          done();
+        }}
+      >
+        <p class="hint">Ends what they may do here at once. What they decided stays.</p>
+      </Form>
+    </Dialog>
+  );
+}
+
+const INVITATION_HINT =
+  "Whoever has this link becomes that reviewer, once. Give it to nobody else; it is not shown " +
+  "again.";
+
+function Invitations() {
+  const { value, error, reload } = useLoaded(
+    (signal) => call<{ invitations: readonly Invitation[] }>("GET", "invitations", { signal }),
+    "invitations",
+  );
+  const [link, setLink] = useState<string>();
+  const open = value?.invitations.filter(({ state }) => state === "open") ?? [];
+  return (
+    <section class="panel" aria-labelledby="invitations-title">
+      <h2 id="invitations-title">Invite somebody</h2>
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      <Form
+        submit="Make a link"
+        onSubmit={async (values) => {
+          const body = {
+            name: values("name"),
+            role: values("role"),
+            groups: wordsOf(values("groups")),
+          };
+          const { url } = await call<{ url: string }>("POST", "invitations", { body });
+          setLink(url);
+          reload();
+        }}
+      >
+        <Field name="name" label="Name" maxLength={100} hint="As others see it on decisions." />
+        <Choice name="role" label="Role" value="reviewer" options={ROLES} />
+        <Field name="groups" label="Groups (optional)" hint="Between commas." />
+      </Form>
+      {link !== undefined && (
+        <SecretOnce
+          title="The invitation"
+          what="link"
+          secret={link}
+          hint={INVITATION_HINT}
+          onClose={() => setLink(undefined)}
+        />
+      )}
+      <ul class="rows">
+        {open.map(({ id, name, role, expires_at }) => (
+          <li key={id}>
+            <div>
+              <Text>{name}</Text>, {role}
+              <p class="hint">
+                Ends <When at={expires_at} />
+              </p>
+            </div>
+            <Button
+              kind="quiet"
+              onPress={async () => {
+                await call("DELETE", `invitations/${id}`);
+                reload();
+              }}
+            >
+              Revoke
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

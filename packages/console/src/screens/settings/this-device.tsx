@@ -1,0 +1,160 @@
+/** Whether this browser is told by Web Push of what the person may decide, and which others are. */
+
+import { call, Refusal } from "../../api.ts";
+import { worker } from "../../device/register.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { deviceOf } from "./passkeys.ts";
+
+interface Subscription {
+  readonly id: string;
+  readonly name: string;
+  readonly endpoint_sha256: string;
+  readonly created_at: string;
+  readonly failures: number;
+}
+
+interface Push {
+  readonly available: boolean;
+  readonly public_key: string | null;
+  readonly subscriptions: readonly Subscription[];
+}
+
+/** What is known of this browser. */
+interface Here {
+  readonly push: Push;
+  /** Of its endpoint; undefined when it has not subscribed. */
+  readonly mine: string | undefined;
+  readonly isAble: boolean;
+}
+
+export function ThisDevice() {
+  const { value, error, reload } = useLoaded(look, "push");
+  return (
+    <section class="panel" aria-labelledby="push-title">
+      <h2 id="push-title">Notifications</h2>
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      {value !== undefined && <Devices here={value} onChange={reload} />}
+    </section>
+  );
+}
+
+async function look(signal: AbortSignal): Promise<Here> {
+  const push = await call<Push>("GET", "account/push", { signal });
+  const registration = push.available ? await worker : undefined;
+  const isAble = registration !== undefined && "pushManager" in registration;
+  const subscription = isAble ? await registration.pushManager.getSubscription() : null;
+  const mine = subscription === null ? undefined : await sha256(subscription.endpoint);
+  return { push, mine, isAble };
+}
+
+async function sha256(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) {
+  const { push, mine, isAble } = here;
+  const isTold = push.subscriptions.some((one) => one.endpoint_sha256 === mine);
+  return (
+    <>
+      <p class="hint">{hintOf(here)}</p>
+      {isAble && !isTold && (
+        <Button
+          onPress={async () => {
+            await subscribe(push.public_key ?? "");
+            onChange();
+          }}
+        >
+          Tell me on this device
+        </Button>
+      )}
+      <ul class="rows">
+        {push.subscriptions.map((one) => (
+          <Row
+            key={one.id}
+            subscription={one}
+            isHere={one.endpoint_sha256 === mine}
+            {...{ onChange }}
+          />
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function hintOf({ push, isAble }: Here): string {
+  if (!push.available) return "This server sends no notifications: webhooks are off.";
+  if (!isAble) {
+    return "This browser takes none here. On a phone, add Countersign to the home screen first.";
+  }
+  return "A notification names the tool and the time left and opens the call; it never decides.";
+}
+
+function refusal(message: string): Refusal {
+  return new Refusal(400, { message });
+}
+
+async function subscribe(publicKey: string): Promise<void> {
+  if ((await Notification.requestPermission()) !== "granted") {
+    throw refusal("Notifications are off for this page. Allow them in the browser's settings.");
+  }
+  const registration = await worker;
+  if (registration === undefined) throw refusal("This browser takes no notifications here.");
+  const options = { userVisibleOnly: true, applicationServerKey: publicKey };
+  const { endpoint, keys } = (await registration.pushManager.subscribe(options)).toJSON();
+  const name = deviceOf(navigator.userAgent).slice(0, NAME_MAX);
+  await call("POST", "account/push", { body: { endpoint, keys, name } });
+}
+
+/** Characters of a browser's name. */
+const NAME_MAX = 64;
+
+interface RowProps {
+  readonly subscription: Subscription;
+  readonly isHere: boolean;
+  onChange(): void;
+}
+
+function Row({ subscription, isHere, onChange }: RowProps) {
+  const { id, name, created_at, failures } = subscription;
+  return (
+    <li>
+      <div>
+        <strong>
+          <Text>{name}</Text>
+        </strong>{" "}
+        {isHere && <span class="badge approved">This browser</span>}
+        {failures > 0 && <span class="badge denied">{failures} failed</span>}
+        <p class="hint">
+          Since <When at={created_at} />
+        </p>
+      </div>
+      <div class="actions">
+        <Button
+          kind="quiet"
+          onPress={async () => {
+            const { message } = await call<{ message: string }>("POST", `account/push/${id}/test`);
+            onChange();
+            if (message !== "") throw refusal(message);
+          }}
+        >
+          Send test <span class="spoken">to {name}</span>
+        </Button>
+        <Button
+          kind="quiet"
+          onPress={async () => {
+            if (isHere) await (await (await worker)?.pushManager.getSubscription())?.unsubscribe();
+            await call("DELETE", `account/push/${id}`);
+            onChange();
+          }}
+        >
+          Remove <span class="spoken">{name}</span>
+        </Button>
+      </div>
+    </li>
+  );
+}

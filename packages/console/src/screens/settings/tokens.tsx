@@ -1,0 +1,129 @@
+/** Tokens of reviewers, bots and provisioners: made, told once, revoked. */
+
+import { useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
+import { Empty, Fault } from "../../parts/notice.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+import { Table } from "../../parts/table.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { ROLES } from "./people.tsx";
+import { mayManagePeople } from "./powers.ts";
+
+interface Token {
+  readonly id: string;
+  readonly kind: "reviewer" | "provisioner";
+  readonly holder: { readonly name: string; readonly kind?: string; readonly role?: string };
+  readonly scopes: readonly string[] | null;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+}
+
+export function TokenSettings() {
+  if (!mayManagePeople()) {
+    return <Empty title="Tokens are for admins">Ask an admin of the project for one.</Empty>;
+  }
+  return <Tokens />;
+}
+
+function Tokens() {
+  const { value, error, reload } = useLoaded(
+    (signal) => call<{ tokens: readonly Token[] }>("GET", "tokens", { signal }),
+    "tokens",
+  );
+  return (
+    <>
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      <NewToken onMade={reload} />
+      <section class="panel" aria-labelledby="tokens-title">
+        <h2 id="tokens-title">Tokens</h2>
+        <Table
+          caption="Tokens that work"
+          items={value?.tokens ?? []}
+          keyOf={({ id }) => id}
+          columns={[
+            { title: "Holder", isHead: true, cell: ({ holder }) => <Text>{holder.name}</Text> },
+            { title: "Kind", cell: ({ kind, holder }) => holder.kind ?? kind },
+            { title: "May", cell: (token) => mayOf(token) },
+            { title: "Made", cell: ({ created_at }) => <When at={created_at} /> },
+            {
+              title: "Ends",
+              cell: ({ expires_at }) => (expires_at === null ? "never" : <When at={expires_at} />),
+            },
+            {
+              title: "Revoke",
+              isActions: true,
+              cell: ({ id, holder }) => (
+                <Button
+                  kind="quiet"
+                  onPress={async () => {
+                    await call("DELETE", `tokens/${id}`);
+                    reload();
+                  }}
+                >
+                  Revoke <span class="spoken">the token of {holder.name}</span>
+                </Button>
+              ),
+            },
+          ]}
+        />
+      </section>
+    </>
+  );
+}
+
+function mayOf({ kind, scopes, holder }: Token): string {
+  if (kind === "provisioner") return "provision instances";
+  return scopes === null || scopes.length === 0 ? `all of a ${holder.role}` : scopes.join(", ");
+}
+
+const SCOPES_HINT =
+  "Like read, decide, decide:finance, freeze, policy, people, audit; " +
+  "without any, all that the holder may.";
+
+function NewToken({ onMade }: { onMade(): void }) {
+  const [token, setToken] = useState<string>();
+  return (
+    <section class="panel" aria-labelledby="new-token-title">
+      <h2 id="new-token-title">New token</h2>
+      <Form
+        submit="Make a token"
+        onSubmit={async (values) => {
+          const scopes = wordsOf(values("scopes"));
+          const name = values("name").trim();
+          const ends = values("expires_in").trim();
+          const body = {
+            ...(name !== "" && { name, role: values("role") }),
+            ...(scopes.length > 0 && { scopes }),
+            ...(ends !== "" && { expires_in: ends }),
+          };
+          const made = await call<{ token: string }>("POST", "tokens", { body });
+          setToken(made.token);
+          onMade();
+        }}
+      >
+        <Field
+          name="name"
+          label="Bot (optional)"
+          maxLength={100}
+          hint="Made if it is new. Without it the token is your own."
+        />
+        <Choice name="role" label="Role of a new bot" value="reviewer" options={ROLES} />
+        <Field name="scopes" label="Scopes (optional)" hint={SCOPES_HINT} />
+        <Field name="expires_in" label="Ends after (optional)" hint="Like 720h." />
+      </Form>
+      {token !== undefined && (
+        <SecretOnce
+          title="The token"
+          what="token"
+          secret={token}
+          hint="It is told this once. Whoever has it may do what it may."
+          onClose={() => setToken(undefined)}
+        />
+      )}
+    </section>
+  );
+}

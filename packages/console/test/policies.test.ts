@@ -1,0 +1,143 @@
+/**
+ * Policies in a real browser: written, checked, tried, published and taken back.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { picture } from "@countersign/server/test/support/page-scene";
+import { startConsoleScene } from "./support/console-scene.ts";
+
+const scene = await startConsoleScene({ after });
+const { server, instance } = scene;
+const { page, complaints } = await scene.visitor("eda", { role: "editor" });
+
+const POLICY = `version: 1
+rules:
+  - id: small-refunds
+    match: { tool: stripe.refund }
+    when: args.amount < 50
+    then: approve
+tests:
+  - name: a small refund
+    given: { tool: stripe.refund, args: { amount: 10 } }
+    expect: { then: approve, because: small-refunds }
+`;
+
+const field = page.getByRole("textbox", { name: "Policy" });
+const publish = page.getByRole("button", { name: "Publish", exact: true });
+const verdict = page.locator("#policy-verdict");
+
+async function write(source: string): Promise<void> {
+  const answered = page.waitForResponse(
+    (response) =>
+      response.url().endsWith("/check") && response.request().postDataJSON().source === source,
+  );
+  await field.fill(source);
+  await answered;
+  await page.locator(".policy-verdict[aria-busy=false]").waitFor();
+}
+
+test("[ours.console.policies.check] a fault is told with its line while it is written, and nothing with one is published", async () => {
+  await page.goto("/policies");
+  await field.waitFor();
+  for (const [when, reason] of [
+    ['tol.startsWith("x")', /tol/],
+    ["tool < 5", /string|<|overload/],
+    ['matches(tool, "x")', /matches/],
+  ] as const) {
+    await write(POLICY.replace("args.amount < 50", when));
+    await verdict.getByText(/cannot be published/).waitFor();
+    const fault = page.getByRole("region", { name: "Faults" }).getByRole("listitem").first();
+    assert.match((await fault.textContent()) ?? "", reason);
+    assert.ok(await publish.isDisabled());
+    await fault.getByRole("button", { name: "Line 5" }).click();
+    assert.equal(await page.locator(".bad-line").count(), 1);
+  }
+  await picture(page, "policies-fault");
+});
+
+test("[ours.console.policies.publish] a test that fails keeps a draft from being published, one that passes lets it, and the difference is shown", async () => {
+  await write(POLICY.replace("amount: 10", "amount: 90"));
+  await page.getByRole("region", { name: "Tests" }).getByText("expected").waitFor();
+  assert.ok(await publish.isDisabled());
+
+  await write(POLICY);
+  await verdict.getByText("1 rule, 1 of 1 tests pass.").waitFor();
+  await page.getByLabel("Why").fill("Refunds under 50");
+  await picture(page, "policies-draft");
+  await publish.click();
+  await page.getByText("in force", { exact: true }).waitFor();
+  await page.getByText("Refunds under 50").waitFor();
+  assert.equal(await publish.count(), 0);
+
+  await write(POLICY.replace("< 50", "< 60"));
+  const difference = page.locator(".line-diff");
+  await difference.getByText("when: args.amount < 60").waitFor();
+  assert.deepEqual(await difference.locator(".gone").count(), 1);
+});
+
+test("[ours.console.policies.draft] a draft survives a reload, and meets what others published meanwhile", async () => {
+  await page.reload();
+  await page.getByRole("button", { name: "Discard my changes" }).waitFor();
+  assert.match(await field.inputValue(), /< 60/);
+  const { visitor } = scene;
+  const other = await visitor("edo", { role: "editor" });
+  await other.page.goto("/policies");
+  await other.page.getByRole("textbox", { name: "Policy" }).fill(POLICY.replace("< 50", "< 20"));
+  await other.page.getByRole("button", { name: "Publish", exact: true }).click();
+  await other.page.getByText("Version 2").waitFor();
+
+  await publish.click();
+  await page
+    .getByRole("alert")
+    .getByText(/version 2/i)
+    .first()
+    .waitFor();
+  await page.getByText("Version 2 is in force, and this draft began from version 1.").waitFor();
+  await page.getByRole("button", { name: "Begin from version 2" }).click();
+  assert.match(await field.inputValue(), /< 20/);
+});
+
+test("[ours.console.policies.simulate] what a draft would change is listed, each call can be opened, and a missing field or a long integer asks", async () => {
+  const calls: readonly object[] = [{ amount: 30 }, { currency: "EUR" }];
+  for (const given of calls) {
+    await server.submit(instance.token, { tool: "stripe.refund", arguments: given });
+  }
+  const tooLong = JSON.parse(`{"amount":12345678901234567890}`);
+  await server.submit(instance.token, { tool: "stripe.refund", arguments: tooLong });
+  await write(POLICY);
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByText(/calls, 2 stay as they were: 1 ask becomes approve/).waitFor();
+  await page.getByText("ask → approve").waitFor();
+  await picture(page, "policies-simulated");
+  const changed = page.locator(".changes a");
+  assert.equal(await changed.count(), 1);
+  assert.match((await changed.getAttribute("href")) ?? "", /\/inbox\/[0-9a-f-]{36}$/);
+});
+
+test("[ours.console.policies.rollback] a version of before is compared and comes back with one press", async () => {
+  await page.getByRole("button", { name: "Discard my changes" }).click();
+  const first = page.locator(".versions > li").filter({ hasText: "Version 1" });
+  await first.getByRole("button", { name: "Compare" }).click();
+  await first.locator(".line-diff .gone").waitFor();
+  await picture(page, "policies-versions");
+  await first.getByRole("button", { name: "Roll back to this" }).click();
+  await page.getByText("Version 3").waitFor();
+  assert.match(await field.inputValue(), /< 50/);
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.policies.read] who may not publish reads the rules and has nothing to press", async () => {
+  const reader = await scene.visitor("rea", { role: "viewer" });
+  await reader.page.goto("/policies");
+  await reader.page.getByText("Your role may read this").waitFor();
+  assert.ok(!(await reader.page.getByRole("textbox", { name: "Policy" }).isEditable()));
+  for (const name of ["Publish", "Simulate", "Roll back to this"]) {
+    assert.equal(await reader.page.getByRole("button", { name }).count(), 0);
+  }
+  await reader.page.setViewportSize({ width: 320, height: 700 });
+  const width = await reader.page.evaluate("document.documentElement.scrollWidth");
+  assert.equal(width, 320);
+  await picture(reader.page, "policies-phone");
+  assert.deepEqual(reader.complaints, []);
+});

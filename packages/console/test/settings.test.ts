@@ -1,0 +1,168 @@
+/**
+ * Settings in a real browser: one's own account, and the people, tokens and channels of a project.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { PASSWORD, picture, press, signIn } from "@countersign/server/test/support/page-scene";
+import { startTlsReceiver } from "@countersign/server/test/support/tls-receiver";
+import { plugIn } from "@countersign/server/test/support/virtual-authenticator";
+import type { Page } from "playwright-core";
+import { startConsoleScene } from "./support/console-scene.ts";
+
+/** What channels lead to. */
+const receiver = await startTlsReceiver({ after }, ({ path }, response) => {
+  response.writeHead(path === "/full" ? 507 : 204).end();
+});
+const scene = await startConsoleScene(
+  { after },
+  { ca: [receiver.certificate], settings: { webhook_allow_cidrs: "127.0.0.0/8" } },
+);
+const { server } = scene;
+const ada = await scene.visitor("ada", { role: "admin" });
+
+/** What a dialog shows once. */
+async function secretOf(page: Page): Promise<string> {
+  return (await page.getByRole("dialog").locator(".secret code").textContent()) ?? "";
+}
+
+test("[ours.console.settings.account] a person sees where they are signed in, ends a session elsewhere, and changes the password", async () => {
+  const { page, complaints } = await scene.visitor("pia");
+  await page.goto("/settings");
+  await page.getByText("This browser").waitFor();
+  await page.getByLabel("Current password").fill("not the one");
+  await page.getByLabel("New password").fill("short");
+  await press(page, "Change password");
+  await page.getByRole("alert").waitFor();
+  assert.equal(await page.getByLabel("New password").inputValue(), "short");
+  await page.getByLabel("Current password").fill(PASSWORD);
+  await page.getByLabel("New password").fill("eight green otters swim");
+  await press(page, "Change password");
+  await page.getByText("It is changed").waitFor();
+  assert.equal(await page.getByLabel("New password").inputValue(), "");
+  assert.equal(await page.getByRole("alert").count(), 0);
+  await picture(page, "settings-account");
+  await press(page, "Sign out");
+  await page.waitForURL("**/sign-in");
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.passkeys] a passkey is made, named and removed", async () => {
+  const visitor = await scene.visitor("kai");
+  const { page, complaints } = visitor;
+  await plugIn(visitor);
+  await page.goto("/settings");
+  await press(page, "Create a passkey");
+  await page.getByText("not used yet").waitFor();
+  await page.getByRole("button", { name: /^Rename Passkey/ }).click();
+  await page.getByLabel("Name of the passkey").fill("The key on my ring");
+  await press(page, "Save name");
+  await page.locator("strong").getByText("The key on my ring").waitFor();
+  await press(page, "Remove The key on my ring");
+  await page.locator("strong").getByText("The key on my ring").waitFor({ state: "detached" });
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.people] an admin invites somebody by a link that is shown once, and changes what a person may do", async () => {
+  const { page, complaints } = ada;
+  await page.goto("/settings/people");
+  await page.getByLabel("Name", { exact: true }).fill("Bo");
+  await page.getByLabel("Groups (optional)").fill("finance, ops");
+  await press(page, "Make a link");
+  const link = await secretOf(page);
+  assert.match(link, /\/invitation#/);
+  await picture(page, "settings-invitation");
+  await press(page, "I have kept it");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.ok(!(await page.content()).includes(link));
+  await page.getByRole("button", { name: "Revoke" }).waitFor();
+
+  await scene.visitor("cleo");
+  await page.reload();
+  await page.getByRole("row", { name: /cleo/ }).getByRole("button", { name: "Change" }).click();
+  await page.getByRole("dialog").getByLabel("Role").selectOption("auditor");
+  await page.getByRole("dialog").getByLabel("Groups").fill("books");
+  await press(page, "Save");
+  const row = page.getByRole("row", { name: /cleo/ });
+  await row.getByText("auditor").waitFor();
+  await row.getByText("books").waitFor();
+  await picture(page, "settings-people");
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.last-admin] who is the last one with the power over people cannot be removed", async () => {
+  const { page } = ada;
+  await page.goto("/settings/people");
+  await page.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Change" }).click();
+  await press(page, "Remove from the project");
+  await page.getByRole("dialog").getByRole("alert").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("row", { name: /ada/ }).waitFor();
+});
+
+test("[ours.console.settings.tokens] a token is shown once and works, and when it is revoked its next call is refused", async () => {
+  const { page, complaints } = ada;
+  await page.goto("/settings/tokens");
+  await page.getByLabel("Bot (optional)").fill("night-watch");
+  await page.getByLabel("Scopes (optional)").fill("read");
+  await press(page, "Make a token");
+  const token = await secretOf(page);
+  await press(page, "I have kept it");
+  const answers = async () => (await server.call("GET", "/review/v1/requests", { token })).status;
+  assert.equal(await answers(), 200);
+  await picture(page, "settings-tokens");
+  await page
+    .getByRole("row", { name: /night-watch/ })
+    .getByRole("button", { name: "Revoke" })
+    .click();
+  await page.getByRole("row", { name: /night-watch/ }).waitFor({ state: "detached" });
+  assert.equal(await answers(), 401);
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.channels] a channel is added, tested with what the other side says, turned off and deleted", async () => {
+  const { page, complaints } = ada;
+  await page.goto("/settings/channels");
+  await page.getByText("Nobody is told yet").waitFor();
+  await page.getByLabel("Kind").selectOption("ntfy");
+  await page.getByLabel("Name", { exact: true }).fill("phones");
+  await page.getByLabel("URL").fill("http://localhost/full");
+  await press(page, "Add channel");
+  await page.getByText("Must be an https URL").waitFor();
+  await page.getByLabel("URL").fill(`https://localhost:${receiver.port}/full`);
+  await press(page, "Add channel");
+  await press(page, "Send test");
+  await page.getByText("Test rejected (507).").waitFor();
+  await picture(page, "settings-channels");
+  await press(page, "Turn off");
+  await page.getByText("off", { exact: true }).waitFor();
+  await press(page, "Delete");
+  await page.getByText("Nobody is told yet").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.read] who may not change people is offered nothing to change, on a phone neither", async () => {
+  const { page, complaints } = await scene.visitor("vic", { role: "viewer", width: 320 });
+  for (const path of ["/settings", "/settings/people", "/settings/tokens", "/settings/channels"]) {
+    await page.goto(path);
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    for (const name of ["Make a link", "Make a token", "Add channel", "Change vic"]) {
+      assert.equal(await page.getByRole("button", { name }).count(), 0);
+    }
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
+    await picture(page, `settings-phone-${path.split("/").at(-1)}`);
+  }
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.session] after the session has ended the page leads to signing in and back", async () => {
+  const { page, context } = await scene.visitor("sam");
+  await page.goto("/settings/people");
+  await page.getByRole("row", { name: /sam/ }).waitFor();
+  await context.clearCookies();
+  await page.getByRole("link", { name: "Channels" }).click();
+  await page.waitForURL("**/sign-in?next=*");
+  await signIn(page, "sam");
+  await page.waitForURL("**/settings/channels");
+});
