@@ -47,7 +47,8 @@ test("[ours.groups.instances] an instance is in no group and has no owner until 
   const before = await show(id);
   assert.equal(before.status, 200);
   const { name } = before.json;
-  assert.deepEqual(before.json, { id, name, groups: [], owner: null, created_at });
+  const idle = { pending: 0, last_request_at: null, receiver: null };
+  assert.deepEqual(before.json, { id, name, groups: [], owner: null, created_at, ...idle });
   const answer = await change(id, { groups: ["bots", "a.b", "bots"], owner: "ana" });
   assert.equal(answer.status, 200);
   assert.deepEqual(answer.json, { ...before.json, groups: ["a.b", "bots"], owner: "ana" });

@@ -11,6 +11,7 @@ const admin = await newPerson(server, { login: "ana@example.com", role: "admin" 
 test("[ours.people.fresh] what outlives a session is made by who has just signed in", async () => {
   const makers = [
     ["/tokens", { name: "night-watch" }],
+    ["/instances", {}],
     ["/invitations", { name: "Li", role: "viewer" }],
   ] as const;
   for (const [path, body] of makers) {

@@ -48,6 +48,7 @@ export type AuditKind =
   | "channel.updated"
   | "channel.tested"
   | "channel.deleted"
+  | "history.exported"
   | "delivery.ended"
   | "rows.erased"
   | "secret_key.rotated"

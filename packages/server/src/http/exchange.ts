@@ -85,36 +85,64 @@ function asWritten(json: string): string {
 }
 
 /** An answer that is written piece by piece. */
-export interface JsonLines {
-  /** Resolves when the client has room for the next line. */
-  write(json: string): Promise<void>;
+export interface Pieces {
+  /** Resolves when the client has room for the next piece. */
+  write(text: string): Promise<void>;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Answers 200 and a line of JSON at a time. What fails before the first line is answered as any
- * other error; after it, the last line is the envelope.
- */
-export async function sendJsonLines(
+/** How an answer in pieces is sent. */
+export interface PiecesForm {
+  /** Of an answer that has begun. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What to end with when it fails halfway; nothing when undefined. */
+  readonly failed?: ((problem: Problem) => string) | undefined;
+}
+
+/** Answers 200 and a line of JSON at a time, as {@link sendPieces}. */
+export function sendJsonLines(
   request: FastifyRequest,
   reply: FastifyReply,
-  produce: (lines: JsonLines) => Promise<void>,
+  produce: (lines: Pieces) => Promise<void>,
+): Promise<FastifyReply> {
+  return sendPieces(request, reply, jsonLines(request), ({ write, signal }) =>
+    produce({ write: (json) => write(`${json}\n`), signal }),
+  );
+}
+
+/** Lines of JSON, of which the last one is the envelope when something fails. */
+export function jsonLines({ id }: FastifyRequest): PiecesForm {
+  return {
+    headers: { "content-type": LINES_TYPE },
+    failed: (problem) => `${JSON.stringify(errorResponse(problem, id))}\n`,
+  };
+}
+
+/**
+ * Answers 200 and a piece at a time. What fails before the first piece is answered as any other
+ * error; after it, as the form says.
+ */
+export async function sendPieces(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { headers, failed }: PiecesForm,
+  produce: (pieces: Pieces) => Promise<void>,
 ): Promise<FastifyReply> {
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();
   else reply.raw.once("close", () => gone.abort());
   const stream = new PassThrough();
   let hasBegun = false;
-  const write = async (json: string) => {
+  const write = async (text: string) => {
     gone.signal.throwIfAborted();
     if (!hasBegun) {
       hasBegun = true;
-      // The second keeps a proxy from holding lines back.
-      reply.code(200).header("content-type", LINES_TYPE).header("x-accel-buffering", "no");
+      // The second keeps a proxy from holding pieces back.
+      reply.code(200).headers({ ...headers, "x-accel-buffering": "no" });
       reply.send(stream);
     }
-    if (!stream.write(`${json}\n`)) await once(stream, "drain", { signal: gone.signal });
+    if (!stream.write(text)) await once(stream, "drain", { signal: gone.signal });
   };
   try {
     await produce({ write, signal: gone.signal });
@@ -123,7 +151,7 @@ export async function sendJsonLines(
     if (!hasBegun) throw error;
     const problem = reply.server.toProblem(error, request.id);
     request.errorCode = problem.code;
-    stream.write(`${JSON.stringify(errorResponse(problem, request.id))}\n`);
+    if (failed !== undefined) stream.write(failed(problem));
   }
   stream.end();
   return reply;

@@ -1,7 +1,8 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import type { ProvisionerCaller } from "../identity/caller.ts";
+import { assertMay } from "../identity/assert-may.ts";
+import type { ProvisionerCaller, ReviewerCaller } from "../identity/caller.ts";
 import { revokeCredentialsOf } from "../storage/sql/credentials.ts";
 import { lockInstance, markInstanceDeleted } from "../storage/sql/instances.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
@@ -9,6 +10,7 @@ import { removeReceiver } from "../storage/sql/receivers.ts";
 import { lockRequest, readPendingIdsOfInstance } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
+import { currentCaller } from "./currentCaller.ts";
 import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
@@ -21,16 +23,20 @@ const REQUESTS_PER_COMMIT_MAX = 500;
  * pending requests the rest is cancelled in further transactions, all before the answer; from
  * the first one on nothing new can be opened. Repeating it changes nothing.
  *
- * @throws Problem `not_found` for unknown and other projects' instances
+ * @throws Problem `not_found` for unknown and other projects' instances; `forbidden` for a reviewer
+ *   who may not
  * @see contract: Endpoints, DELETE /v1/instances/{id}
  */
 export async function deleteInstance(
   context: Context,
-  caller: ProvisionerCaller,
+  caller: ProvisionerCaller | ReviewerCaller,
   id: string,
 ): Promise<void> {
+  if (caller.kind === "reviewer") assertMay(caller, "people");
   const key = { projectId: caller.projectId, instanceId: id };
   const ended = await context.store.transact(async (tx) => {
+    // Who was lowered since the exchange began ends nothing any more.
+    if (caller.kind === "reviewer") assertMay(await currentCaller(tx, caller), "people");
     const instance = await lockInstance(tx, "update", key);
     if (instance === undefined) throw new Problem("not_found");
     if (instance.deletedAt === null) await markDeleted(tx, context, caller, key);
@@ -57,7 +63,7 @@ export async function finishDeletion(context: Context, instance: InstanceKey): P
 async function markDeleted(
   tx: Transaction,
   { random }: Context,
-  caller: ProvisionerCaller,
+  caller: ProvisionerCaller | ReviewerCaller,
   instance: InstanceKey,
 ): Promise<void> {
   const now = await tx.now();
@@ -69,7 +75,10 @@ async function markDeleted(
     at: now,
     projectId: instance.projectId,
     kind: "instance.deleted",
-    actor: `provisioner:${caller.provisionerId}`,
+    actor:
+      caller.kind === "reviewer"
+        ? `reviewer:${caller.reviewerId}`
+        : `provisioner:${caller.provisionerId}`,
     subject: `instance:${instance.instanceId}`,
     detail: { credentials_revoked: revoked },
   });

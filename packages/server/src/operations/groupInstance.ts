@@ -37,7 +37,7 @@ export async function groupInstance(
     if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
     const groups = change.groups === undefined ? instance.groups : toGroups(change.groups);
     const { owner } = change;
-    const ownerId = owner === undefined ? instance.ownerId : await idOf(tx, projectId, owner);
+    const ownerId = owner === undefined ? instance.ownerId : await ownerIdOf(tx, projectId, owner);
     if (groups.join() === instance.groups.join() && ownerId === instance.ownerId) return;
     await assignInstance(tx, key, { groups, ownerId });
     await appendAudit(tx, random, {
@@ -51,7 +51,12 @@ export async function groupInstance(
   });
 }
 
-async function idOf(
+/**
+ * The id of the reviewer who is to own an instance.
+ *
+ * @throws Problem `invalid_request` when the project has no such reviewer
+ */
+export async function ownerIdOf(
   tx: Transaction,
   projectId: string,
   name: string | null,

@@ -103,12 +103,13 @@ function review(
     notification,
     progress: progressOf(notification, instance, now),
     instanceName: instance.name,
-    destination: isGone ? null : originOf(instance.url),
+    destination: isGone ? null : destinationOf(instance.url),
     givesUpAt: givesUpAt(notification),
   };
 }
 
-function originOf(url: string | null): string | null {
+/** Origin of a receiver: all of its URL that may be shown. */
+export function destinationOf(url: string | null): string | null {
   // What is acceptable changed since it was accepted, or did not: this only says where it is.
   const parsed = parseWebhookUrl(url ?? "", { internalNames: true });
   return parsed === undefined ? null : `https://${parsed.authority}`;

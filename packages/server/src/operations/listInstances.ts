@@ -3,14 +3,43 @@ import type { Context } from "../context.ts";
 import type { StoredInstance } from "../core/instance.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
+import {
+  countPendingOfInstances,
+  readLastRequestAt,
+  readReceiversOf,
+  readWaitingDeliveries,
+  type WaitingDelivery,
+} from "../storage/sql/instance-activity.ts";
 import { listActiveInstances, readInstances } from "../storage/sql/instances.ts";
+import type { InstanceKey } from "../storage/sql/keys.ts";
 import type { Reader } from "../storage/store.ts";
+import { destinationOf } from "./listDeliveries.ts";
 
 /** An instance as those see it who administer the project. */
 export interface ReviewedInstance {
   readonly instance: StoredInstance;
   /** Name of the reviewer; null when nobody is named. */
   readonly owner: string | null;
+  readonly activity: InstanceActivity;
+}
+
+export interface InstanceActivity {
+  /** Requests that wait; counted among the first 10,000 of the project. */
+  readonly pending: number;
+  /** Epoch ms; undefined when none is kept. Reads and polls are not recorded. */
+  readonly lastRequestAt: number | undefined;
+  readonly receiver: ReceiverHealth | null;
+}
+
+export interface ReceiverHealth {
+  /** Path and query may hold secrets. */
+  readonly origin: string | null;
+  /** Epoch ms. */
+  readonly verifiedAt: number;
+  /** Deliveries that have not ended; counted up to 1,000. */
+  readonly waiting: number;
+  /** The one that was attempted most often; undefined while none was. */
+  readonly worst: WaitingDelivery | undefined;
 }
 
 export interface InstancePage {
@@ -35,7 +64,7 @@ export async function listInstances(
   const found = await listActiveInstances(store, projectId, after ?? "", limit + 1);
   const shown = found.slice(0, limit);
   return {
-    instances: await withOwners(store, projectId, shown),
+    instances: await withActivity(store, projectId, shown),
     next: shown.length < found.length ? shown.at(-1)?.id : undefined,
   };
 }
@@ -52,19 +81,54 @@ export async function showInstance(
 ): Promise<ReviewedInstance> {
   const instance = (await readInstances(store, projectId, [id])).get(id);
   if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
-  const [reviewed] = await withOwners(store, projectId, [instance]);
-  return reviewed ?? { instance, owner: null };
+  return one(await withActivity(store, projectId, [instance]));
 }
 
-async function withOwners(
+function one([reviewed]: readonly ReviewedInstance[]): ReviewedInstance {
+  if (reviewed === undefined) throw new Error("an instance was lost on the way");
+  return reviewed;
+}
+
+async function withActivity(
   reader: Reader,
   projectId: string,
   instances: readonly StoredInstance[],
 ): Promise<ReviewedInstance[]> {
-  const ids = [...new Set(instances.flatMap(({ ownerId }) => ownerId ?? []))];
-  const owners = await readReviewers(reader, projectId, ids);
+  const owners = await readReviewers(reader, projectId, [
+    ...new Set(instances.flatMap(({ ownerId }) => ownerId ?? [])),
+  ]);
   const names = new Map(owners.map(({ id, name }) => [id, name]));
-  return instances.map((instance) => {
-    return { instance, owner: names.get(instance.ownerId ?? "") ?? null };
-  });
+  const ids = instances.map(({ id }) => id);
+  const [pending, receivers] = await Promise.all([
+    countPendingOfInstances(reader, projectId),
+    readReceiversOf(reader, projectId, ids),
+  ]);
+  const reviewed: ReviewedInstance[] = [];
+  for (const instance of instances) {
+    const key = { projectId, instanceId: instance.id };
+    const receiver = receivers.get(instance.id);
+    reviewed.push({
+      instance,
+      owner: names.get(instance.ownerId ?? "") ?? null,
+      activity: {
+        pending: pending.get(instance.id) ?? 0,
+        lastRequestAt: await readLastRequestAt(reader, key),
+        receiver: receiver === undefined ? null : await healthOf(reader, key, receiver),
+      },
+    });
+  }
+  return reviewed;
+}
+
+const WAITING_MAX = 1_000;
+
+async function healthOf(
+  reader: Reader,
+  key: InstanceKey,
+  { url, verifiedAt }: { readonly url: string; readonly verifiedAt: number },
+): Promise<ReceiverHealth> {
+  const waiting = await readWaitingDeliveries(reader, key, WAITING_MAX);
+  const tried = waiting.filter(({ attempts }) => attempts > 0);
+  const [worst] = tried.toSorted((a, b) => b.attempts - a.attempts);
+  return { origin: destinationOf(url), verifiedAt, waiting: waiting.length, worst };
 }

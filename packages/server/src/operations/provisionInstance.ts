@@ -4,7 +4,7 @@ import {
   uuidV7,
   type WebhookDeliveryInput,
 } from "@countersign/protocol";
-import { appendAudit } from "../audit/append-audit.ts";
+import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import {
   type AnsweredInstance,
@@ -105,7 +105,10 @@ async function create(
   const { projectId } = caller;
   const instanceKey = { projectId, instanceId: id };
   if (delivery !== undefined) await installReceiver(tx, context, instanceKey, delivery);
-  await issueCredential(tx, context, instance, token, delivery);
+  await issueCredential(tx, context, instance, token, {
+    actor: `provisioner:${caller.provisionerId}`,
+    detail: delivery === undefined ? {} : { registration_id: delivery.registrationId },
+  });
   return { outcome: "created", instance: answered, token };
 }
 
@@ -121,14 +124,18 @@ function answer(
   };
 }
 
-async function issueCredential(
+/**
+ * Gives an instance that was just inserted its credential, with the audit entry of both.
+ *
+ * @param token the credential; only its hash is stored
+ */
+export async function issueCredential(
   tx: Transaction,
-  { random }: Context,
-  instance: NewInstance,
+  { random }: Pick<Context, "random">,
+  { id: holderId, projectId, createdAt }: NewInstance,
   token: string,
-  delivery: WebhookDeliveryInput | undefined,
+  { actor, detail }: Pick<AuditEntry, "actor" | "detail">,
 ): Promise<void> {
-  const { id: holderId, projectId, createdAt } = instance;
   const id = uuidV7(createdAt, random.bytes(10));
   await insertCredential(
     tx,
@@ -139,15 +146,9 @@ async function issueCredential(
     hashToken(token),
   );
   await appendAudit(tx, random, {
-    at: createdAt,
-    projectId,
-    kind: "instance.provisioned",
-    actor: `provisioner:${instance.provisionerId}`,
+    ...{ at: createdAt, projectId, kind: "instance.provisioned", actor },
     subject: `instance:${holderId}`,
-    detail: {
-      credential_id: id,
-      ...(delivery === undefined ? {} : { registration_id: delivery.registrationId }),
-    },
+    detail: { credential_id: id, ...detail },
   });
 }
 

@@ -94,7 +94,7 @@ export async function reviewRequests(
 }
 
 /** Undefined for what no reviewer decided. */
-function deciderId({ decision }: StoredRequest): string | undefined {
+export function deciderId({ decision }: StoredRequest): string | undefined {
   return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 

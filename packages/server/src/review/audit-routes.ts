@@ -3,7 +3,7 @@
  * the power `audit`, and for the log of the whole server also `server`.
  */
 
-import { formatTimestamp, Problem } from "@countersign/protocol";
+import { formatTimestamp } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { writeEntry } from "../core/audit-line.ts";
@@ -14,7 +14,7 @@ import { exportAuditLog } from "../operations/exportAuditLog.ts";
 import { type AuditPage, listAuditEntries } from "../operations/listAuditEntries.ts";
 import { proveAuditEntry } from "../operations/proveAuditEntry.ts";
 import { type ShownCheckpoint, showCheckpoint } from "../operations/showCheckpoint.ts";
-import { pageParameters } from "./listing-parameters.ts";
+import { pageParameters, textParameter, timeParameter, wrong } from "./listing-parameters.ts";
 
 const AUDIT = "/review/v1/audit";
 
@@ -74,26 +74,6 @@ function scopeOf(request: FastifyRequest): AuditScope {
   const log = textParameter(request, "log") ?? "project";
   if (log === "project" || log === "server") return log;
   throw wrong("log", "must be project or server");
-}
-
-/** @throws Problem `invalid_request` when it is given twice */
-function textParameter(request: FastifyRequest, name: string): string | undefined {
-  const value = (request.query as Record<string, unknown>)[name];
-  if (value === undefined || typeof value === "string") return value;
-  throw wrong(name, "must be given once");
-}
-
-/** @returns epoch ms @throws Problem `invalid_request` */
-function timeParameter(request: FastifyRequest, name: string): number | undefined {
-  const text = textParameter(request, name);
-  if (text === undefined) return undefined;
-  const time = /^\d{4}-\d\d-\d\dT[0-9:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isSafeInteger(time) && time >= 0) return time;
-  throw wrong(name, "must be a time like 2026-01-31T12:00:00Z");
-}
-
-function wrong(param: string, rule: string): Problem {
-  return new Problem("invalid_request", `${param} ${rule}.`, { param });
 }
 
 function writeAuditPage({ entries, next }: AuditPage): string {

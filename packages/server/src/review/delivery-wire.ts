@@ -28,7 +28,8 @@ export function writeDelivery(delivery: ReviewedDelivery): string {
   return `{"id":"${id}","request_id":"${requestId}","instance":${instance},${rest.slice(1)}`;
 }
 
-function toWireAttempt({ at, outcome, status }: NonNullable<Last>): object {
+/** Of the last attempt. */
+export function toWireAttempt({ at, outcome, status }: NonNullable<Last>): object {
   return {
     at: formatTimestamp(at),
     outcome,

@@ -1,6 +1,6 @@
 /**
- * Instances as those see them who administer a project: the groups that rules know them by, and
- * their owners. For reviewer tokens only.
+ * Instances as those see them who administer a project: made and deleted, the groups that rules know
+ * them by, their owners, and what they are doing. For reviewers only.
  */
 
 import {
@@ -14,8 +14,16 @@ import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
+import { createInstance, type InstanceOrder } from "../operations/createInstance.ts";
+import { deleteInstance } from "../operations/deleteInstance.ts";
 import { groupInstance, type InstanceChange } from "../operations/groupInstance.ts";
-import { listInstances, type ReviewedInstance, showInstance } from "../operations/listInstances.ts";
+import {
+  listInstances,
+  type ReceiverHealth,
+  type ReviewedInstance,
+  showInstance,
+} from "../operations/listInstances.ts";
+import { toWireAttempt } from "./delivery-wire.ts";
 import { pageParameters } from "./listing-parameters.ts";
 
 const INSTANCES = "/review/v1/instances";
@@ -29,7 +37,7 @@ export function addInstanceRoutes(app: FastifyInstance, context: Context, gate: 
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const page = await listInstances(context, caller, pageParameters(request));
-      const items = page.instances.map(writeInstance).join(",");
+      const items = page.instances.map((each) => writeInstance(each)).join(",");
       const next = JSON.stringify(page.next ?? null);
       return sendJson(reply, 200, `{"instances":[${items}],"next":${next}}`);
     },
@@ -45,6 +53,30 @@ export function addInstanceRoutes(app: FastifyInstance, context: Context, gate: 
     },
   );
 
+  app.post(
+    INSTANCES,
+    { config: { operation: "createInstance" }, onRequest, preHandler: gate.charge },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const { id, token } = await createInstance(context, caller, parseOrder(jsonBody(request)));
+      request.subjectId = id;
+      reply.header("cache-control", "no-store");
+      return sendJson(reply, 201, writeInstance(await showInstance(context, caller, id), token));
+    },
+  );
+
+  // Takes no body; one that is sent is not looked at.
+  app.delete(
+    `${INSTANCES}/:id`,
+    { config: { operation: "removeInstance" }, onRequest, preHandler: gate.charge },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const id = pathIdentifier(request);
+      await deleteInstance(context, caller, id);
+      return sendJson(reply, 200, JSON.stringify({ deleted: id }));
+    },
+  );
+
   app.patch(
     `${INSTANCES}/:id`,
     { config: { operation: "groupInstance" }, onRequest, preHandler: gate.charge },
@@ -57,24 +89,65 @@ export function addInstanceRoutes(app: FastifyInstance, context: Context, gate: 
   );
 }
 
-function writeInstance({ instance, owner }: ReviewedInstance): string {
+function writeInstance(
+  { instance, owner, activity }: ReviewedInstance,
+  credential?: string,
+): string {
   const { id, name, groups, createdAt } = instance;
-  const rest = JSON.stringify({ groups, owner, created_at: formatTimestamp(createdAt) });
+  const { pending, lastRequestAt, receiver } = activity;
+  const rest = JSON.stringify({
+    ...{ groups, owner, created_at: formatTimestamp(createdAt), pending },
+    last_request_at: lastRequestAt === undefined ? null : formatTimestamp(lastRequestAt),
+    receiver: receiver === null ? null : toWireHealth(receiver),
+    ...(credential !== undefined && { credential }),
+  });
   // A name is JSON text as it was written, and stays so.
   return `{"id":"${id}","name":${name},${rest.slice(1)}`;
+}
+
+function toWireHealth({ origin, verifiedAt, waiting, worst }: ReceiverHealth): object {
+  return {
+    ...{ origin, verified_at: formatTimestamp(verifiedAt), waiting },
+    ...(worst !== undefined && {
+      attempts: worst.attempts,
+      next_attempt_at: formatTimestamp(worst.nextAt),
+      ...(worst.last !== null && { last_attempt: toWireAttempt(worst.last) }),
+    }),
+  };
+}
+
+const NAME_CHARS_MAX = 128;
+
+/** @throws Problem `invalid_request` naming the field */
+function parseOrder(body: JsonValue): InstanceOrder {
+  const fields = new Fields(body, ["name", "owner", "groups"]);
+  const name = fields.text("name", 1);
+  if (name !== undefined && name.length > NAME_CHARS_MAX) {
+    throw fields.invalid("name", `must have at most ${NAME_CHARS_MAX} characters`);
+  }
+  const groups = fields.value("groups");
+  return {
+    name,
+    groups: groups === undefined ? [] : parseGroups(groups, fields),
+    owner: parseOwner(fields) ?? null,
+  };
+}
+
+/** Null is nobody. */
+function parseOwner(fields: Fields): string | null | undefined {
+  const owner = fields.value("owner") === null ? null : fields.text("owner", 1);
+  // Not every database can be asked for it.
+  if (owner?.includes("\0")) throw fields.invalid("owner", "must not hold the character U+0000");
+  return owner;
 }
 
 /** @throws Problem `invalid_request` naming the field */
 function parseChange(body: JsonValue): InstanceChange {
   const fields = new Fields(body, ["groups", "owner"]);
   const groups = fields.value("groups");
-  const isNobody = fields.value("owner") === null;
-  const owner = isNobody ? null : fields.text("owner", 1);
-  // Not every database can be asked for it.
-  if (owner?.includes("\0")) throw fields.invalid("owner", "must not hold the character U+0000");
   return {
     groups: groups === undefined ? undefined : parseGroups(groups, fields),
-    owner,
+    owner: parseOwner(fields),
   };
 }
 

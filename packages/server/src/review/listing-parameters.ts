@@ -17,6 +17,7 @@ const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
 
 const AFTER_RULE = "must be the value of next in an earlier answer";
+const BEFORE_RULE = "must be the value of previous in an earlier answer";
 
 /**
  * Reads `state`, `limit` and `after`.
@@ -51,6 +52,43 @@ export function pageParameters(request: FastifyRequest): {
   return { limit: parseLimit(limit), after: id };
 }
 
+/**
+ * Reads `limit`, `after` and `before` of a listing that is paged both ways.
+ *
+ * @throws Problem `invalid_request` naming the parameter
+ */
+export function twoWayParameters(request: FastifyRequest): {
+  readonly limit: number;
+  readonly after: Listing["after"];
+  readonly before: Listing["after"];
+} {
+  const { limit, after, before } = request.query as Record<string, unknown>;
+  if (after !== undefined && before !== undefined) {
+    throw wrong("before", "cannot be given together with after");
+  }
+  return {
+    limit: parseLimit(limit),
+    after: after === undefined ? undefined : parseCursor(after),
+    before: before === undefined ? undefined : parseCursor(before, "before"),
+  };
+}
+
+/** @throws Problem `invalid_request` when it is given twice */
+export function textParameter(request: FastifyRequest, name: string): string | undefined {
+  const value = (request.query as Record<string, unknown>)[name];
+  if (value === undefined || typeof value === "string") return value;
+  throw wrong(name, "must be given once");
+}
+
+/** @returns epoch ms @throws Problem `invalid_request` */
+export function timeParameter(request: FastifyRequest, name: string): number | undefined {
+  const text = textParameter(request, name);
+  if (text === undefined) return undefined;
+  const time = /^\d{4}-\d\d-\d\dT[0-9:.]+Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isSafeInteger(time) && time >= 0) return time;
+  throw wrong(name, "must be a time like 2026-01-31T12:00:00Z");
+}
+
 /** How many to show. */
 function parseLimit(limit: unknown): number {
   const isNumber = typeof limit === "string" && /^[1-9]\d{0,2}$/.test(limit);
@@ -59,20 +97,20 @@ function parseLimit(limit: unknown): number {
   throw wrong("limit", `must be a whole number from 1 to ${LIMIT_MAX}`);
 }
 
-/** The member `next` of a page: JSON text of the cursor, or null on the last one. */
+/** A cursor of a page, like `next`: JSON text of the cursor, or null on the last one. */
 export function writeCursor(next: Listing["after"]): string {
   return next === undefined ? "null" : `"${next.at}_${next.id}"`;
 }
 
-function parseCursor(text: unknown): NonNullable<Listing["after"]> {
+function parseCursor(text: unknown, param = "after"): NonNullable<Listing["after"]> {
   const [at = "", id = ""] = typeof text === "string" ? text.split("_") : [];
   const identifier = parseIdentifier(id);
   if (!/^\d{1,15}$/.test(at) || identifier === undefined) {
-    throw wrong("after", AFTER_RULE);
+    throw wrong(param, param === "after" ? AFTER_RULE : BEFORE_RULE);
   }
   return { at: Number(at), id: identifier };
 }
 
-function wrong(param: string, rule: string): Problem {
+export function wrong(param: string, rule: string): Problem {
   return new Problem("invalid_request", `${param} ${rule}.`, { param });
 }

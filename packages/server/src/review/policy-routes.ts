@@ -25,15 +25,23 @@ import {
   writeSimulationEvent,
   writeVersions,
 } from "./policy-wire.ts";
-import { SimulationSlots } from "./simulation-slots.ts";
+import { RunSlots } from "./run-slots.ts";
 
 const PLACES: Readonly<Record<PolicyScope, string>> = {
   project: "/review/v1/policy",
   floor: "/review/v1/floor",
 };
 
+const SIMULATIONS = {
+  own: "A simulation of this project",
+  others: "Too many simulations of other projects",
+};
+
+/** Of all projects. */
+const SIMULATIONS_AT_ONCE_MAX = 2;
+
 export function addPolicyRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
-  const slots = new SimulationSlots();
+  const slots = new RunSlots(SIMULATIONS, SIMULATIONS_AT_ONCE_MAX);
   const line = new ExaminationLine();
   app.addHook("preClose", (done) => {
     slots.stop();
@@ -145,7 +153,7 @@ function addSimulation(
   context: Context,
   gate: Gate,
   scope: PolicyScope,
-  slots: SimulationSlots,
+  slots: RunSlots,
 ): void {
   const path = PLACES[scope];
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };

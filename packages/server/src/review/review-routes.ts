@@ -13,6 +13,7 @@ import { addConsoleRoutes } from "./console-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
+import { addHistoryRoutes } from "./history-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
 import { addOidcRoutes } from "./oidc-routes.ts";
@@ -33,6 +34,7 @@ export function addReviewRoutes(
   publicUrl: () => string,
 ): void {
   addRequestRoutes(app, context, gate, publicUrl);
+  addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);

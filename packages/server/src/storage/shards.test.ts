@@ -188,6 +188,8 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // Its key is the project alone.
   readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  // The first of what waits in a project.
+  countPendingOfInstances: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   // At most 50 of a project.
   listChannelsOf: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,

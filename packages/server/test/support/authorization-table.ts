@@ -50,6 +50,13 @@ const REQUESTS: readonly AuthorizationRow[] = [
   },
 ];
 
+const HISTORY: readonly AuthorizationRow[] = [
+  { operation: "listHistory", who: LOOKING, status: 200 },
+  { operation: "summarizeHistory", who: LOOKING, status: 200 },
+  // It takes a format, which is asked for behind who may.
+  { operation: "exportHistory", who: LOOKING, status: 400 },
+];
+
 const DELIVERIES: readonly AuthorizationRow[] = [
   { operation: "listDeliveries", who: LOOKING, status: 200 },
   { operation: "showDelivery", who: LOOKING, status: 404, id: (stage) => stage.requestId },
@@ -99,6 +106,15 @@ const INSTANCES: readonly AuthorizationRow[] = [
     ...{ operation: "groupInstance", who: PUBLISHING, status: 200, foreign: 404 },
     id: (stage) => stage.instanceId,
     body: () => ({ groups: [] }),
+  },
+  {
+    // It answers the instance as those see it who may look.
+    ...{ operation: "createInstance", who: ADMINISTERING, status: 201 },
+    body: () => ({}),
+  },
+  {
+    ...{ operation: "removeInstance", who: ADMINISTERING, status: 200, foreign: 404 },
+    id: (stage) => stage.freshInstance(),
   },
 ];
 
@@ -329,6 +345,7 @@ const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics"
 
 export const ROWS: readonly AuthorizationRow[] = [
   ...REQUESTS,
+  ...HISTORY,
   ...DELIVERIES,
   ...policyRows("Policy"),
   ...policyRows("Floor"),

@@ -1,0 +1,132 @@
+/**
+ * Which ended requests somebody asks for, and what can be said of many of them in numbers.
+ *
+ * Called by: the operations that list, count and export what has ended.
+ */
+
+import type { TerminalStatus } from "@countersign/protocol";
+import { type ActorKind, kindOfActor, type StoredDecision } from "./request.ts";
+
+/** What is undefined does not narrow. */
+export interface RequestFilter {
+  /** The whole name. */
+  readonly tool: string | undefined;
+  readonly toolPrefix: string | undefined;
+  readonly instanceId: string | undefined;
+  /** As an actor, `kind:id`, or the kind alone. */
+  readonly decidedBy: string | undefined;
+  readonly statuses: readonly TerminalStatus[] | undefined;
+  /** Epoch ms: decided then or later. */
+  readonly since: number | undefined;
+  /** Epoch ms: decided earlier. */
+  readonly until: number | undefined;
+}
+
+/** An ended request without its contents. Times are epoch milliseconds. */
+export interface EndedOutline {
+  readonly id: string;
+  readonly instanceId: string;
+  /** JSON text. */
+  readonly tool: string;
+  readonly createdAt: number;
+  readonly status: TerminalStatus;
+  readonly decidedBy: StoredDecision["decidedBy"];
+  /** When it was decided. */
+  readonly at: number;
+  /** Length of what it holds. */
+  readonly bytes: number;
+}
+
+/** Kinds of actors that end requests. */
+export const DECIDER_KINDS = [
+  ...(["reviewer", "policy", "grant", "freeze", "instance", "system"] as const),
+] satisfies readonly ActorKind[];
+
+/** The times are seen to by whoever reads the rows in their order. */
+export function passes(filter: RequestFilter, outline: EndedOutline): boolean {
+  const { tool, toolPrefix, instanceId, decidedBy, statuses } = filter;
+  if (instanceId !== undefined && outline.instanceId !== instanceId) return false;
+  if (statuses !== undefined && !statuses.includes(outline.status)) return false;
+  if (decidedBy !== undefined && !isDecidedBy(outline, decidedBy)) return false;
+  if (tool === undefined && toolPrefix === undefined) return true;
+  const name = toolName(outline.tool);
+  return name === (tool ?? name) && name.startsWith(toolPrefix ?? "");
+}
+
+function isDecidedBy({ decidedBy }: EndedOutline, wanted: string): boolean {
+  return decidedBy === wanted || kindOfActor(decidedBy) === wanted;
+}
+
+/** Whether every request passes, but for the times. */
+export function isOpen(filter: RequestFilter): boolean {
+  const { tool, toolPrefix, instanceId, decidedBy, statuses } = filter;
+  return (tool ?? toolPrefix ?? instanceId ?? decidedBy ?? statuses) === undefined;
+}
+
+function toolName(json: string): string {
+  return json.includes("\\") ? (JSON.parse(json) as string) : json.slice(1, -1);
+}
+
+/** Decisions of people. */
+export interface DecisionTimes {
+  readonly decisions: number;
+  /** From creation to decision; null where there are none. */
+  readonly medianMs: number | null;
+  readonly underTwoSeconds: number;
+}
+
+export interface Insights {
+  readonly matching: number;
+  readonly byStatus: Readonly<Record<TerminalStatus, number>>;
+  /** Of approvals among approvals and denials; null without any. */
+  readonly shareApproved: number | null;
+  readonly byPeople: DecisionTimes;
+  readonly own: DecisionTimes;
+}
+
+const SOON_MS = 2_000;
+
+/** Counts requests one after another; holds a number for each that a person decided. */
+export class InsightCount {
+  readonly #own: string;
+  readonly #byStatus = { approved: 0, denied: 0, expired: 0, cancelled: 0 };
+  readonly #times: number[] = [];
+  readonly #ownTimes: number[] = [];
+  #matching = 0;
+
+  /** @param reviewerId whose decisions are counted as their own */
+  constructor(reviewerId: string) {
+    this.#own = `reviewer:${reviewerId}`;
+  }
+
+  add({ status, decidedBy, createdAt, at }: EndedOutline): void {
+    this.#matching++;
+    this.#byStatus[status]++;
+    if (kindOfActor(decidedBy) !== "reviewer") return;
+    this.#times.push(at - createdAt);
+    if (decidedBy === this.#own) this.#ownTimes.push(at - createdAt);
+  }
+
+  result(): Insights {
+    const { approved, denied } = this.#byStatus;
+    return {
+      matching: this.#matching,
+      byStatus: { ...this.#byStatus },
+      shareApproved: approved + denied === 0 ? null : approved / (approved + denied),
+      byPeople: toTimes(this.#times),
+      own: toTimes(this.#ownTimes),
+    };
+  }
+}
+
+function toTimes(times: readonly number[]): DecisionTimes {
+  const sorted = [...times].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  // Of an even number, the mean of both in the middle.
+  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return {
+    decisions: sorted.length,
+    medianMs: sorted.length === 0 ? null : Math.round((low + high) / 2),
+    underTwoSeconds: sorted.filter((ms) => ms < SOON_MS).length,
+  };
+}
