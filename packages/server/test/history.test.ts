@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { checksumOfRow } from "../src/storage/sql/requests.ts";
+import { copyDecided } from "./support/copy-decided.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { cancel, end, type Scene, startScene } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
@@ -246,7 +246,7 @@ test("[ours.history.pages] a rare request is found page by page, each of bounded
   scene.clock.advance(1_000);
   const common = await scene.server.submit(scene.instance.token, { tool: "common" });
   await end(scene, common, "denied");
-  await copyDecided(scene, common.id, 20_200);
+  await copyDecided(scene.server, common.id, 20_200);
   const first = await page(scene, "?tool=rare");
   assert.deepEqual(first.requests, []);
   assert.ok(first.next !== null && first.looked_back_to !== null);
@@ -254,33 +254,6 @@ test("[ours.history.pages] a rare request is found page by page, each of bounded
   const { json } = await ask<Insights>(scene, "/insights");
   assert.deepEqual([json.looked_at, json.complete, json.matching], [20_000, false, 20_000]);
 });
-
-/** More requests like this one, each decided a millisecond later. */
-async function copyDecided({ server }: Scene, id: string, count: number): Promise<void> {
-  const { store, random } = server.provider.context;
-  const row = await store.get("select * from request where id = $1", [id]);
-  assert.ok(row);
-  const columns = Object.keys(row);
-  const perInsert = Math.min(50, count);
-  await store.transact(async (tx) => {
-    for (let from = 0; from < count; from += perInsert) {
-      const copies = Array.from({ length: perInsert }, (_, i) => {
-        const id = random.uuid();
-        const decided_at = Number(row.decided_at) + from + i + 1;
-        const copy = { ...row, id, key_hash: id, decided_at };
-        return { ...copy, checksum: checksumOfRow(copy) };
-      });
-      const values = copies.flatMap((copy) => columns.map((name) => copy[name as "id"]));
-      const places = copies.map((_, i) => {
-        return `(${columns.map((_, j) => `$${i * columns.length + j + 1}`).join(", ")})`;
-      });
-      await tx.run(
-        `insert into request (${columns.join(", ")}) values ${places.join(", ")}`,
-        values,
-      );
-    }
-  });
-}
 
 test("[ours.history.insights] outcomes, the share of approvals and the times of people are counted", async (t) => {
   const scene = await startScene(t);
@@ -389,7 +362,7 @@ test("[ours.history.export] a reviewer has one export at a time, and a stop of t
   const filler = "x".repeat(900_000);
   const one = await server.submit(instance.token, { arguments: { filler } });
   await end(scene, one, "denied");
-  await copyDecided(scene, one.id, 30);
+  await copyDecided(scene.server, one.id, 30);
   scene.clock.advance(1_000);
   const headers = { authorization: `Bearer ${reviewer}` };
   const response = await fetch(`${server.url}${PATH}/export?format=jsonl`, { headers });

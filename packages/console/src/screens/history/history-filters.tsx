@@ -55,13 +55,13 @@ export function HistoryFilters() {
       <ChoiceFilter
         label="Instance"
         name="instance"
-        all="All instances"
+        all="All"
         choices={(instances ?? []).map(({ id, name }) => ({ value: id, text: name }))}
       />
       <ChoiceFilter
         label="Decided by"
         name="by"
-        all="Whoever or whatever"
+        all="All"
         choices={DECIDERS}
         groups={groupsOf(reviewers ?? [])}
       />

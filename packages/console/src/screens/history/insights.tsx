@@ -51,7 +51,7 @@ export function Insights({ insights, error }: InsightsProps) {
         <Figure
           value={people && count(people.under_2_s_after_creation)}
           name="decided in under 2 s"
-          words={people && "faster than arguments can be read"}
+          words={people && "too fast to have read it"}
         />
       </dl>
       {insights !== undefined && <OwnWords insights={insights} />}
