@@ -2,7 +2,7 @@
  * Verifies a sealed log in its database: recomputes every leaf from the rows, and with them every
  * root that was signed. Holds a few seals at a time, however long the log is.
  *
- * Called by: the command `countersign audit verify`.
+ * Called by: the command `countersign audit verify`, and verifyAuditLog.
  */
 
 import { timeOfId } from "@countersign/protocol";
@@ -31,8 +31,8 @@ export interface VerifyOptions {
   readonly passkeys: AddedPasskeys;
   /** By the clock of the database, epoch ms. */
   readonly now: number;
-  /** Called now and then with how many entries are verified. */
-  readonly onProgress?: (entries: number) => void;
+  /** Called now and then with how many entries are verified; what it throws ends it. */
+  readonly onProgress?: (entries: number) => void | Promise<void>;
 }
 
 export interface Verified {
@@ -98,7 +98,7 @@ class LogVerification {
         if (this.#frontier.size < size) await this.#verifySeal(seal);
       }
       await this.#tiles.flush();
-      this.#options.onProgress?.(this.#frontier.size);
+      await this.#options.onProgress?.(this.#frontier.size);
     }
     this.#verifyEnd();
     await this.#tiles.end();

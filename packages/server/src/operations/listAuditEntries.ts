@@ -1,3 +1,4 @@
+import { firstIdAt } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredEntry } from "../core/audit-line.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
@@ -11,6 +12,10 @@ export interface AuditListing {
   readonly subject: string | undefined;
   /** `kind:id`, as in an entry. */
   readonly actor: string | undefined;
+  /** Epoch ms: not before it. */
+  readonly since: number | undefined;
+  /** Epoch ms: before it. */
+  readonly until: number | undefined;
   readonly limit: number;
   /** Id of the last entry that the page before looked at. */
   readonly after: string | undefined;
@@ -36,7 +41,7 @@ const ENTRIES_PER_PAGE_MAX = 10_000;
 export async function listAuditEntries(
   { store }: Context,
   caller: ReviewerCaller,
-  { scope, kind, subject, actor, limit, after }: AuditListing,
+  { scope, kind, subject, actor, since, until, limit, after }: AuditListing,
 ): Promise<AuditPage> {
   const projectId = auditedProject(caller, scope);
   const isWanted = (entry: StoredEntry) =>
@@ -46,9 +51,13 @@ export async function listAuditEntries(
   const isFiltered = (kind ?? subject ?? actor) !== undefined;
   const perRead = isFiltered ? ENTRIES_PER_READ : limit + 1;
   const found: StoredEntry[] = [];
-  let before = after ?? LAST_ID;
+  // The time in an id is that of its entry.
+  const oldest = since === undefined ? "" : firstIdAt(since);
+  const newest = until === undefined ? LAST_ID : firstIdAt(until);
+  let before = after !== undefined && after < newest ? after : newest;
   for (let seen = 0; seen < ENTRIES_PER_PAGE_MAX; seen += perRead) {
-    const page = await readEntriesBefore(store, projectId, before, perRead);
+    const read = await readEntriesBefore(store, projectId, before, perRead);
+    const page = read.filter(({ id }) => id >= oldest);
     found.push(...page.filter(isWanted));
     const last = page.at(-1);
     if (found.length > limit) {

@@ -1,5 +1,5 @@
 /**
- * The audit log: look at entries, take checkpoints and proofs away, export it. For reviewers with
+ * The audit log: look at entries, take checkpoints and proofs away, export and verify it. For reviewers with
  * the power `audit`, and for the log of the whole server also `server`.
  */
 
@@ -14,7 +14,13 @@ import { exportAuditLog } from "../operations/exportAuditLog.ts";
 import { type AuditPage, listAuditEntries } from "../operations/listAuditEntries.ts";
 import { proveAuditEntry } from "../operations/proveAuditEntry.ts";
 import { type ShownCheckpoint, showCheckpoint } from "../operations/showCheckpoint.ts";
+import {
+  type Finding,
+  type VerificationEvent,
+  verifyAuditLog,
+} from "../operations/verifyAuditLog.ts";
 import { pageParameters, textParameter, timeParameter, wrong } from "./listing-parameters.ts";
+import { RunSlots } from "./run-slots.ts";
 
 const AUDIT = "/review/v1/audit";
 
@@ -29,7 +35,9 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
       const [kind, subject, actor] = ["kind", "subject", "actor"].map((name) =>
         textParameter(request, name),
       );
-      const listing = { scope: scopeOf(request), kind, subject, actor, ...pageParameters(request) };
+      const [since, until] = [timeParameter(request, "since"), timeParameter(request, "until")];
+      const about = { scope: scopeOf(request), kind, subject, actor, since, until };
+      const listing = { ...about, ...pageParameters(request) };
       const page = await listAuditEntries(context, caller, listing);
       return sendJson(reply, 200, writeAuditPage(page));
     },
@@ -67,6 +75,67 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
       );
     },
   );
+
+  addVerification(app, context, gate);
+}
+
+function addVerification(app: FastifyInstance, context: Context, gate: Gate): void {
+  const onRequest = gate.admit("reviewer");
+  const slots = new RunSlots(VERIFICATIONS, 1);
+  app.addHook("preClose", (done) => {
+    slots.stop();
+    done();
+  });
+
+  app.get(
+    `${AUDIT}/verify`,
+    { config: { operation: "verifyAuditLog", looking: "audit" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const scope = scopeOf(request);
+      const slot = slots.take(caller.projectId);
+      try {
+        return await sendJsonLines(request, reply, (lines) =>
+          verifyAuditLog(context, caller, scope, {
+            tell: (event) => lines.write(writeVerification(event)),
+            signal: AbortSignal.any([slot.signal, lines.signal]),
+          }),
+        );
+      } finally {
+        slot.release();
+      }
+    },
+  );
+}
+
+const VERIFICATIONS = {
+  own: "A verification of this project",
+  others: "Verifications of other projects",
+};
+
+function writeVerification(event: VerificationEvent): string {
+  switch (event.kind) {
+    case "started":
+      return JSON.stringify({ event: "started", log: event.origin, size: event.size });
+    case "progress":
+      return JSON.stringify({ event: "progress", verified: event.verified });
+    case "stopped":
+      return JSON.stringify({ event: "summary", result: "stopped", verified: event.verified });
+    case "verified": {
+      const { unsealed, late, checkpoint, finding } = event.result;
+      return JSON.stringify({
+        ...{ event: "summary", result: finding === undefined ? "good" : "bad" },
+        ...{ verified: event.verified, unsealed, late, checkpoint },
+        ...(finding !== undefined && { finding: toWireFinding(finding) }),
+      });
+    }
+  }
+}
+
+function toWireFinding({ fault, message, position, id, kind, at }: Finding): object {
+  // Whoever altered an entry may have put any time there.
+  const isTime = at !== undefined && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15;
+  return { fault, message, position, id, kind, ...(isTime && { at: formatTimestamp(at) }) };
 }
 
 /** @throws Problem `invalid_request` */

@@ -21,6 +21,7 @@ import { addPageRoutes } from "./page-routes.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
+import { addPreferenceRoutes } from "./preference-routes.ts";
 import { addRequestRoutes } from "./request-routes.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
@@ -47,6 +48,7 @@ export function addReviewRoutes(
   addSignInRoutes(app, context, gate, limits);
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
+  addPreferenceRoutes(app, context, gate);
   addPageRoutes(app, context);
   addConsoleRoutes(app);
   addInvitationRoutes(app, context, gate, publicUrl);

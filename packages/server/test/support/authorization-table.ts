@@ -252,7 +252,10 @@ const CONTRACT: readonly AuthorizationRow[] = [
 /** For people in a browser: no token reaches it, whatever it may, and none is looked at. */
 const OF_SESSIONS = { who: without(EVERYBODY, "nobody"), status: 403 };
 
-const OWN = ["showSession", "switchProject", "joinProject", "showAccount", "changePassword"];
+const OWN = [
+  ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
+  ...["showPreferences", "changePreferences"],
+];
 
 /** Before anybody is known; only for pages of the server itself. */
 const SIGNING_IN = ["signIn", "openInvitation", "useInvitation"].map((operation) => ({
@@ -313,6 +316,7 @@ const AUDIT: readonly AuthorizationRow[] = [
   { operation: "listAuditEntries", who: AUDITING, status: 200 },
   { operation: "showCheckpoint", who: AUDITING, status: 404 },
   { operation: "exportAuditLog", who: AUDITING, status: 404 },
+  { operation: "verifyAuditLog", who: AUDITING, status: 404 },
   { operation: "proveAuditEntry", who: AUDITING, status: 404, id: (stage) => stage.requestId },
 ];
 

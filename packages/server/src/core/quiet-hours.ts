@@ -1,0 +1,60 @@
+/**
+ * The hours in which a person is not to be woken, by the clock on their wall.
+ *
+ * Called by: the operations that push, and whoever reads preferences.
+ */
+
+export interface QuietHours {
+  /** Minutes after midnight. */
+  readonly from: number;
+  /** Minutes after midnight; before `from` it is that of the next day. Never the same. */
+  readonly to: number;
+  /** Of the IANA database. */
+  readonly timeZone: string;
+}
+
+const DAY_MINUTES = 24 * 60;
+const MINUTE_MS = 60_000;
+
+/**
+ * When it is loud again, epoch ms; `now` itself when it is. On the days when clocks are changed it
+ * can be off by the change, and is looked at again then.
+ */
+export function loudFrom(hours: QuietHours | null, now: number): number {
+  if (hours === null) return now;
+  const { from, to, timeZone } = hours;
+  const minute = minuteOfDay(now, timeZone);
+  const sinceFrom = (minute - from + DAY_MINUTES) % DAY_MINUTES;
+  const length = (to - from + DAY_MINUTES) % DAY_MINUTES;
+  if (sinceFrom >= length) return now;
+  return now - (now % MINUTE_MS) + (length - sinceFrom) * MINUTE_MS;
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    return name !== "" && Boolean(new Intl.DateTimeFormat("en", { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+function minuteOfDay(now: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat("en", {
+    ...{ timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+  }).formatToParts(now);
+  const numberOf = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return numberOf("hour") * 60 + numberOf("minute");
+}
+
+const CLOCK = /^([01]\d|2[0-3]):([0-5]\d)$/;
+
+/** @returns minutes after midnight; undefined when it is no time like `07:30` */
+export function parseWallClock(text: string): number | undefined {
+  const [, hour, minute] = CLOCK.exec(text) ?? [];
+  return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
+}
+
+export function writeWallClock(minutes: number): string {
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ErrorResponse } from "@countersign/protocol";
+import { assertRefused } from "./support/envelope.ts";
+import { callAs, newPerson } from "./support/people.ts";
+import { startScene } from "./support/scene.ts";
+
+const PATH = "/account/preferences";
+
+const HOURS = { from: "22:00", to: "07:00", time_zone: "Europe/Berlin" };
+
+test("[ours.preferences.checked] what is said is kept for the person, and what is not stays", async (t) => {
+  const { server } = await startScene(t);
+  const [ana, li] = [
+    await newPerson(server, { login: "ana" }),
+    await newPerson(server, { login: "li" }),
+  ];
+  const show = async (person: typeof ana) => (await callAs(server, person, "GET", PATH)).json;
+  const change = async (body: object) => (await callAs(server, ana, "PATCH", PATH, { body })).json;
+  const before = { theme: "system", keys: true, quiet_hours: null };
+  assert.deepEqual(await show(ana), before);
+  assert.deepEqual(await change({}), before);
+  assert.deepEqual(await change({ theme: "dark" }), { ...before, theme: "dark" });
+  const changed = { theme: "dark", keys: false, quiet_hours: HOURS };
+  assert.deepEqual(await change({ keys: false, quiet_hours: HOURS }), changed);
+  assert.deepEqual(await show(ana), changed);
+  assert.deepEqual(await show(li), before);
+  assert.deepEqual(await change({ quiet_hours: null }), { ...changed, quiet_hours: null });
+});
+
+test("[ours.preferences.checked] what is wrong is refused by its name, and changes nothing", async (t) => {
+  const { server, reviewer } = await startScene(t);
+  const ana = await newPerson(server, { login: "ana" });
+  const wrong: [object, string][] = [
+    [{ theme: "pink" }, "theme"],
+    [{ theme: null }, "theme"],
+    [{ keys: "on" }, "keys"],
+    [{ quiet_hours: true }, "quiet_hours"],
+    [{ quiet_hours: {} }, "quiet_hours.from"],
+    [{ quiet_hours: { ...HOURS, from: "22" } }, "quiet_hours.from"],
+    [{ quiet_hours: { ...HOURS, to: "22:00" } }, "quiet_hours.to"],
+    [{ quiet_hours: { ...HOURS, time_zone: "Mars/Base" } }, "quiet_hours.time_zone"],
+    [{ quiet_hours: { ...HOURS, days: [] } }, "quiet_hours.days"],
+    [{ theme: "dark", colour: "red" }, "colour"],
+  ];
+  const before = (await callAs(server, ana, "GET", PATH)).text;
+  for (const [body, param] of wrong) {
+    const answer = await callAs<ErrorResponse>(server, ana, "PATCH", PATH, { body });
+    assertRefused(answer, 400, "invalid_request", param);
+  }
+  assert.equal((await callAs(server, ana, "GET", PATH)).text, before);
+  const token = await server.call<ErrorResponse>("GET", `/review/v1${PATH}`, { token: reviewer });
+  assertRefused(token, 403, "wrong_credential_kind");
+});
