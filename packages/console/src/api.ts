@@ -12,6 +12,17 @@ interface WireError {
   readonly code?: string;
   readonly message?: string;
   readonly param?: string;
+  readonly findings?: readonly Finding[];
+}
+
+/** A fault of a policy, where it stands. */
+export interface Finding {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly column: number;
+  /** Like `rules[2].when`. */
+  readonly path: string;
+  readonly message: string;
 }
 
 /** A refusal of the server in its own words, or that nothing answered (`status` 0). */
@@ -20,13 +31,16 @@ export class Refusal extends Error {
   readonly code: string | undefined;
   /** The member of the body that it is about. */
   readonly param: string | undefined;
+  /** What is wrong with a policy; empty for anything else. */
+  readonly findings: readonly Finding[];
 
-  constructor(status: number, { code, message, param }: WireError) {
+  constructor(status: number, { code, message, param, findings }: WireError) {
     super(message ?? "The server cannot be reached. Try again in a moment.");
     this.name = "Refusal";
     this.status = status;
     this.code = code;
     this.param = param;
+    this.findings = findings ?? [];
   }
 
   /** Whether the server may have done it all the same. */
@@ -53,29 +67,15 @@ const TIMEOUT_MS = 15_000;
 export async function callSource(
   method: string,
   path: string,
-  { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
+  { timeoutMs = TIMEOUT_MS, ...options }: CallOptions = {},
 ): Promise<string> {
-  const limit = AbortSignal.timeout(timeoutMs);
-  let response: Response;
-  let source: string;
+  const response = await ask(method, path, { timeoutMs, ...options });
   try {
-    response = await fetch(urlOf(`review/v1/${path}`), {
-      method,
-      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      ...(body !== undefined && {
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    });
-    source = await response.text();
+    return await response.text();
   } catch {
-    signal?.throwIfAborted();
+    options.signal?.throwIfAborted();
     throw new Refusal(0, {});
   }
-  if (response.ok) return source;
-  // Nobody is signed in any more: the sign-in page leads back here.
-  if (response.status === 401) location.assign(signInUrl());
-  throw new Refusal(response.status, errorIn(source));
 }
 
 /**
@@ -87,6 +87,75 @@ export async function callSource(
 export async function call<T>(method: string, path: string, options?: CallOptions): Promise<T> {
   const source = await callSource(method, path, options);
   return (source === "" ? {} : JSON.parse(source)) as T;
+}
+
+/**
+ * An answer in lines of JSON, each as soon as it is there; without a limit of time.
+ *
+ * @throws Refusal
+ */
+export async function* callLines(
+  method: string,
+  path: string,
+  options: Omit<CallOptions, "timeoutMs">,
+): AsyncGenerator<string> {
+  const response = await ask(method, path, options);
+  let rest = "";
+  try {
+    for await (const text of textsOf(response)) {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+  } catch {
+    options.signal?.throwIfAborted();
+    throw new Refusal(0, {});
+  }
+  if (rest !== "") yield rest;
+}
+
+/** Not every browser lets a stream be iterated. */
+async function* textsOf({ body }: Response): AsyncGenerator<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  try {
+    for (;;) {
+      const read = await reader?.read();
+      if (read === undefined || read.done) return;
+      yield read.value;
+    }
+  } finally {
+    await reader?.cancel();
+  }
+}
+
+/** An exchange that was not refused; its body is still to be read. */
+async function ask(
+  method: string,
+  path: string,
+  { body, timeoutMs, signal }: CallOptions,
+): Promise<Response> {
+  const limits = [
+    ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ...(signal === undefined ? [] : [signal]),
+  ];
+  let response: Response;
+  try {
+    response = await fetch(urlOf(`review/v1/${path}`), {
+      method,
+      signal: AbortSignal.any(limits),
+      ...(body !== undefined && {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    });
+  } catch {
+    signal?.throwIfAborted();
+    throw new Refusal(0, {});
+  }
+  if (response.ok) return response;
+  // Nobody is signed in any more: the sign-in page leads back here.
+  if (response.status === 401) location.assign(signInUrl());
+  throw new Refusal(response.status, errorIn(await response.text().catch(() => "")));
 }
 
 /** What stands between may answer something else than JSON. */
