@@ -65,7 +65,8 @@ test("filters narrow the entries and stand in the address", async () => {
 test("an entry opens by keyboard, with the exact text that is sealed and its proof", async () => {
   await page.goto("/audit?kind=request.resolved");
   await untilCount(entries, 2);
-  await entries.first().focus();
+  const denied = entry("A request was denied");
+  await denied.focus();
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "A request was denied" });
   await dialog.waitFor();
@@ -83,7 +84,7 @@ test("an entry opens by keyboard, with the exact text that is sealed and its pro
   assert.match(readFileSync(await download.path(), "utf8"), /^\{"checkpoint":.*"proof":\[/);
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
-  const isBack = await entries.first().evaluate((row) => row.matches(":focus"));
+  const isBack = await denied.evaluate((row) => row.matches(":focus"));
   assert.ok(isBack, "the focus is where it was");
 });
 
@@ -108,17 +109,17 @@ test("the checkpoint and the key are taken away, as the server has them", async 
   const take = async (name: string) => {
     const [download] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name }).click(),
+      page.getByRole("button", { name, exact: true }).click(),
     ]);
     return {
       name: download.suggestedFilename(),
       text: readFileSync(await download.path(), "utf8"),
     };
   };
-  const checkpoint = await take("Download checkpoint");
+  const checkpoint = await take("Checkpoint");
   assert.equal(checkpoint.name, "checkpoint.txt");
   assert.match(checkpoint.text, /^countersign\/audit\/[^\n]+\n\d+\n[^\n]+\n\n— /);
-  const key = await take("Download public key");
+  const key = await take("Public key");
   assert.equal(key.name, "log.key");
   assert.match(key.text, /^countersign\/audit\/[^+]+\+[0-9a-f]{8}\+\S+\n$/);
 });

@@ -111,6 +111,11 @@ export type Names = ReadonlyMap<string, string>;
 
 const THINGS: Readonly<Record<string, string>> = {
   "operator:cli": "the command line",
+  "system:audit": "the server",
+  "system:delivery": "the server",
+  "system:retention": "the server",
+  "system:secret-key": "the server",
+  "system:setup": "the setup link",
   "system:deadline": "the deadline",
   "system:instance-deletion": "the instance's deletion",
   "system:sign-in": "the sign-in page",
@@ -122,6 +127,7 @@ export function thingWords(reference: string, names: Names): string {
   if (known !== undefined) return known;
   const colon = reference.indexOf(":");
   const [kind, id] = [reference.slice(0, colon), reference.slice(colon + 1)];
+  if (kind === "audit") return "this log";
   if (kind === "policy") return /^\d+$/.test(id) ? `policy version ${id}` : `rule ${id}`;
   return /^[0-9a-f-]{36}$/.test(id) ? `${kind} …${id.slice(-6)}` : reference;
 }

@@ -2,6 +2,7 @@
 
 import { call, Refusal } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { saveText } from "../../parts/save-text.ts";
 import { Snippet } from "../../parts/snippet.tsx";
@@ -25,7 +26,12 @@ export function Checkpoint({ log }: { readonly log: string }) {
   );
   return (
     <section class="panel" aria-labelledby="checkpoint-heading">
-      <h2 id="checkpoint-heading">Prove it to somebody outside</h2>
+      <header class="panel-head">
+        <h2 id="checkpoint-heading">Prove it to somebody outside</h2>
+        <Button kind="quiet" onPress={reload}>
+          <Icon name="refresh" /> Refresh
+        </Button>
+      </header>
       {value === undefined && <Missing error={error} onRetry={reload} />}
       {value !== undefined && (
         <>
@@ -36,13 +42,10 @@ export function Checkpoint({ log }: { readonly log: string }) {
           </p>
           <div class="actions">
             <Button onPress={() => saveText("checkpoint.txt", value.checkpoint)}>
-              Download checkpoint
+              <Icon name="download" /> Checkpoint
             </Button>
             <Button onPress={() => saveText("log.key", `${value.public_key.trimEnd()}\n`)}>
-              Download public key
-            </Button>
-            <Button kind="quiet" onPress={reload}>
-              Newest
+              <Icon name="download" /> Public key
             </Button>
           </div>
           <details>
@@ -72,10 +75,5 @@ function Missing({ error, onRetry }: MissingProps) {
   if (error === undefined) return <p class="hint">Loading…</p>;
   const isUnsealed = error instanceof Refusal && error.status === 404;
   if (!isUnsealed) return <Fault error={error} onRetry={onRetry} />;
-  return (
-    <>
-      <p class="hint">Nothing has been sealed yet. That takes seconds.</p>
-      <Button onPress={onRetry}>Look again</Button>
-    </>
-  );
+  return <p class="hint">Nothing has been sealed yet. That takes seconds.</p>;
 }

@@ -69,7 +69,9 @@ export function Verification({ log }: { readonly log: string }) {
 
   return (
     <section class="panel" aria-labelledby="verify-heading">
-      <h2 id="verify-heading">Is the log what was sealed?</h2>
+      <header class="panel-head">
+        <h2 id="verify-heading">Is the log what was sealed?</h2>
+      </header>
       <p class="hint">
         Every entry is hashed again from its row, and every seal is compared and its signature
         checked, as <code>countersign audit verify</code> does.

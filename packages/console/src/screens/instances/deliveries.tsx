@@ -2,6 +2,7 @@
 
 import { call } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -51,6 +52,11 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
       <header class="panel-head">
         <h2 id="deliveries-heading">Deliveries</h2>
         <HealthBadge receiver={receiver} />
+        {receiver !== null && (
+          <Button kind="quiet" onPress={changed}>
+            <Icon name="refresh" /> Refresh
+          </Button>
+        )}
       </header>
       {receiver === null ? (
         <p class="hint">
@@ -69,14 +75,11 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
             items={waiting}
             keyOf={(delivery) => delivery.id}
           />
-          <div class="actions">
-            {may("decide") && waiting.length > 1 && (
+          {may("decide") && waiting.length > 1 && (
+            <div class="actions">
               <Button onPress={retryAll}>Retry all now</Button>
-            )}
-            <Button kind="quiet" onPress={changed}>
-              Refresh
-            </Button>
-          </div>
+            </div>
+          )}
           {value?.isMore && <p class="hint">Only the first {SHOWN} are shown.</p>}
         </>
       )}

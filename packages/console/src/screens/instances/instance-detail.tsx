@@ -4,6 +4,7 @@ import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FactList } from "../../parts/facts.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { Empty, Fault } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -66,7 +67,9 @@ export function InstanceDetail({ id }: { readonly id: string }) {
       }
     >
       <p>
-        <a href={href("/instances")}>All instances</a>
+        <a class="back-link" href={href("/instances")}>
+          <Icon name="back" /> All instances
+        </a>
       </p>
       {inForce.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={changed} />
@@ -122,7 +125,7 @@ function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
       />
       <div class="actions">
         {may("publish") && <Button onPress={onGroup}>Change groups and owner</Button>}
-        <a class="button quiet" href={href(`/history?instance=${id}`)}>
+        <a class="button" href={href(`/history?instance=${id}`)}>
           Its history
         </a>
       </div>
