@@ -124,7 +124,7 @@ test("the checkpoint and the key are taken away, as the server has them", async 
   assert.match(key.text, /^countersign\/audit\/[^+]+\+[0-9a-f]{8}\+\S+\n$/);
 });
 
-test("verifying says that the log is good, and names the first entry that was altered", async () => {
+test("verifying says that the log is good, or names the first altered entry", async () => {
   await page.goto("/audit");
   const verify = page.getByRole("button", { name: "Verify the log" });
   await verify.click();
@@ -139,7 +139,7 @@ test("verifying says that the log is good, and names the first entry that was al
   for (const row of [first, second]) await tamper(scene, change, "reviewer:eve", row?.id ?? null);
   try {
     await verify.click();
-    const alert = page.locator(".alert").filter({ hasText: "The first bad entry: position 2" });
+    const alert = page.locator(".alert").filter({ hasText: "The first bad entry: position" });
     await alert.waitFor();
     const said = (await alert.textContent()) ?? "";
     assert.ok(said.includes(String(first?.id)) && !said.includes(String(second?.id)), said);

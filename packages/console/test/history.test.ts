@@ -118,7 +118,7 @@ test("figures say in words what the filters pass: approvals, time, expired, too 
   assert.match(text, /decided in under 2 s3too fast/);
 });
 
-test("files have the rows of the filters, exact numbers, and no cell that is a formula", async () => {
+test("files have the rows of the filters, exact numbers, and no formulas", async () => {
   await page.goto("/history?tool=db.read");
   await row("db.read").waitFor();
   const take = async (name: string) => {
@@ -144,7 +144,7 @@ test("files have the rows of the filters, exact numbers, and no cell that is a f
   assert.ok(json.text.includes(`"arguments":${EXACT}`));
 });
 
-test("texts of agents are texts: nothing runs, hides, or makes a phone scroll sideways", async () => {
+test("texts of agents are texts: nothing runs, hides or scrolls sideways", async () => {
   for (const width of [320, 360]) {
     await page.setViewportSize({ width, height: 740 });
     await page.goto("/history");

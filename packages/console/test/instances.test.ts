@@ -32,7 +32,7 @@ const press = (name: string) => page.getByRole("button", { name, exact: true }).
 const read = (id: string) =>
   server.call<{ name: string }>("GET", `/review/v1/instances/${id}`, { token: reviewer });
 
-test("the list says how each instance does: owner, groups, receiver, pending, last seen", async () => {
+test("the list says how each does: owner, groups, receiver, pending, last seen", async () => {
   const calm = await server.provision(provisioner, "calm-agent");
   const admin = await server.token({ kind: "reviewer", name: "li", role: "admin" });
   const path = `/review/v1/instances/${calm.instance.id}`;
@@ -54,7 +54,7 @@ test("the list says how each instance does: owner, groups, receiver, pending, la
   await picture(page, "instances-desktop-dark");
 });
 
-test("a failing delivery shows attempts, last status and next try, no path of its receiver", async () => {
+test("a failing delivery shows attempts, last status and next try, no path", async () => {
   await page.goto(`/instances/${instance.id}`);
   const table = page.getByRole("table", { name: "Deliveries that wait" });
   await table.getByRole("cell", { name: /answered 500/ }).waitFor();
@@ -80,7 +80,7 @@ test("a retry makes the delivery due, and it arrives", async () => {
   await page.getByText("Healthy", { exact: true }).waitFor();
 });
 
-test("a freeze with a note is in force until it is lifted, and denies what is pending", async () => {
+test("a freeze is in force until it is lifted, and denies what is pending", async () => {
   const { id } = await server.submit(instance.token);
   await page.goto(`/instances/${instance.id}`);
   await press("Freeze");
@@ -188,7 +188,7 @@ test("a credential is shown once, with commands that work, and never again", asy
   assert.doesNotMatch(await page.evaluate<string>(kept), /cs_inst_/);
 });
 
-test("deleting asks for the name; what is pending is cancelled and the credential ends", async () => {
+test("deleting asks for the name, cancels what is pending, ends the credential", async () => {
   const made = await server.provision(provisioner, "short-lived");
   const { id } = await server.submit(made.credential.token);
   await page.goto(`/instances/${made.instance.id}`);

@@ -55,7 +55,7 @@ export function Checkpoint({ log }: { readonly log: string }) {
               <Snippet title="Public key" text={value.public_key} />
               <Snippet title="Verify an export without the database" text={COMMANDS} />
               <p class="hint">
-                The whole walk is in <code>docs/guides/prove-a-decision.md</code>, the format in{" "}
+                The walk is in <code>docs/guides/prove-a-decision.md</code>, the format in{" "}
                 <code>docs/reference/audit-log.md</code>. The proof of one entry is under the entry.
               </p>
             </div>

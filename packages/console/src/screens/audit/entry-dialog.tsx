@@ -47,7 +47,7 @@ export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
       />
       <section>
         <h3 class="entry-heading">Detail</h3>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keyboard. */}
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard. */}
         <pre class="entry-detail" tabIndex={0}>
           <Text>{entry.detailSource}</Text>
         </pre>

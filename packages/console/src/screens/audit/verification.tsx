@@ -123,7 +123,7 @@ function Outcome({ state: { size, verified, summary, fault } }: { readonly state
       </p>
     );
   }
-  return <Bad finding={summary.finding} verified={verified} />;
+  return <Bad finding={summary.finding} />;
 }
 
 function Good({ summary: { verified, unsealed = 0 } }: { readonly summary: Summary }) {
@@ -132,26 +132,21 @@ function Good({ summary: { verified, unsealed = 0 } }: { readonly summary: Summa
       <Icon name="check" />
       <span>
         <strong>Good.</strong>{" "}
-        {verified === 1 ? "The one sealed entry is" : `All ${count(verified)} sealed entries are`}{" "}
-        what was sealed.
+        {verified === 1
+          ? "The one sealed entry is what was sealed."
+          : `All ${count(verified)} sealed entries are what was sealed.`}
         {unsealed > 0 && ` ${count(unsealed)} are newer and not sealed yet.`}
       </span>
     </p>
   );
 }
 
-interface BadProps {
-  readonly finding: Finding | undefined;
-  readonly verified: number;
-}
-
-function Bad({ finding, verified }: BadProps) {
+function Bad({ finding }: { readonly finding: Finding | undefined }) {
   const at = finding?.at;
   return (
     <div class="alert">
       <p>
-        <strong>Bad: {finding?.fault ?? "not what was sealed"}.</strong>{" "}
-        <Text>{finding?.message ?? ""}</Text>
+        <strong>Bad:</strong> <Text>{finding?.message ?? "not what was sealed"}</Text>.
       </p>
       <p>
         The first bad entry:{" "}
@@ -170,7 +165,7 @@ function Bad({ finding, verified }: BadProps) {
             </code>
           </>
         )}
-        . {count(verified)} entries were verified until it was found.
+        .
       </p>
     </div>
   );

@@ -5,10 +5,10 @@ import { call, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { signInUrl } from "../../root.ts";
 import { groupsIn } from "./new-instance.tsx";
-import { countWords, type Instance, type Named } from "./wire.ts";
+import { OwnerField } from "./owner-field.tsx";
+import { countWords, type Instance } from "./wire.ts";
 
 export interface InstanceDialogProps {
   readonly instance: Instance;
@@ -81,11 +81,6 @@ export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps)
 export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) {
   const [owner, setOwner] = useState(instance.owner ?? "");
   const [groups, setGroups] = useState(instance.groups.join(", "));
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
-    "",
-  ).value?.reviewers;
-  const names = new Set([...(reviewers ?? []).map(({ name }) => name), instance.owner ?? ""]);
   const save = async () => {
     const body = { groups: groupsIn(groups), owner: owner === "" ? null : owner };
     await call("PATCH", `instances/${instance.id}`, { body });
@@ -116,19 +111,7 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
           onInput={(event) => setGroups(event.currentTarget.value)}
         />
       </label>
-      <label class="field">
-        Owner
-        <select value={owner} onChange={(event) => setOwner(event.currentTarget.value)}>
-          <option value="">Nobody</option>
-          {[...names]
-            .filter((name) => name !== "")
-            .map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-        </select>
-      </label>
+      <OwnerField label="Owner" value={owner} onChange={setOwner} />
     </Dialog>
   );
 }

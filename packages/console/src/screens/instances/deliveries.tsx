@@ -103,7 +103,7 @@ function ReceiverWords({ receiver }: { readonly receiver: Receiver }) {
   const { origin, verified_at: verifiedAt, waiting, last_attempt: last } = receiver;
   return (
     <p class="hint">
-      Decisions are sent to <code>{origin}</code>, which proved itself <When at={verifiedAt} />.{" "}
+      Decisions go to <code>{origin}</code>, which proved itself <When at={verifiedAt} />.{" "}
       {waiting === 0 && "Nothing waits."}
       {waiting > 0 && `${countWords(waiting)} waiting.`}
       {last !== undefined && last.outcome !== "acknowledged" && (

@@ -97,6 +97,12 @@ interface Frozen {
   readonly complete: boolean;
 }
 
+function deniedWords(denied: number): string {
+  if (denied === 0) return "Nothing was pending.";
+  if (denied === 1) return "1 pending request was denied.";
+  return `${denied} pending requests were denied.`;
+}
+
 /** Denies what is pending and all that comes, after a question. */
 export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeButtonProps) {
   const [isOpen, setOpen] = useState(false);
@@ -152,9 +158,7 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
       {isOpen && frozen !== undefined && (
         <Dialog title="Frozen" onClose={close} actions={<Button onPress={close}>Close</Button>}>
           <p>
-            {frozen.denied === 0
-              ? "Nothing was pending."
-              : `${frozen.denied} pending ${frozen.denied === 1 ? "request was" : "requests were"} denied.`}
+            {deniedWords(frozen.denied)}
             {!frozen.complete && " The server goes on denying what is left."}
           </p>
         </Dialog>

@@ -5,7 +5,7 @@ import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FactList } from "../../parts/facts.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Empty, Fault } from "../../parts/notice.tsx";
+import { Empty, Fault, type FaultProps } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
@@ -15,7 +15,7 @@ import { DeleteDialog, GroupDialog } from "./change-instance.tsx";
 import { DeliveryPanel } from "./deliveries.tsx";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { GrantPanel } from "./grants.tsx";
-import { countWords, type Instance } from "./wire.ts";
+import { countWords, type Freeze, type Instance } from "./wire.ts";
 
 /** One instance: what is known of it, what reaches its receiver, and what holds for its calls. */
 export function InstanceDetail({ id }: { readonly id: string }) {
@@ -29,17 +29,7 @@ export function InstanceDetail({ id }: { readonly id: string }) {
   if (error instanceof Refusal && (error.status === 404 || error.status === 400)) {
     return <NoInstance />;
   }
-  if (value === undefined) {
-    return (
-      <Page title="Instance">
-        {error === undefined ? (
-          <p class="hint">Loading…</p>
-        ) : (
-          <Fault error={error} onRetry={reload} />
-        )}
-      </Page>
-    );
-  }
+  if (value === undefined) return <NotYet error={error} onRetry={reload} />;
   const inForce = (freezes.value ?? []).filter(
     ({ scope, instance }) => scope !== "instance" || instance?.id === id,
   );
@@ -52,18 +42,12 @@ export function InstanceDetail({ id }: { readonly id: string }) {
     <Page
       title={value.name}
       actions={
-        <>
-          {mayFreeze("instance") && !inForce.some(({ scope }) => scope === "instance") && (
-            <FreezeButton scope="instance" instanceId={id} onFrozen={changed}>
-              Freeze
-            </FreezeButton>
-          )}
-          {may("people") && (
-            <Button kind="danger" onPress={() => setAsked("delete")}>
-              Delete
-            </Button>
-          )}
-        </>
+        <InstanceActions
+          id={id}
+          inForce={inForce}
+          onFrozen={changed}
+          onDelete={() => setAsked("delete")}
+        />
       }
     >
       <p>
@@ -71,6 +55,7 @@ export function InstanceDetail({ id }: { readonly id: string }) {
           <Icon name="back" /> All instances
         </a>
       </p>
+      {freezes.error !== undefined && <Fault error={freezes.error} onRetry={freezes.reload} />}
       {inForce.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={changed} />
       ))}
@@ -93,6 +78,43 @@ export function InstanceDetail({ id }: { readonly id: string }) {
             reload();
           }}
         />
+      )}
+    </Page>
+  );
+}
+
+interface InstanceActionsProps {
+  readonly id: string;
+  readonly inForce: readonly Freeze[];
+  onFrozen(): void;
+  onDelete(): void;
+}
+
+function InstanceActions({ id, inForce, onFrozen, onDelete }: InstanceActionsProps) {
+  const isFrozen = inForce.some(({ scope }) => scope === "instance");
+  return (
+    <>
+      {mayFreeze("instance") && !isFrozen && (
+        <FreezeButton scope="instance" instanceId={id} onFrozen={onFrozen}>
+          Freeze
+        </FreezeButton>
+      )}
+      {may("people") && (
+        <Button kind="danger" onPress={onDelete}>
+          Delete
+        </Button>
+      )}
+    </>
+  );
+}
+
+function NotYet({ error, onRetry }: FaultProps) {
+  return (
+    <Page title="Instance">
+      {error === undefined ? (
+        <p class="hint">Loading…</p>
+      ) : (
+        <Fault error={error} {...(onRetry !== undefined && { onRetry })} />
       )}
     </Page>
   );

@@ -3,7 +3,7 @@ import { call } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Empty } from "../../parts/notice.tsx";
+import { Empty, Fault } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useKeptPages } from "../../parts/use-kept-pages.ts";
 import { When } from "../../parts/when.tsx";
@@ -12,14 +12,14 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { HealthBadge } from "./health-badge.tsx";
-import { countWords, type Instance } from "./wire.ts";
+import { countWords, type Freeze, type Instance } from "./wire.ts";
 
 const PAGE_SIZE = 100;
 
 /** All instances of the project, and what freezes more than one of them. */
 export function InstanceList() {
   const [round, setRound] = useState(0);
-  const { value: freezes = [], reload } = useFreezes();
+  const { value: freezes = [], error, reload } = useFreezes();
   const pages = useKeptPages(`instances ${round}`, async (after, signal) => {
     const cursor = after === undefined ? "" : `&after=${after}`;
     const path = `instances?limit=${PAGE_SIZE}${cursor}`;
@@ -38,31 +38,13 @@ export function InstanceList() {
     [frozen],
   );
   const wide = freezes.filter(({ scope }) => scope !== "instance");
-  const isFrozen = (scope: string) => wide.some((freeze) => freeze.scope === scope);
   return (
     <Page
       title="Instances"
       lead="The identities under which agents ask."
-      actions={
-        <>
-          {mayFreeze("server") && !isFrozen("server") && (
-            <FreezeButton scope="server" onFrozen={reload}>
-              Freeze the server
-            </FreezeButton>
-          )}
-          {mayFreeze("project") && !isFrozen("project") && (
-            <FreezeButton scope="project" onFrozen={reload}>
-              Freeze the project
-            </FreezeButton>
-          )}
-          {may("people") && (
-            <a class="button primary" href={href("/instances/new")}>
-              <Icon name="plus" /> New instance
-            </a>
-          )}
-        </>
-      }
+      actions={<ListActions wide={wide} onFrozen={reload} />}
     >
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
       {wide.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={reload} />
       ))}
@@ -88,6 +70,36 @@ export function InstanceList() {
         />
       </section>
     </Page>
+  );
+}
+
+interface ListActionsProps {
+  /** Freezes in force of more than one instance. */
+  readonly wide: readonly Freeze[];
+  onFrozen(): void;
+}
+
+function ListActions({ wide, onFrozen }: ListActionsProps) {
+  const mayBegin = (scope: Freeze["scope"]) =>
+    mayFreeze(scope) && !wide.some((freeze) => freeze.scope === scope);
+  return (
+    <>
+      {mayBegin("server") && (
+        <FreezeButton scope="server" onFrozen={onFrozen}>
+          Freeze the server
+        </FreezeButton>
+      )}
+      {mayBegin("project") && (
+        <FreezeButton scope="project" onFrozen={onFrozen}>
+          Freeze the project
+        </FreezeButton>
+      )}
+      {may("people") && (
+        <a class="button primary" href={href("/instances/new")}>
+          <Icon name="plus" /> New instance
+        </a>
+      )}
+    </>
   );
 }
 

@@ -7,11 +7,11 @@ import { Button } from "../../parts/button.tsx";
 import { ConnectSnippets } from "../../parts/connect.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Snippet } from "../../parts/snippet.tsx";
-import { useLoaded } from "../../parts/use-loaded.ts";
 import { may } from "../../powers.ts";
 import { signInUrl } from "../../root.ts";
 import { href } from "../../route.ts";
-import type { Instance, Named } from "./wire.ts";
+import { OwnerField } from "./owner-field.tsx";
+import type { Instance } from "./wire.ts";
 
 type Created = Instance & { readonly credential: string };
 
@@ -43,10 +43,6 @@ function InstanceForm({ onCreated }: { onCreated(created: Created): void }) {
   const [owner, setOwner] = useState("");
   const [groups, setGroups] = useState("");
   const [isStale, setStale] = useState(false);
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
-    "",
-  ).value?.reviewers;
   const create = async () => {
     const body = {
       ...(name.trim() !== "" && { name: name.trim() }),
@@ -74,18 +70,12 @@ function InstanceForm({ onCreated }: { onCreated(created: Created): void }) {
             onInput={(event) => setName(event.currentTarget.value)}
           />
         </label>
-        <label class="field">
-          Owner (optional)
-          <select value={owner} onChange={(event) => setOwner(event.currentTarget.value)}>
-            <option value="">Nobody</option>
-            {(reviewers ?? []).map((reviewer) => (
-              <option key={reviewer.id} value={reviewer.name}>
-                {reviewer.name}
-              </option>
-            ))}
-          </select>
-          <span class="hint">Rules can keep the owner from approving.</span>
-        </label>
+        <OwnerField
+          label="Owner (optional)"
+          hint="Rules can keep the owner from approving."
+          value={owner}
+          onChange={setOwner}
+        />
         <label class="field">
           Groups (optional)
           <input
