@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Text } from "./exact/text.tsx";
 import { Icon } from "./parts/icon.tsx";
+import { may } from "./powers.ts";
 import { href, route } from "./route.ts";
 import { findScreen, SCREENS, type Screen, type ScreenEntry } from "./screens.ts";
 import { isOffline, session } from "./session.ts";
@@ -22,7 +23,7 @@ export function App() {
           <span>Countersign</span>
         </a>
         <nav aria-label="Screens">
-          {SCREENS.map((entry) => (
+          {SCREENS.filter(({ power }) => power === undefined || may(power)).map((entry) => (
             <NavLink
               key={entry.path}
               entry={entry}

@@ -1,6 +1,7 @@
 /** The screens by their paths, each loaded when it is first opened. */
 
 import type { ComponentType } from "preact";
+import type { Power } from "./powers.ts";
 import type { Route } from "./route.ts";
 
 export interface ScreenProps {
@@ -15,13 +16,18 @@ export interface ScreenEntry {
   readonly path: string;
   /** In the navigation; the same words as the screen's heading. */
   readonly title: string;
+  /** What it takes to see it; nothing more than looking without it. */
+  readonly power?: Power;
   load(): Promise<{ readonly Screen: Screen }>;
 }
 
 export const SCREENS: readonly ScreenEntry[] = [
   { path: "/inbox", title: "Inbox", load: () => import("./screens/inbox/screen.tsx") },
   { path: "/history", title: "History", load: () => import("./screens/history/screen.tsx") },
-  { path: "/audit", title: "Audit", load: () => import("./screens/audit/screen.tsx") },
+  {
+    ...{ path: "/audit", title: "Audit", power: "audit" },
+    load: () => import("./screens/audit/screen.tsx"),
+  },
   { path: "/policies", title: "Policies", load: () => import("./screens/policies/screen.tsx") },
   { path: "/instances", title: "Instances", load: () => import("./screens/instances/screen.tsx") },
   { path: "/settings", title: "Settings", load: () => import("./screens/settings/screen.tsx") },

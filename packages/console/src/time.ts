@@ -23,6 +23,7 @@ export function noteServerTime(at: number, askedAt: number): void {
   if (askedAt < toldAt || Number.isNaN(at)) return;
   toldAt = askedAt;
   offsetMs = at - performance.now();
+  now.value = serverNow();
 }
 
 /** {@link serverNow}, four times a second while the page can be seen. */

@@ -12,7 +12,7 @@ const SCREENS = ["History", "Audit", "Policies", "Instances", "Settings"];
 const scene = await startConsoleScene({ after });
 
 test("a screen has a link and an address, and the tab says which it is", async () => {
-  const { page, complaints } = await scene.visitor("ana");
+  const { page, complaints } = await scene.visitor("ana", { role: "admin" });
   await page.goto("/settings");
   for (const title of SCREENS) {
     await page.getByRole("navigation").getByRole("link", { name: title }).click();

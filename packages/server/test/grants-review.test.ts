@@ -95,6 +95,24 @@ test("[ours.grant.powers] deciders make grants; their makers and whoever may fre
   assertRefused(await tryGrant(server, instance.token, body), 403, "wrong_credential_kind");
 });
 
+test("[ours.grant.list] active grants are listed of one instance", async () => {
+  const house = await newHouse(server);
+  const first = await grant(house);
+  clock.advance(1);
+  const second = await grant(house);
+  await grant(house, { instance_id: house.other.id });
+  const ask = (query: string) =>
+    server.call<{ grants: ReviewedGrant[]; next: string | null }>("GET", GRANTS + query, {
+      token: house.reviewer,
+    });
+  const own = `instance_id=${house.instance.id}`;
+  const page = (await ask(`?${own}&limit=1`)).json;
+  assert.deepEqual([page.grants.map(({ id }) => id), page.next !== null], [[second.id], true]);
+  const rest = (await ask(`?${own}&after=${page.next}`)).json;
+  assert.deepEqual([rest.grants.map(({ id }) => id), rest.next], [[first.id], null]);
+  assertRefused(await ask(`?state=ended&${own}`), 400, "invalid_request", "instance_id");
+});
+
 test("[ours.grant.list] grants of the project are listed page by page, active or ended", async () => {
   const house = await newHouse(server);
   const ids: string[] = [];

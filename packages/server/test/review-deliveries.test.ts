@@ -16,7 +16,7 @@ import {
 import { assertRefused } from "./support/envelope.ts";
 import type { Answer } from "./support/test-provider.ts";
 import { turns } from "./support/until.ts";
-import { tryUpdate, untilDelivered } from "./support/webhook-scene.ts";
+import { provisionWithReceiver, tryUpdate, untilDelivered } from "./support/webhook-scene.ts";
 
 const DELIVERIES = "/review/v1/deliveries";
 
@@ -190,6 +190,24 @@ test("[ours.deliveries.show] what is not there, or was never to be notified, is 
   await scene.server.decide(scene.reviewer, unnotified.id, "deny");
   for (const id of [randomUUID(), unnotified.id, scene.instance.id, "x", "retry"]) {
     assertRefused(await show(scene, id), 404, "not_found");
+  }
+});
+
+test("[ours.deliveries.list] those that wait are listed of one instance, page by page", async (t) => {
+  const scene = await startDeliveryScene(t);
+  const { server, reviewer } = scene;
+  const other = await provisionWithReceiver(scene);
+  const own: string[] = [];
+  for (let i = 0; i < 3; i++) {
+    own.push((await decide(scene)).id);
+    await decide({ server, reviewer, instance: other });
+  }
+  const query = `?limit=2&instance_id=${scene.instance.id}`;
+  assert.deepEqual((await allPages(scene, query)).sort(), own.sort());
+  assert.deepEqual(await listed(scene, `?instance_id=${randomUUID()}`), []);
+  const refused = [`?state=ended&instance_id=${other.id}`, "?instance_id=x"];
+  for (const wrong of refused) {
+    assertRefused(await list(scene, wrong), 400, "invalid_request", "instance_id");
   }
 });
 

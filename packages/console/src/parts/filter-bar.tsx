@@ -5,9 +5,10 @@
 
 import "./filter-bar.css";
 import type { ComponentChildren, TargetedEvent, TargetedKeyboardEvent } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { go, route } from "../route.ts";
 import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
 import { changeQuery } from "./query.ts";
 
 export interface FilterBarProps {
@@ -18,13 +19,23 @@ export interface FilterBarProps {
   readonly children: ComponentChildren;
 }
 
+/** On a phone it is folded until it is asked for; what narrows the list is counted. */
 export function FilterBar({ label, names, children }: FilterBarProps) {
+  const [isOpen, setOpen] = useState(false);
   const { path, query } = route.value;
-  const isFiltered = names.some((name) => query.has(name));
+  const count = names.filter((name) => query.has(name)).length;
   return (
-    <search class="filter-bar" aria-label={label}>
+    <search class="filter-bar" aria-label={label} data-open={isOpen}>
+      <button
+        type="button"
+        class="filter-fold"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon name="settings" /> Filters{count > 0 && ` (${count})`}
+      </button>
       {children}
-      {isFiltered && (
+      {count > 0 && (
         <div class="filter-clear">
           <Button kind="quiet" onPress={() => go(path)}>
             Clear filters

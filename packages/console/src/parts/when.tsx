@@ -1,9 +1,13 @@
 import { computed } from "@preact/signals";
+import { Text } from "../exact/text.tsx";
 import { now } from "../time.ts";
 import { exactTime, relativeTime } from "./time-words.ts";
 
 /** Words change once a second at most. */
 const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
+
+/** Of any date that the language knows. */
+const LATEST_MS = 8.64e15;
 
 export interface WhenProps {
   /** A timestamp as the server writes it, or epoch ms. */
@@ -15,6 +19,8 @@ export interface WhenProps {
 /** A time of the server: relative, and exact in its title; or the other way round. */
 export function When({ at, exact = false }: WhenProps) {
   const ms = typeof at === "number" ? at : Date.parse(at);
+  // A time that was altered in the database may be none.
+  if (!(Math.abs(ms) <= LATEST_MS)) return <Text>{String(at)}</Text>;
   const precise = exactTime(ms);
   const relative = relativeTime(ms, second.value);
   return (

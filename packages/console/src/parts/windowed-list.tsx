@@ -4,8 +4,8 @@
  */
 
 import "./windowed-list.css";
-import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, VNode } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
 import type { CursorPages } from "./cursor-pages.ts";
 import { Fault } from "./notice.tsx";
@@ -23,6 +23,9 @@ export interface WindowedListProps<T> {
 
 /** Rows beyond the edges, so that scrolling and the Tab key find the next ones. */
 const BEYOND = 12;
+
+/** Rows that come and go together while it is scrolled: few enough for one frame. */
+const STEP = 4;
 
 const NARROW = matchMedia("(max-width: 40rem)");
 
@@ -45,6 +48,7 @@ export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedLi
   for (let at = Math.max(0, first); at <= Math.min(last, count - 1); at++) shown.push(at);
   // What has the focus stays, however far it is scrolled away.
   if (focused !== undefined && focused < count && !shown.includes(focused)) shown.push(focused);
+  const place = usePlaces(pages, row, rowPx, shown);
   if (count === 0 && isComplete) return <>{empty}</>;
   return (
     <>
@@ -57,25 +61,48 @@ export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedLi
         onFocusIn={(event) => setFocused(placeOf(event.target))}
         onFocusOut={() => setFocused(undefined)}
       >
-        {shown.map((at) => {
-          const item = pages.itemAt(at);
-          return (
-            <li
-              key={at}
-              data-at={at}
-              aria-posinset={at + 1}
-              aria-setsize={isComplete ? count : -1}
-              style={{ height: `${rowPx}px`, transform: `translateY(${at * rowPx}px)` }}
-            >
-              {item !== undefined && row(item)}
-            </li>
-          );
-        })}
+        {shown.map(place)}
       </ol>
       <ListEnd pages={pages} />
       {error !== undefined && <Fault error={error} onRetry={() => pages.retry()} />}
     </>
   );
+}
+
+/**
+ * Makes the items of the list. What is the same as before is the same object, which is not compared
+ * again: while it is scrolled only what is new costs anything.
+ */
+function usePlaces<T>(
+  pages: CursorPages<T>,
+  row: WindowedListProps<T>["row"],
+  rowPx: number,
+  shown: readonly number[],
+): (at: number) => VNode {
+  const total = pages.isComplete ? pages.count : -1;
+  const made = useMemo(
+    () => new Map<number, { readonly item: T | undefined; readonly node: VNode }>(),
+    [pages, row, rowPx, total],
+  );
+  for (const at of made.keys()) if (!shown.includes(at)) made.delete(at);
+  return (at) => {
+    const item = pages.itemAt(at);
+    const before = made.get(at);
+    if (before !== undefined && before.item === item) return before.node;
+    const node = (
+      <li
+        key={at}
+        data-at={at}
+        aria-posinset={at + 1}
+        aria-setsize={total}
+        style={{ height: `${rowPx}px`, transform: `translateY(${at * rowPx}px)` }}
+      >
+        {item !== undefined && row(item)}
+      </li>
+    );
+    made.set(at, { item, node });
+    return node;
+  };
 }
 
 function ListEnd<T>({ pages }: { readonly pages: CursorPages<T> }) {
@@ -118,9 +145,9 @@ function useWindow(list: { readonly current: Element | null }, rowPx: number): W
   const look = useCallback(() => {
     const top = list.current === null ? 0 : -list.current.getBoundingClientRect().top;
     // In steps, so that not every pixel of scrolling draws anew.
-    const step = (at: number) => Math.floor(at / rowPx / BEYOND) * BEYOND;
+    const step = (at: number) => Math.floor(at / rowPx / STEP) * STEP;
     const first = Math.max(0, step(top) - BEYOND);
-    const last = step(top + innerHeight) + 2 * BEYOND - 1;
+    const last = step(top + innerHeight) + STEP + BEYOND - 1;
     setSeen((before) =>
       before.first === first && before.last === last ? before : { first, last },
     );

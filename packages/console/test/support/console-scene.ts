@@ -4,15 +4,25 @@
 
 import assert from "node:assert/strict";
 import { findConsole } from "@countersign/server/review/console-routes";
-import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
+import {
+  newVisitor,
+  startBrowser,
+  type Visitor,
+  type VisitorOptions,
+} from "@countersign/server/test/support/browser";
 import { visit } from "@countersign/server/test/support/page-scene";
+import { newPerson, type PersonOrder } from "@countersign/server/test/support/people";
 import { type Scene, startScene } from "@countersign/server/test/support/scene";
 import type { Lifetime } from "@countersign/server/test/support/test-provider";
 
 export interface ConsoleScene extends Scene {
   /** Signs somebody new in, in a browser of their own. */
   visitor(...rest: VisitRest): Promise<Visitor>;
+  /** The same without the pages for signing in: with a session and no password. */
+  member(login: string, options?: MemberOptions): Promise<Visitor>;
 }
+
+export type MemberOptions = VisitorOptions & Pick<Partial<PersonOrder>, "role" | "groups">;
 
 type VisitRest = Parameters<typeof visit> extends [unknown, unknown, ...infer Rest] ? Rest : never;
 
@@ -21,8 +31,34 @@ export async function startConsoleScene(
   t: Lifetime,
   options: Parameters<typeof startScene>[1] = {},
 ): Promise<ConsoleScene> {
-  assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
   const scene = await startScene(t, options);
+  return withBrowser(t, scene);
+}
+
+/** The console over a server that runs already. */
+export async function withBrowser<T extends Pick<Scene, "server">>(
+  t: Lifetime,
+  scene: T,
+): Promise<T & Pick<ConsoleScene, "visitor" | "member">> {
+  assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
   const browser = await startBrowser(t);
-  return { ...scene, visitor: (...rest) => visit(browser, scene.server, ...rest) };
+  const { server } = scene;
+  return {
+    ...scene,
+    visitor: (...rest) => visit(browser, server, ...rest),
+    member: async (login, { role, groups, ...options } = {}) => {
+      const url = server.provider.publicUrl;
+      const visitor = await newVisitor(browser, url, options);
+      const order = {
+        ...(role !== undefined && { role }),
+        ...(groups !== undefined && { groups }),
+      };
+      const { cookie } = await newPerson(server, { login, ...order });
+      const name = "__Host-countersign";
+      // A browser takes a cookie of this name from https alone, and sends it to localhost anyway.
+      const origin = url.replace(/^http:/, "https:");
+      await visitor.context.addCookies([{ name, value: cookie, url: origin, secure: true }]);
+      return visitor;
+    },
+  };
 }

@@ -7,6 +7,7 @@ import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   listEndedNotifications,
   listWaitingNotifications,
+  listWaitingOfInstance,
   type NotifiedInstance,
   readNotifiedInstances,
 } from "../storage/sql/notification-listings.ts";
@@ -18,6 +19,8 @@ export interface DeliveryListing {
   readonly limit: number;
   /** Where the page before ended. */
   readonly after: Place | undefined;
+  /** Only those of this one; with `waiting` alone. */
+  readonly instanceId: string | undefined;
 }
 
 /** A notification with what an operator needs to know beside it. */
@@ -55,14 +58,15 @@ const LATEST: Place = {
 export async function listDeliveries(
   { store, clock }: Pick<Context, "store" | "clock">,
   { projectId }: ReviewerCaller,
-  { state, limit, after }: DeliveryListing,
+  { state, limit, after, instanceId }: DeliveryListing,
 ): Promise<DeliveryPage> {
   const now = clock.now();
   // One more than asked for tells whether there is a next page.
-  const found =
-    state === "waiting"
-      ? await listWaitingNotifications(store, projectId, after ?? EARLIEST, limit + 1)
-      : await listEndedNotifications(store, projectId, after ?? LATEST, limit + 1);
+  const found = await (state === "ended"
+    ? listEndedNotifications(store, projectId, after ?? LATEST, limit + 1)
+    : instanceId === undefined
+      ? listWaitingNotifications(store, projectId, after ?? EARLIEST, limit + 1)
+      : listWaitingOfInstance(store, { projectId, instanceId }, after ?? EARLIEST, limit + 1));
   const shown = found.slice(0, limit);
   const deliveries = await toReviewed(store, projectId, shown, now);
   return {

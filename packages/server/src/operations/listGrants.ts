@@ -4,7 +4,7 @@ import type { ReviewerCaller } from "../identity/caller.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import type { Place } from "../storage/sql/requests.ts";
-import { listGrantsBefore } from "../storage/sql/standing-grants.ts";
+import { listActiveOfInstance, listGrantsBefore } from "../storage/sql/standing-grants.ts";
 import type { Reader } from "../storage/store.ts";
 
 export interface GrantListing {
@@ -12,6 +12,8 @@ export interface GrantListing {
   readonly limit: number;
   /** Where the page before ended. */
   readonly after: Place | undefined;
+  /** Only those of this one; with `active` alone. */
+  readonly instanceId: string | undefined;
 }
 
 /** A grant with what a reviewer needs to know beside it. */
@@ -36,11 +38,15 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 export async function listGrants(
   { store, clock }: Context,
   { projectId }: ReviewerCaller,
-  { state, limit, after }: GrantListing,
+  { state, limit, after, instanceId }: GrantListing,
 ): Promise<GrantPage> {
   // One more than asked for tells whether there is a next page.
   const before = after?.id ?? LAST_ID;
-  const found = await listGrantsBefore(store, projectId, state, clock.now(), before, limit + 1);
+  const now = clock.now();
+  const found =
+    instanceId === undefined
+      ? await listGrantsBefore(store, projectId, state, now, before, limit + 1)
+      : await listActiveOfInstance(store, { projectId, instanceId }, now, before, limit + 1);
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
   return {

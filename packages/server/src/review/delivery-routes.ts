@@ -19,7 +19,7 @@ import { retryDeliveries } from "../operations/retryDeliveries.ts";
 import { retryDelivery } from "../operations/retryDelivery.ts";
 import { showDelivery } from "../operations/showDelivery.ts";
 import { writeDelivery, writeDeliveryPage } from "./delivery-wire.ts";
-import { listingParameters } from "./listing-parameters.ts";
+import { instanceOfState, listingParameters } from "./listing-parameters.ts";
 
 const DELIVERIES = "/review/v1/deliveries";
 
@@ -33,7 +33,8 @@ export function addDeliveryRoutes(app: FastifyInstance, context: Context, gate: 
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const listing = listingParameters(request, ["waiting", "ended"]);
-      const page = await listDeliveries(context, caller, listing);
+      const instanceId = instanceOfState(request, listing.state, "waiting");
+      const page = await listDeliveries(context, caller, { ...listing, instanceId });
       const now = formatTimestamp(context.clock.now());
       return sendJson(reply, 200, writeDeliveryPage(page, now));
     },

@@ -13,7 +13,7 @@ import { createGrant } from "../operations/createGrant.ts";
 import { type GrantPage, listGrants, type ReviewedGrant } from "../operations/listGrants.ts";
 import { revokeGrant } from "../operations/revokeGrant.ts";
 import { showGrant } from "../operations/showGrant.ts";
-import { listingParameters, writeCursor } from "./listing-parameters.ts";
+import { instanceOfState, listingParameters, writeCursor } from "./listing-parameters.ts";
 import { parseGrant } from "./parse-grant.ts";
 
 const GRANTS = "/review/v1/grants";
@@ -25,7 +25,9 @@ export function addGrantRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(GRANTS, { config: { operation: "listGrants" }, onRequest }, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
-    const page = await listGrants(context, caller, listingParameters(request, ["active", "ended"]));
+    const listing = listingParameters(request, ["active", "ended"]);
+    const instanceId = instanceOfState(request, listing.state, "active");
+    const page = await listGrants(context, caller, { ...listing, instanceId });
     return sendJson(reply, 200, writeGrantPage(page, now()));
   });
 

@@ -2,7 +2,7 @@
  * What has ended: looked at page by page, in numbers, and taken away as a file.
  */
 
-import { parseIdentifier, type TerminalStatus } from "@countersign/protocol";
+import type { TerminalStatus } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { DECIDER_KINDS, type RequestFilter } from "../core/request-filter.ts";
@@ -17,7 +17,13 @@ import {
   writeHistoryPage,
   writeInsights,
 } from "./history-wire.ts";
-import { textParameter, timeParameter, twoWayParameters, wrong } from "./listing-parameters.ts";
+import {
+  instanceParameter,
+  textParameter,
+  timeParameter,
+  twoWayParameters,
+  wrong,
+} from "./listing-parameters.ts";
 import { RunSlots } from "./run-slots.ts";
 
 const HISTORY = "/review/v1/history";
@@ -106,7 +112,7 @@ function filterOf(request: FastifyRequest): RequestFilter {
   return {
     tool: toolOf(request, "tool"),
     toolPrefix: toolOf(request, "tool_prefix"),
-    instanceId: instanceOf(request),
+    instanceId: instanceParameter(request),
     decidedBy: deciderOf(request),
     statuses: statusesOf(request),
     since,
@@ -120,14 +126,6 @@ function toolOf(request: FastifyRequest, name: string): string | undefined {
   const text = textParameter(request, name);
   if (text === undefined || (text !== "" && text.length <= TEXT_CHARS_MAX)) return text;
   throw wrong(name, `must have 1 to ${TEXT_CHARS_MAX} characters`);
-}
-
-function instanceOf(request: FastifyRequest): string | undefined {
-  const text = textParameter(request, "instance_id");
-  if (text === undefined) return undefined;
-  const id = parseIdentifier(text);
-  if (id === undefined) throw wrong("instance_id", "must be the id of an instance");
-  return id;
 }
 
 function deciderOf(request: FastifyRequest): string | undefined {

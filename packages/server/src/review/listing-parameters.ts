@@ -80,6 +80,30 @@ export function textParameter(request: FastifyRequest, name: string): string | u
   throw wrong(name, "must be given once");
 }
 
+/** Of one instance only. @throws Problem `invalid_request` */
+export function instanceParameter(request: FastifyRequest): string | undefined {
+  const text = textParameter(request, "instance_id");
+  if (text === undefined) return undefined;
+  const id = parseIdentifier(text);
+  if (id === undefined) throw wrong("instance_id", "must be the id of an instance");
+  return id;
+}
+
+/**
+ * Reads `instance_id` of a listing that has an index by instance for its first state alone.
+ *
+ * @throws Problem `invalid_request`
+ */
+export function instanceOfState(
+  request: FastifyRequest,
+  state: string,
+  only: string,
+): string | undefined {
+  const instanceId = instanceParameter(request);
+  if (instanceId === undefined || state === only) return instanceId;
+  throw wrong("instance_id", `can be given with the state ${only} only`);
+}
+
 /** @returns epoch ms @throws Problem `invalid_request` */
 export function timeParameter(request: FastifyRequest, name: string): number | undefined {
   const text = textParameter(request, name);

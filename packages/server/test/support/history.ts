@@ -7,7 +7,11 @@ import { checksumOfRow } from "../../src/storage/sql/requests.ts";
 import type { Scene } from "./scene.ts";
 
 /** More requests like this one, each decided a millisecond later. */
-export async function copyDecided({ server }: Scene, id: string, count: number): Promise<void> {
+export async function copyDecided(
+  { server }: Pick<Scene, "server">,
+  id: string,
+  count: number,
+): Promise<void> {
   const { store, random } = server.provider.context;
   const row = await store.get("select * from request where id = $1", [id]);
   assert.ok(row);

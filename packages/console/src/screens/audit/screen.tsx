@@ -1,7 +1,148 @@
-/** Audit. */
+/**
+ * Audit: what happened, who did it, about what and when; whether the log is what was sealed; and
+ * what somebody outside keeps of it.
+ */
 
+import "./audit.css";
+import { useMemo, useState } from "preact/hooks";
+import { call, callSource } from "../../api.ts";
+import { ChoiceFilter, DayFilter, FilterBar, TextFilter } from "../../parts/filter-bar.tsx";
+import { Empty } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { dayStart } from "../../parts/query.ts";
+import { useKeptPages } from "../../parts/use-kept-pages.ts";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { WindowedList } from "../../parts/windowed-list.tsx";
+import { may } from "../../powers.ts";
+import { route } from "../../route.ts";
+import { type AuditEntry, readAuditPage } from "./audit-entry.ts";
+import { AuditRow } from "./audit-row.tsx";
+import { KIND_GROUPS, type Names } from "./audit-words.ts";
+import { Checkpoint } from "./checkpoint.tsx";
+import { EntryDialog } from "./entry-dialog.tsx";
+import { Verification } from "./verification.tsx";
+
+const FILTERS = ["kind", "actor", "subject", "from", "to", "log"];
+const PAGE_SIZE = 100;
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
 
 export function Screen() {
-  return <Page title="Audit" />;
+  if (may("audit")) return <AuditLog />;
+  return (
+    <Page title="Audit">
+      <Empty title="The audit log is for auditors and admins">
+        <p>Your role in this project may not read it.</p>
+      </Empty>
+    </Page>
+  );
+}
+
+function AuditLog() {
+  const [opened, setOpened] = useState<AuditEntry>();
+  const { query } = route.value;
+  const log = query.get("log") === "server" ? "log=server" : "log=project";
+  const asked = toServerQuery(query, log);
+  const pages = useKeptPages(asked, async (after, signal) => {
+    const cursor = after === undefined ? "" : `&after=${after}`;
+    const json = await callSource("GET", `audit/entries?${asked}${cursor}`, { signal });
+    const { entries, next } = readAuditPage(json);
+    return { items: entries, next };
+  });
+  const { names, reviewers } = useNames();
+  const row = useMemo(
+    () => (entry: AuditEntry) => <AuditRow entry={entry} names={names} onOpen={setOpened} />,
+    [names],
+  );
+  return (
+    <Page
+      title="Audit"
+      lead="Every transition leaves an entry, which is sealed within seconds and never changed."
+    >
+      <div class="audit-proofs">
+        <Verification key={log} log={log} />
+        <Checkpoint log={log} />
+      </div>
+      <AuditFilters reviewers={reviewers} />
+      <section class="panel list-panel" aria-label="Entries">
+        <WindowedList
+          label="Entries"
+          pages={pages}
+          rowRem={{ wide: 3, narrow: 4.75 }}
+          row={row}
+          empty={
+            <Empty title="No entry passes these filters">
+              <p>Take one of them away, or look at other days.</p>
+            </Empty>
+          }
+        />
+      </section>
+      {opened !== undefined && (
+        <EntryDialog entry={opened} names={names} log={log} onClose={() => setOpened(undefined)} />
+      )}
+    </Page>
+  );
+}
+
+function AuditFilters({ reviewers }: { readonly reviewers: readonly Named[] }) {
+  const people = reviewers.map(({ id, name }) => ({ value: `reviewer:${id}`, text: name }));
+  return (
+    <FilterBar label="Filter the entries" names={FILTERS}>
+      <ChoiceFilter label="What" name="kind" all="All" choices={[]} groups={KIND_GROUPS} />
+      <ChoiceFilter
+        label="Who"
+        name="actor"
+        all="All"
+        choices={[{ value: "operator:cli", text: "The command line" }]}
+        groups={people.length > 0 ? [{ label: "Reviewers", choices: people }] : []}
+      />
+      <TextFilter label="About" name="subject" placeholder="request:ID" />
+      <DayFilter label="From" name="from" />
+      <DayFilter label="To" name="to" />
+      {may("server") && (
+        <ChoiceFilter
+          label="Log"
+          name="log"
+          all="This project"
+          choices={[{ value: "server", text: "The whole server" }]}
+        />
+      )}
+    </FilterBar>
+  );
+}
+
+function toServerQuery(query: URLSearchParams, log: string): string {
+  const asked = new URLSearchParams(log);
+  for (const name of ["kind", "actor", "subject"]) {
+    const value = query.get(name);
+    if (value) asked.set(name, value);
+  }
+  const since = dayStart(query.get("from") ?? "");
+  const until = dayStart(query.get("to") ?? "", 1);
+  if (since !== undefined) asked.set("since", since);
+  if (until !== undefined) asked.set("until", until);
+  asked.set("limit", String(PAGE_SIZE));
+  return asked.toString();
+}
+
+/** Names of reviewers and instances; what is not among them is shown by its id. */
+function useNames(): { readonly names: Names; readonly reviewers: readonly Named[] } {
+  const reviewers = useLoaded(
+    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
+    "",
+  ).value?.reviewers;
+  const instances = useLoaded(
+    (signal) => call<{ instances: Named[] }>("GET", "instances?limit=200", { signal }),
+    "",
+  ).value?.instances;
+  return useMemo(() => {
+    const all = [
+      ...(reviewers ?? []).map(({ id, name }) => [`reviewer:${id}`, name] as const),
+      ...(instances ?? []).map(({ id, name }) => [`instance:${id}`, name] as const),
+    ];
+    return { names: new Map(all), reviewers: reviewers ?? [] };
+  }, [reviewers, instances]);
 }

@@ -1,7 +1,114 @@
-/** History. */
+/**
+ * History: all requests that have ended, the newest decision first, with what the same filters say
+ * in figures and as files. The filters stand in the address.
+ */
 
+import "./history.css";
+import { useMemo, useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Button } from "../../parts/button.tsx";
+import type { CursorPage } from "../../parts/cursor-pages.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { Empty } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { useKeptPages } from "../../parts/use-kept-pages.ts";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { WindowedList } from "../../parts/windowed-list.tsx";
+import { urlOf } from "../../root.ts";
+import { route } from "../../route.ts";
+import { noteServerTime } from "../../time.ts";
+import { HistoryFilters } from "./history-filters.tsx";
+import { toServerQuery } from "./history-query.ts";
+import { type EndedRequest, HistoryRow } from "./history-row.tsx";
+import { type HistoryInsights, Insights } from "./insights.tsx";
+
+const PAGE_SIZE = 100;
+
+interface HistoryAnswer {
+  readonly requests: readonly EndedRequest[];
+  readonly next: string | null;
+  readonly now: string;
+}
 
 export function Screen() {
-  return <Page title="History" />;
+  const [round, setRound] = useState(0);
+  const asked = toServerQuery(route.value.query).toString();
+  const key = `${round} ${asked}`;
+  const pages = useKeptPages(key, (after, stop) => loadPage(asked, after, stop));
+  const { value: insights, error } = useLoaded(
+    (signal) => call<HistoryInsights>("GET", `history/insights?${asked}`, { signal }),
+    key,
+  );
+  const row = useMemo(() => (ended: EndedRequest) => <HistoryRow ended={ended} />, []);
+  return (
+    <Page title="History" actions={<Exports asked={asked} />}>
+      <HistoryFilters />
+      <Insights insights={insights} error={error} />
+      <section class="panel list-panel" aria-label="Requests that have ended">
+        <header class="list-head">
+          <span class="hint">The newest decision first</span>
+          <Button kind="quiet" onPress={() => setRound(round + 1)}>
+            <Icon name="refresh" /> Refresh
+          </Button>
+        </header>
+        <WindowedList
+          label="Requests that have ended"
+          pages={pages}
+          rowRem={{ wide: 4, narrow: 6.25 }}
+          row={row}
+          empty={<NothingEnded isFiltered={asked !== ""} />}
+        />
+      </section>
+    </Page>
+  );
+}
+
+async function loadPage(
+  asked: string,
+  after: string | undefined,
+  signal: AbortSignal,
+): Promise<CursorPage<EndedRequest>> {
+  const query = new URLSearchParams(asked);
+  query.set("limit", String(PAGE_SIZE));
+  if (after !== undefined) query.set("after", after);
+  const askedAt = performance.now();
+  const answer = await call<HistoryAnswer>("GET", `history?${query}`, { signal });
+  noteServerTime(Date.parse(answer.now), askedAt);
+  return { items: answer.requests, next: answer.next };
+}
+
+/** Of all that passes the filters, however long: the browser writes it to a file as it comes. */
+function Exports({ asked }: { readonly asked: string }) {
+  const address = (format: string) => {
+    const query = new URLSearchParams(asked);
+    query.set("format", format);
+    return urlOf(`review/v1/history/export?${query}`);
+  };
+  return (
+    <>
+      <a class="button" download href={address("csv")} title="What the filters show, as a table">
+        <Icon name="download" /> CSV
+      </a>
+      <a
+        class="button"
+        download
+        href={address("jsonl")}
+        title="What the filters show, with exact numbers, a line of JSON each"
+      >
+        <Icon name="download" /> JSON lines
+      </a>
+    </>
+  );
+}
+
+function NothingEnded({ isFiltered }: { readonly isFiltered: boolean }) {
+  return isFiltered ? (
+    <Empty title="Nothing passes these filters">
+      <p>Take one of them away, or look at other days.</p>
+    </Empty>
+  ) : (
+    <Empty title="Nothing has been decided yet">
+      <p>Requests come here when they are approved, denied, cancelled or too late.</p>
+    </Empty>
+  );
 }

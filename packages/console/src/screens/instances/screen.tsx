@@ -1,7 +1,15 @@
-/** Instances. */
+/**
+ * Instances: the identities under which agents ask. The list, one of them with its deliveries,
+ * freezes and grants, and making a new one.
+ */
 
-import { Page } from "../../parts/page.tsx";
+import "./instances.css";
+import type { ScreenProps } from "../../screens.ts";
+import { InstanceDetail } from "./instance-detail.tsx";
+import { InstanceList } from "./instance-list.tsx";
+import { NewInstance } from "./new-instance.tsx";
 
-export function Screen() {
-  return <Page title="Instances" />;
+export function Screen({ rest }: ScreenProps) {
+  if (rest === "") return <InstanceList />;
+  return rest === "new" ? <NewInstance /> : <InstanceDetail id={rest} />;
 }

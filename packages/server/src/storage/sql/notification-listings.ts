@@ -36,6 +36,23 @@ export async function listWaitingNotifications(
   return rows.map(toNotification);
 }
 
+/** The same of one instance. */
+export async function listWaitingOfInstance(
+  reader: Reader,
+  { projectId, instanceId }: InstanceKey,
+  after: Place,
+  limit: number,
+): Promise<StoredNotification[]> {
+  const rows = await reader.all(
+    `select ${NOTIFICATION_COLUMNS} from notification
+     where project_id = $1 and instance_id = $2 and next_at is not null
+       and (next_at, id) > ($3, $4)
+     order by next_at, id limit $5`,
+    [projectId, instanceId, after.at, after.id, limit],
+  );
+  return rows.map(toNotification);
+}
+
 /** Those whose delivery has ended, the latest first. */
 export async function listEndedNotifications(
   reader: Reader,

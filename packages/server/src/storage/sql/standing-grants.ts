@@ -122,6 +122,21 @@ export async function listGrantsBefore(
   return (await reader.all(sql, [projectId, before, now, limit])).map(fromRow);
 }
 
+/** Those of one instance that may still answer, before an id: the newest first. */
+export async function listActiveOfInstance(
+  reader: Reader,
+  { projectId, instanceId }: InstanceKey,
+  now: number,
+  before: string,
+  limit: number,
+): Promise<StoredGrant[]> {
+  const rows = await reader.all(
+    `${BEFORE} and ${ACTIVE} and instance_id = $5 order by id desc limit $4`,
+    [projectId, before, now, limit, instanceId],
+  );
+  return rows.map(fromRow);
+}
+
 /**
  * Erases grants that would have expired long ago, however they ended.
  *

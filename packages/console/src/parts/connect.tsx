@@ -1,0 +1,43 @@
+/**
+ * How an agent asks with the credential of an instance: commands to copy, with everything in them.
+ * The credential is whatever the caller holds; nothing here keeps it.
+ */
+
+import { urlOf } from "../root.ts";
+import { Snippet } from "./snippet.tsx";
+
+export function ConnectSnippets({ credential }: { readonly credential: string }) {
+  const url = urlOf("").replace(/\/$/, "");
+  return (
+    <div class="stack">
+      <Snippet title="Claude Code asks before every call" text={hookText(url, credential)} />
+      <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
+      <Snippet title="Try it with curl" text={curlText(url, credential)} />
+    </div>
+  );
+}
+
+function hookText(url: string, credential: string): string {
+  return `echo '${credential}' | countersign install claude-code --url ${url}`;
+}
+
+function curlText(url: string, credential: string): string {
+  return `curl -sS ${url}/v1/requests \\
+  -H 'Authorization: Bearer ${credential}' \\
+  -H "Idempotency-Key: $(date +%s)" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"10m"}'`;
+}
+
+function sdkText(url: string, credential: string): string {
+  return `import { Client, Gate, MemoryStore } from "@countersign/sdk";
+
+// PROVIDER_URL=${url}
+// INSTANCE_TOKEN=${credential}
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
+const gate = new Gate(new Client(PROVIDER_URL, INSTANCE_TOKEN), { store: new MemoryStore() });
+
+const call = { key: "run 7, call 1", tool: "deploy", arguments: { env: "prod" } };
+const outcome = await gate.guard(call, ({ env }) => \`deployed to \${env}\`);
+console.log(outcome.ran ? outcome.value : outcome.reason);`;
+}

@@ -1,0 +1,77 @@
+import { callSource } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { FactList } from "../../parts/facts.tsx";
+import { saveText } from "../../parts/save-text.ts";
+import { When } from "../../parts/when.tsx";
+import { href } from "../../route.ts";
+import type { AuditEntry } from "./audit-entry.ts";
+import { type Names, pathOfThing, thingWords, wordsOf } from "./audit-words.ts";
+
+export interface EntryDialogProps {
+  readonly entry: AuditEntry;
+  readonly names: Names;
+  /** Which log it is of, as a query. */
+  readonly log: string;
+  onClose(): void;
+}
+
+/** An entry as it is: every member, and the exact text that is sealed. */
+export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
+  const takeProof = async () => {
+    const proof = await callSource("GET", `audit/entries/${entry.id}/proof?${log}`);
+    saveText(`proof-${entry.id}.json`, `${proof}\n`);
+  };
+  return (
+    <Dialog
+      title={wordsOf(entry)}
+      onClose={onClose}
+      isWide
+      actions={
+        <>
+          <CopyButton text={entry.source} what="entry" />
+          <Button onPress={takeProof}>Download proof</Button>
+        </>
+      }
+    >
+      <FactList
+        facts={[
+          ["When", <When key="at" at={entry.at} exact />],
+          ["Who", <Reference key="who" reference={entry.actor} names={names} />],
+          ["About", <Reference key="about" reference={entry.subject} names={names} />],
+          ["Kind", <code key="kind">{entry.kind}</code>],
+          ["Entry", <code key="id">{entry.id}</code>],
+        ]}
+      />
+      <section>
+        <h3 class="entry-heading">Detail</h3>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard. */}
+        <pre class="entry-detail" tabIndex={0}>
+          <Text>{entry.detailSource}</Text>
+        </pre>
+        <p class="hint">The exact text that is sealed. Digests are SHA-256 of the stored text.</p>
+      </section>
+    </Dialog>
+  );
+}
+
+function Reference({ reference, names }: { readonly reference: string; readonly names: Names }) {
+  const path = pathOfThing(reference);
+  const words = thingWords(reference, names);
+  return (
+    <>
+      {path === undefined ? (
+        <Text>{words}</Text>
+      ) : (
+        <a href={href(path)}>
+          <Text>{words}</Text>
+        </a>
+      )}{" "}
+      <code class="hint">
+        <Text>{reference}</Text>
+      </code>
+    </>
+  );
+}

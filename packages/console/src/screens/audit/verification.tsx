@@ -1,0 +1,176 @@
+/** Computes the sealed log again, on the server, and says what came of it. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { callLines } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { messageOf } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { exactTime } from "../../parts/time-words.ts";
+
+/** The first entry that is not what was sealed. */
+interface Finding {
+  readonly fault: string;
+  readonly message: string;
+  readonly position?: number;
+  readonly id?: string;
+  readonly kind?: string;
+  /** Epoch ms, or as a timestamp. */
+  readonly at?: number | string;
+}
+
+interface Summary {
+  readonly event: "summary";
+  readonly result: "good" | "bad" | "stopped";
+  readonly verified: number;
+  readonly unsealed?: number;
+  readonly finding?: Finding;
+}
+
+type Line =
+  | { readonly event: "started"; readonly size: number }
+  | { readonly event: "progress"; readonly verified: number }
+  | Summary
+  | { readonly event?: undefined; readonly error: { readonly message: string } };
+
+interface Verifying {
+  readonly size: number;
+  readonly verified: number;
+  readonly summary?: Summary;
+  readonly fault?: string;
+}
+
+export function Verification({ log }: { readonly log: string }) {
+  const [state, setState] = useState<Verifying>();
+  const stop = useRef<AbortController>(undefined);
+  useEffect(() => () => stop.current?.abort(), []);
+  const isRunning = state !== undefined && !state.summary && state.fault === undefined;
+
+  async function verify(): Promise<void> {
+    if (isRunning) return;
+    const own = new AbortController();
+    stop.current = own;
+    let seen: Verifying = { size: 0, verified: 0 };
+    const show = (change: Partial<Verifying>) => {
+      seen = { ...seen, ...change };
+      setState(seen);
+    };
+    show({});
+    try {
+      for await (const line of callLines("GET", `audit/verify?${log}`, { signal: own.signal })) {
+        if (line !== "") show(changeOf(JSON.parse(line) as Line));
+      }
+      if (!seen.summary && seen.fault === undefined) {
+        show({ fault: "The answer broke off. Nothing is known of what was not verified yet." });
+      }
+    } catch (error) {
+      if (!own.signal.aborted) show({ fault: messageOf(error) });
+    }
+  }
+
+  return (
+    <section class="panel" aria-labelledby="verify-heading">
+      <header class="panel-head">
+        <h2 id="verify-heading">Is the log what was sealed?</h2>
+      </header>
+      <p class="hint">
+        Every entry is hashed again from its row, and every seal is compared and its signature
+        checked, as <code>countersign audit verify</code> does.
+      </p>
+      <button type="button" aria-busy={isRunning} onClick={() => void verify()}>
+        <Icon name="audit" /> Verify the log
+      </button>
+      <div role="status">{state !== undefined && <Outcome state={state} />}</div>
+    </section>
+  );
+}
+
+function changeOf(line: Line): Partial<Verifying> {
+  if (line.event === "started") return { size: line.size };
+  if (line.event === "progress") return { verified: line.verified };
+  if (line.event === "summary") return { summary: line, verified: line.verified };
+  return { fault: line.error.message };
+}
+
+function Outcome({ state: { size, verified, summary, fault } }: { readonly state: Verifying }) {
+  if (fault !== undefined) {
+    return (
+      <p class="alert">
+        <Text>{fault}</Text>
+      </p>
+    );
+  }
+  if (summary === undefined) {
+    return (
+      <>
+        <progress
+          aria-label="Verified so far"
+          max={Math.max(size, 1)}
+          value={Math.min(verified, size)}
+        />
+        <p class="hint">
+          {count(verified)} of {count(size)}
+        </p>
+      </>
+    );
+  }
+  if (summary.result === "good") return <Good summary={summary} />;
+  if (summary.result === "stopped") {
+    return (
+      <p class="note">
+        It takes longer than five minutes: the first {count(verified)} entries are good, the others
+        were not looked at. Beside the server, <code>countersign audit verify</code> has all the
+        time it needs.
+      </p>
+    );
+  }
+  return <Bad finding={summary.finding} />;
+}
+
+function Good({ summary: { verified, unsealed = 0 } }: { readonly summary: Summary }) {
+  return (
+    <p class="note good">
+      <Icon name="check" />
+      <span>
+        <strong>Good.</strong>{" "}
+        {verified === 1
+          ? "The one sealed entry is what was sealed."
+          : `All ${count(verified)} sealed entries are what was sealed.`}
+        {unsealed > 0 && ` ${count(unsealed)} are newer and not sealed yet.`}
+      </span>
+    </p>
+  );
+}
+
+function Bad({ finding }: { readonly finding: Finding | undefined }) {
+  const at = finding?.at;
+  return (
+    <div class="alert">
+      <p>
+        <strong>Bad:</strong> <Text>{finding?.message ?? "not what was sealed"}</Text>.
+      </p>
+      <p>
+        The first bad entry:{" "}
+        {finding?.position === undefined ? "position unknown" : `position ${finding.position}`}
+        {finding?.kind !== undefined && (
+          <>
+            , <Text>{finding.kind}</Text>
+          </>
+        )}
+        {at !== undefined && `, ${exactTime(typeof at === "number" ? at : Date.parse(at))}`}
+        {finding?.id !== undefined && (
+          <>
+            {", "}
+            <code>
+              <Text>{finding.id}</Text>
+            </code>
+          </>
+        )}
+        .
+      </p>
+    </div>
+  );
+}
+
+function count(number: number): string {
+  return number.toLocaleString("en-GB");
+}

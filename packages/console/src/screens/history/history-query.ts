@@ -1,0 +1,28 @@
+/**
+ * The filters of the history as its address has them, and as the server takes them. Pure but for
+ * the reader's calendar.
+ */
+
+import { dayStart } from "../../parts/query.ts";
+
+/** Names in the address. */
+export const FILTERS = ["tool", "instance", "by", "rule", "status", "from", "to"];
+
+/** What the server is asked for, without cursor and limit. */
+export function toServerQuery(query: URLSearchParams): URLSearchParams {
+  const asked = new URLSearchParams();
+  const set = (name: string, value: string | null | undefined) => {
+    if (value) asked.set(name, value);
+  };
+  const tool = query.get("tool") ?? "";
+  if (tool.endsWith("*")) set("tool_prefix", tool.slice(0, -1));
+  else set("tool", tool);
+  set("instance_id", query.get("instance"));
+  const by = query.get("by");
+  const rule = query.get("rule");
+  set("decided_by", by === "policy" && rule ? `policy:${rule}` : by);
+  set("status", query.get("status"));
+  set("since", dayStart(query.get("from") ?? ""));
+  set("until", dayStart(query.get("to") ?? "", 1));
+  return asked;
+}

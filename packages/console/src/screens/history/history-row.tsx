@@ -1,0 +1,63 @@
+import { computed } from "@preact/signals";
+import { Text } from "../../exact/text.tsx";
+import { Decider } from "../../parts/decider.tsx";
+import { type Status, StatusBadge } from "../../parts/status-badge.tsx";
+import { When } from "../../parts/when.tsx";
+import { href } from "../../route.ts";
+import { now } from "../../time.ts";
+
+/** As `GET /review/v1/history` answers. */
+export interface EndedRequest {
+  readonly id: string;
+  readonly tool: string;
+  readonly instance: { readonly id: string; readonly name: string };
+  readonly status: Status;
+  readonly decided_at: string;
+  readonly expires_at?: string;
+  readonly decided_by: string;
+  readonly decider?: string;
+  readonly note: string | null;
+}
+
+const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
+
+/** One line of the history; all of it leads to the request. */
+export function HistoryRow({ ended }: { readonly ended: EndedRequest }) {
+  const { id, tool, instance, status, expires_at: expiresAt, note } = ended;
+  return (
+    <a class="ended" href={href(`/inbox/${id}`)}>
+      <span class="ended-what">
+        <bdi class="ended-tool">
+          <Text>{tool}</Text>
+        </bdi>
+        <span class="ended-more">
+          <bdi>
+            <Text>{instance.name}</Text>
+          </bdi>
+          {note !== null && note !== "" && (
+            <>
+              {" · "}
+              <q>
+                <Text>{note}</Text>
+              </q>
+            </>
+          )}
+        </span>
+      </span>
+      <span class="ended-outcome">
+        <StatusBadge status={status} />
+        {expiresAt !== undefined && second.value >= Date.parse(expiresAt) && (
+          <span class="hint">validity passed</span>
+        )}
+      </span>
+      <span class="ended-by">
+        <bdi>
+          <Decider {...ended} />
+        </bdi>
+      </span>
+      <span class="ended-at">
+        <When at={ended.decided_at} />
+      </span>
+    </a>
+  );
+}

@@ -1,0 +1,117 @@
+/** Questions before an instance is changed or deleted. */
+
+import { useState } from "preact/hooks";
+import { call, Refusal } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { signInUrl } from "../../root.ts";
+import { groupsIn } from "./new-instance.tsx";
+import { OwnerField } from "./owner-field.tsx";
+import { countWords, type Instance } from "./wire.ts";
+
+export interface InstanceDialogProps {
+  readonly instance: Instance;
+  onClose(): void;
+  onDone(): void;
+}
+
+/** Asks for the name, because agents that use it stop. */
+export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps) {
+  const { id, name, pending } = instance;
+  const [typed, setTyped] = useState("");
+  const [isStale, setStale] = useState(false);
+  const remove = async () => {
+    try {
+      await call("DELETE", `instances/${id}`);
+    } catch (error) {
+      setStale(error instanceof Refusal && error.status === 403);
+      throw error;
+    }
+    onDone();
+  };
+  return (
+    <Dialog
+      title="Delete this instance?"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="danger" disabled={typed !== name} onPress={remove}>
+            Delete it for good
+          </Button>
+        </>
+      }
+    >
+      <p>
+        Its credential ends at once, its deliveries stop, and{" "}
+        {pending === 0
+          ? "nothing of it is pending"
+          : `what it has pending (${countWords(pending)}) is cancelled`}
+        . This cannot be undone.
+      </p>
+      <label class="field">
+        <span>
+          Type{" "}
+          <strong>
+            <Text>{name}</Text>
+          </strong>{" "}
+          to confirm
+        </span>
+        <input
+          type="text"
+          autofocus
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          value={typed}
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>
+      {isStale && (
+        <p>
+          <a href={signInUrl()}>Sign in again</a>
+        </p>
+      )}
+    </Dialog>
+  );
+}
+
+/** Groups and owner: what rules know the instance by, and who answers for it. */
+export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) {
+  const [owner, setOwner] = useState(instance.owner ?? "");
+  const [groups, setGroups] = useState(instance.groups.join(", "));
+  const save = async () => {
+    const body = { groups: groupsIn(groups), owner: owner === "" ? null : owner };
+    await call("PATCH", `instances/${instance.id}`, { body });
+    onDone();
+  };
+  return (
+    <Dialog
+      title="Groups and owner"
+      onClose={onClose}
+      actions={
+        <>
+          <Button onPress={onClose}>Cancel</Button>
+          <Button kind="primary" onPress={save}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <p class="hint">They hold for calls from now on.</p>
+      <label class="field">
+        Groups, with commas between them
+        <input
+          type="text"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          value={groups}
+          onInput={(event) => setGroups(event.currentTarget.value)}
+        />
+      </label>
+      <OwnerField label="Owner" value={owner} onChange={setOwner} />
+    </Dialog>
+  );
+}

@@ -1,0 +1,203 @@
+/** How decisions reach the receiver of an instance: what waits, what failed, and trying again. */
+
+import { call } from "../../api.ts";
+import { Button } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { may } from "../../powers.ts";
+import { href } from "../../route.ts";
+import { serverNow } from "../../time.ts";
+import { HealthBadge } from "./health-badge.tsx";
+import { attemptWords, countWords, type Delivery, type Instance, type Receiver } from "./wire.ts";
+
+const SHOWN = 50;
+/** Of the project; those of this instance are picked out. */
+const ENDED_LOOKED_AT = 200;
+
+interface DeliveryPage {
+  readonly deliveries: readonly Delivery[];
+  readonly next: string | null;
+}
+
+interface Deliveries {
+  readonly waiting: readonly Delivery[];
+  readonly isMore: boolean;
+  /** Given up, or lost with their receiver. */
+  readonly failed: readonly Delivery[];
+}
+
+export interface DeliveryPanelProps {
+  readonly instance: Instance;
+  /** What is shown of the instance has changed. */
+  onChanged(): void;
+}
+
+export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
+  const { id, receiver } = instance;
+  const { value, error, reload } = useLoaded((signal) => load(id, signal), id);
+  const changed = () => {
+    reload();
+    onChanged();
+  };
+  const retryAll = async () => {
+    await call("POST", "deliveries/retry", { body: { instance_id: id } });
+    changed();
+  };
+  const waiting = value?.waiting ?? [];
+  return (
+    <section class="panel" aria-labelledby="deliveries-heading">
+      <header class="panel-head">
+        <h2 id="deliveries-heading">Deliveries</h2>
+        <HealthBadge receiver={receiver} />
+        {receiver !== null && (
+          <Button kind="quiet" onPress={changed}>
+            <Icon name="refresh" /> Refresh
+          </Button>
+        )}
+      </header>
+      {receiver === null ? (
+        <p class="hint">
+          Nothing is sent: this agent asks for its decisions itself. A provisioner can give it a
+          receiver.
+        </p>
+      ) : (
+        <ReceiverWords receiver={receiver} />
+      )}
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      {waiting.length > 0 && (
+        <>
+          <Table
+            caption="Deliveries that wait"
+            columns={waitingColumns(changed)}
+            items={waiting}
+            keyOf={(delivery) => delivery.id}
+          />
+          {may("decide") && waiting.length > 1 && (
+            <div class="actions">
+              <Button onPress={retryAll}>Retry all now</Button>
+            </div>
+          )}
+          {value?.isMore && <p class="hint">Only the first {SHOWN} are shown.</p>}
+        </>
+      )}
+      {(value?.failed.length ?? 0) > 0 && (
+        <>
+          <h3>Not delivered</h3>
+          <Table
+            caption="Deliveries that were given up"
+            columns={FAILED_COLUMNS}
+            items={value?.failed ?? []}
+            keyOf={(delivery) => delivery.id}
+          />
+          <p class="hint">Among the last {ENDED_LOOKED_AT} of this project that have ended.</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function ReceiverWords({ receiver }: { readonly receiver: Receiver }) {
+  const { origin, verified_at: verifiedAt, waiting, last_attempt: last } = receiver;
+  return (
+    <p class="hint">
+      Decisions go to <code>{origin}</code>, which proved itself <When at={verifiedAt} />.{" "}
+      {waiting === 0 && "Nothing waits."}
+      {waiting > 0 && `${countWords(waiting)} waiting.`}
+      {last !== undefined && last.outcome !== "acknowledged" && (
+        <>
+          {" "}
+          The last attempt, <When at={last.at} />: {attemptWords(last)}.
+        </>
+      )}
+    </p>
+  );
+}
+
+async function load(instanceId: string, signal: AbortSignal): Promise<Deliveries> {
+  const ask = (query: string) => call<DeliveryPage>("GET", `deliveries?${query}`, { signal });
+  const isOwn = ({ instance }: Delivery) => instance.id === instanceId;
+  const [waiting, ended] = await Promise.all([
+    ask(`state=waiting&limit=${SHOWN}&instance_id=${instanceId}`),
+    ask(`state=ended&limit=${ENDED_LOOKED_AT}`),
+  ]);
+  return {
+    waiting: waiting.deliveries,
+    isMore: waiting.next !== null,
+    failed: ended.deliveries.filter((one) => isOwn(one) && one.ended_by !== "acknowledged"),
+  };
+}
+
+const REQUEST: Column<Delivery> = {
+  title: "Decision of",
+  isHead: true,
+  cell: ({ request_id: id }) => <a href={href(`/inbox/${id}`)}>request …{id.slice(-6)}</a>,
+};
+
+const ATTEMPTS: Column<Delivery> = { title: "Attempts", cell: ({ attempts }) => attempts };
+
+const LAST: Column<Delivery> = {
+  title: "Last attempt",
+  cell: ({ last_attempt: last }) =>
+    last === undefined ? (
+      "none yet"
+    ) : (
+      <>
+        {attemptWords(last)}, <When at={last.at} />
+      </>
+    ),
+};
+
+function waitingColumns(onRetried: () => void): Column<Delivery>[] {
+  const retry: Column<Delivery> = {
+    title: "Actions",
+    isActions: true,
+    cell: ({ id, status }) => (
+      <Button
+        disabled={status === "in_flight"}
+        onPress={async () => {
+          await call("POST", `deliveries/${id}/retry`);
+          onRetried();
+        }}
+      >
+        Retry now
+      </Button>
+    ),
+  };
+  const next: Column<Delivery> = {
+    title: "Next try",
+    cell: ({ status, next_attempt_at: at }) => {
+      if (status === "in_flight") return "under way";
+      if (at === undefined) return "–";
+      return Date.parse(at) <= serverNow() ? "due" : <When at={at} />;
+    },
+  };
+  return [REQUEST, ATTEMPTS, LAST, next, ...(may("decide") ? [retry] : [])];
+}
+
+const ENDS: Readonly<Record<string, string>> = {
+  window: "given up after 168 h",
+  removal: "its receiver was removed",
+  deletion: "its instance was deleted",
+};
+
+const FAILED_COLUMNS: Column<Delivery>[] = [
+  REQUEST,
+  ATTEMPTS,
+  LAST,
+  {
+    title: "Ended",
+    cell: ({ ended_by: by = "", ended_at: at }) => (
+      <>
+        {ENDS[by] ?? by}
+        {at !== undefined && (
+          <>
+            , <When at={at} />
+          </>
+        )}
+      </>
+    ),
+  },
+];

@@ -1,0 +1,168 @@
+/** Freezes: what is in force, setting one with a note, and lifting it. */
+
+import { useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { may } from "../../powers.ts";
+import type { Freeze } from "./wire.ts";
+
+/** Those in force: of the server, the project and of instances. */
+export function useFreezes(): Loaded<readonly Freeze[]> {
+  return useLoaded(async (signal) => {
+    const query = "freezes?state=in_force&limit=200";
+    return (await call<{ freezes: Freeze[] }>("GET", query, { signal })).freezes;
+  }, "");
+}
+
+export function mayFreeze(scope: Freeze["scope"]): boolean {
+  return may("freeze") && (scope !== "server" || may("server"));
+}
+
+const COVERED: Readonly<Record<Freeze["scope"], string>> = {
+  instance: "This instance is frozen",
+  project: "This project is frozen",
+  server: "The whole server is frozen",
+};
+
+export interface FreezeBannerProps {
+  readonly freeze: Freeze;
+  onLifted(): void;
+}
+
+/** That a freeze is in force, since when and why, and the way out of it. */
+export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
+  const [isAsked, setAsked] = useState(false);
+  const { id, scope, note, frozen_at: at } = freeze;
+  const lift = async () => {
+    await call("POST", `freezes/${id}/lift`);
+    setAsked(false);
+    onLifted();
+  };
+  return (
+    <div class="frozen" role="status">
+      <Icon name="freeze" />
+      <p>
+        <strong>{COVERED[scope]}.</strong> Everything it asks is denied, since <When at={at} />.
+        {note != null && note !== "" && (
+          <>
+            {" "}
+            <q>
+              <Text>{note}</Text>
+            </q>
+          </>
+        )}
+      </p>
+      {mayFreeze(scope) && <Button onPress={() => setAsked(true)}>Lift the freeze</Button>}
+      {isAsked && (
+        <Dialog
+          title="Lift the freeze?"
+          onClose={() => setAsked(false)}
+          actions={
+            <>
+              <Button onPress={() => setAsked(false)}>Keep it</Button>
+              <Button kind="primary" onPress={lift}>
+                Lift it
+              </Button>
+            </>
+          }
+        >
+          <p>Calls are judged by policy and people again. What was denied stays denied.</p>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+export interface FreezeButtonProps {
+  readonly scope: Freeze["scope"];
+  /** Exactly with the scope `instance`. */
+  readonly instanceId?: string;
+  readonly children: string;
+  onFrozen(): void;
+}
+
+const WHAT: Readonly<Record<Freeze["scope"], string>> = {
+  instance: "this instance",
+  project: "all instances of this project",
+  server: "all instances of all projects of this server",
+};
+
+interface Frozen {
+  readonly denied: number;
+  readonly complete: boolean;
+}
+
+function deniedWords(denied: number): string {
+  if (denied === 0) return "Nothing was pending.";
+  if (denied === 1) return "1 pending request was denied.";
+  return `${denied} pending requests were denied.`;
+}
+
+/** Denies what is pending and all that comes, after a question. */
+export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [note, setNote] = useState("");
+  const [frozen, setFrozen] = useState<Frozen>();
+  const freeze = async () => {
+    const body = {
+      scope,
+      ...(instanceId !== undefined && { instance_id: instanceId }),
+      ...(note.trim() !== "" && { note: note.trim() }),
+    };
+    setFrozen(await call<Frozen>("POST", "freezes", { body }));
+    onFrozen();
+  };
+  const close = () => {
+    setOpen(false);
+    setFrozen(undefined);
+    setNote("");
+  };
+  return (
+    <>
+      <Button onPress={() => setOpen(true)}>
+        <Icon name="freeze" /> {children}
+      </Button>
+      {isOpen && frozen === undefined && (
+        <Dialog
+          title={`${children}?`}
+          onClose={close}
+          actions={
+            <>
+              <Button onPress={close}>Cancel</Button>
+              <Button kind="danger" onPress={freeze}>
+                Freeze
+              </Button>
+            </>
+          }
+        >
+          <p>
+            Whatever {WHAT[scope]} asked or will ask is denied, above policy, grants and people,
+            until somebody lifts the freeze.
+          </p>
+          <label class="field">
+            Why (agents read this)
+            <textarea
+              rows={2}
+              maxLength={2_000}
+              value={note}
+              onInput={(event) => setNote(event.currentTarget.value)}
+            />
+          </label>
+        </Dialog>
+      )}
+      {isOpen && frozen !== undefined && (
+        <Dialog title="Frozen" onClose={close} actions={<Button onPress={close}>Close</Button>}>
+          <p>
+            {deniedWords(frozen.denied)}
+            {!frozen.complete && " The server goes on denying what is left."}
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+/** Grants in force for an instance: what is approved without asking, and taking that back. */
+
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Fault } from "../../parts/notice.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { When } from "../../parts/when.tsx";
+import { may } from "../../powers.ts";
+import { session } from "../../session.ts";
+import type { Grant } from "./wire.ts";
+
+/** An instance has at most so many active ones. */
+const SHOWN = 100;
+
+export function GrantPanel({ instanceId }: { readonly instanceId: string }) {
+  const { value, error, reload } = useLoaded(async (signal) => {
+    const query = `grants?state=active&limit=${SHOWN}&instance_id=${instanceId}`;
+    return (await call<{ grants: Grant[] }>("GET", query, { signal })).grants;
+  }, instanceId);
+  return (
+    <section class="panel" aria-labelledby="grants-heading">
+      <h2 id="grants-heading">Grants in force</h2>
+      {error !== undefined && <Fault error={error} onRetry={reload} />}
+      {value?.length === 0 && (
+        <p class="hint">None: wherever policy asks people, people are asked.</p>
+      )}
+      {value !== undefined && value.length > 0 && (
+        <Table
+          caption="Grants in force"
+          columns={columns(reload)}
+          items={value}
+          keyOf={({ id }) => id}
+        />
+      )}
+    </section>
+  );
+}
+
+function mayRevoke({ reviewer }: Grant): boolean {
+  const maker = typeof reviewer === "string" ? undefined : reviewer.id;
+  return may("freeze") || may("publish") || maker === session.value?.project?.reviewer.id;
+}
+
+function columns(onRevoked: () => void): Column<Grant>[] {
+  return [
+    {
+      title: "Calls of",
+      isHead: true,
+      cell: ({ tool, when, session: only }) => (
+        <>
+          <Text>{tool}</Text>
+          {when != null && (
+            <code class="grant-when">
+              <Text>{when}</Text>
+            </code>
+          )}
+          {only != null && (
+            <span class="hint grant-when">
+              in session <Text>{only}</Text>
+            </span>
+          )}
+        </>
+      ),
+    },
+    {
+      title: "By",
+      cell: ({ reviewer }) => (
+        <Text>{typeof reviewer === "string" ? reviewer : reviewer.name}</Text>
+      ),
+    },
+    { title: "Used", cell: ({ calls, calls_max: max }) => `${calls} of ${max}` },
+    { title: "Ends", cell: ({ expires_at: at }) => <When at={at} /> },
+    {
+      title: "Actions",
+      isActions: true,
+      cell: (grant) =>
+        mayRevoke(grant) && (
+          <Button
+            kind="danger"
+            onPress={async () => {
+              await call("POST", `grants/${grant.id}/revoke`);
+              onRevoked();
+            }}
+          >
+            Revoke
+          </Button>
+        ),
+    },
+  ];
+}

@@ -1,0 +1,25 @@
+import { Icon } from "../../parts/icon.tsx";
+import { countWords, healthOf, type Receiver } from "./wire.ts";
+
+/** How a receiver does: a shape, words and a colour. */
+export function HealthBadge({ receiver }: { readonly receiver: Receiver | null }) {
+  const health = healthOf(receiver);
+  if (receiver === null) return <span class="hint">No receiver</span>;
+  if (health === "good") {
+    return (
+      <span class="badge status approved">
+        <Icon name="check" /> Healthy
+      </span>
+    );
+  }
+  const waiting = countWords(receiver.waiting);
+  return health === "failing" ? (
+    <span class="badge status denied">
+      <Icon name="close" /> Failing, {waiting} waiting
+    </span>
+  ) : (
+    <span class="badge status">
+      <Icon name="history" /> {waiting} under way
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+import { call } from "../../api.ts";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import type { Named } from "./wire.ts";
+
+export interface OwnerFieldProps {
+  readonly label: string;
+  readonly hint?: string;
+  /** Name of a reviewer; an empty text is nobody. */
+  readonly value: string;
+  onChange(value: string): void;
+}
+
+/** Which reviewer answers for an instance; one who was chosen before stays a choice. */
+export function OwnerField({ label, hint, value, onChange }: OwnerFieldProps) {
+  const reviewers = useLoaded(
+    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
+    "",
+  ).value?.reviewers;
+  const names = new Set([...(reviewers ?? []).map(({ name }) => name), value]);
+  names.delete("");
+  return (
+    <label class="field">
+      {label}
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        <option value="">Nobody</option>
+        {[...names].map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      {hint !== undefined && <span class="hint">{hint}</span>}
+    </label>
+  );
+}

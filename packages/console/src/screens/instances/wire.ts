@@ -1,0 +1,109 @@
+/**
+ * Instances, their deliveries, grants and freezes as the server answers them, and its words for
+ * what became of an attempt.
+ */
+
+export interface Attempt {
+  readonly at: string;
+  readonly outcome: string;
+  readonly http_status?: number;
+}
+
+export interface Receiver {
+  readonly origin: string | null;
+  readonly verified_at: string;
+  /** Deliveries that have not ended, counted up to 1,000. */
+  readonly waiting: number;
+  /** Of the one that was attempted most often. */
+  readonly attempts?: number;
+  readonly next_attempt_at?: string;
+  readonly last_attempt?: Attempt;
+}
+
+export interface Instance {
+  readonly id: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly owner: string | null;
+  readonly created_at: string;
+  /** Counted up to 1,000. */
+  readonly pending: number;
+  readonly last_request_at: string | null;
+  readonly receiver: Receiver | null;
+}
+
+export interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Delivery {
+  readonly id: string;
+  readonly request_id: string;
+  readonly instance: Named;
+  readonly status: "waiting" | "in_flight" | "ended";
+  readonly destination: string | null;
+  readonly attempts: number;
+  readonly last_attempt?: Attempt;
+  readonly next_attempt_at?: string;
+  readonly gives_up_at: string;
+  readonly ended_at?: string;
+  readonly ended_by?: "acknowledged" | "window" | "removal" | "deletion";
+}
+
+export interface Freeze {
+  readonly id: string;
+  readonly scope: "instance" | "project" | "server";
+  readonly instance?: Named;
+  readonly note?: string | null;
+  readonly frozen_at: string;
+  readonly frozen_by: string;
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly instance: Named;
+  readonly tool: string;
+  readonly when?: string | null;
+  readonly session?: string | null;
+  readonly note?: string | null;
+  readonly reviewer: string | Named;
+  readonly calls: number;
+  readonly calls_max: number;
+  readonly expires_at: string;
+}
+
+/** How the receiver of an instance does. */
+export type Health = "none" | "good" | "waiting" | "failing";
+
+export function healthOf(receiver: Receiver | null): Health {
+  if (receiver === null) return "none";
+  if (receiver.waiting === 0) return "good";
+  const { last_attempt: last } = receiver;
+  return last === undefined || last.outcome === "acknowledged" ? "waiting" : "failing";
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  refused: "not sent: its address is not public",
+  "unreachable:dns": "its name was not found",
+  "unreachable:connect": "no connection",
+  "unreachable:tls": "no trust in its certificate",
+  "unreachable:timeout": "no answer in time",
+  "unreachable:reset": "the connection broke off",
+  "unreachable:stale": "broke off",
+  "unreachable:protocol": "its answer was no HTTP",
+  "unreachable:too_large": "its answer was too large",
+  "unreachable:internal": "an error of this server",
+};
+
+/** What came of an attempt, like `answered 500`. */
+export function attemptWords({ outcome, http_status: status }: Attempt): string {
+  if (outcome === "acknowledged") return `acknowledged with ${status ?? "2xx"}`;
+  if (outcome === "rejected") return `answered ${status ?? "an error"}`;
+  return OUTCOMES[outcome] ?? outcome;
+}
+
+/** Like `1,000+` where counting ended. */
+export function countWords(count: number): string {
+  return count >= 1_000 ? "1,000+" : String(count);
+}

@@ -1,0 +1,218 @@
+/**
+ * The history in a real browser: rows, filters, figures, files, and a list of any length.
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { copyDecided } from "@countersign/server/test/support/history";
+import { picture } from "@countersign/server/test/support/page-scene";
+import { cancel, end, submitBody } from "@countersign/server/test/support/scene";
+import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { untilCount } from "./support/waits.ts";
+
+/** Markup, an order of letters turned round, something invisible, and no space to break at. */
+const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe\u200B${"w".repeat(300)}`;
+
+/** What a parser of JavaScript would round. */
+const EXACT = '{"n":9007199254740993,"m":1.10,"cell":"=1+1"}';
+
+const scene = await startConsoleScene({ after });
+const { server, clock, instance, reviewer } = scene;
+const { page, complaints } = await scene.member("ana");
+
+const rows = page.getByRole("list", { name: "Requests that have ended" });
+const links = rows.getByRole("link");
+const row = (text: string) => links.filter({ hasText: text });
+
+before(async () => {
+  const ask = (tool: string, fields: object = {}) =>
+    server.submit(instance.token, { tool, timeout: "2h", ...fields });
+  const body = `{"tool":"db.read","timeout":"2h","arguments":${EXACT}}`;
+  const { json: exact } = await submitBody(server, instance.token, body);
+  clock.advance(1_500);
+  await server.decide(reviewer, exact.id, "approve", { valid_for: "2m", note: "=1+1" });
+  const denied = await ask("stripe.refund");
+  clock.advance(41_000);
+  await server.decide(reviewer, denied.id, "deny", { note: "Not on Sundays." });
+  const cancelled = await ask("stripe.payout");
+  await cancel(server, instance.token, cancelled.id);
+  await end(scene, await ask(HOSTILE), "denied");
+  await end(scene, await ask("deploy", { timeout: "1m" }), "expired");
+  clock.advance(60_000);
+  const fresh = await ask("deploy.canary");
+  await server.decide(reviewer, fresh.id, "approve", { valid_for: "24h" });
+});
+
+test("all that has ended is listed with its outcome, who decided and when", async () => {
+  await page.goto("/history");
+  await row("deploy.canary").filter({ hasText: "Approved" }).waitFor();
+  await untilCount(links, 6);
+  await row("stripe.refund")
+    .filter({ hasText: /Denied.*reviewer/ })
+    .waitFor();
+  await row("stripe.payout")
+    .filter({ hasText: /Cancelled.*The agent/ })
+    .waitFor();
+  await row("deploy")
+    .filter({ hasText: /Expired.*Nobody in time/ })
+    .waitFor();
+  await picture(page, "history-desktop-light");
+  assert.deepEqual(complaints, []);
+});
+
+test("an approval whose validity is over is marked so, and stays approved", async () => {
+  await page.goto("/history");
+  await row("db.read")
+    .filter({ hasText: /Approved.*validity passed/ })
+    .waitFor();
+  const fresh = row("deploy.canary");
+  assert.doesNotMatch((await fresh.textContent()) ?? "", /validity passed/);
+});
+
+test("a row opens the request as it ended, and Back leads to where one was", async () => {
+  await page.goto("/history?status=denied");
+  await row("stripe.refund").click();
+  await page.waitForURL(/\/inbox\/[0-9a-f-]{36}$/);
+  await page.goBack();
+  await page.waitForURL("**/history?status=denied");
+  await row("stripe.refund").waitFor();
+});
+
+test("filters stand in the address, narrow the list and its figures, and are cleared", async () => {
+  await page.goto("/history");
+  await untilCount(links, 6);
+  await page.getByLabel("Tool", { exact: true }).fill("stripe.*");
+  await page.keyboard.press("Enter");
+  await untilCount(links, 2);
+  await page.getByLabel("Denied", { exact: true }).check();
+  await untilCount(links, 1);
+  assert.equal(new URL(page.url()).search, "?tool=stripe.*&status=denied");
+  await page.getByText("0 yes, 1 no").waitFor();
+  await page.getByLabel("Approved", { exact: true }).check();
+  assert.match(page.url(), /status=approved%2Cdenied$/);
+  await page.reload();
+  await untilCount(links, 1);
+  assert.equal(await page.getByLabel("Tool", { exact: true }).inputValue(), "stripe.*");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await untilCount(links, 6);
+  await page.getByLabel("Decided by").selectOption("system");
+  await untilCount(links, 1);
+  await page.getByLabel("Decided by").selectOption({ label: "reviewer" });
+  await untilCount(links, 4);
+  await page.getByLabel("Instance").selectOption({ index: 1 });
+  await untilCount(links, 4);
+  await page.goto("/history?from=2001-01-01&to=2001-01-31");
+  await page.getByText("Nothing passes these filters").waitFor();
+});
+
+test("figures say in words what the filters pass: approvals, time, expired, too fast", async () => {
+  await page.goto("/history");
+  const figures = page.getByRole("region", { name: "Figures" });
+  await figures.getByText("50 %").waitFor();
+  const text = (await figures.textContent()) ?? "";
+  assert.match(text, /2 yes, 2 no/);
+  assert.match(text, /median of 4 decisions/);
+  assert.match(text, /expired1nobody decided in time/);
+  assert.match(text, /decided in under 2 s3too fast/);
+});
+
+test("files have the rows of the filters, exact numbers, and no formulas", async () => {
+  await page.goto("/history?tool=db.read");
+  await row("db.read").waitFor();
+  const take = async (name: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name, exact: true }).click(),
+    ]);
+    return {
+      name: download.suggestedFilename(),
+      text: readFileSync(await download.path(), "utf8"),
+    };
+  };
+  const csv = await take("CSV");
+  const lines = csv.text.trimEnd().split("\r\n");
+  assert.equal(csv.name, "history.csv");
+  assert.equal(lines.length, 3);
+  assert.match(lines[1] ?? "", /"db.read"/);
+  assert.match(lines[1] ?? "", /9007199254740993.*1\.10/);
+  assert.match(lines[1] ?? "", /"'=1\+1"/);
+  const json = await take("JSON lines");
+  assert.equal(json.name, "history.jsonl");
+  assert.equal(json.text.trimEnd().split("\n").length, 2);
+  assert.ok(json.text.includes(`"arguments":${EXACT}`));
+});
+
+test("texts of agents are texts: nothing runs, hides or scrolls sideways", async () => {
+  for (const width of [320, 360]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.goto("/history");
+    const hostile = row("<img src=x");
+    await hostile.waitFor();
+    assert.match((await hostile.textContent()) ?? "", /\\u\{202E\}gnp\.exe\\u\{200B\}/);
+    await assertNoSideways(page);
+    await picture(page, `history-phone-${width}-light`);
+    if (width === 360) await assertAccessible(page);
+    await picture(page, `history-phone-${width}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  assert.deepEqual(complaints, []);
+});
+
+test("by keyboard alone: from the filters to a row, and into the request", async () => {
+  await page.goto("/history");
+  await row("deploy.canary").waitFor();
+  await page.getByLabel("Cancelled", { exact: true }).focus();
+  await page.keyboard.press("Space");
+  await row("stripe.payout").waitFor();
+  await untilCount(links, 1);
+  for (let i = 0; i < 4; i++) {
+    await page.keyboard.press("Tab");
+    if (await row("stripe.payout").evaluate((link) => link.matches(":focus-visible"))) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/inbox\//);
+});
+
+test("serious findings of axe: none, in light and dark", async () => {
+  await page.goto("/history?status=approved");
+  await row("deploy.canary").waitFor();
+  await assertAccessible(page);
+  await picture(page, "history-desktop-dark");
+});
+
+test("thousands of rows scroll in a page of few, and Back finds the place again", async () => {
+  const last = await server.submit(instance.token, { tool: "many" });
+  await server.decide(reviewer, last.id, "deny");
+  await copyDecided(scene, last.id, 3_600);
+  await page.goto("/history?tool=many");
+  const items = rows.getByRole("listitem");
+  await row("many").first().waitFor();
+  const places = () =>
+    items.evaluateAll((all) => all.map((item) => Number(item.getAttribute("aria-posinset"))));
+  const isAtEnd = () =>
+    items.evaluateAll((all) =>
+      all.some((item) => item.getAttribute("aria-posinset") === item.getAttribute("aria-setsize")),
+    );
+  while (!(await isAtEnd())) {
+    await page.evaluate("scrollBy(0, 4000)");
+    await page.waitForFunction("document.querySelector('ol.windowed [data-at] a') !== null");
+    assert.ok((await items.count()) < 100, "only what can be seen is in the page");
+  }
+  assert.equal(Math.max(...(await places())), 3_601);
+  await page.evaluate("scrollTo(0, 0)");
+  // The pages in between have been forgotten and are asked for again.
+  await page.evaluate("scrollTo(0, 64 * 900)");
+  await items
+    .filter({ has: page.getByRole("link") })
+    .first()
+    .waitFor();
+  const middle = rows.locator("[data-at='900'] a");
+  const address = await middle.getAttribute("href");
+  await middle.click();
+  await page.waitForURL(/\/inbox\//);
+  await page.goBack();
+  await middle.waitFor();
+  assert.equal(await middle.getAttribute("href"), address);
+});

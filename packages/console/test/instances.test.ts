@@ -1,0 +1,277 @@
+/**
+ * Instances in a real browser: the list, one of them with what waits, holds and freezes, a new one
+ * with its credential, and deleting.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import {
+  answering,
+  decideAndAttempt,
+  rowOf,
+  startDeliveryScene,
+} from "@countersign/server/test/support/deliveries";
+import { makeGrant } from "@countersign/server/test/support/grants";
+import { picture } from "@countersign/server/test/support/page-scene";
+import { storedStatus } from "@countersign/server/test/support/scene";
+import { untilDelivered } from "@countersign/server/test/support/webhook-scene";
+import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { withBrowser } from "./support/console-scene.ts";
+import { untilCount } from "./support/waits.ts";
+
+const HOSTILE = `<b>x</b>\u202Egnp\u200B${"w".repeat(90)}`;
+
+const deliveries = await startDeliveryScene({ after });
+const scene = await withBrowser({ after }, deliveries);
+const { server, instance, reviewer, provisioner } = scene;
+const { page, context, complaints } = await scene.member("ana", { role: "admin" });
+
+const list = page.getByRole("list", { name: "Instances" });
+const dialog = page.getByRole("dialog");
+const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+const read = (id: string) =>
+  server.call<{ name: string }>("GET", `/review/v1/instances/${id}`, { token: reviewer });
+
+test("the list says how each does: owner, groups, receiver, pending, last seen", async () => {
+  const calm = await server.provision(provisioner, "calm-agent");
+  const admin = await server.token({ kind: "reviewer", name: "li", role: "admin" });
+  const path = `/review/v1/instances/${calm.instance.id}`;
+  const body = { owner: "li", groups: ["support-bots"] };
+  assert.equal((await server.call("PATCH", path, { token: admin, body })).status, 200);
+  await server.submit(calm.credential.token);
+  await server.provision(provisioner, HOSTILE);
+  await decideAndAttempt(deliveries);
+  await page.goto("/instances");
+  const { name } = (await read(instance.id)).json;
+  await list.getByRole("link").filter({ hasText: name }).getByText("Failing, 1 waiting").waitFor();
+  const row = list.getByRole("link").filter({ hasText: "calm-agent" });
+  const text = (await row.textContent()) ?? "";
+  assert.match(text, /li · support-bots.*No receiver.*1 pending.*(just now|ago)/);
+  const hostile = list.getByRole("link").filter({ hasText: "<b>x</b>\\u{202E}gnp\\u{200B}" });
+  assert.match((await hostile.textContent()) ?? "", /no owner, no groups.*0 pending.*never asked/);
+  await picture(page, "instances-desktop-light");
+  await assertAccessible(page);
+  await picture(page, "instances-desktop-dark");
+});
+
+test("a failing delivery shows attempts, last status and next try, no path", async () => {
+  await page.goto(`/instances/${instance.id}`);
+  const table = page.getByRole("table", { name: "Deliveries that wait" });
+  await table.getByRole("cell", { name: /answered 500/ }).waitFor();
+  const text = (await page.locator("main").textContent()) ?? "";
+  assert.match(text, /AttemptsLast attemptNext try/);
+  assert.match(text, /https:\/\/localhost:\d+/);
+  assert.doesNotMatch(text, /\/hook|team=a|whsec/);
+  await picture(page, "instance-failing-light");
+  await assertAccessible(page);
+});
+
+test("a retry makes the delivery due, and it arrives", async () => {
+  await page.goto(`/instances/${instance.id}`);
+  const waiting = page.getByRole("button", { name: "Retry now" });
+  await waiting.waitFor();
+  const [row] = await server.provider.context.store.all("select id from notification");
+  const hasEnded = async () => (await rowOf(server, String(row?.id))).ended_at !== null;
+  deliveries.answer = answering(204);
+  await waiting.click();
+  await untilDelivered(deliveries, hasEnded, "the delivery after a retry");
+  await page.reload();
+  await page.getByText("Nothing waits.").waitFor();
+  await page.getByText("Healthy", { exact: true }).waitFor();
+});
+
+test("a freeze is in force until it is lifted, and denies what is pending", async () => {
+  const { id } = await server.submit(instance.token);
+  await page.goto(`/instances/${instance.id}`);
+  await press("Freeze");
+  await dialog.getByLabel("Why (agents read this)").fill("Leaked key.");
+  await dialog.getByRole("button", { name: "Freeze", exact: true }).click();
+  await dialog.getByText("1 pending request was denied.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByText("This instance is frozen.").waitFor();
+  await page.getByText("Leaked key.").waitFor();
+  assert.equal(await storedStatus(scene, id), "denied");
+  await picture(page, "instance-frozen");
+  await assertAccessible(page);
+  await page.goto("/instances");
+  await list.getByText("Frozen", { exact: true }).waitFor();
+  await page.goBack();
+  await press("Lift the freeze");
+  await dialog.getByRole("button", { name: "Lift it" }).click();
+  await page.getByText("This instance is frozen.").waitFor({ state: "detached" });
+  const later = await server.submit(instance.token);
+  assert.equal(later.status, "pending");
+});
+
+test("the project is frozen and lifted from the list; the server by operators alone", async () => {
+  await page.goto("/instances");
+  await press("Freeze the project");
+  await dialog.getByRole("button", { name: "Freeze", exact: true }).click();
+  await page.keyboard.press("Escape");
+  await page.getByText("This project is frozen.").waitFor();
+  await untilCount(page.getByRole("button", { name: "Freeze the server" }), 0);
+  await press("Lift the freeze");
+  await dialog.getByRole("button", { name: "Lift it" }).click();
+  await page.getByText("This project is frozen.").waitFor({ state: "detached" });
+  const operator = await scene.member("operator", { role: "operator" });
+  await operator.page.goto("/instances");
+  await operator.page.getByRole("button", { name: "Freeze the server" }).waitFor();
+  await operator.context.close();
+});
+
+test("grants in force are listed with their terms and revoked", async () => {
+  const body = {
+    instance_id: instance.id,
+    tool: "edit",
+    when: 'args.path == "<i>a</i>"',
+    calls: 5,
+  };
+  await makeGrant(server, reviewer, body);
+  await page.goto(`/instances/${instance.id}`);
+  const table = page.getByRole("table", { name: "Grants in force" });
+  await table.getByText('args.path == "<i>a</i>"').waitFor();
+  await table.getByText("0 of 5").waitFor();
+  await picture(page, "instance-grants");
+  await table.getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("None: wherever policy asks people").waitFor();
+});
+
+test("groups and owner are changed by who may publish", async () => {
+  await page.goto(`/instances/${instance.id}`);
+  await press("Change groups and owner");
+  await dialog.getByLabel(/^Groups/).fill("eu, Wrong Name");
+  await press("Save");
+  await dialog.getByRole("alert").waitFor();
+  await dialog.getByLabel(/^Groups/).fill("eu, refunds");
+  await dialog.getByLabel("Owner").selectOption("ana");
+  await press("Save");
+  await dialog.waitFor({ state: "detached" });
+  await page.getByText("eu, refunds").waitFor();
+});
+
+test("a credential is shown once, with commands that work, and never again", async () => {
+  await page.goto("/instances");
+  await page.getByRole("link", { name: "New instance" }).click();
+  await picture(page, "instance-new");
+  await page.getByLabel("Name (optional)").fill("refund-bot");
+  await page.getByLabel("Groups (optional)").fill("support-bots, eu");
+  await press("Create instance");
+  await page.getByRole("heading", { level: 1, name: "Instance created" }).waitFor();
+  const credential = (await page.locator("pre").first().textContent()) ?? "";
+  assert.match(credential, /^cs_inst_\w{49}$/);
+  const shown = await page.locator("pre").allTextContents();
+  assert.equal(shown.length, 4);
+  assert.ok(shown.every((text) => text.includes(credential)));
+  assert.ok(shown.some((text) => text.includes(`${server.provider.publicUrl}/v1/requests`)));
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy Credential" }).click();
+  await page.getByText("Copied").first().waitFor();
+  assert.equal(await page.evaluate("navigator.clipboard.readText()"), credential);
+  await picture(page, "instance-created-light");
+  await assertAccessible(page);
+  assert.equal((await server.submit(credential)).status, "pending");
+
+  const isShown = async () => (await page.content()).includes(credential);
+  assert.equal(await isShown(), true);
+  await page.getByRole("link", { name: "I have copied it" }).click();
+  await page.getByRole("heading", { level: 1, name: "refund-bot" }).waitFor();
+  assert.equal(await isShown(), false);
+  await page.goBack();
+  await page.getByRole("heading", { level: 1, name: "New instance" }).waitFor();
+  assert.equal(await isShown(), false);
+  await page.goForward();
+  await page.goBack();
+  await page.reload();
+  await page.getByRole("heading", { level: 1, name: "New instance" }).waitFor();
+  assert.equal(await isShown(), false);
+  const kept = "JSON.stringify([history.state, { ...localStorage }, { ...sessionStorage }])";
+  assert.doesNotMatch(await page.evaluate<string>(kept), /cs_inst_/);
+});
+
+test("deleting asks for the name, cancels what is pending, ends the credential", async () => {
+  const made = await server.provision(provisioner, "short-lived");
+  const { id } = await server.submit(made.credential.token);
+  await page.goto(`/instances/${made.instance.id}`);
+  await press("Delete");
+  const confirm = page.getByRole("button", { name: "Delete it for good" });
+  await page.keyboard.type("short");
+  assert.equal(await confirm.isDisabled(), true);
+  await picture(page, "instance-delete");
+  await assertAccessible(page);
+  await page.keyboard.type("-lived");
+  await confirm.click();
+  await page.waitForURL("**/instances");
+  await list.getByRole("link").first().waitFor();
+  await untilCount(list.getByRole("link").filter({ hasText: "short-lived" }), 0);
+  assert.equal(await storedStatus(scene, id), "cancelled");
+  await page.goto(`/instances/${made.instance.id}`);
+  await page.getByText("There is no such instance").waitFor();
+});
+
+test("what a role may not do is not offered, and the server refuses it anyway", async () => {
+  const { id } = await server.submit(instance.token);
+  await makeGrant(server, reviewer, { instance_id: instance.id, tool: "edit" });
+  deliveries.answer = answering(500);
+  await decideAndAttempt(deliveries);
+  const offers = {
+    viewer: [],
+    auditor: [],
+    reviewer: ["Freeze", "Revoke", "Retry now"],
+    editor: ["Revoke", "Change groups and owner"],
+  } as const;
+  const all = ["Freeze", "Delete", "Revoke", "Retry now", "Change groups and owner"];
+  for (const role of ["viewer", "auditor", "reviewer", "editor"] as const) {
+    const other = await scene.member(`${role}-1`, { role });
+    await other.page.goto(`/instances/${instance.id}`);
+    await other.page.getByRole("table", { name: "Grants in force" }).waitFor();
+    await other.page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
+    for (const name of all) {
+      const isOffered = (offers[role] as readonly string[]).includes(name);
+      const button = other.page.getByRole("button", { name, exact: true });
+      assert.equal((await button.count()) > 0, isOffered, `${role}: ${name}`);
+    }
+    await other.page.goto("/instances/new");
+    await other.page.getByText("Your role in this project may not create instances.").waitFor();
+    const forged = await other.page.evaluate<number>(
+      `fetch("/review/v1/instances/${instance.id}", { method: "DELETE" }).then((r) => r.status)`,
+    );
+    assert.equal(forged, 403);
+    await other.context.close();
+  }
+  assert.equal(await storedStatus(scene, id), "pending");
+});
+
+test("by keyboard alone: an instance is opened, and frozen", async () => {
+  await page.goto("/instances");
+  await list.getByRole("link").first().focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/instances\/[0-9a-f-]{36}$/);
+  const freeze = page.getByRole("button", { name: "Freeze", exact: true });
+  await freeze.focus();
+  await page.keyboard.press("Enter");
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.ok(await freeze.evaluate((button) => button.matches(":focus")));
+});
+
+test("on a phone nothing scrolls sideways", async () => {
+  for (const width of [320, 360]) {
+    await page.setViewportSize({ width, height: 740 });
+    await page.emulateMedia({ colorScheme: width === 320 ? "dark" : "light" });
+    await page.goto("/instances");
+    await list.getByRole("link").first().waitFor();
+    await assertNoSideways(page);
+    await picture(page, `instances-phone-${width}`);
+    await page.goto(`/instances/${instance.id}`);
+    await page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
+    await page.getByRole("table", { name: "Grants in force" }).waitFor();
+    await assertNoSideways(page);
+    await picture(page, `instance-phone-${width}`);
+    await page.goto("/instances/new");
+    await page.getByLabel("Name (optional)").waitFor();
+    await assertNoSideways(page);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  assert.deepEqual(complaints, []);
+});

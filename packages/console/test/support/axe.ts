@@ -1,0 +1,47 @@
+/**
+ * What axe finds on a page, in light and in dark.
+ */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const SOURCE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly {
+    readonly target: readonly string[];
+    readonly failureSummary: string;
+  }[];
+}
+
+/** Fails when there is anything serious or critical, in either theme. */
+export async function assertAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    // Evaluated by the browser's own tools, which the policy of the page does not bind.
+    await page.evaluate(SOURCE);
+    const findings = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(): Promise<{ violations: Finding[] }> };
+      };
+      return (await axe.run()).violations;
+    });
+    const bad = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
+    const told = bad.map(({ id, nodes }) => ({
+      ...{ colorScheme, id },
+      nodes: nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`),
+    }));
+    assert.deepEqual(told, []);
+  }
+}
+
+/** Fails when the page is wider than its window. */
+export async function assertNoSideways(page: Page): Promise<void> {
+  const widths = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]";
+  const [content, window] = await page.evaluate<[number, number]>(widths);
+  assert.ok(content <= window, `the page is ${content} px wide of ${window}`);
+}
