@@ -1,7 +1,5 @@
 /** Styles are imported for what the build makes of them. */
 declare module "*.css";
 
-/** The address of a script that the build makes for a worker. */
-declare module "*?worker&url" {
-  export default "" as string;
-}
+/** The address of a script that the build makes for a worker; a text. */
+declare module "*?worker&url";

@@ -7,7 +7,7 @@
 import { itemSources, memberSources } from "./source.ts";
 
 export interface Leaf {
-  /** Like `$.items[0].amount`; a name that is no plain word stands in quotes. */
+  /** Like `items[0].amount`; a name that is no plain word stands in quotes. */
   readonly path: string;
   /** The text of a value that has no others in it, or of an empty object or list. */
   readonly source: string;
@@ -16,14 +16,12 @@ export interface Leaf {
 const PLAIN = /^[A-Za-z_][\w-]*$/;
 
 /** @param json valid, as the server writes it; no deeper than the server takes it */
-export function leavesOf(json: string, path = "$"): Leaf[] {
+export function leavesOf(json: string, path = ""): Leaf[] {
   const source = json.trim();
   if (source.startsWith("{")) {
     const members = memberSources(source);
     if (members.length === 0) return [{ path, source: "{}" }];
-    return members.flatMap(({ name, source: value }) =>
-      leavesOf(value, PLAIN.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`),
-    );
+    return members.flatMap(({ name, source: value }) => leavesOf(value, joinPath(path, name)));
   }
   if (source.startsWith("[")) {
     const items = itemSources(source);
@@ -31,6 +29,11 @@ export function leavesOf(json: string, path = "$"): Leaf[] {
     return items.flatMap((item, index) => leavesOf(item, `${path}[${index}]`));
   }
   return [{ path, source }];
+}
+
+function joinPath(path: string, name: string): string {
+  if (!PLAIN.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
 }
 
 /** What kind of value a text is: `string`, `number`, `true`... as far as a shape goes. */

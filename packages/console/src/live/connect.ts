@@ -41,7 +41,7 @@ export function joinFeed(name: string, hear: Hear): () => void {
 }
 
 function joinWorker(name: string, hear: Hear): () => void {
-  const url = new URL(workerUrl, import.meta.url).href;
+  const url = new URL(workerUrl as string, import.meta.url).href;
   const worker = new SharedWorker(trustedScriptUrl(url), { name, type: "module" });
   let leaveTabs: (() => void) | undefined;
   worker.port.onmessage = ({ data }: MessageEvent<HeardMessage>) => hear(data);

@@ -151,7 +151,8 @@ class Listening {
 
   #take({ name, data }: FeedMessage & { kind: "event" }, isFresh: boolean): void {
     const event = JSON.parse(data) as EventData;
-    if (event.now !== undefined && isFresh) noteServerTime(Date.parse(event.now), performance.now());
+    if (event.now !== undefined && isFresh)
+      noteServerTime(Date.parse(event.now), performance.now());
     if (event.freezes !== undefined) freezes.value = event.freezes;
     if (name.startsWith("request.") && event.id !== undefined) {
       if (event.request === null) void this.#readAgain(event.id);
@@ -214,4 +215,3 @@ class Listening {
 function requestSource(data: string): string {
   return memberSource(data, "request") ?? "{}";
 }
-

@@ -63,10 +63,12 @@ export function compare(requests: readonly PendingRequest[]): Comparison {
   const differing = paths.filter(differs);
   return {
     differing,
-    same: paths.filter((path) => !differs(path)).map((path) => ({
-      path,
-      source: first.get(path) ?? "",
-    })),
+    same: paths
+      .filter((path) => !differs(path))
+      .map((path) => ({
+        path,
+        source: first.get(path) ?? "",
+      })),
     rows: all.map((leaves) => differing.map((path) => leaves.get(path) ?? "")),
   };
 }
