@@ -82,7 +82,10 @@ export function startFeed(root: string, tell: (message: FeedMessage) => void): F
         tell({ kind: "event", name, data: event.data });
       });
     }
-    source.addEventListener("end", lose);
+    source.addEventListener("end", (event) => {
+      tell({ kind: "event", name: "end", data: event.data });
+      lose();
+    });
     source.onerror = lose;
   }
 

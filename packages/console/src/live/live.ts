@@ -52,6 +52,7 @@ export const mine = computed<readonly PendingRequest[]>(() => pending.value.filt
 /** A message that took longer says nothing about the time. */
 const TRANSIT_MS_MAX = 2_000;
 const RETRY_MS = 2_000;
+const FREEZES_EVERY_MS = 5_000;
 /** Messages that say another number than is listed, before the list is read anew. */
 const MISCOUNTS_MAX = 2;
 
@@ -158,6 +159,8 @@ class Listening {
       if (event.request === null) void this.#readAgain(event.id);
       else takeRequest(requestSource(data));
     }
+    // Another tab looks at another project now, and so does this one.
+    if (name === "end" && event.reason === "project") loadSession().catch(console.error);
     if (name === "reset") {
       if (event.reason === "caller") loadSession().catch(console.error);
       void this.#list("live");
@@ -202,7 +205,7 @@ class Listening {
 
   /** The stream tells them; who asks does not have to ask as often. */
   async #askFreezes(): Promise<void> {
-    if (performance.now() - this.#freezesAskedAt < 10_000) return;
+    if (performance.now() - this.#freezesAskedAt < FREEZES_EVERY_MS) return;
     this.#freezesAskedAt = performance.now();
     const path = "freezes?state=in_force&limit=50";
     const options = { isBackground: true };

@@ -36,25 +36,19 @@ export async function startInboxScene(
   const instance = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
   const browser = await startBrowser(t);
-  const visitor: InboxScene["visitor"] = async (login, options) => {
-    const one = await visit(browser, server, login, options);
-    // A busy machine is slow, and nothing here is about that.
-    one.page.setDefaultTimeout(30_000);
-    return one;
-  };
+  const visitor: InboxScene["visitor"] = (login, options) =>
+    visit(browser, server, login, options);
   return { server, browser, instance, reviewer, visitor };
 }
 
-export const ROW = ".row";
-
 /** The row of a tool. */
 export function rowOf(page: Page, tool: string) {
-  return page.locator(ROW).filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
+  return page.locator(".row").filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
 }
 
 /** The tools of all rows, in their order. */
 export function toolsOf(page: Page): Promise<string[]> {
-  return page.locator(`${ROW} .tool`).allTextContents();
+  return page.locator(".row .tool").allTextContents();
 }
 
 export async function untilLive(page: Page): Promise<void> {
