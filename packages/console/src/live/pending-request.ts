@@ -86,6 +86,11 @@ export function isMine({ may_decide }: PendingRequest): boolean {
   return may_decide.approve;
 }
 
+/** Whether there is anything that the caller may do about it. */
+export function isDecidable({ may_decide }: PendingRequest): boolean {
+  return may_decide.approve || may_decide.deny;
+}
+
 /** Whether one approval may not be enough. */
 export function takesVotes({ from, quorum }: Requirement): boolean {
   return quorum > 1 || from.length > 1;

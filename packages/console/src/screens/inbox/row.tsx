@@ -2,7 +2,7 @@
 
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
-import { type PendingRequest, takesVotes } from "../../live/pending-request.ts";
+import { isDecidable, type PendingRequest, takesVotes } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
 import { href } from "../../route.ts";
@@ -45,7 +45,7 @@ export class Row extends Component<RowProps> {
 
   override render() {
     const { first, requests, groupKey, isCurrent, isPicked, isUnfolded, actions } = this.props;
-    const canDecide = requests.some(({ may_decide: { approve, deny } }) => approve || deny);
+    const canDecide = requests.some(isDecidable);
     return (
       <li class={isCurrent ? "row current" : "row"} data-key={groupKey} data-id={first.id}>
         {canDecide && (

@@ -7,7 +7,7 @@ import "./inbox.css";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { mine as allMine, connection, pending } from "../../live/live.ts";
 import { listing } from "../../live/pending-list.ts";
-import { isMine, type PendingRequest } from "../../live/pending-request.ts";
+import { isDecidable, isMine, type PendingRequest } from "../../live/pending-request.ts";
 import { Page } from "../../parts/page.tsx";
 import { go } from "../../route.ts";
 import type { ScreenProps } from "../../screens.ts";
@@ -78,7 +78,7 @@ export function Screen({ route }: ScreenProps) {
     clear: () => change(latest.current.address, { picked: new Set() }),
   });
 
-  const picked = all.filter((request) => isPicked(address.picked, request));
+  const picked = all.filter((one) => isPicked(address.picked, one) && isDecidable(one));
   return (
     <Page
       title="Inbox"
