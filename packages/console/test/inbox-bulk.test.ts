@@ -37,7 +37,7 @@ test("[ours.console.groups] thirty identical calls of one instance stand in one 
   const group = page.locator(".row").filter({ hasText: "× 30" });
   await group.waitFor();
   assert.equal(await page.locator(".row").count(), 2);
-  await group.getByRole("button", { name: "Each of the 30 same calls" }).click();
+  await group.getByRole("button", { name: "Show the 30 calls" }).click();
   await group.getByText(ids[29] ?? "").waitFor();
   await picture(page, "inbox-group");
   await group.getByRole("checkbox").check();

@@ -122,7 +122,11 @@ test("[ours.console.keys] without a mouse a call is found by Tab, selected and d
   const deny = page.getByRole("button", { name: "Deny…" });
   for (let presses = 0; presses < 40; presses++) {
     await page.keyboard.press("Tab");
-    if (await deny.evaluate((button) => button === document.activeElement)) break;
+    if (
+      await deny.evaluate((button: { matches(css: string): boolean }) => button.matches(":focus"))
+    ) {
+      break;
+    }
   }
   await page.keyboard.press("Enter");
   await page.getByLabel("Why,").focus();

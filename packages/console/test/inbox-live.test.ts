@@ -136,7 +136,9 @@ test("[ours.console.freeze] a freeze in force is told on every screen until it i
 });
 
 test("[ours.inbox.list] two people look at the same: what one of them decides leaves the other's list", async () => {
-  const [eva, ben] = await Promise.all(["eva", "ben"].map((login) => visit(browser, server, login)));
+  const [eva, ben] = await Promise.all(
+    ["eva", "ben"].map((login) => visit(browser, server, login)),
+  );
   assert.ok(eva !== undefined && ben !== undefined);
   await server.submit(instance.token, { tool: "between-two" });
   for (const { page } of [eva, ben]) {

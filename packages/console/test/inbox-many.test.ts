@@ -42,7 +42,11 @@ async function fill(count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const { id } = await server.submit(instance.token, {
       tool: TOOLS[n % TOOLS.length],
-      arguments: { order: `A-${1_000 + n}`, amount: n * 7, reason: "The customer was charged twice." },
+      arguments: {
+        order: `A-${1_000 + n}`,
+        amount: n * 7,
+        reason: "The customer was charged twice.",
+      },
       timeout: `${30 + n}m`,
     });
     if (n % 7 === 1) await ask(store, id, { confirm: { kind: "match" } });
@@ -70,7 +74,7 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   const text = (await row.textContent()) ?? "";
   assert.ok(text.includes(MARKUP) && text.includes("9007199254740993") && text.includes("1.10"));
   assert.ok(!/[\u202e\u200b]/.test(text), "what cannot be seen is written out");
-  assert.equal(await row.locator("mark").count() > 3, true);
+  assert.equal((await row.locator("mark").count()) > 3, true);
   assert.equal(await page.locator("main img, main script").count(), 0);
   assert.equal(await page.evaluate("window.broken"), undefined);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
@@ -94,7 +98,9 @@ test("[ours.inbox.phone] the inbox is no wider than a phone of 320 px, and what 
   await page.getByText("1 call selected").waitFor();
   await picture(page, "inbox-320-dark");
   assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 320);
-  for (const element of await page.locator("button, .pick, .row-link, nav a, .filter input").all()) {
+  for (const element of await page
+    .locator("button, .pick, .row-link, nav a, .filter input")
+    .all()) {
     const box = await element.boundingBox();
     if (box !== null) assert.ok(box.height >= 44, `${await element.innerText()}: ${box.height} px`);
   }
@@ -126,7 +132,10 @@ test("[ours.console.many] more than two hundred are listed page by page while on
   const orders = (await page.locator("#mine .line-text").allTextContents()).map((text) =>
     Number(/A-(\d+)/.exec(text)?.[1]),
   );
-  assert.deepEqual(orders, orders.toSorted((a, b) => a - b));
+  assert.deepEqual(
+    orders,
+    orders.toSorted((a, b) => a - b),
+  );
   assert.equal(await page.locator("#mine .row").count(), orders.length);
   // Something new above does not move what is read below.
   const before = await last.boundingBox();
@@ -175,7 +184,10 @@ test("[ours.console.budget] the inbox loads no more than 40 KB of script and 10 
     const body = await (await fetch(url)).arrayBuffer();
     sizes.set(url, gzipSync(Buffer.from(body)).length);
   }
-  assert.ok([...asked].some((url) => url.includes("feed-worker")), "the worker counts too");
+  assert.ok(
+    [...asked].some((url) => url.includes("feed-worker")),
+    "the worker counts too",
+  );
   const sum = (ending: string) =>
     [...sizes].filter(([url]) => url.endsWith(ending)).reduce((all, [, size]) => all + size, 0);
   assert.ok(sum(".js") > 5 * KB && sum(".js") <= 40 * KB, `${sum(".js")} bytes of script`);

@@ -11,8 +11,9 @@ import { memberSource } from "../exact/source.ts";
 import { signInUrl } from "../root.ts";
 import { loadSession, type Project, type Session } from "../session.ts";
 import { noteServerTime } from "../time.ts";
-import { type HeardMessage, joinFeed } from "./connect.ts";
+import { joinFeed } from "./connect.ts";
 import type { FeedMessage } from "./feed.ts";
+import { type HeardMessage, isFresh } from "./heard.ts";
 import {
   dropOverdue,
   forgetRequests,
@@ -49,8 +50,6 @@ export const pending = computed(inOrder);
 
 export const mine = computed<readonly PendingRequest[]>(() => pending.value.filter(isMine));
 
-/** A message that took longer says nothing about the time. */
-const TRANSIT_MS_MAX = 2_000;
 const RETRY_MS = 2_000;
 const FREEZES_EVERY_MS = 5_000;
 /** Messages that say another number than is listed, before the list is read anew. */
@@ -128,15 +127,16 @@ class Listening {
     connection.value = "lost";
   }
 
-  hear({ message, heardAt }: HeardMessage): void {
+  hear(heard: HeardMessage): void {
     if (this.#isClosed) return;
+    const { message } = heard;
     switch (message.kind) {
       case "open":
         if (message.resumed && this.#hasListed) connection.value = "live";
         else void this.#list("live");
         break;
       case "event":
-        this.#take(message, Math.abs(Date.now() - heardAt) <= TRANSIT_MS_MAX);
+        this.#take(message, isFresh(heard));
         break;
       case "ask":
         if (!document.hidden && !this.#isListing) void this.#list("asking");
@@ -150,9 +150,9 @@ class Listening {
     }
   }
 
-  #take({ name, data }: FeedMessage & { kind: "event" }, isFresh: boolean): void {
+  #take({ name, data }: FeedMessage & { kind: "event" }, tellsTime: boolean): void {
     const event = JSON.parse(data) as EventData;
-    if (event.now !== undefined && isFresh)
+    if (event.now !== undefined && tellsTime)
       noteServerTime(Date.parse(event.now), performance.now());
     if (event.freezes !== undefined) freezes.value = event.freezes;
     if (name.startsWith("request.") && event.id !== undefined) {

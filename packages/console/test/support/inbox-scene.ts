@@ -3,6 +3,7 @@
  * console's inbox.
  */
 
+import assert from "node:assert/strict";
 import { findConsole } from "@countersign/server/review/console-routes";
 import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
 import { visit } from "@countersign/server/test/support/page-scene";
@@ -12,7 +13,6 @@ import {
   startTestProvider,
   type TestProvider,
 } from "@countersign/server/test/support/test-provider";
-import assert from "node:assert/strict";
 import type { Browser, Page } from "playwright-core";
 
 export type VisitOptions = NonNullable<Parameters<typeof visit>[3]>;
@@ -36,14 +36,15 @@ export async function startInboxScene(
   const instance = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
   const browser = await startBrowser(t);
-  const visitor: InboxScene["visitor"] = (login, options) =>
-    visit(browser, server, login, options);
+  const visitor: InboxScene["visitor"] = (login, options) => visit(browser, server, login, options);
   return { server, browser, instance, reviewer, visitor };
 }
 
 /** The row of a tool. */
 export function rowOf(page: Page, tool: string) {
-  return page.locator(".row").filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
+  return page
+    .locator(".row")
+    .filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
 }
 
 /** The tools of all rows, in their order. */

@@ -1,4 +1,4 @@
-/** One call, or several that are the same, in a line of the inbox. It leads to where it is decided. */
+/** One call, or several that are the same, in the inbox. It leads to where it is decided. */
 
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
@@ -152,7 +152,7 @@ function Members({ requests, isUnfolded, onToggle }: MembersProps) {
   return (
     <div class="members">
       <button type="button" class="quiet fold" aria-expanded={isUnfolded} onClick={onToggle}>
-        <Icon name="chevron" /> {isUnfolded ? "Fold" : "Each"} of the {requests.length} same calls
+        <Icon name="chevron" /> {isUnfolded ? "Hide" : "Show"} the {requests.length} calls
       </button>
       {isUnfolded && (
         <ol>

@@ -40,6 +40,12 @@ function change(address: InboxAddress, part: Partial<InboxAddress>): void {
   go(writeAddress({ ...address, ...part }), { replace: true });
 }
 
+function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  const after = new Set(keys);
+  if (!after.delete(key)) after.add(key);
+  return after;
+}
+
 export function Screen({ route }: ScreenProps) {
   const address = useMemo(() => readAddress(route.query), [route.query]);
   const all = pending.value;
@@ -58,13 +64,7 @@ export function Screen({ route }: ScreenProps) {
         const { address: before } = latest.current;
         change(before, { picked: togglePicked(before.picked, requests) });
       },
-      unfold(key) {
-        setUnfolded((before) => {
-          const after = new Set(before);
-          if (!after.delete(key)) after.add(key);
-          return after;
-        });
-      },
+      unfold: (key) => setUnfolded((before) => toggled(before, key)),
     }),
     [],
   );
