@@ -4,6 +4,8 @@
 
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
+import { cancelApprovalRequest } from "../src/operations/cancelApprovalRequest.ts";
+import { LocalWake } from "../src/wake/local-wake.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { EventReader } from "./support/event-reader.ts";
 import { asPage, callAs, newPerson } from "./support/people.ts";
@@ -148,24 +150,28 @@ test("[ours.events.told] a freeze is told when it is set and when it is lifted",
 test("[ours.events.told] what no signal told of is found by a look within a second", async (t) => {
   const reader = await follow(t);
   await reader.next("ready");
-  const { id } = await server.submit(instance.token);
+  const { id } = await submitRequiring(scene, { quorum: 2 });
   await reader.next("request.opened", id);
   await store.transact(async (tx) => {
     const sql = `insert into vote (project_id, request_id, reviewer_id, voted_at)
       select project_id, id, 'r', 1 from request where id = $1`;
     await tx.run(sql, [id]);
   });
-  await store.transact((tx) =>
-    tx.run(
-      "update request set status = 'denied', decided_at = 1, decided_by = 'reviewer:r' where id = $1",
-      [id],
-    ),
-  );
-  // Damaged by now: what it says is told to nobody, and it is pending no more.
+  const changed = await pass(reader.next("request.changed", id));
+  assert.equal(changed.data.request?.votes.length, 1);
+  // As another process would, whose hint was lost.
+  const deaf = { ...server.provider.context, wake: new LocalWake() };
+  const row = await store.get("select project_id from request where id = $1", [id]);
+  const projectId = String(row?.project_id);
+  const owner = { kind: "instance", credentialId: "", projectId, instanceId: instance.id } as const;
+  await cancelApprovalRequest(deaf, owner, id);
+  await pass(reader.next("request.resolved", id));
   const beat = await pass(reader.next("heartbeat"), 10_000);
-  const count = await store.get("select count(*) as n from request where status = 'pending'");
+  const count = await store.get(
+    "select count(*) as n from request where status = 'pending' and project_id = $1",
+    [projectId],
+  );
   assert.equal(beat.data.pending, Number(count?.n));
-  assert.deepEqual(reader.requests, []);
 });
 
 test("[ours.events.resumed] after a break each request is told once, and only what has changed", async (t) => {
@@ -265,6 +271,30 @@ test("[ours.events.bounded] a session or token has eight streams and no more", a
   );
 });
 
+test("[ours.events.bounded] a reader who does not read is cut off", async (t) => {
+  const project = "unread";
+  const token = await server.token({ kind: "reviewer", project });
+  const agent = await server.instance(project);
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const slow = await fetch(`${server.url}/review/v1/events`, {
+    headers: bearer(token),
+    signal: abort.signal,
+  });
+  const reader = await follow(t, { token });
+  await reader.next("ready");
+  const args = `{"a":"${"x".repeat(250_000)}"}`;
+  const body = `{"tool":"write","arguments":${args},"timeout":"1h"}`;
+  // What is left unread also fills the buffers of two sockets.
+  for (let sent = 0; sent < 120; sent++) {
+    const { id } = (await submitBody(server, agent.token, body)).json;
+    await reader.next("request.opened", id);
+    await cancel(server, agent.token, id);
+    await reader.next("request.resolved", id);
+  }
+  await assert.rejects(slow.text(), /terminated/);
+});
+
 test("[ours.events.ended] a stream ends when its token is revoked, its session ends or its reader is disabled, and is told anew at another role", async (t) => {
   const token = await server.token({ kind: "reviewer", name: "revoked" });
   const [out, off] = [
@@ -282,7 +312,8 @@ test("[ours.events.ended] a stream ends when its token is revoked, its session e
   assert.equal((await pass(first.next("reset"))).data.reason, "caller");
   await store.transact(async (tx) => {
     await tx.run(
-      "update credential set revoked_at = 1 where holder_id in (select id from reviewer where name = 'revoked')",
+      `update credential set revoked_at = 1
+       where holder_id in (select id from reviewer where name = 'revoked')`,
     );
     await tx.run("update person set disabled_at = 1 where login = 'off'");
   });

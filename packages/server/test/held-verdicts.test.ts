@@ -150,8 +150,8 @@ test("[ours.hold.lapsed] what would be refused when its time has come lapses, an
 
   await setReviewer(store, "eve", { role: "reviewer" });
   await send(id, "approve", undefined, { token: eve });
-  const sql =
-    "update credential set revoked_at = 1 where holder_id in (select id from reviewer where name = 'eve')";
+  const sql = `update credential set revoked_at = 1
+    where holder_id in (select id from reviewer where name = 'eve')`;
   await store.transact((tx) => tx.run(sql));
   await pass(5_000);
   await until(async () => {

@@ -51,7 +51,8 @@ export class ProjectFeed {
   #isOver = false;
   /** Resolves when what is there at the beginning is known. */
   readonly begun: Promise<void>;
-  pending = 0;
+  /** How many are pending that no look goes through; 0 as long as one goes through all of them. */
+  #counted = 0;
   freezes: readonly ReviewedFreeze[] = [];
 
   constructor(context: Context, projectId: string, onFailure: (error: unknown) => void) {
@@ -61,6 +62,11 @@ export class ProjectFeed {
     this.begun = this.#begin();
     // Whoever follows is told of it.
     this.begun.catch(() => {});
+  }
+
+  /** How many are pending. */
+  get pending(): number {
+    return this.#counted === 0 ? this.#known.size : this.#counted;
   }
 
   get followers(): number {
@@ -113,7 +119,7 @@ export class ProjectFeed {
   async #begin(): Promise<void> {
     const { standings, pending, freezes } = await watchProject(this.#context, this.projectId);
     for (const [id, standing] of standings) this.#known.set(id, standing);
-    this.pending = pending;
+    this.#counted = standings.size === pending ? 0 : pending;
     this.freezes = freezes;
     this.#sleep();
   }
@@ -160,15 +166,14 @@ export class ProjectFeed {
 
   /** @returns ids of requests that are not what was told */
   async #differences(): Promise<readonly string[]> {
-    const watched = await watchProject(this.#context, this.projectId);
-    const { standings, pending, freezes } = watched;
-    this.pending = pending;
+    const { standings, pending, freezes } = await watchProject(this.#context, this.projectId);
+    // Of more than are looked at, those that are not there may be pending all the same.
+    const isAll = standings.size === pending;
+    this.#counted = isAll ? 0 : pending;
     this.#tellFreezes(freezes);
     const others = [...standings].filter(
       ([id, standing]) => !isSame(this.#known.get(id), standing),
     );
-    // Of more than are looked at, those that are not there may be pending all the same.
-    const isAll = standings.size === pending;
     const ended = isAll ? [...this.#known.keys()].filter((id) => !standings.has(id)) : [];
     return [...others.map(([id]) => id), ...ended];
   }
@@ -184,14 +189,13 @@ export class ProjectFeed {
     const { request } = gathered;
     const before = this.#known.get(request.id);
     if (request.decision !== null) {
-      if (this.#known.delete(request.id)) this.pending--;
+      this.#known.delete(request.id);
       if (before === undefined && !wasPending(request)) return;
       this.#send({ kind: "request", step: "resolved", gathered, only: undefined });
       return;
     }
     const standing = standingOf(gathered);
     this.#known.set(request.id, standing);
-    if (before === undefined) this.pending++;
     if (isSame(before, standing)) return;
     const step = before === undefined ? "opened" : "changed";
     const isForAll = before?.votes !== standing.votes;
