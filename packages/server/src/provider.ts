@@ -29,6 +29,7 @@ import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
+import { startHolding } from "./workers/holding.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startSealing } from "./workers/sealing.ts";
@@ -153,7 +154,9 @@ async function serve(
   });
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
-  const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
+  const always = [
+    ...[startExpiry, startHolding, startFreeze, startRetention, startAnnouncing, startSealing],
+  ];
   const workers = always.map((start) => start(context, report));
   if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
   if (shared !== undefined) {

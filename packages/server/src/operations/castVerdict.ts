@@ -22,12 +22,15 @@ import {
 } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
+import type { HeldVerdict } from "../storage/sql/held-verdicts.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
 import { findFreezeOfRequest } from "../storage/sql/standing-freezes.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
+import { countMisses, missesBar } from "./countMisses.ts";
 import { currentCaller } from "./currentCaller.ts";
+import { endHold, hasVoted, holdVerdict } from "./holdVerdict.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
@@ -44,12 +47,16 @@ export interface Verdict {
   readonly confirmation: string | undefined;
   /** Of approvals only: that of a passkey over all of this but the confirmation. */
   readonly signature?: Signature | undefined;
+  /** How long it is held before it is given, ms; undefined: not at all. */
+  readonly holdMs?: number | undefined;
 }
 
 /**
  * Ends a pending request by a reviewer's verdict, or keeps an approval as a vote where more of
  * them are needed: the request is then answered as pending. One denial is enough. Sending the
- * same verdict again is harmless: whoever lost the answer gets it again.
+ * same verdict again is harmless: whoever lost the answer gets it again. One that is to be held is
+ * kept instead, when nothing else stands against it; one that is not ends what the same reviewer
+ * holds.
  *
  * @throws Problem `forbidden` when the role or the request's requirement excludes the reviewer,
  *   `not_found` outside the reviewer's project, `arguments_mismatch` when something else was shown
@@ -65,16 +72,20 @@ export async function castVerdict(
 ): Promise<StoredRequest> {
   assertMayVote(caller);
   assertWithin(verdict, bounds(context.settings, undefined));
-  const decide = (tx: Transaction) => decideLocked(tx, context, caller, id, verdict);
-  const { request, resolution, isAnswer } = await context.store
-    .transact(decide)
-    .catch((error: unknown) => {
-      if (!(error instanceof DeadlinePassed)) throw error;
-      // By now it is too late from the beginning, and expires.
-      return context.store.transact(decide);
-    });
+  const key = { projectId: caller.projectId, requestId: id };
+  const { request, resolution, isAnswer, held, problem } = await inTime(context, async (tx) => {
+    const outcome = await decideLocked(tx, context, caller, id, verdict);
+    const isNew = outcome.isAnswer && outcome.resolution?.kind !== "already_terminal";
+    if (isNew && outcome.held === undefined) await endHold(tx, context, caller, outcome.request);
+    return outcome;
+  });
+  if (problem !== undefined) throw problem;
+  if (held !== undefined) {
+    context.wake.signal({ kind: "held", ...key, commitsAt: held.commitsAt });
+    return request;
+  }
   if (resolution === undefined) {
-    context.wake.signal({ kind: "voted", projectId: caller.projectId, requestId: id });
+    context.wake.signal({ kind: "voted", ...key });
     return request;
   }
   const { decision } = resolution;
@@ -86,21 +97,41 @@ export async function castVerdict(
   return { ...request, status: decision.status, decision };
 }
 
-interface Outcome {
+/** Runs what decides a request; once more when the deadline passed while it was written. */
+export function inTime<T>(
+  { store }: Pick<Context, "store">,
+  decide: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return store.transact(decide).catch((error: unknown) => {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    // By now it is too late from the beginning, and expires.
+    return store.transact(decide);
+  });
+}
+
+export interface VerdictOutcome {
   readonly request: StoredRequest;
-  /** Undefined when a vote was kept and the request goes on pending. */
+  /** Undefined when a vote was kept, or the verdict is held, and the request goes on pending. */
   readonly resolution: Exclude<Ended, { kind: "not_due" }> | undefined;
   /** Whether what now stands is this very verdict, recorded now or by an earlier try. */
   readonly isAnswer: boolean;
+  readonly held?: HeldVerdict;
+  /** To be thrown after the commit: what was counted stays counted. */
+  readonly problem?: Problem;
 }
 
-async function decideLocked(
+/**
+ * The transaction of {@link castVerdict}.
+ *
+ * @throws as it does, but for what is in the outcome
+ */
+export async function decideLocked(
   tx: Transaction,
   context: Context,
   caller: ReviewerCaller,
   id: string,
   verdict: Verdict,
-): Promise<Outcome> {
+): Promise<VerdictOutcome> {
   const key = { projectId: caller.projectId, id };
   // Sent at once and answered one after another: whoever freezes waits for the lock, so that no
   // approval is recorded after the freeze has been answered.
@@ -128,6 +159,8 @@ async function decideLocked(
   if (verdict.verdict === "approve")
     return approve(tx, context, caller, request, verdict, { now, freeze });
   await assertMayDeny(tx, caller, request);
+  const held = await holdVerdict(tx, context, caller, request, verdict, now);
+  if (held !== undefined) return { request, resolution: undefined, isAnswer: true, held };
   const ending = { status: "denied", by: actorOf(caller), note: noteOf(verdict) } as const;
   return resolved(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
 }
@@ -139,7 +172,7 @@ async function approve(
   request: StoredRequest,
   verdict: Verdict,
   { now, freeze }: { readonly now: number; readonly freeze: FreezeRef | undefined },
-): Promise<Outcome> {
+): Promise<VerdictOutcome> {
   const judgement = readJudgement(request.policy);
   const requirement = requirementOf(judgement);
   const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
@@ -147,8 +180,15 @@ async function approve(
   if (freeze !== undefined) {
     return resolved(request, await resolveRequest(tx, context, request, endingOf(freeze), { now }));
   }
+  const problem = await countMisses(tx, context, caller, request, verdict, now);
+  if (problem !== undefined) return { request, resolution: undefined, isAnswer: false, problem };
   assertComplete(request, verdict);
   assertWithin(verdict, bounds(context.settings, judgement.validityMs));
+  if (await hasVoted(tx, caller, request, verdict)) {
+    return { request, resolution: undefined, isAnswer: true };
+  }
+  const held = await holdVerdict(tx, context, caller, request, verdict, now);
+  if (held !== undefined) return { request, resolution: undefined, isAnswer: true, held };
 
   const note = noteOf(verdict);
   const validityMs = verdict.validityMs ?? null;
@@ -191,7 +231,7 @@ function resolved(
   request: StoredRequest,
   resolution: Ended,
   wished?: StoredDecision["status"],
-): Outcome {
+): VerdictOutcome {
   if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");
   return { request, resolution, isAnswer: resolution.decision.status === wished };
 }
@@ -232,7 +272,8 @@ async function assertMayApprove(
   const { instanceId } = request;
   const bar =
     approvalBar(requirement, deciderOf(decider), { ownerId, instanceId }) ??
-    (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, caller)) : undefined);
+    (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, caller)) : undefined) ??
+    (await missesBar(tx, caller, request));
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
@@ -302,10 +343,10 @@ function assertWithin({ verdict, validityMs }: Verdict, { min, max }: Bounds): v
   throw new Problem("invalid_request", message, { param: "valid_for" });
 }
 
-function actorOf({ reviewerId }: ReviewerCaller): `reviewer:${string}` {
+export function actorOf({ reviewerId }: Pick<ReviewerCaller, "reviewerId">): `reviewer:${string}` {
   return `reviewer:${reviewerId}`;
 }
 
-function noteOf({ note }: Verdict): JsonText | null {
+export function noteOf({ note }: Pick<Verdict, "note">): JsonText | null {
   return note === undefined ? null : JSON.stringify(note);
 }

@@ -158,8 +158,8 @@ async function submit(
   }
   await appendAudit(tx, context.random, opened);
   const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
-  const { id: requestId, deadlineAt } = request;
-  const signal = { kind: "opened", requestId, deadlineAt, announces } as const;
+  const { id: requestId, projectId, deadlineAt } = request;
+  const signal = { kind: "opened", requestId, projectId, deadlineAt, announces } as const;
   return { outcome: "created", request, signal, inForce };
 }
 

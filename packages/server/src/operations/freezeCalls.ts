@@ -49,6 +49,7 @@ export async function freezeCalls(
   assertMay(caller, "freeze");
   if (order.scope === "server") assertMay(caller, "server");
   const { freeze, isNew } = await ensureFreeze(context, caller, order);
+  if (isNew) context.wake.signal({ kind: "frozen", projectId: freeze.projectId });
   await awaitCreates(context, freeze);
   let denied = 0;
   let place: Place | undefined = START;

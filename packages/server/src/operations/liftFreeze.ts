@@ -37,5 +37,6 @@ export async function liftFreeze(
     });
     return { ...freeze, liftedAt, liftedBy };
   });
+  context.wake.signal({ kind: "frozen", projectId: lifted.projectId });
   return toReviewedFreeze(context.store, caller.projectId, lifted);
 }

@@ -2,9 +2,18 @@ import { isOverdue, type JsonText, type StoredRequest } from "../core/request.ts
 import { mayVote } from "../core/scopes.ts";
 import { deciderOf, refusalOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { approvalBar, denialBar, needsPasskey, passkeyBar, takesVotes } from "../policy/decider.ts";
+import {
+  approvalBar,
+  denialBar,
+  missedBar,
+  needsPasskey,
+  passkeyBar,
+  takesVotes,
+} from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import type { Requirement } from "../policy/rule.ts";
+import { readMisses } from "../storage/sql/confirmation-misses.ts";
+import { type HeldVerdict, readHeld } from "../storage/sql/held-verdicts.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { hasPasskey } from "../storage/sql/passkeys.ts";
@@ -20,6 +29,8 @@ export interface ReviewedRequest {
   readonly requirement: Requirement;
   /** Approvals so far, in the order in which they came. */
   readonly votes: readonly ReviewedVote[];
+  /** The caller's own verdict that is held; undefined without one. */
+  readonly held: HeldVerdict | undefined;
   readonly mayDecide: MayDecide;
   /** Name of the reviewer who decided; undefined where none did. */
   readonly decider: string | undefined;
@@ -53,44 +64,87 @@ export async function reviewRequests(
   requests: readonly StoredRequest[],
   now: number,
 ): Promise<ReviewedRequest[]> {
-  const { projectId } = caller;
+  const gathered = await gatherRequests(reader, caller.projectId, requests);
+  const isAsked = gathered.some(({ requirement }) => needsPasskey(requirement));
+  const signer = isAsked ? await toSigner(reader, caller) : NOBODY;
+  return gathered.map((one) => reviewFor(caller, signer, one, now));
+}
+
+/** A request with what is to be known beside it, whoever looks at it. */
+export interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceName"> {
+  readonly judgement: Judgement;
+  readonly requirement: Requirement;
+  readonly ownerId: string | null;
+  readonly votes: readonly StoredVote[];
+  readonly held: readonly HeldVerdict[];
+  readonly misses: Awaited<ReturnType<typeof readMisses>>;
+  /** Names of reviewers by their ids: of those who voted and who decided. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** @param requests of this project */
+export async function gatherRequests(
+  reader: Reader,
+  projectId: string,
+  requests: readonly StoredRequest[],
+): Promise<GatheredRequest[]> {
   const judged = requests.map((request) => {
     const judgement = readJudgement(request.policy);
     return { request, judgement, requirement: requirementOf(judgement) };
   });
-  const isAsked = judged.some(({ requirement }) => needsPasskey(requirement));
-  const signer = isAsked ? await toSigner(reader, caller) : NOBODY;
-  const voted = judged.filter(({ requirement }) => takesVotes(requirement));
-  const [instances, votes] = await Promise.all([
+  const idsOf = (isWanted: (one: (typeof judged)[number]) => boolean) =>
+    judged.filter(isWanted).map(({ request }) => request.id);
+  const [instances, votes, held, misses] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
     readVotes(
-      reader,
-      projectId,
-      voted.map(({ request }) => request.id),
+      ...([reader, projectId, idsOf(({ requirement }) => takesVotes(requirement))] as const),
+    ),
+    readHeld(...([reader, projectId, idsOf(({ request }) => isPending(request))] as const)),
+    readMisses(
+      ...([reader, projectId, idsOf((one) => isPending(one.request) && isMatched(one))] as const),
     ),
   ]);
   const deciders = requests.flatMap((request) => deciderId(request) ?? []);
   const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
-  const names = new Map(
-    (await readReviewers(reader, projectId, people)).map(({ id, name }) => [id, name]),
-  );
-  return judged.map(({ request, judgement, requirement }) => {
-    const cast = votes.filter(({ requestId }) => requestId === request.id);
-    const instance = instances.get(request.instanceId);
-    const ownerId = instance?.ownerId ?? null;
-    const seen = { request, requirement, votes: cast, ownerId, signer };
+  const reviewers = await readReviewers(reader, projectId, people);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return judged.map((one) => {
+    const { id, instanceId } = one.request;
+    const instance = instances.get(instanceId);
+    const isOf = ({ requestId }: { readonly requestId: string }) => requestId === id;
     return {
-      request,
-      judgement,
-      requirement,
-      instanceName: instance?.name ?? '""',
-      votes: cast.map(({ reviewerId, note, votedAt: at }) => {
-        return { reviewer: names.get(reviewerId) ?? "", note, at };
-      }),
-      mayDecide: mayDecide(caller, seen, now),
-      decider: names.get(deciderId(request) ?? ""),
+      ...one,
+      ...{ instanceName: instance?.name ?? '""', ownerId: instance?.ownerId ?? null, names },
+      ...{ votes: votes.filter(isOf), held: held.filter(isOf), misses: misses.filter(isOf) },
     };
   });
+}
+
+function isPending({ decision }: StoredRequest): boolean {
+  return decision === null;
+}
+
+function isMatched({ requirement }: { readonly requirement: Requirement }): boolean {
+  return requirement.confirm.kind === "match";
+}
+
+/** What was gathered, as this caller sees it. */
+export function reviewFor(
+  caller: ReviewerCaller,
+  signer: Signer,
+  gathered: GatheredRequest,
+  now: number,
+): ReviewedRequest {
+  const { request, judgement, requirement, instanceName, names } = gathered;
+  return {
+    ...{ request, judgement, requirement, instanceName },
+    votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
+      return { reviewer: names.get(reviewerId) ?? "", note, at };
+    }),
+    held: gathered.held.find(({ reviewerId }) => reviewerId === caller.reviewerId),
+    mayDecide: mayDecide(caller, signer, gathered, now),
+    decider: names.get(deciderId(request) ?? ""),
+  };
 }
 
 /** Undefined for what no reviewer decided. */
@@ -98,17 +152,9 @@ function deciderId({ decision }: StoredRequest): string | undefined {
   return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 
-interface Seen {
-  readonly request: StoredRequest;
-  readonly requirement: Requirement;
-  readonly votes: readonly StoredVote[];
-  readonly ownerId: string | null;
-  readonly signer: Signer;
-}
+export type Signer = Parameters<typeof passkeyBar>[0];
 
-type Signer = Parameters<typeof passkeyBar>[0];
-
-const NOBODY: Signer = { isPerson: false, hasPasskey: false };
+export const NOBODY: Signer = { isPerson: false, hasPasskey: false };
 
 /** Whether a caller can sign an approval. */
 export async function toSigner(
@@ -121,7 +167,8 @@ export async function toSigner(
 
 function mayDecide(
   caller: ReviewerCaller,
-  { request, requirement, votes, ownerId, signer }: Seen,
+  signer: Signer,
+  { request, requirement, votes, misses, ownerId }: GatheredRequest,
   now: number,
 ): MayDecide {
   const refused = (reason: string) => ({ approve: false, deny: false, reason });
@@ -134,7 +181,8 @@ function mayDecide(
   const { instanceId } = request;
   const bar =
     approvalBar(requirement, decider, { ownerId, instanceId }) ??
-    (needsPasskey(requirement) ? passkeyBar(signer) : undefined);
+    (needsPasskey(requirement) ? passkeyBar(signer) : undefined) ??
+    missedBar(misses.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.misses ?? 0);
   const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
   const reason = bar ?? (hasVoted ? "You have approved this call; others must too." : undefined);
   return { approve: reason === undefined, deny, reason };

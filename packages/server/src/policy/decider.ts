@@ -67,6 +67,14 @@ export function passkeyBar({
   return hasPasskey ? undefined : NO_PASSKEY;
 }
 
+/** Wrong confirmations on one request, after which its reviewer cannot approve it. */
+export const MISSES_MAX = 3;
+
+/** Why nobody can approve who has typed something else so often; undefined when they can. */
+export function missedBar(misses: number): string | undefined {
+  return misses < MISSES_MAX ? undefined : MISSED;
+}
+
 /** As {@link approvalBar}, for a denial: one of those who are named is enough, or the owner. */
 export function denialBar(
   requirement: Requirement,
@@ -143,6 +151,8 @@ const NO_PERSON =
 
 const NO_PASSKEY =
   "This call is approved with a passkey, and you have none: add one to your account first.";
+
+const MISSED = "You have sent three wrong confirmations, so you cannot approve this call any more.";
 
 const NO_BOTS =
   "An approval by a bot does not count for this call: no rule says `bots: true`. It can be denied.";

@@ -1,10 +1,12 @@
 import {
   Fields,
+  formatDuration,
   invalidField,
   type JsonObject,
   type JsonValue,
   parseDuration,
 } from "@countersign/protocol";
+import { HOLD_MS_MAX, HOLD_MS_MIN } from "../core/held-verdict.ts";
 import type { BrowserAnswer } from "../identity/passkeys.ts";
 import type { Verdict } from "../operations/castVerdict.ts";
 import type { SignedAnswer } from "../operations/verifySignature.ts";
@@ -16,7 +18,7 @@ export interface SentVerdict extends Verdict {
 
 /**
  * Reads the body of a verdict: `verdict` (approve or deny), `arguments_sha256` (hex, of the
- * exact arguments text that was shown), optional `note`, and for approvals `valid_for`,
+ * exact arguments text that was shown), optional `note` and `hold`, and for approvals `valid_for`,
  * `confirmation` and `passkey`.
  *
  * @throws Problem `invalid_request` naming the first wrong field
@@ -51,7 +53,20 @@ export function parseVerdict(body: JsonValue): SentVerdict {
   if (passkey !== undefined && verdict === "deny") {
     throw invalidField("passkey", "belongs to approvals only");
   }
-  return { verdict, argumentsSha256: digest, note, validityMs, confirmation, passkey };
+  const holdMs = readHold(fields);
+  if (passkey !== undefined && holdMs !== undefined) {
+    throw invalidField("hold", "does not belong to what a passkey signed");
+  }
+  return { verdict, argumentsSha256: digest, note, validityMs, confirmation, passkey, holdMs };
+}
+
+function readHold(fields: Fields): number | undefined {
+  const text = fields.text("hold", 1);
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms >= HOLD_MS_MIN && ms <= HOLD_MS_MAX) return ms;
+  const [min, max] = [formatDuration(HOLD_MS_MIN), formatDuration(HOLD_MS_MAX)];
+  throw invalidField("hold", `must be a duration from ${min} to ${max}, like 5s`);
 }
 
 function readPasskey(body: Fields): SignedAnswer | undefined {
@@ -71,4 +86,6 @@ export function toBrowserAnswer(object: JsonObject): BrowserAnswer {
 /** A page of a list holds those of 200 requests, and of all who voted for them. */
 const NOTE_CHARS_MAX = 10_000;
 
-const FIELDS = ["verdict", "arguments_sha256", "note", "valid_for", "confirmation", "passkey"];
+const FIELDS = [
+  ...["verdict", "arguments_sha256", "note", "valid_for", "confirmation", "passkey", "hold"],
+];

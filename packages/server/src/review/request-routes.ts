@@ -12,6 +12,7 @@ import { relyingPartyOf } from "../identity/passkeys.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
+import { takeBackVerdict } from "../operations/takeBackVerdict.ts";
 import { verifySignature } from "../operations/verifySignature.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
 import { listingParameters } from "./listing-parameters.ts";
@@ -74,6 +75,16 @@ export function addRequestRoutes(
       const caller = callerOf(request, "reviewer");
       const withdrawn = await withdrawVote(context, caller, pathIdentifier(request));
       return sendJson(reply, 200, JSON.stringify({ withdrawn }));
+    },
+  );
+
+  app.delete(
+    `${REQUESTS}/:id/held`,
+    { config: { operation: "takeBackVerdict" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const takenBack = await takeBackVerdict(context, caller, pathIdentifier(request));
+      return sendJson(reply, 200, JSON.stringify({ taken_back: takenBack }));
     },
   );
 }

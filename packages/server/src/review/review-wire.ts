@@ -13,7 +13,7 @@ import { writeCursor } from "./listing-parameters.ts";
 
 /** @param publicUrl where people reach this server */
 export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: string): string {
-  const { request, instanceName, votes, mayDecide, decider } = reviewed;
+  const { request, instanceName, votes, held, mayDecide, decider } = reviewed;
   const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
   return (
@@ -25,6 +25,7 @@ export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: strin
     `,"policy":${JSON.stringify(toWirePolicy(reviewed))}` +
     `,"requirement":${JSON.stringify(toWireRequirement(reviewed, publicUrl))}` +
     `,"votes":[${votes.map(writeVote).join(",")}]` +
+    (held === undefined ? "" : `,"held":${writeHeld(held)}`) +
     `,"may_decide":${JSON.stringify(mayDecide)}` +
     "}"
   );
@@ -76,6 +77,12 @@ function toWireRequirement(
 function writeVote({ reviewer, note, at }: ReviewedRequest["votes"][number]): string {
   const rest = note === null ? "" : `,"note":${note}`;
   return `{"reviewer":${JSON.stringify(reviewer)},"at":"${formatTimestamp(at)}"${rest}}`;
+}
+
+function writeHeld(held: NonNullable<ReviewedRequest["held"]>): string {
+  const [heldAt, commitsAt] = [held.heldAt, held.commitsAt].map(formatTimestamp);
+  const rest = held.note === null ? "" : `,"note":${held.note}`;
+  return `{"verdict":"${held.verdict}","held_at":"${heldAt}","commits_at":"${commitsAt}"${rest}}`;
 }
 
 /**

@@ -41,17 +41,20 @@ const HURRIED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
 const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
 
 /**
- * @returns undefined for what does not concern other replicas: who opens a request waits for its
- *   deadline, and who resolves one delivers its notification; should that process die, the others
- *   find either by their look every second. Whether a receiver was removed is asked before sending
+ * @returns undefined for what does not concern other replicas, or is found soon enough by their
+ *   look every second. Whether a receiver was removed is asked before sending
  */
 export function toHint(signal: Signal): string | undefined {
   switch (signal.kind) {
-    case "opened":
     case "removed":
+    case "ended":
+    case "frozen":
       return undefined;
     case "resolved":
       return `r:${signal.requestId}`;
+    // To others these are one: something about a request that waits is to be looked at.
+    case "opened":
+    case "held":
     case "voted":
       return `t:${signal.projectId}:${signal.requestId}`;
     case "hurried":

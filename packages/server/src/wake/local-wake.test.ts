@@ -31,7 +31,7 @@ test("[ours.poll.woken] a request that is opened wakes nobody who waits for one"
   const wake = new LocalWake();
   const calls: string[] = [];
   wake.onResolved("a", PROJECT, () => calls.push("woken"));
-  wake.signal({ kind: "opened", requestId: "a", deadlineAt: 1 });
+  wake.signal({ kind: "opened", projectId: PROJECT, requestId: "a", deadlineAt: 1 });
   assert.deepEqual(calls, []);
 });
 
@@ -88,7 +88,7 @@ test("listeners hear every signal until they leave", () => {
   const wake = new LocalWake();
   const heard: Signal[] = [];
   const leave = wake.onSignal((signal) => heard.push(signal));
-  const opened: Signal = { kind: "opened", requestId: "a", deadlineAt: 5 };
+  const opened: Signal = { kind: "opened", projectId: PROJECT, requestId: "a", deadlineAt: 5 };
   wake.signal(opened);
   wake.signal(resolved("a"));
   leave();

@@ -156,8 +156,12 @@ export class SharedWake implements Wake {
   ): void {
     const requestIds: string[] = [];
     for (const hint of hints) {
-      if (hint.kind !== "resolved") this.#local.signal(hint);
-      else if (this.#local.projectOf(hint.requestId) !== undefined) requestIds.push(hint.requestId);
+      if (hint.kind !== "resolved") {
+        this.#local.signal(hint);
+        continue;
+      }
+      this.#local.signal({ kind: "ended", requestId: hint.requestId });
+      if (this.#local.projectOf(hint.requestId) !== undefined) requestIds.push(hint.requestId);
     }
     if (requestIds.length > 0) onResolvedElsewhere(requestIds);
   }

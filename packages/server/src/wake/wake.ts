@@ -13,6 +13,7 @@ export type Signal =
   | {
       readonly kind: "opened";
       readonly requestId: string;
+      readonly projectId: string;
       readonly deadlineAt: number;
       /** Channels that are to tell of it, by project and id. */
       readonly announces?: readonly { readonly projectId: string; readonly id: string }[];
@@ -27,8 +28,23 @@ export type Signal =
       /** The instance whose receiver is to be notified; undefined when there is none. */
       readonly notifies: string | undefined;
     }
-  /** An approval was kept that is not enough, or taken back. */
+  /** Another replica says that it has resolved this one. */
+  | { readonly kind: "ended"; readonly requestId: string }
+  /**
+   * An approval was kept that is not enough, or taken back; of another replica: or a request was
+   * opened, or a verdict is held.
+   */
   | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
+  /** A verdict is held, or was taken back. */
+  | {
+      readonly kind: "held";
+      readonly projectId: string;
+      readonly requestId: string;
+      /** When it is given, epoch ms; undefined when it was taken back. */
+      readonly commitsAt: number | undefined;
+    }
+  /** A freeze was set or lifted, in this project or, with an empty id, on the server. */
+  | { readonly kind: "frozen"; readonly projectId: string }
   /** Something may be delivered earlier than it was said before. */
   | { readonly kind: "hurried"; readonly projectId: string; readonly instanceId: string }
   /** A receiver was removed, alone or with its instance: its deliveries have ended. */

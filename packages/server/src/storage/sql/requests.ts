@@ -282,7 +282,7 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification, announcements and votes.
+ * Erases decided requests, each with its notification, announcements, votes and misses.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -309,6 +309,8 @@ export async function deleteDecidedBefore(
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from confirmation_miss where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from held_verdict where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
   return rows.length;
