@@ -40,6 +40,8 @@ export interface CallOptions {
   /** Milliseconds until an answer that has not come is given up. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Asked for by the page and not by a person: it keeps no session from ending. */
+  readonly isBackground?: boolean;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -53,7 +55,7 @@ const TIMEOUT_MS = 15_000;
 export async function callSource(
   method: string,
   path: string,
-  { body, timeoutMs = TIMEOUT_MS, signal }: CallOptions = {},
+  { body, timeoutMs = TIMEOUT_MS, signal, isBackground = false }: CallOptions = {},
 ): Promise<string> {
   const limit = AbortSignal.timeout(timeoutMs);
   let response: Response;
@@ -62,10 +64,11 @@ export async function callSource(
     response = await fetch(urlOf(`review/v1/${path}`), {
       method,
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
-      ...(body !== undefined && {
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(isBackground && { "countersign-background": "1" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     source = await response.text();
   } catch {
