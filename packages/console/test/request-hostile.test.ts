@@ -1,94 +1,137 @@
 /**
- * What agents could send to deceive or to break the pages: it is text there.
+ * What agents could send to deceive or to break the page where people decide: it is text there,
+ * whole, and the page goes on answering.
  */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startBrowser } from "./support/browser.ts";
-import { picture, press, visit } from "./support/page-scene.ts";
-import { startScene } from "./support/scene.ts";
+import { picture, press } from "@countersign/server/test/support/page-scene";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
 
-const scene = await startScene({ after });
-const { server, instance } = scene;
-const browser = await startBrowser({ after });
+const scene = await startConsoleScene({ after });
+const { server } = scene;
+const eve = await scene.visitor("eve", { width: 1280, height: 720 });
+const { page, complaints } = eve;
 
 const MARKUP = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
 const SECRET = "a\u202eb\u200bc";
+const HOSTILE = MARKUP + SECRET;
 
-async function submitText(body: string): Promise<string> {
-  const call = { token: instance.token, key: server.freshKey(), body };
-  const { status, text, json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
-  assert.equal(status, 201, text);
-  return json.id;
+function seen(text: string): string {
+  return text.replaceAll("\u202e", "\\u{202E}").replaceAll("\u200b", "\\u{200B}");
 }
 
-test("[ours.inbox.exact] markup, hidden and turning characters in every name are text, on the request and in the inbox", async () => {
+test("[ours.inbox.exact] markup, hidden and turning characters in every field are text", async () => {
   const provisioner = await server.token({ kind: "provisioner", name: "hostile" });
-  const { credential } = await server.provision(provisioner, `${MARKUP}${SECRET}`);
-  const args = `{ "n": 9007199254740993, "x": 1.10, "t": ${JSON.stringify(MARKUP + SECRET)} }`;
-  const hostile = JSON.stringify(MARKUP + SECRET);
+  const { credential } = await server.provision(provisioner, HOSTILE);
+  const args = `{ "n": 9007199254740993, "x": 1.10, "e": 1e400, "t": ${JSON.stringify(HOSTILE)} }`;
+  const hostile = JSON.stringify(HOSTILE);
   const context = `{"cwd":${hostile}, "n": 1.0}`;
-  const said = `"tool":${hostile},"agent_reasoning":${hostile},"context":${context}`;
-  const body = `{${said},"arguments":${args},"timeout":"1h"}`;
-  const call = { token: credential.token, key: server.freshKey(), body };
-  const { json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
-  const {
-    page,
-    complaints,
-    context: own,
-  } = await visit(browser, server, "eve", {
-    ...{ width: 360, height: 740, colorScheme: "dark" },
-  });
-  const seen = (text: string) =>
-    text.replaceAll("\u202e", "\\u{202E}").replaceAll("\u200b", "\\u{200B}");
-  const name = seen(MARKUP + SECRET);
-  await page.goto("/inbox");
-  await page.locator(".cards a").waitFor();
-  const row = (await page.locator(".cards a").textContent()) ?? "";
-  assert.ok(row.includes(name) && row.includes("9007199254740993") && row.includes("1.10"));
-  await picture(page, "inbox-hostile-360-dark");
-  await page.locator(".cards a").click();
-  await page.waitForURL(`**/inbox/${json.id}`);
-  await page.locator("#approve:visible").waitFor();
-  await page.locator("#arguments:not(:empty)").waitFor();
+  const more = `,"agent_reasoning":${hostile},"context":${context}`;
+  const instance = { ...scene.instance, token: credential.token };
+  const id = await submitText({ server, instance }, args, { tool: HOSTILE, more });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await openRequest(page, id);
+  await untilEnabled(page);
   assert.equal(await page.locator("#arguments").textContent(), seen(args));
   assert.equal(await page.locator("#context").textContent(), seen(context));
-  for (const id of ["tool", "instance", "reasoning"]) {
-    assert.equal(await page.locator(`#${id}`).textContent(), name, id);
+  for (const field of ["tool", "instance", "reasoning"]) {
+    assert.equal(await page.locator(`#${field}`).textContent(), seen(HOSTILE), field);
   }
+  assert.ok((await page.title()).startsWith(seen(HOSTILE)));
+  const labels = await page
+    .locator("#arguments mark")
+    .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("data-label")));
+  assert.deepEqual(labels, ["right-to-left override", "zero-width space"]);
   await picture(page, "request-hostile-360-dark");
   assert.equal(await page.evaluate("window.broken"), undefined);
   assert.equal(await page.locator("main img, main script").count(), 0);
+  assert.equal(await page.locator("#exact a, #claim a, #around a").count(), 0);
   assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.emulateMedia({ colorScheme: "light" });
   assert.deepEqual(complaints, []);
-  await own.close();
 });
 
-test("[ours.inbox.exact] long arguments are approved only when their end was on the screen, or all was asked for", async () => {
-  const lines = Array.from({ length: 500 }, (_, n) => `  "line ${n}": ${n}`).join(",\n");
-  const long = await submitText(`{"tool":"edit","arguments":{\n${lines}\n},"timeout":"1h"}`);
-  const wide = await submitText(
-    `{"tool":"edit","arguments":{"text":"${"x".repeat(100_000)}"},"timeout":"1h"}`,
+test("[ours.inbox.exact] letters of another script in a word, and signs that pass for others, are labelled", async () => {
+  const id = await submitText(
+    scene,
+    '{"to":"p\u0430ypal.com","run":"a \u2215 b","name":"Łódź 東京"}',
   );
-  const { page, complaints } = await visit(browser, server, "mo", { width: 1280, height: 720 });
-  await page.goto(`/inbox/${long}`);
-  await page.getByText("To approve, read to the end of the arguments").waitFor();
-  await picture(page, "request-500-lines");
-  const box = await page.locator("#approve").boundingBox();
-  assert.ok(box !== null && box.y + box.height <= 720, "what decides is on the screen");
-  assert.equal(await page.locator("#approve").isDisabled(), true);
-  assert.equal(await page.locator("#deny").isDisabled(), false);
-  await page.locator("#arguments-box").focus();
-  await page.keyboard.press("End");
-  await page.locator("#approve:enabled").waitFor();
+  await openRequest(page, id);
+  await page.locator("#arguments mark").first().waitFor();
+  const marks = await page
+    .locator("#arguments mark")
+    .evaluateAll((all) => all.map((mark) => [mark.textContent, mark.getAttribute("data-label")]));
+  assert.deepEqual(marks, [
+    ["\u0430", "Cyrillic"],
+    ["\u2215", "not /"],
+  ]);
+  await page.getByText("2 characters are marked").waitFor();
+  await picture(page, "request-look-alikes");
+});
 
-  await page.goto(`/inbox/${wide}`);
+for (const [width, height] of [
+  [1280, 720],
+  [360, 740],
+] as const) {
+  test(`[ours.inbox.exact] [ours.console.request] with 500 lines, buttons and time left are on a screen of ${width}x${height}, and approving waits for the end`, async () => {
+    const lines = Array.from({ length: 500 }, (_, n) => `  "line ${n}": ${n}`).join(",\n");
+    const id = await submitText(scene, `{\n${lines}\n}`, { tool: "edit" });
+    await page.setViewportSize({ width, height });
+    await openRequest(page, id);
+    await page.getByText("To approve, read to the end of the arguments").waitFor();
+    await page.locator("#deny:enabled").waitFor();
+    for (const part of ["#approve", "#deny", "#left"]) {
+      const box = await page.locator(part).boundingBox();
+      assert.ok(box !== null && box.y >= 0 && box.y + box.height <= height, `${part} is not there`);
+      assert.ok(box.x >= 0 && box.x + box.width <= width, `${part} is beside the screen`);
+    }
+    await picture(page, `request-500-lines-${width}`);
+    assert.equal(await page.locator("#approve").isDisabled(), true);
+    await page.locator("#arguments-box").focus();
+    await page.keyboard.press("End");
+    await untilEnabled(page);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    assert.deepEqual(complaints, []);
+  });
+}
+
+test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when all of it was asked for", async () => {
+  const text = `${"x".repeat(50_000)}\u200b${"é".repeat(50_000)}`;
+  const id = await submitText(scene, `{"text":"${text}"}`, { tool: "edit" });
+  await openRequest(page, id);
   await page.getByText("To approve, read to the end of the arguments").waitFor();
   assert.equal(await page.locator("#approve").isDisabled(), true);
   await press(page, "Show all");
-  await page.locator("#approve:enabled").waitFor();
+  await untilEnabled(page);
+  assert.equal(await page.locator("#arguments").textContent(), seen(`{"text":"${text}"}`));
   assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
   await press(page, "Approve");
   await page.getByText("Approved by you.").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.exact] 10,000 keys and 60,000 hidden characters keep nobody from denying", async () => {
+  const keys = Array.from({ length: 10_000 }, (_, n) => `"key ${n}":{"v":${n}.0}`).join(",");
+  const hidden = "a\u200b".repeat(60_000);
+  for (const args of [`{${keys}}`, `{"t":"${hidden}"}`]) {
+    const id = await submitText(scene, args, { tool: "bulk" });
+    await openRequest(page, id);
+    await page.locator("#deny:enabled").click();
+    await page.locator("#reason").fill("Too much.");
+    await page.locator("#send-denial:enabled").click();
+    await page.getByText("Denied by you.").waitFor();
+    await page.locator("#arguments-box #end").waitFor({ state: "attached" });
+  }
+  const id = await submitText(scene, `{${keys}}`, { tool: "bulk" });
+  await openRequest(page, id);
+  await press(page, "Show all");
+  await untilEnabled(page);
+  assert.equal(await page.locator("#arguments").textContent(), `{${keys}}`);
+  await page.getByText("Show indented as well").click();
+  await page.getByText('"v": 9999.0').waitFor();
   assert.deepEqual(complaints, []);
 });

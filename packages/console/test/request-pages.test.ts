@@ -4,11 +4,11 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Page } from "playwright-core";
 import type { Requirement } from "@countersign/server/policy/rule";
 import { newVisitor } from "@countersign/server/test/support/browser";
 import { newStranger, picture, press, signIn } from "@countersign/server/test/support/page-scene";
 import { auditOf } from "@countersign/server/test/support/scene";
+import type { Page } from "playwright-core";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
 
@@ -50,8 +50,8 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await untilDisabled(page);
   await picture(page, "request-approved-360");
   assert.equal((await read(id)).status, "approved");
-  await page.getByRole("link", { name: "Inbox" }).click();
-  await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.getByRole("heading", { level: 1, name: /Inbox/ }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -74,7 +74,7 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   await untilEnabled(page);
   await denyWith(page, "No.");
   await page.getByText("Denied by you.").waitFor();
-  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
   await page.waitForURL(`${below}inbox`);
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   assert.deepEqual(

@@ -33,7 +33,16 @@ test("[ours.inbox.exact] wide and mathematical forms, and signs that look like o
 test("[ours.inbox.exact] texts of one script, and mixtures that are written every day, are left alone", () => {
   const usual = [
     ...["plain text, 100 % of it", "Größe naïve łódź", "Привет, мир!", "Καλημέρα κόσμε"],
-    ...["iPhoneの設定をする", "東京タワー 2024年", "שלום עולם", "مرحبا", "สวัสดี", "😀👍🏽", "µm", "ǆ"],
+    ...[
+      "iPhoneの設定をする",
+      "東京タワー 2024年",
+      "שלום עולם",
+      "مرحبا",
+      "สวัสดี",
+      "😀👍🏽",
+      "µm",
+      "ǆ",
+    ],
   ];
   for (const text of usual) assert.deepEqual(labels(text), [], text);
 });

@@ -48,8 +48,6 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
 /** @param letter one that cannot be seen */
 export function nameOfUnseen(letter: string): string {
   return (
-    NAMES.get(letter) ??
-    KINDS.find(([kind]) => kind.test(letter))?.[1] ??
-    "invisible character"
+    NAMES.get(letter) ?? KINDS.find(([kind]) => kind.test(letter))?.[1] ?? "invisible character"
   );
 }

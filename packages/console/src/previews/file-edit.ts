@@ -23,7 +23,9 @@ export function fileEditsIn(args: JsonValue): FileEdit[] {
   const patch = textOf(args, PATCHES);
   if (patch !== undefined && isPatch(patch)) {
     const kind = "patch";
-    return [{ path: path ?? pathsOf(patch), hunks: [patchLines(patch)], kind, isEverywhere: false }];
+    return [
+      { path: path ?? pathsOf(patch), hunks: [patchLines(patch)], kind, isEverywhere: false },
+    ];
   }
   if (path === undefined) return [];
   const edits = args.members.get("edits");
@@ -57,7 +59,9 @@ function isPatch(text: string): boolean {
 }
 
 function pathsOf(patch: string): string {
-  const named = [...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm)];
+  const named = [
+    ...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm),
+  ];
   return named.map(([, name = ""]) => name).join(", ");
 }
 

@@ -26,7 +26,8 @@ export interface FoundSql {
 }
 
 const SQL_KEYS = /(?:^|[.\]])(?:sql|statements?|query|queries)(?:\[\d+\])?$/i;
-const SQL_TOOLS = /sql|postgres|sqlite|maria|oracle|snowflake|bigquery|duckdb|(?:^|[._-])db(?:$|[._-])/i;
+const SQL_TOOLS =
+  /sql|postgres|sqlite|maria|oracle|snowflake|bigquery|duckdb|(?:^|[._-])db(?:$|[._-])/i;
 /** What nobody writes into a field for looking something up. */
 const SQL_SHAPED =
   /^\s*(?:select\b[^]*\bfrom\b|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|drop\s+\w+\s|truncate\s|alter\s+\w+\s|create\s+\w+\s|with\s+\S+\s+as\s*\()/i;

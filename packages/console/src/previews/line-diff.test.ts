@@ -43,9 +43,7 @@ function commonLength(a: readonly string[], b: readonly string[]): number {
     const next = [0];
     b.forEach((other, index) => {
       next.push(
-        letter === other
-          ? (row[index] ?? 0) + 1
-          : Math.max(next[index] ?? 0, row[index + 1] ?? 0),
+        letter === other ? (row[index] ?? 0) + 1 : Math.max(next[index] ?? 0, row[index + 1] ?? 0),
       );
     });
     row = next;

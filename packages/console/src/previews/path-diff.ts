@@ -47,7 +47,6 @@ function compare(
   if (was !== is) found.push({ path, before: was, after: is });
 }
 
-
 /** The text of a value; strings as JSON writes them at their shortest. */
 export function sourceOf(value: JsonValue): string {
   if (value instanceof JsonObject || value instanceof JsonArray || value instanceof JsonNumber) {

@@ -12,9 +12,10 @@ function commands(command: string): string[] | undefined {
 test("[ours.console.previews] a command is split at pipes and separators, and nowhere else", () => {
   const cases: [string, string[]][] = [
     ["ls -la", ["ls -la"]],
-    ["cat a | grep b && rm -rf / || true; echo x & wait", [
-      ...["cat a", "grep b", "rm -rf /", "true", "echo x", "wait"],
-    ]],
+    [
+      "cat a | grep b && rm -rf / || true; echo x & wait",
+      [...["cat a", "grep b", "rm -rf /", "true", "echo x", "wait"]],
+    ],
     ["echo 'a | b; c' \"d && e\" f\\;g", ["echo 'a | b; c' \"d && e\" f\\;g"]],
     ["make 2>&1 | tee log &> all", ["make 2>&1", "tee log &> all"]],
     ['echo "$(curl x | sh)" | cat', ['echo "$(curl x | sh)"', "cat"]],

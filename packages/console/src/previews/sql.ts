@@ -25,7 +25,16 @@ const LED_TO = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLAC
 export const NEEDS_WHERE: ReadonlySet<string> = new Set(["UPDATE", "DELETE"]);
 
 /** A second one in a statement: there are databases that need no semicolon before it. */
-const CHANGES = new Set(["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "DROP", "ALTER", "EXEC"]);
+const CHANGES = new Set([
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "MERGE",
+  "TRUNCATE",
+  "DROP",
+  "ALTER",
+  "EXEC",
+]);
 /** Behind these it belongs to the statement, as in ON DELETE. */
 const BEFORE_CHANGES = new Set(["ON", "FOR", "DO", "THEN", "KEY"]);
 /** They name others' verbs. */

@@ -14,7 +14,8 @@ export interface Host {
   readonly count: number;
 }
 
-const ADDRESS = /\b(?:https?|wss?|ftp|ssh|git|postgres(?:ql)?|mysql|redis|mongodb):\/\/[^\s"'`<>|;]+/gi;
+const ADDRESS =
+  /\b(?:https?|wss?|ftp|ssh|git|postgres(?:ql)?|mysql|redis|mongodb):\/\/[^\s"'`<>|;]+/gi;
 
 /** In the order in which they come first. */
 export function hostsIn(args: JsonValue): Host[] {
@@ -41,9 +42,10 @@ function hostOf(address: string): Omit<Host, "count"> | undefined {
   return {
     host,
     scheme: protocol.slice(0, -1),
-    written: written.toLowerCase() === host || written.toLowerCase().startsWith(`${host}:`)
-      ? undefined
-      : written,
+    written:
+      written.toLowerCase() === host || written.toLowerCase().startsWith(`${host}:`)
+        ? undefined
+        : written,
     user: isUser ? decoded(username) : undefined,
   };
 }

@@ -7,8 +7,8 @@ import { findConsole } from "@countersign/server/review/console-routes";
 import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
 import { visit } from "@countersign/server/test/support/page-scene";
 import { type Scene, startScene } from "@countersign/server/test/support/scene";
-import type { Browser } from "playwright-core";
 import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Browser } from "playwright-core";
 
 export interface ConsoleScene extends Scene {
   readonly browser: Browser;

@@ -35,7 +35,9 @@ export function ApprovalFields({ request, decision, isAskedAgain }: ApprovalFiel
           onInput={({ currentTarget }) => edit({ note: currentTarget.value })}
           {...faultOf("note", faults)}
         />
-        <p class="hint">{isNeeded ? "Needed to approve. The agent reads it." : "The agent reads it."}</p>
+        <p class="hint">
+          {isNeeded ? "Needed to approve. The agent reads it." : "The agent reads it."}
+        </p>
         <Fault param="note" faults={faults} />
       </div>
       <Validity request={request} decision={decision} />

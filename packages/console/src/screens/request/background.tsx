@@ -4,9 +4,9 @@ import { useMemo } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { visibleText } from "../../exact/visible-text.ts";
 import { pathDiff } from "../../previews/path-diff.ts";
-import { href } from "../../route.ts";
-import * as words from "../../requests/words.ts";
 import type { WireBackground } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
+import { href } from "../../route.ts";
 import { now } from "../../time.ts";
 import { Time } from "./facts.tsx";
 import { parseArguments } from "./previews.tsx";
@@ -161,7 +161,14 @@ export function Similar({ similar }: Pick<WireBackground, "similar">) {
         {total + similar.pending === 0
           ? "This instance has not called this tool before"
           : `Of earlier calls of this tool by this instance: ${counts.join(", ")}`}
-        {similar.complete ? ", in 30 days." : <> since <Time at={similar.since} />.</>}
+        {similar.complete ? (
+          ", in 30 days."
+        ) : (
+          <>
+            {" "}
+            since <Time at={similar.since} />.
+          </>
+        )}
       </p>
     </section>
   );

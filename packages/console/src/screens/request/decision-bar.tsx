@@ -7,9 +7,9 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
-import { href } from "../../route.ts";
-import * as words from "../../requests/words.ts";
 import type { WireRequest } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
+import { href } from "../../route.ts";
 import { now } from "../../time.ts";
 import { DenyForm } from "./deny-form.tsx";
 import type { Standing } from "./standing.ts";
@@ -159,7 +159,7 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             disabled={!standing.canDeny}
             onClick={decision.openDenial}
           >
-            Deny {hasKeys && <kbd aria-hidden="true">d</kbd>}
+            Deny {hasKeys && <span class="key">d</span>}
           </button>
           <button
             type="button"
@@ -170,7 +170,7 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             onClick={() => void decision.approve(false)}
           >
             {isSigned ? "Approve with a passkey" : "Approve"}{" "}
-            {hasKeys && <kbd aria-hidden="true">a</kbd>}
+            {hasKeys && <span class="key">a</span>}
           </button>
         </>
       )}

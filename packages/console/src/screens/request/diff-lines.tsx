@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
 import type { DiffLine, Hunk } from "../../previews/line-diff.ts";
 
 /** At first; more are a press away. */
@@ -20,8 +21,7 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
   );
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section class="source diff" tabIndex={0} aria-label="Difference">
+      <Scroller class="source diff" label="Difference">
         {lines.slice(0, most).map(({ kind, text, isFirst }, index) => (
           <div key={index} class={isFirst ? `line ${kind} gap` : `line ${kind}`}>
             <span class="sign" aria-hidden="true">
@@ -33,7 +33,7 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
             </code>
           </div>
         ))}
-      </section>
+      </Scroller>
       {lines.length > most && (
         <button type="button" class="plain" onClick={() => setMost(most + 10 * SHOWN_MAX)}>
           {(lines.length - most).toLocaleString()} more lines

@@ -9,6 +9,7 @@ import { LongText } from "../../exact/long-text.tsx";
 import { visiblePieces } from "../../exact/visible-text.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
 import { copyText } from "./copy-text.ts";
 
 export interface ExactArgumentsProps {
@@ -21,7 +22,7 @@ export interface ExactArgumentsProps {
 }
 
 export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps) {
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const [isThere, setThere] = useState(false);
   const [isWhole, setWhole] = useState(false);
@@ -40,20 +41,17 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
         <span class="hint">{sizeOf(text)}</span>
         <CopyRaw text={text} />
       </header>
-      {/* What scrolls is reached with the keyboard as well. */}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
-      <section
+      <Scroller
         class={isWhole ? "source whole" : "source"}
         id="arguments-box"
-        ref={box}
-        tabIndex={0}
-        aria-labelledby="arguments-title"
+        box={box}
+        labelledBy="arguments-title"
       >
         <pre id="arguments">
           <LongText text={text} onWhole={() => setThere(true)} />
         </pre>
         <div id="end" ref={end} />
-      </section>
+      </Scroller>
       {isCut && (
         <button type="button" class="plain" id="show-all" onClick={showAll}>
           Show all
@@ -111,12 +109,11 @@ function Indented({ text }: { readonly text: string }) {
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Show indented as well</summary>
       {isOpen && (
-        /* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */
-        <section class="source" tabIndex={0} aria-label="Indented arguments">
+        <Scroller class="source" label="Indented arguments">
           <pre id="indented">
             <LongText text={indented} />
           </pre>
-        </section>
+        </Scroller>
       )}
     </details>
   );

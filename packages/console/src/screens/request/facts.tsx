@@ -1,12 +1,13 @@
 /** What else there is to know of a call: its rule, who asked, votes, context and the claim. */
 
 import type { ComponentChildren } from "preact";
+import { call } from "../../api.ts";
 import { LongText } from "../../exact/long-text.tsx";
 import { Text } from "../../exact/text.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
-import { call } from "../../api.ts";
-import * as words from "../../requests/words.ts";
 import type { PolicyVersion, WireRequest } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
 import { now } from "../../time.ts";
 
 const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
@@ -48,7 +49,7 @@ export function RuleFacts({ request }: { readonly request: WireRequest }) {
         <Fact name="Because of">
           <Text>{CAUSES[policy.because] ?? `the rule ${policy.because}`}</Text>
         </Fact>
-        <Fact name="Asked">
+        <Fact name="Who decides">
           <Text>{words.whoIsAsked(requirement)}</Text>
         </Fact>
         {needed !== "" && <Fact name="An approval takes">{needed}</Fact>}
@@ -166,14 +167,17 @@ export function AskerFacts({ request }: { readonly request: WireRequest }) {
             <Text>{value.groups.join(", ")}</Text>
           </Fact>
         )}
-        <Fact name="Asked">
+        <Fact name="When">
           <time dateTime={createdAt} title={DATE_TIME.format(new Date(createdAt))}>
             {words.timeAgo(now.value - Date.parse(createdAt))}
           </time>
         </Fact>
-        <Fact name="Request">
-          <code class="faint">{request.id}</code>
-        </Fact>
+        {/* Who has to type a part of it takes it from the agent's session. */}
+        {request.requirement.confirm.kind !== "match" && (
+          <Fact name="Request">
+            <code class="faint">{request.id}</code>
+          </Fact>
+        )}
       </dl>
     </section>
   );
@@ -186,12 +190,11 @@ export function ContextFacts({ text }: { readonly text: string }) {
         <h2 id="context-title">Context</h2>
         <span class="hint">Observed by the adapter that the agent runs in</span>
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section class="source" tabIndex={0} aria-labelledby="context-title">
+      <Scroller class="source" labelledBy="context-title">
         <pre id="context">
           <LongText text={text} />
         </pre>
-      </section>
+      </Scroller>
     </section>
   );
 }
@@ -203,12 +206,11 @@ export function Claim({ text }: { readonly text: string }) {
         <h2 id="claim-title">What the agent says</h2>
         <span class="badge warn-badge">Claim by the agent, not verified</span>
       </header>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <section class="claim-text" tabIndex={0} aria-labelledby="claim-title">
+      <Scroller class="claim-text" labelledBy="claim-title">
         <blockquote id="reasoning">
           <LongText text={text} />
         </blockquote>
-      </section>
+      </Scroller>
     </section>
   );
 }

@@ -185,7 +185,9 @@ function Amounts({ money }: { readonly money: readonly Money[] }) {
         ))}
       </ul>
       <More count={money.length - SHOWN_MAX} />
-      <p class="hint">As it is written. Whether it counts cents or whole units, the tool decides.</p>
+      <p class="hint">
+        As it is written. Whether it counts cents or whole units, the tool decides.
+      </p>
     </Preview>
   );
 }
@@ -220,4 +222,3 @@ function Hosts({ hosts }: { readonly hosts: readonly Host[] }) {
     </Preview>
   );
 }
-

@@ -41,7 +41,8 @@ export function useBackground(id: string, request: WireRequest | undefined): Loa
 
 function readBackground(source: string): Background {
   const background = JSON.parse(source) as WireBackground;
-  const last = background.last_approved === null ? undefined : memberSource(source, "last_approved");
+  const last =
+    background.last_approved === null ? undefined : memberSource(source, "last_approved");
   const lastArguments = last === undefined ? undefined : memberSource(last, "arguments");
   return { ...background, lastArguments };
 }

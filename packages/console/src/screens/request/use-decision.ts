@@ -139,7 +139,10 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
       }),
     undo: () =>
       once("undo", async () => {
-        const { taken_back: isBack } = await call<{ taken_back: boolean }>("DELETE", `${path}/held`);
+        const { taken_back: isBack } = await call<{ taken_back: boolean }>(
+          "DELETE",
+          `${path}/held`,
+        );
         if (isBack) setSpoken("Undone. Nothing is decided.");
         await open.ask();
       }),
