@@ -212,7 +212,7 @@ export function addRoutes(
   const gate = createGate(context, state.publicUrl);
   const prefixed = { prefix: context.settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
-  addReviewRoutes(app, context, gate, state.publicUrl);
+  addReviewRoutes(app, context, gate, state.publicUrl, report);
   addOperationalRoutes(app, context, report, state);
 }
 

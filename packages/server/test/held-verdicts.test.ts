@@ -10,8 +10,7 @@ import { assertRefused } from "./support/envelope.ts";
 import { setReviewer, submitRequiring } from "./support/requirements.ts";
 import { auditOf, cancel, restart, type Scene, startScene, untilStored } from "./support/scene.ts";
 import type { Answer, ReviewedRequest } from "./support/test-provider.ts";
-import { turns } from "./support/until.ts";
-import { until } from "./support/until.ts";
+import { turns, until } from "./support/until.ts";
 
 const scene = await startScene({ after });
 const { server, clock, instance, reviewer } = scene;
@@ -151,7 +150,8 @@ test("[ours.hold.lapsed] what would be refused when its time has come lapses, an
 
   await setReviewer(store, "eve", { role: "reviewer" });
   await send(id, "approve", undefined, { token: eve });
-  const sql = "update credential set revoked_at = 1 where holder_id in (select id from reviewer where name = 'eve')";
+  const sql = `update credential set revoked_at = 1
+    where holder_id in (select id from reviewer where name = 'eve')`;
   await store.transact((tx) => tx.run(sql));
   await pass(5_000);
   await until(async () => {

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { originOf } from "../config/public-url.ts";
 import type { Context } from "../context.ts";
 import { assertMay } from "../identity/assert-may.ts";
-import type { Caller, SignedIn } from "../identity/caller.ts";
+import type { Caller, ReviewerCaller, SignedIn } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
 import { authenticateSession, reviewerOf } from "../operations/authenticateSession.ts";
 import { RateLimiter } from "../rate-limiter.ts";
@@ -40,7 +40,16 @@ export interface Gate {
    * after their token is revoked or their session has ended.
    */
   charge(request: FastifyRequest): Promise<void>;
+
+  /**
+   * Looks again who a reviewer is whom this gate let through: in an exchange that lasts.
+   *
+   * @throws Problem as at the door, when they would not be let in any more
+   */
+  lookAgain(request: FastifyRequest): Promise<ReviewerCaller>;
 }
+
+const BACKGROUND = "countersign-background";
 
 /** Every further so many bytes of a body count as one more exchange. */
 const BYTES_PER_EXCHANGE = 4_096;
@@ -98,6 +107,12 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       assertSameOrigin(request, originOf(publicUrl()));
       take(limiters.unauthenticated, request.socket.remoteAddress ?? "");
     },
+    async lookAgain(request) {
+      await identify(context, request, "reviewer", publicUrl());
+      const caller = callerOf(request, "reviewer");
+      assertMay(caller, request.routeOptions.config.looking ?? "read");
+      return caller;
+    },
     async charge(request) {
       const { caller, body } = request;
       if (!(body instanceof Uint8Array)) return;
@@ -134,7 +149,13 @@ async function identifyPerson(
   if (cookie === undefined) throw new Problem("invalid_credential");
   // Before the look-up: another site learns nothing from how long it takes.
   assertSameOrigin(request, originOf(publicUrl));
-  request.signedIn = await authenticateSession(context, cookie);
+  request.signedIn = await authenticateSession(context, cookie, !isBackground(request));
+}
+
+/** What a page asks for by itself: it says so, or the route is one for that. */
+function isBackground({ method, headers, routeOptions }: FastifyRequest): boolean {
+  if (method !== "GET") return false;
+  return routeOptions.config.isBackground === true || headers[BACKGROUND] === "1";
 }
 
 /** Who the gate of this route let through by their session. */

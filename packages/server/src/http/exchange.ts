@@ -45,6 +45,8 @@ declare module "fastify" {
     operation?: string;
     /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
     looking?: Power;
+    /** Whether a GET of it is no use of a session: nobody need be there. */
+    isBackground?: boolean;
   }
 }
 

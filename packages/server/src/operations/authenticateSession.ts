@@ -13,9 +13,14 @@ import { readSessionByHash, touchSession } from "../storage/sql/sessions.ts";
  * and those of disabled people, are one and the same answer. What they may do in the project is
  * read anew each time: who is removed there is nobody there from then on.
  *
+ * @param isUse whether somebody is there: what a page asks for by itself keeps no session alive
  * @throws Problem `invalid_credential`
  */
-export async function authenticateSession(context: Context, cookie: string): Promise<SignedIn> {
+export async function authenticateSession(
+  context: Context,
+  cookie: string,
+  isUse = true,
+): Promise<SignedIn> {
   if (!isOpaque(cookie)) throw new Problem("invalid_credential");
   const { store } = context;
   const tokenHash = hashToken(cookie);
@@ -27,7 +32,7 @@ export async function authenticateSession(context: Context, cookie: string): Pro
     readMembership(store, session.projectId, session.personId),
   ]);
   if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
-  if (isSeenLongAgo(session, now)) await recordUse(context, tokenHash, now);
+  if (isUse && isSeenLongAgo(session, now)) await recordUse(context, tokenHash, now);
   return { session, person, membership };
 }
 

@@ -36,7 +36,7 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** Freezes of the reviewer's project and of the server, the newest first. */
 export async function listFreezes(
   { store }: Context,
-  { projectId }: ReviewerCaller,
+  { projectId }: Pick<ReviewerCaller, "projectId">,
   { state, limit, after }: FreezeListing,
 ): Promise<FreezePage> {
   const list = state === "in_force" ? listFreezesInForceOf : listFreezesLifted;

@@ -5,12 +5,13 @@
 import { Fields, formatTimestamp, type JsonValue, parseIdentifier } from "@countersign/protocol";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
-import { FREEZE_SCOPES, scopeOf } from "../core/freeze.ts";
+import { FREEZE_SCOPES } from "../core/freeze.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { type FreezeOrder, freezeCalls } from "../operations/freezeCalls.ts";
 import { liftFreeze } from "../operations/liftFreeze.ts";
-import { type FreezePage, listFreezes, type ReviewedFreeze } from "../operations/listFreezes.ts";
+import { type FreezePage, listFreezes } from "../operations/listFreezes.ts";
+import { writeFreeze } from "./freeze-wire.ts";
 import { listingParameters, writeCursor } from "./listing-parameters.ts";
 
 const FREEZES = "/review/v1/freezes";
@@ -74,20 +75,6 @@ function parseFreeze(body: JsonValue): FreezeOrder {
   // Not every database stores it.
   if (note?.includes("\0")) throw fields.invalid("note", "must not hold the character U+0000");
   return { scope, instanceId, note };
-}
-
-function writeFreeze({ freeze, instanceName }: ReviewedFreeze): string {
-  const { id, instanceId, note, frozenAt, frozenBy, liftedAt, liftedBy } = freeze;
-  // A name is JSON text as it was written, and stays so.
-  const instance =
-    instanceName === undefined ? "" : `,"instance":{"id":"${instanceId}","name":${instanceName}}`;
-  const rest = JSON.stringify({
-    ...(note !== null && { note }),
-    frozen_at: formatTimestamp(frozenAt),
-    frozen_by: frozenBy,
-    ...(liftedAt !== null && { lifted_at: formatTimestamp(liftedAt), lifted_by: liftedBy }),
-  });
-  return `{"id":"${id}","scope":"${scopeOf(freeze)}"${instance},${rest.slice(1)}`;
 }
 
 /** @param now the server's time */

@@ -1,6 +1,6 @@
 /**
- * Requests as reviewers meet them: the inbox and what was decided, one of them in full, verdicts,
- * and votes that are taken back.
+ * Requests as reviewers meet them: the inbox and what was decided, one of them in full and with
+ * its background, verdicts, and votes and held verdicts that are taken back.
  */
 
 import { formatTimestamp } from "@countersign/protocol";
@@ -11,10 +11,12 @@ import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { relyingPartyOf } from "../identity/passkeys.ts";
 import { castVerdict } from "../operations/castVerdict.ts";
 import { listRequests } from "../operations/listRequests.ts";
+import { showBackground } from "../operations/showBackground.ts";
 import { reviewRequest, showRequest } from "../operations/showRequest.ts";
 import { takeBackVerdict } from "../operations/takeBackVerdict.ts";
 import { verifySignature } from "../operations/verifySignature.ts";
 import { withdrawVote } from "../operations/withdrawVote.ts";
+import { writeBackground } from "./background-wire.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseVerdict } from "./parse-verdict.ts";
 import { writePage, writeReviewedRequest, writeShownRequest } from "./review-wire.ts";
@@ -52,6 +54,28 @@ export function addRequestRoutes(
       return sendJson(reply, 200, writeShownRequest(reviewed, now, publicUrl()));
     },
   );
+
+  app.get(
+    `${REQUESTS}/:id/background`,
+    { config: { operation: "showBackground" }, onRequest },
+    async (request, reply) => {
+      const caller = callerOf(request, "reviewer");
+      const background = await showBackground(context, caller, pathIdentifier(request));
+      const now = formatTimestamp(context.clock.now());
+      return sendJson(reply, 200, writeBackground(background, now));
+    },
+  );
+
+  addVerdictRoutes(app, context, gate, publicUrl);
+}
+
+function addVerdictRoutes(
+  app: FastifyInstance,
+  context: Context,
+  gate: Gate,
+  publicUrl: () => string,
+): void {
+  const onRequest = gate.admit("reviewer");
 
   app.post(
     `${REQUESTS}/:id/verdict`,

@@ -6,11 +6,13 @@
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
+import type { Report } from "../report.ts";
 import { addAccountRoutes } from "./account-routes.ts";
 import { addAuditRoutes } from "./audit-routes.ts";
 import { addChannelRoutes } from "./channel-routes.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import { addDeliveryRoutes } from "./delivery-routes.ts";
+import { addEventRoutes } from "./event-routes.ts";
 import { addFreezeRoutes } from "./freeze-routes.ts";
 import { addGrantRoutes } from "./grant-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
@@ -31,7 +33,9 @@ export function addReviewRoutes(
   context: Context,
   gate: Gate,
   publicUrl: () => string,
+  report: Report,
 ): void {
+  addEventRoutes(app, context, gate, publicUrl, report);
   addRequestRoutes(app, context, gate, publicUrl);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);

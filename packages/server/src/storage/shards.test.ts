@@ -66,7 +66,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 27);
+    assert.equal(keys.length, OTHER_KEYS.length + 29);
   },
 );
 
@@ -142,6 +142,7 @@ const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
   ...["standing_grant", "vote", "audit_log", "audit_seal", "audit_tile", "channel", "announcement"],
+  ...["held_verdict", "confirmation_miss"],
 ];
 
 function isRouted(sql: string): boolean {
@@ -201,6 +202,13 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readUnsealedLogs: /^(SCAN audit_log|SEARCH audit_entry USING COVERING INDEX .* \(project_id=.*)$/,
   // The first of them; all behind an id, and from a day on: what has it.
   readFirstPosition: /^SEARCH audit_seal USING COVERING INDEX/,
+  // None for longer than a minute.
+  readHeldOf: /^SEARCH held_verdict USING INDEX \w+ \(project_id=\?\)$/,
+  readNextHeld: /^SCAN held_verdict USING (COVERING )?INDEX held_verdict_due$/,
+  // What is pending, by its index, and up to a bound.
+  countPendingOf: /^SEARCH request USING COVERING INDEX request_pending \(project_id=\?\)$/,
+  readPendingIds: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
+  readPendingVotes: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };
 

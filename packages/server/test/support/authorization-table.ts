@@ -27,6 +27,11 @@ const draft = () => ({ source: EMPTY_POLICY });
 
 const REQUESTS: readonly AuthorizationRow[] = [
   { operation: "listRequests", who: LOOKING, status: 200 },
+  { operation: "followEvents", who: LOOKING, status: 200 },
+  {
+    ...{ operation: "showBackground", who: LOOKING, status: 200, foreign: 404 },
+    id: (stage) => stage.requestId,
+  },
   {
     ...{ operation: "showRequest", who: LOOKING, status: 200, foreign: 404 },
     id: (stage) => stage.requestId,
@@ -41,6 +46,12 @@ const REQUESTS: readonly AuthorizationRow[] = [
     ...{ operation: "castVerdict", about: "deny", who: VOTING, status: 200, foreign: 404 },
     id: (stage) => stage.freshRequest(),
     body: (stage) => ({ verdict: "deny", arguments_sha256: stage.argumentsSha256 }),
+  },
+  {
+    // As with one's own vote.
+    ...{ operation: "takeBackVerdict", status: 200, foreign: 404 },
+    who: without(whoever(...LOOKING, "decide", "decide:ops"), "read"),
+    id: (stage) => stage.requestId,
   },
   {
     // Of one's own vote, whatever became of the role.

@@ -65,6 +65,8 @@ const OTHER_ROWS = [
   "standing_freeze values ('p', 'z', '', 'why', 0, 'operator:cli', 1, 'operator:cli')",
   "standing_grant values ('p', 'g', 'i', 'r', '{}', 0, 1, 10, 3, null, null)",
   `vote values ('p', 'q', 'r', null, 60000, 0, null, '["dba"]')`,
+  `held_verdict values ('p', 'q', 'r', 'approve', 'aa', '"why"', 60000, '"3f2a"', 'c', 1, 0, 5000)`,
+  "confirmation_miss values ('p', 'q', 'r', 2, 7)",
   "person values ('e', 'ana@example.com', 'Ana', null, null, 0, null)",
   "passkey values ('c', 'e', 'phone', 'pQEC', 0, '[]', 0, null)",
   "session values ('h', 's', 'e', 'p', 'passkey', 'Firefox', 0, 0, 1)",

@@ -93,6 +93,27 @@ export async function readEntriesBefore(
   return rows.map(toEntry);
 }
 
+/**
+ * What the log has of a request between its opening and its end, and after it; the earliest first.
+ * The kinds are those of the index `audit_entry_of_request`.
+ */
+export async function readEntriesOfRequest(
+  reader: Reader,
+  projectId: string,
+  requestId: string,
+  limit: number,
+): Promise<StoredEntry[]> {
+  const rows = await reader.all(
+    `select ${COLUMNS} from audit_entry
+     where project_id = $1 and subject = $2
+       and kind in ('vote.cast', 'vote.withdrawn', 'verdict.held', 'verdict.taken_back',
+         'verdict.cast', 'verdict.lapsed', 'confirmation.missed', 'delivery.hurried')
+     order by id limit $3`,
+    [projectId, `request:${requestId}`, limit],
+  );
+  return rows.map(toEntry);
+}
+
 export async function readEntry(
   reader: Reader,
   projectId: string,

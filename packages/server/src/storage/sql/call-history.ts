@@ -52,10 +52,8 @@ export async function countCalls(
   let calls = OF_INSTANCE;
   if (tool !== undefined) {
     values.push(beginning(tool));
-    // Nothing longer begins with what is shorter than the index has it.
-    const isWhole = beginning(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
-    if (!isWhole) values.push(tool);
-    calls = isWhole ? OF_TOOL : OF_LONG_TOOL;
+    if (!isWhole(tool)) values.push(tool);
+    calls = isWhole(tool) ? OF_TOOL : OF_LONG_TOOL;
   }
   if (asOf !== undefined) {
     const then = place(asOf);
@@ -80,6 +78,12 @@ export async function countCalls(
   );
 }
 
-function beginning(tool: string): string {
+/** Whether the index has all of a name: nothing longer begins with what is shorter than that. */
+export function isWhole(tool: string): boolean {
+  return beginning(tool).length === tool.length && [...tool].length < INDEXED_CHARS;
+}
+
+/** What the index has of a name. */
+export function beginning(tool: string): string {
   return [...tool.slice(0, 2 * INDEXED_CHARS)].slice(0, INDEXED_CHARS).join("");
 }
