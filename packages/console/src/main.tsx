@@ -7,6 +7,7 @@ import "./styles/layout.css";
 import { render } from "preact";
 import { Refusal } from "./api.ts";
 import { App } from "./app.tsx";
+import { listenForKeys } from "./parts/keys.tsx";
 import { followLinks } from "./route.ts";
 import { findScreen } from "./screens.ts";
 import { loadSession, session } from "./session.ts";
@@ -14,6 +15,7 @@ import { loadSession, session } from "./session.ts";
 const RETRY_MS = 2_000;
 
 followLinks((path) => findScreen(path) !== undefined);
+listenForKeys();
 const root = document.getElementById("app");
 if (root === null) throw new Error("the page has no #app");
 render(<App />, root);

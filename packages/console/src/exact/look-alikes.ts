@@ -64,7 +64,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map(
 
 /** What cannot be seen does not end a word. */
 const WORD = /[\p{L}\p{M}\p{N}\p{Cf}\u01c0\u01c3]+/gu;
-const BEYOND_ASCII = /[^\x00-\x7f]/;
+const BEYOND_ASCII = /[\u0080-\u{10ffff}]/u;
 const LETTER = /\p{L}/u;
 
 /** @returns what to say about a letter, by the index at which it begins */
@@ -74,7 +74,7 @@ export function findLookAlikes(text: string): Map<number, string> {
   for (const { 0: word, index } of text.matchAll(WORD)) {
     if (BEYOND_ASCII.test(word)) lookAtWord(word, index, genuine, found);
   }
-  for (const { 0: other, index } of text.matchAll(/[^\x00-\x7f]/gu)) {
+  for (const { 0: other, index } of text.matchAll(/[\u0080-\u{10ffff}]/gu)) {
     const sign = SIGNS.get(other);
     if (sign !== undefined) found.set(index, `not ${sign}`);
   }

@@ -10,6 +10,8 @@ const PATHS: Readonly<Record<string, string>> = {
   close: "M6 6l12 12M18 6L6 18",
   back: "M14 6l-6 6 6 6",
   copy: "M8 8h11v12H8V8zM5 16V4h11",
+  search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zm5 12l5 5",
+  chevron: "M9 6l6 6-6 6",
   check: "M5 12.5l4.5 4.5L19 7.5",
 };
 

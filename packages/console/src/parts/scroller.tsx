@@ -1,4 +1,4 @@
-import type { ComponentChildren, Ref } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 
 export interface ScrollerProps {
   readonly children: ComponentChildren;
@@ -7,7 +7,7 @@ export interface ScrollerProps {
   readonly label?: string;
   readonly labelledBy?: string;
   readonly id?: string;
-  readonly box?: Ref<HTMLElement>;
+  readonly box?: RefObject<HTMLElement | null>;
 }
 
 /** A box that scrolls by itself: it is reached and scrolled with the keyboard as well. */
@@ -16,7 +16,7 @@ export function Scroller({ children, class: name, label, labelledBy, id, box }: 
     <section
       class={name}
       id={id}
-      ref={box}
+      {...(box !== undefined && { ref: box })}
       aria-label={label}
       aria-labelledby={labelledBy}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: nothing in it takes the focus

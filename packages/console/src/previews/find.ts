@@ -30,7 +30,7 @@ const SQL_TOOLS =
   /sql|postgres|sqlite|maria|oracle|snowflake|bigquery|duckdb|(?:^|[._-])db(?:$|[._-])/i;
 /** What nobody writes into a field for looking something up. */
 const SQL_SHAPED =
-  /^\s*(?:select\b[^]*\bfrom\b|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|drop\s+\w+\s|truncate\s|alter\s+\w+\s|create\s+\w+\s|with\s+\S+\s+as\s*\()/i;
+  /^\s*(?:select\b[\s\S]*\bfrom\b|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|drop\s+\w+\s|truncate\s|alter\s+\w+\s|create\s+\w+\s|with\s+\S+\s+as\s*\()/i;
 
 /** The SQL in arguments: what is called so, and looks so or is for a tool that takes SQL. */
 export function sqlIn(tool: string, args: JsonValue): FoundSql[] {

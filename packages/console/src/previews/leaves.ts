@@ -1,6 +1,7 @@
 /** The values in arguments, with their paths. Pure. */
 
 import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
+import { joinPath } from "../exact/leaves.ts";
 
 export interface Placed<T> {
   /** Like `to[0].amount`; empty for the whole. */
@@ -36,10 +37,4 @@ function placedIn(value: JsonValue, path = ""): Placed<JsonValue>[] {
   };
   visit(value, path);
   return found;
-}
-
-/** `a.b`, and `a["b c"]` where the key is no simple word. */
-export function joinPath(path: string, key: string): string {
-  if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(key)) return `${path}[${JSON.stringify(key)}]`;
-  return path === "" ? key : `${path}.${key}`;
 }

@@ -1,7 +1,8 @@
 /** Amounts with their currency, as they are written: nothing is computed or rounded. Pure. */
 
 import { JsonNumber, type JsonValue } from "@countersign/protocol";
-import { joinPath, objectsIn } from "./leaves.ts";
+import { joinPath } from "../exact/leaves.ts";
+import { objectsIn } from "./leaves.ts";
 
 export interface Money {
   readonly path: string;

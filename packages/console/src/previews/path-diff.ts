@@ -4,7 +4,7 @@
  */
 
 import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
-import { joinPath } from "./leaves.ts";
+import { joinPath } from "../exact/leaves.ts";
 
 export interface Difference {
   /** Like `to[0].amount`; empty for the whole. */

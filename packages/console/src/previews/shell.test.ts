@@ -24,7 +24,7 @@ test("[ours.console.previews] a command is split at pipes and separators, and no
     ["a \\\n  b\nc\n", ["a \\\n  b", "c"]],
     ['grep "it\'s | it" <<< $x', ['grep "it\'s | it" <<< $x']],
     ["diff <(a | b) <(c)", ["diff <(a | b) <(c)"]],
-    ["echo a#b ${x:-y}", ["echo a#b ${x:-y}"]],
+    ["echo a#b $\u007bx:-y}", ["echo a#b $\u007bx:-y}"]],
   ];
   for (const [command, parts] of cases) assert.deepEqual(commands(command), parts, command);
 });
@@ -33,7 +33,7 @@ test("[ours.console.previews] what a shell could read otherwise has no preview",
   const unknown = [
     ...["echo 'open", 'echo "open', "echo `open", "echo $(open", "echo )", "a |", "&& b", "a ;; b"],
     ...["cat <<EOF\nx\nEOF", "# comment\nrm x", "a # b; c", "for x in 1; do y; done", "a\r\nb"],
-    ...["echo $'a\\'; b'", 'echo "${x:-"a;b"}"', "if a; then b; fi", "f() { a; }", "", "a\0b"],
+    ...["echo $'a\\'; b'", 'echo "$\u007bx:-"a;b"}"', "if a; then b; fi", "f() { a; }", "", "a\0b"],
     ...["case x in y) z;; esac", "echo \\"],
   ];
   for (const command of unknown) assert.equal(splitShell(command), undefined, command);

@@ -8,13 +8,22 @@ import type { Asked } from "./words.ts";
 export type Status = "pending" | "approved" | "denied" | "expired" | "cancelled";
 
 export interface Requirement extends Asked {
-  readonly confirm: { readonly kind: string; readonly text?: string };
+  readonly confirm: {
+    readonly kind: "click" | "type" | "match" | "passkey";
+    readonly text?: string;
+  };
   readonly valid_for_max?: string;
 }
 
 export interface PolicyVersion {
   readonly number: number;
   readonly sha256: string;
+}
+
+export interface HeldVerdict {
+  readonly verdict: "approve" | "deny";
+  readonly held_at: string;
+  readonly commits_at: string;
 }
 
 export interface WireRequest {
@@ -55,11 +64,7 @@ export interface WireRequest {
     readonly reason?: string;
   };
   /** What the caller has sent and can still take back. */
-  readonly held?: {
-    readonly verdict: "approve" | "deny";
-    readonly held_at: string;
-    readonly commits_at: string;
-  };
+  readonly held?: HeldVerdict;
   readonly now?: string;
 }
 

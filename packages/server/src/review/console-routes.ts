@@ -12,6 +12,9 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 const PAGE = "index.html";
 const ASSETS = "assets";
 
+/** Where people land; a request by itself has a page of its own. */
+const INBOX = "inbox";
+
 /** Each has an address of its own, and so have the things that are listed there. */
 const SCREENS = ["history", "audit", "policies", "instances", "settings"];
 
@@ -58,6 +61,9 @@ export function findConsole(): string | undefined {
 
 export function addConsoleRoutes(app: FastifyInstance, folder = findConsole()): void {
   const shell = folder === undefined ? undefined : readFileSync(join(folder, PAGE), "utf8");
+  app.get(`/${INBOX}`, { config: { operation: "inboxPage" } }, async (_, reply) =>
+    sendShell(reply, shell, "./"),
+  );
   for (const screen of SCREENS) {
     const config = { operation: `${screen}Page` };
     app.get(`/${screen}`, { config }, async (_, reply) => sendShell(reply, shell, "./"));

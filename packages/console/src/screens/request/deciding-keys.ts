@@ -1,18 +1,25 @@
 /**
  * Single keys that act on the open request. A key that was meant for something else must not
- * decide: what is typed in a field, held down, or pressed while the page has just changed under
- * the eyes counts for nothing.
+ * decide: what is typed in a field or held down counts for nothing (see parts/keys.tsx), and
+ * neither does what is pressed while the page has just changed under the eyes.
  */
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { type KeyBinding, useKeys } from "../../parts/keys.tsx";
 import { keysOn } from "../../preferences.ts";
 
 /** After which what stands there has been seen. */
 const SETTLE_MS = 300;
 
+export interface DecidingKey {
+  readonly key: string;
+  readonly does: string;
+  /** Undefined while it does nothing. */
+  readonly act: (() => void) | undefined;
+}
+
 export interface KeyOptions {
-  /** By the key's letter; undefined while it does nothing. */
-  readonly keys: Readonly<Record<string, (() => void) | undefined>>;
+  readonly keys: readonly DecidingKey[];
   /** What the keys are bound to: another one begins anew. */
   readonly boundTo: string;
   /** What somebody looks at; when its size changes, it has moved. */
@@ -21,21 +28,35 @@ export interface KeyOptions {
 
 /** @returns whether keys act now */
 export function useDecidingKeys({ keys, boundTo, box }: KeyOptions): boolean {
-  const [isSettled, setSettled] = useState(false);
-  /** Of a key's own time stamp: the page may have been busy when it was pressed. */
-  const settledAt = useRef(Number.POSITIVE_INFINITY);
-  const current = useRef({ keys, boundTo });
-  current.current = { keys, boundTo };
+  const settled = useSettled(boundTo, box);
+  useKeys(
+    keys.map(
+      ({ key, does, act }): KeyBinding => ({
+        ...{ key, does },
+        press(event) {
+          if (settled.bound.current === boundTo && event.timeStamp >= settled.at.current) act?.();
+        },
+      }),
+    ),
+  );
+  return settled.is && keysOn.value;
+}
 
+function useSettled(boundTo: string, box: KeyOptions["box"]) {
+  const [is, setIs] = useState(false);
+  /** Against a key's own time stamp: the page may have been busy when it was pressed. */
+  const at = useRef(Number.POSITIVE_INFINITY);
+  const bound = useRef("");
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>;
     const unsettle = () => {
-      settledAt.current = Number.POSITIVE_INFINITY;
-      setSettled(false);
+      at.current = Number.POSITIVE_INFINITY;
+      setIs(false);
       clearTimeout(timer);
       timer = setTimeout(() => {
-        settledAt.current = performance.now();
-        setSettled(true);
+        at.current = performance.now();
+        bound.current = boundTo;
+        setIs(true);
       }, SETTLE_MS);
     };
     unsettle();
@@ -44,30 +65,8 @@ export function useDecidingKeys({ keys, boundTo, box }: KeyOptions): boolean {
     return () => {
       observer.disconnect();
       clearTimeout(timer);
-      settledAt.current = Number.POSITIVE_INFINITY;
+      at.current = Number.POSITIVE_INFINITY;
     };
   }, [boundTo]);
-
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const act = current.current.keys[event.key];
-      if (act === undefined || !keysOn.value || current.current.boundTo !== boundTo) return;
-      if (event.defaultPrevented || event.repeat || event.isComposing) return;
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isField(event.target) || document.querySelector("dialog[open]") !== null) return;
-      if (event.timeStamp < settledAt.current) return;
-      event.preventDefault();
-      act();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [boundTo]);
-  return isSettled && keysOn.value;
-}
-
-function isField(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable || target.matches("input, textarea, select"))
-  );
+  return { is, at, bound };
 }

@@ -9,6 +9,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { visibleText } from "../../exact/visible-text.ts";
+import { connection } from "../../live/live.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { href } from "../../route.ts";
@@ -102,7 +103,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
     ...{ request, hasSeenEnd },
     me: session.value?.project?.reviewer.name,
     isOver,
-    isLive: open.isLive,
+    isLive: open.isLive && connection.value !== "lost",
     isLookingBack: loaded.isLoading,
     wasOffered: wasOffered.current,
   });
@@ -113,10 +114,16 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   const hasKeys = useDecidingKeys({
     boundTo: `${id} ${digest}`,
     box: page,
-    keys: {
-      a: isFree && standing.canApprove ? () => void decision.approve(true) : undefined,
-      d: isFree && standing.canDeny ? decision.openDenial : undefined,
-    },
+    keys: [
+      {
+        ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
+        act: isFree && standing.canApprove ? () => void decision.approve(true) : undefined,
+      },
+      {
+        ...{ key: "d", does: "Deny this call: asks for the reason" },
+        act: isFree && standing.canDeny ? decision.openDenial : undefined,
+      },
+    ],
   });
   return (
     <>

@@ -1,14 +1,18 @@
 /**
- * A request as it is now, and the server's time with it: asked again and again while somebody can
- * see the page.
+ * A request as it is now, and the server's time with it: asked when the stream tells of it, and
+ * again and again while somebody can see the page, so that no deciding rests on the stream alone.
  *
- * Called by: use-request.ts alone, so that something else can tell it.
+ * Called by: use-request.ts.
  */
 
+import { effect } from "@preact/signals";
 import { callSource, type Refusal } from "../../api.ts";
+import { connection } from "../../live/live.ts";
+import { requests } from "../../live/pending-list.ts";
 import { noteServerTime } from "../../time.ts";
 
 const EVERY_MS = 2_000;
+const EVERY_LIVE_MS = 5_000;
 const TIMEOUT_MS = 8_000;
 
 /** Of a slow exchange, so that no more than a fifth of the time is spent on it. */
@@ -52,7 +56,8 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
       onLost(error as Error);
     }
     if (mine !== round || document.hidden || signal.aborted) return;
-    const pauseMs = Math.max(EVERY_MS, PAUSES * (performance.now() - askedAt));
+    const everyMs = connection.value === "live" ? EVERY_LIVE_MS : EVERY_MS;
+    const pauseMs = Math.max(everyMs, PAUSES * (performance.now() - askedAt));
     timer = setTimeout(() => void ask(), pauseMs);
   }
 
@@ -70,9 +75,18 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
   // A page that was kept for the back button tells what was then.
   addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
   void ask();
+  let heard = [requests.peek().get(id), connection.peek() === "lost"];
+  const stopHearing = effect(() => {
+    const now = [requests.value.get(id), connection.value === "lost"];
+    const isNews = now.some((one, index) => one !== heard[index]);
+    heard = now;
+    // What is asked reads other signals, which are no news.
+    if (isNews) queueMicrotask(again);
+  });
   return {
     ask,
     stop() {
+      stopHearing();
       clearTimeout(timer);
       round++;
       ended.abort();
