@@ -31,7 +31,8 @@ export function leavesOf(json: string, path = ""): Leaf[] {
   return [{ path, source }];
 }
 
-function joinPath(path: string, name: string): string {
+/** `a.b`, and `a["b c"]` where the name is no plain word. */
+export function joinPath(path: string, name: string): string {
   if (!PLAIN.test(name)) return `${path}[${JSON.stringify(name)}]`;
   return path === "" ? name : `${path}.${name}`;
 }

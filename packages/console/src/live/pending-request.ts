@@ -6,53 +6,7 @@
  */
 
 import { memberSource } from "../exact/source.ts";
-
-export interface Requirement {
-  readonly from: readonly (readonly string[])[];
-  readonly quorum: number;
-  readonly quorums?: readonly number[];
-  readonly exclude: readonly string[];
-  readonly confirm: {
-    readonly kind: "click" | "type" | "match" | "passkey";
-    readonly text?: string;
-  };
-  readonly note: "required" | "optional";
-  readonly bots: boolean;
-}
-
-export interface PolicyJudgement {
-  readonly verdict: "approve" | "ask" | "deny";
-  /** The rule, or `no-match`, `error`, `inexact`, `no-policy`. */
-  readonly because: string;
-  readonly fired: readonly string[];
-  readonly errors: readonly { readonly rule: string; readonly message: string }[];
-  readonly note?: string;
-}
-
-export interface HeldVerdict {
-  readonly verdict: "approve" | "deny";
-  readonly commits_at: string;
-}
-
-/** The members as `GET /review/v1/requests/{id}` answers them; never its `arguments`. */
-interface WireRequest {
-  readonly id: string;
-  readonly tool: string;
-  readonly status: string;
-  readonly created_at: string;
-  readonly deadline_at: string;
-  readonly instance: { readonly id: string; readonly name: string };
-  readonly arguments_sha256: string;
-  readonly policy: PolicyJudgement;
-  readonly requirement: Requirement;
-  readonly votes: readonly { readonly reviewer: string; readonly at: string }[];
-  readonly may_decide: {
-    readonly approve: boolean;
-    readonly deny: boolean;
-    readonly reason?: string;
-  };
-  readonly held?: HeldVerdict;
-}
+import type { HeldVerdict, WireRequest } from "../requests/wire.ts";
 
 export interface PendingRequest extends Omit<WireRequest, "held"> {
   /** Letter for letter what is stored, and what `arguments_sha256` is about. */
@@ -89,9 +43,4 @@ export function isMine({ may_decide }: PendingRequest): boolean {
 /** Whether there is anything that the caller may do about it. */
 export function isDecidable({ may_decide }: PendingRequest): boolean {
   return may_decide.approve || may_decide.deny;
-}
-
-/** Whether one approval may not be enough. */
-export function takesVotes({ from, quorum }: Requirement): boolean {
-  return quorum > 1 || from.length > 1;
 }

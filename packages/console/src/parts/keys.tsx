@@ -17,7 +17,8 @@ export interface KeyBinding {
   readonly does: string;
   /** Also while it is held down. */
   readonly repeats?: boolean;
-  press(): void;
+  /** @param event whose time stamp says when it was pressed */
+  press(event: KeyboardEvent): void;
 }
 
 type Bindings = { readonly current: readonly KeyBinding[] };
@@ -71,7 +72,7 @@ export function listenForKeys(): void {
     if (!keysOn.value && binding !== HELP) return;
     if (event.key === "Enter" && isPressed(event.target)) return;
     event.preventDefault();
-    binding.press();
+    binding.press(event);
   });
 }
 

@@ -8,8 +8,10 @@ import { startBrowser, type Visitor } from "@countersign/server/test/support/bro
 import { visit } from "@countersign/server/test/support/page-scene";
 import { type Scene, startScene } from "@countersign/server/test/support/scene";
 import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Browser } from "playwright-core";
 
 export interface ConsoleScene extends Scene {
+  readonly browser: Browser;
   /** Signs somebody new in, in a browser of their own. */
   visitor(...rest: VisitRest): Promise<Visitor>;
 }
@@ -21,5 +23,5 @@ export async function startConsoleScene(t: Lifetime): Promise<ConsoleScene> {
   assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
   const scene = await startScene(t);
   const browser = await startBrowser(t);
-  return { ...scene, visitor: (...rest) => visit(browser, scene.server, ...rest) };
+  return { ...scene, browser, visitor: (...rest) => visit(browser, scene.server, ...rest) };
 }

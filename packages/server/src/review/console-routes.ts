@@ -72,6 +72,11 @@ export function addConsoleRoutes(app: FastifyInstance, folder = findConsole()): 
     );
   }
 
+  // Which request there is, and who may see it, its script asks.
+  app.get("/inbox/:id", { config: { operation: "requestPage" } }, async (_, reply) =>
+    sendShell(reply, shell, "../"),
+  );
+
   const assets = folder === undefined ? new Map() : readAll(join(folder, ASSETS));
   app.get("/assets/:id", { config: { operation: "consoleAsset" } }, async (request, reply) => {
     const { id: name } = request.params as { readonly id: string };

@@ -3,7 +3,8 @@
  */
 
 import { kindOf, leavesOf } from "../../exact/leaves.ts";
-import { type PendingRequest, takesVotes } from "../../live/pending-request.ts";
+import type { PendingRequest } from "../../live/pending-request.ts";
+import { takesVotes } from "../../requests/words.ts";
 
 export const APPROVALS_MAX = 20;
 

@@ -4,8 +4,9 @@ import { useComputed } from "@preact/signals";
 import { call } from "../../api.ts";
 import { pending } from "../../live/live.ts";
 import { readAgain } from "../../live/pending-list.ts";
-import type { HeldVerdict, PendingRequest } from "../../live/pending-request.ts";
+import type { PendingRequest } from "../../live/pending-request.ts";
 import { Button } from "../../parts/button.tsx";
+import type { HeldVerdict } from "../../requests/wire.ts";
 import { now } from "../../time.ts";
 import { forEachOf } from "./send.ts";
 

@@ -8,7 +8,10 @@
  * - **Usual**: any reviewer, one click.
  */
 
-import { type PendingRequest, takesVotes } from "../../live/pending-request.ts";
+import type { WireRequest } from "../../requests/wire.ts";
+import { takesVotes } from "../../requests/words.ts";
+
+type Judged = Pick<WireRequest, "requirement" | "policy">;
 
 export type Risk = "high" | "raised" | "usual";
 
@@ -18,7 +21,7 @@ export const RISK_WORDS: Readonly<Record<Risk, string>> = {
   usual: "Usual",
 };
 
-export function riskOf({ requirement, policy }: PendingRequest): Risk {
+export function riskOf({ requirement, policy }: Judged): Risk {
   const { confirm, note, from, exclude } = requirement;
   if (confirm.kind !== "click" || takesVotes(requirement)) return "high";
   const isUnjudged = policy.because === "error" || policy.because === "inexact";
@@ -34,6 +37,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Why people are asked: the rule, or why none decided. */
-export function whyAsked({ policy }: PendingRequest): string {
+export function whyAsked({ policy }: Pick<WireRequest, "policy">): string {
   return REASONS[policy.because] ?? policy.because;
 }

@@ -2,9 +2,10 @@
 
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
-import { isDecidable, type PendingRequest, takesVotes } from "../../live/pending-request.ts";
+import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
+import { takesVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { Held } from "./held.tsx";
 import { RISK_WORDS, type Risk, riskOf, whyAsked } from "./risk.ts";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { itemSources } from "./pages/exact-text.js";
-import * as words from "./pages/words.js";
+import { itemSources } from "../exact/source.ts";
+import * as words from "./words.ts";
 
-const ANY: words.Requirement = {
+const ANY: words.Asked = {
   ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
   bots: false,
 };
 
 test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
-  const cases: [Partial<words.Requirement>, string][] = [
+  const cases: [Partial<words.Asked>, string][] = [
     [{}, "Any one reviewer"],
     [{ quorum: 2, bots: true }, "2 different reviewers; bots count"],
     [{ from: [["group:dba", "reviewer:ana"]] }, "One of group dba or ana"],

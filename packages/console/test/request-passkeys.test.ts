@@ -6,13 +6,22 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import { verifyProof } from "@countersign/server/audit/passkey-proof";
+import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
+import {
+  newVisitor,
+  startBrowser,
+  type Visitor,
+  type VisitorOptions,
+} from "@countersign/server/test/support/browser";
+import { require } from "@countersign/server/test/support/requirements";
+import { auditOf } from "@countersign/server/test/support/scene";
+import {
+  startTestProvider,
+  type TestProvider,
+} from "@countersign/server/test/support/test-provider";
 import type { CDPSession, Page } from "playwright-core";
-import { verifyProof } from "../src/audit/passkey-proof.ts";
-import { makeSetupLink } from "../src/operations/makeSetupLink.ts";
-import { newVisitor, startBrowser, type Visitor, type VisitorOptions } from "./support/browser.ts";
-import { require } from "./support/requirements.ts";
-import { auditOf } from "./support/scene.ts";
-import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
+import { denyWith } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });
 
@@ -173,7 +182,7 @@ test("[ours.passkey.browser] a call is denied without a passkey, and then nothin
   const id = await submit(house);
   await recognise(device, false);
   await page.goto(`/inbox/${id}`);
-  await press(page, "Deny");
+  await denyWith(page, "Not this one.");
   await page.getByText("Denied by you.").waitFor();
   assert.equal(await page.getByRole("button", { name: "Deny" }).isDisabled(), true);
   await page.reload();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { memberSource, visiblePieces } from "./pages/exact-text.js";
+import { memberSource } from "./source.ts";
 
 test("[ours.passkey.browser] the source of a member is found letter for letter", () => {
   const cases: [string, string][] = [
@@ -28,25 +28,4 @@ test("[ours.passkey.browser] whatever stands beside it, the member that is found
       assert.equal(memberSource(json, key), wanted);
     }),
   );
-});
-
-test("[ours.passkey.browser] what cannot be seen is written out, and nothing else is changed", () => {
-  const shown = (text: string) =>
-    visiblePieces(text)
-      .map((piece) => (piece.isUnseen ? `<${piece.text}>` : piece.text))
-      .join("");
-  assert.equal(shown('{"é": "日本 😀"}\n'), '{"é": "日本 😀"}\n');
-  assert.equal(shown("a\u202eb\u200bc"), "a<\\u{202E}>b<\\u{200B}>c");
-  assert.equal(shown("\t\r\u0000\u007f"), "<\\u{0009}><\\u{000D}><\\u{0000}><\\u{007F}>");
-  const others = [
-    "\u2028",
-    "\u00ad",
-    "\u3164",
-    "\u2800",
-    "\u{e0041}",
-    "\ufe0f",
-    "\u00a0",
-    "\ue000",
-  ];
-  for (const letter of others) assert.match(shown(letter), /^<\\u\{[0-9A-F]{4,5}\}>$/);
 });

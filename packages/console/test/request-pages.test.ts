@@ -4,23 +4,23 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Requirement } from "@countersign/server/policy/rule";
+import { newVisitor } from "@countersign/server/test/support/browser";
+import { newStranger, picture, press, signIn } from "@countersign/server/test/support/page-scene";
+import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
-import type { Requirement } from "../src/policy/rule.ts";
-import { newVisitor, startBrowser } from "./support/browser.ts";
-import { newStranger, picture, press, signIn, visit } from "./support/page-scene.ts";
-import { submitRequiring } from "./support/requirements.ts";
-import { auditOf, startScene } from "./support/scene.ts";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
 
-const scene = await startScene({ after });
-const { server, clock, instance } = scene;
+const scene = await startConsoleScene({ after });
+const { server, clock, instance, browser } = scene;
 const { publicUrl } = server.provider;
-const browser = await startBrowser({ after });
 
-const ana = await visit(browser, server, "ana");
+const ana = await scene.visitor("ana");
 const ben = await server.token({ kind: "reviewer", name: "ben" });
 
-function ask(requirement: Partial<Requirement> = {}): Promise<{ id: string; deadline_at: string }> {
-  return submitRequiring(scene, requirement);
+function ask(requirement: Partial<Requirement> = {}) {
+  return submitAsked(scene, requirement);
 }
 
 async function read(id: string) {
@@ -29,15 +29,6 @@ async function read(id: string) {
 
 function approveOf(page: Page) {
   return page.getByRole("button", { name: /^Approve/ });
-}
-
-async function untilEnabled(page: Page): Promise<void> {
-  await page.locator("#approve:enabled").waitFor();
-}
-
-async function untilDisabled(page: Page): Promise<void> {
-  await page.locator("#deny:disabled").waitFor();
-  assert.equal(await approveOf(page).isDisabled(), true);
 }
 
 test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out over the sign-in to the call, which they approve by a click", async () => {
@@ -59,8 +50,8 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await untilDisabled(page);
   await picture(page, "request-approved-360");
   assert.equal((await read(id)).status, "approved");
-  await page.getByRole("link", { name: "Inbox" }).click();
-  await page.getByRole("heading", { name: "Nothing waits for you" }).waitFor();
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.getByRole("heading", { level: 1, name: /Inbox/ }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -81,9 +72,9 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   await signIn(page, "pat");
   await page.waitForURL(`${below}inbox/${id}`);
   await untilEnabled(page);
-  await press(page, "Deny");
+  await denyWith(page, "No.");
   await page.getByText("Denied by you.").waitFor();
-  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
   await page.waitForURL(`${below}inbox`);
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   assert.deepEqual(
@@ -99,10 +90,13 @@ test("[ours.inbox.page] a denial takes its note to the agent, with the keyboard 
   const { page, complaints } = ana;
   await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
-  await page.getByLabel("Note for the agent").fill("Not on a Friday.");
-  for (let tabs = 0; tabs < 4; tabs++) {
+  await page.locator("#deny").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#reason:focus").waitFor();
+  await page.keyboard.type("Not on a Friday.");
+  for (let tabs = 0; tabs < 8; tabs++) {
     await page.keyboard.press("Tab");
-    if (await page.locator("#deny:focus-visible").count()) break;
+    if (await page.locator("#send-denial:focus-visible").count()) break;
   }
   await page.keyboard.press("Enter");
   await page.getByText("Denied by you.").waitFor();
@@ -273,11 +267,11 @@ test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was
 
 test("[ours.inbox.page] who may not decide sees the call and why, and no button", async () => {
   const { id } = await ask();
-  const viewer = await visit(browser, server, "vic", { role: "viewer" });
+  const viewer = await scene.visitor("vic", { role: "viewer" });
   await viewer.page.goto(`/inbox/${id}`);
   await viewer.page.getByRole("heading", { name: "deploy" }).waitFor();
-  await viewer.page.locator("#reason:visible").waitFor();
-  assert.equal(await viewer.page.getByRole("button").count(), 0);
+  await viewer.page.locator("#hint:visible").waitFor();
+  assert.equal(await viewer.page.locator("#decide button, form").count(), 0);
   await viewer.page.goto("/inbox/none");
   await viewer.page.getByRole("alert").getByText("There is no such request").waitFor();
   assert.deepEqual(viewer.complaints, []);
