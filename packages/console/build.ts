@@ -14,6 +14,7 @@ await build({
   root: import.meta.dirname,
   base: "./",
   logLevel: "warn",
+  worker: { format: "es" },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     // What has `light-dark()` and cascade layers.

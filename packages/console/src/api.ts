@@ -54,6 +54,8 @@ export interface CallOptions {
   /** Milliseconds until an answer that has not come is given up. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Asked for by the page and not by a person: it keeps no session from ending. */
+  readonly isBackground?: boolean;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -132,7 +134,7 @@ async function* textsOf({ body }: Response): AsyncGenerator<string> {
 async function ask(
   method: string,
   path: string,
-  { body, timeoutMs, signal }: CallOptions,
+  { body, timeoutMs, signal, isBackground = false }: CallOptions,
 ): Promise<Response> {
   const limits = [
     ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
@@ -143,10 +145,11 @@ async function ask(
     response = await fetch(urlOf(`review/v1/${path}`), {
       method,
       signal: AbortSignal.any(limits),
-      ...(body !== undefined && {
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
+      headers: {
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...(isBackground && { "countersign-background": "1" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   } catch {
     signal?.throwIfAborted();

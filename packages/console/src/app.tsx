@@ -2,7 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { Text } from "./exact/text.tsx";
+import { startLive } from "./live/live.ts";
+import { Banners, ConnectionState, MineCount } from "./live/status.tsx";
 import { Icon } from "./parts/icon.tsx";
+import { KeysHelp, openKeysHelp } from "./parts/keys.tsx";
 import { may } from "./powers.ts";
 import { href, route } from "./route.ts";
 import { findScreen, SCREENS, type Screen, type ScreenEntry } from "./screens.ts";
@@ -12,6 +15,11 @@ import { isOffline, session } from "./session.ts";
 export function App() {
   const who = session.value;
   const { path } = route.value;
+  const project = who?.project ?? undefined;
+  useEffect(
+    () => (who === undefined || project === undefined ? undefined : startLive(who, project)),
+    [who?.session.id, project?.id],
+  );
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -22,6 +30,7 @@ export function App() {
           <img src={href("/pages/mark.svg")} alt="" width="26" height="26" />{" "}
           <span>Countersign</span>
         </a>
+        {project !== undefined && <ConnectionState />}
         <nav aria-label="Screens">
           {SCREENS.filter(({ power }) => power === undefined || may(power)).map((entry) => (
             <NavLink
@@ -41,8 +50,15 @@ export function App() {
             )}
           </p>
         )}
+        <button type="button" class="quiet keys-button" onClick={openKeysHelp}>
+          Keys <kbd>?</kbd>
+        </button>
       </header>
-      <main id="main">{who === undefined ? <Waiting /> : <Opened />}</main>
+      <main id="main">
+        <Banners />
+        {who === undefined ? <Waiting /> : <Opened />}
+      </main>
+      <KeysHelp />
     </div>
   );
 }
@@ -52,6 +68,7 @@ function NavLink({ entry, isOpen }: { readonly entry: ScreenEntry; readonly isOp
     <a href={href(entry.path)} aria-current={isOpen ? "page" : undefined}>
       <Icon name={entry.path.slice(1)} />
       <span>{entry.title}</span>
+      {entry.path === "/inbox" && <MineCount />}
     </a>
   );
 }

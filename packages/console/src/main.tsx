@@ -8,6 +8,7 @@ import { render } from "preact";
 import { Refusal } from "./api.ts";
 import { App } from "./app.tsx";
 import "./device/register.ts";
+import { listenForKeys } from "./parts/keys.tsx";
 import { followLinks } from "./route.ts";
 import { findScreen } from "./screens.ts";
 import { isOffline, loadSession, session } from "./session.ts";
@@ -15,6 +16,7 @@ import { isOffline, loadSession, session } from "./session.ts";
 const RETRY_MS = 2_000;
 
 followLinks((path) => findScreen(path) !== undefined);
+listenForKeys();
 const root = document.getElementById("app");
 if (root === null) throw new Error("the page has no #app");
 render(<App />, root);

@@ -29,6 +29,9 @@ export function noteServerTime(at: number, askedAt: number): void {
 /** {@link serverNow}, four times a second while the page can be seen. */
 export const now = signal(serverNow());
 
-setInterval(() => {
+function tick(): void {
   if (!document.hidden) now.value = serverNow();
-}, TICK_MS);
+}
+
+setInterval(tick, TICK_MS);
+document.addEventListener("visibilitychange", tick);

@@ -1,2 +1,5 @@
 /** Styles are imported for what the build makes of them. */
 declare module "*.css";
+
+/** The address of a script that the build makes for a worker; a text. */
+declare module "*?worker&url";

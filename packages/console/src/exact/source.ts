@@ -10,16 +10,34 @@
  * @param json valid, as the server writes it
  */
 export function memberSource(json: string, name: string): string | undefined {
+  for (const member of eachMember(json)) if (member.name === name) return member.source;
+  return undefined;
+}
+
+export interface MemberSource {
+  readonly name: string;
+  readonly source: string;
+}
+
+/**
+ * All members of the outermost object, in their order, letter for letter.
+ *
+ * @param json valid, as the server writes it
+ */
+export function memberSources(json: string): MemberSource[] {
+  return [...eachMember(json)];
+}
+
+function* eachMember(json: string): Generator<MemberSource> {
   let at = skipSpace(json, json.indexOf("{") + 1);
   while (json[at] === '"') {
     const keyEnd = endOfString(json, at);
-    const key = JSON.parse(json.slice(at, keyEnd));
+    const name = JSON.parse(json.slice(at, keyEnd));
     const start = skipSpace(json, skipSpace(json, keyEnd) + 1);
     const end = endOfValue(json, start);
-    if (key === name) return json.slice(start, end);
+    yield { name, source: json.slice(start, end) };
     at = skipSpace(json, skipSpace(json, end) + 1);
   }
-  return undefined;
 }
 
 /**

@@ -1,17 +1,25 @@
-import { visiblePieces } from "./visible-text.ts";
+import { type Piece, visiblePieces } from "./visible-text.ts";
 
 /**
  * A text of strangers: nothing in it hides or moves what stands beside it, and nothing becomes
- * markup or a link. What cannot be seen stands in labelled chips.
+ * markup or a link. What cannot be seen, or passes for something else, stands in labelled chips.
  */
 export function Text({ children }: { readonly children: string }) {
-  const pieces = visiblePieces(children);
-  const [only] = pieces;
-  if (pieces.length === 1 && only?.isUnseen === false) return <>{only.text}</>;
+  return <Pieces pieces={visiblePieces(children)} />;
+}
+
+/** The label is no part of the text: it is not copied with it, and not found in it. */
+export function Pieces({ pieces }: { readonly pieces: readonly Piece[] }) {
   return (
     <>
-      {pieces.map(({ text, isUnseen }, index) =>
-        isUnseen ? <mark key={index}>{text}</mark> : text,
+      {pieces.map(({ text, isUnseen, label }, index) =>
+        label === undefined ? (
+          text
+        ) : (
+          <mark key={index} class={isUnseen ? "unseen" : "look-alike"} data-label={label}>
+            {text}
+          </mark>
+        ),
       )}
     </>
   );

@@ -10,13 +10,14 @@ const PATHS: Readonly<Record<string, string>> = {
   close: "M6 6l12 12M18 6L6 18",
   back: "M14 6l-6 6 6 6",
   copy: "M8 8h11v12H8V8zM5 16V4h11",
+  search: "M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zm5 12l5 5",
+  chevron: "M9 6l6 6-6 6",
   check: "M5 12.5l4.5 4.5L19 7.5",
   minus: "M6 12h12",
   plus: "M12 5v14M5 12h14",
   download: "M12 4v11m0 0l-5-5m5 5l5-5M5 20h14",
   refresh: "M20 12a8 8 0 1 1-2.5-5.8M20 4v4h-4",
   freeze: "M12 3v18M4.2 7.5l15.6 9M19.8 7.5l-15.6 9",
-  chevron: "M10 6l6 6-6 6",
 };
 
 export function Icon({ name }: { readonly name: string }) {

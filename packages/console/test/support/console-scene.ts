@@ -14,8 +14,10 @@ import { visit } from "@countersign/server/test/support/page-scene";
 import { newPerson, type PersonOrder } from "@countersign/server/test/support/people";
 import { type Scene, startScene } from "@countersign/server/test/support/scene";
 import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Browser } from "playwright-core";
 
 export interface ConsoleScene extends Scene {
+  readonly browser: Browser;
   /** Signs somebody new in, in a browser of their own. */
   visitor(...rest: VisitRest): Promise<Visitor>;
   /** The same without the pages for signing in: with a session and no password. */
@@ -39,12 +41,13 @@ export async function startConsoleScene(
 export async function withBrowser<T extends Pick<Scene, "server">>(
   t: Lifetime,
   scene: T,
-): Promise<T & Pick<ConsoleScene, "visitor" | "member">> {
+): Promise<T & Pick<ConsoleScene, "browser" | "visitor" | "member">> {
   assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
   const browser = await startBrowser(t);
   const { server } = scene;
   return {
     ...scene,
+    browser,
     visitor: (...rest) => visit(browser, server, ...rest),
     member: async (login, { role, groups, ...options } = {}) => {
       const url = server.provider.publicUrl;

@@ -20,6 +20,8 @@ const AT_ROOT: Readonly<Record<string, string>> = {
   "icon-512.png": "largeIcon",
   "icon-maskable-512.png": "maskableIcon",
 };
+/** Where people land; a request by itself has a page of its own. */
+const INBOX = "inbox";
 
 /** Each has an address of its own, and so have the things that are listed there. */
 const SCREENS = ["history", "audit", "policies", "instances", "settings"];
@@ -67,6 +69,9 @@ export function findConsole(): string | undefined {
 
 export function addConsoleRoutes(app: FastifyInstance, folder = findConsole()): void {
   const shell = folder === undefined ? undefined : readFileSync(join(folder, PAGE), "utf8");
+  app.get(`/${INBOX}`, { config: { operation: "inboxPage" } }, async (_, reply) =>
+    sendShell(reply, shell, "./"),
+  );
   for (const screen of SCREENS) {
     const config = { operation: `${screen}Page` };
     app.get(`/${screen}`, { config }, async (_, reply) => sendShell(reply, shell, "./"));
@@ -74,6 +79,11 @@ export function addConsoleRoutes(app: FastifyInstance, folder = findConsole()): 
       sendShell(reply, shell, "../"),
     );
   }
+
+  // Which request there is, and who may see it, its script asks.
+  app.get("/inbox/:id", { config: { operation: "requestPage" } }, async (_, reply) =>
+    sendShell(reply, shell, "../"),
+  );
 
   for (const [name, operation] of Object.entries(AT_ROOT)) {
     const body = folder === undefined ? undefined : readFileSync(join(folder, name));

@@ -1,6 +1,6 @@
 /**
  * The small pages that the server has itself: setting up, an invitation, signing in, one's own
- * account, the inbox, one request. They are plain files and know nothing that is not asked for by
+ * account. They are plain files and know nothing that is not asked for by
  * the scripts on them; nothing of elsewhere runs, is framed or is loaded there.
  */
 
@@ -22,10 +22,8 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
-  ...["pages.css", "request.css", "inbox.css", "mark.svg"],
-  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js"],
-  ...["passkeys.js", "exact-text.js", "words.js", "live.js", "texts.js"],
-  ...["request.js", "request-verdict.js", "inbox.js"],
+  ...["pages.css", "mark.svg"],
+  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js", "passkeys.js"],
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -45,19 +43,12 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
     account: "account.html",
-    inbox: "inbox.html",
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));
     const config = { operation: operationOf(path) };
     app.get(`/${path}`, { config }, async (_, reply) => sendPage(reply, 200, name, body));
   }
-
-  // Which request there is, and who may see it, its script asks.
-  const request = readFileSync(join(FOLDER, "request.html"));
-  app.get("/inbox/:id", { config: { operation: "requestPage" } }, async (_, reply) =>
-    sendPage(reply, 200, "request.html", request),
-  );
 
   const setup = readFileSync(join(FOLDER, "invitation.html"));
   const gone = readFileSync(join(FOLDER, "gone.html"));

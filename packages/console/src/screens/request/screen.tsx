@@ -1,7 +1,200 @@
-/** Request. */
+/**
+ * One call with its exact arguments, and what becomes of it, as it is now: where people decide.
+ * What is decided is the digest of the text that stands on the page, computed here.
+ */
 
-import { Page } from "../../parts/page.tsx";
+import "./request.css";
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { visibleText } from "../../exact/visible-text.ts";
+import { connection } from "../../live/live.ts";
+import { Button } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { href } from "../../route.ts";
+import type { ScreenProps } from "../../screens.ts";
+import { session } from "../../session.ts";
+import { now } from "../../time.ts";
+import { ApprovalFields } from "./approval-fields.tsx";
+import { AskedAgain, Difference, Similar, Timeline } from "./background.tsx";
+import { useDecidingKeys } from "./deciding-keys.ts";
+import { DecisionBar } from "./decision-bar.tsx";
+import { ExactArguments } from "./exact-arguments.tsx";
+import { AskerFacts, Claim, ContextFacts, RuleFacts } from "./facts.tsx";
+import { Previews } from "./previews.tsx";
+import { standingOf } from "./standing.ts";
+import { type LoadedBackground, useBackground } from "./use-background.ts";
+import { useDecision } from "./use-decision.ts";
+import { type OpenRequest, type Shown, useRequest } from "./use-request.ts";
 
-export function Screen() {
-  return <Page title="Request" />;
+export function Screen({ rest: id }: ScreenProps) {
+  const open = useRequest(id);
+  const loaded = useBackground(id, open.shown?.request);
+  return (
+    <div class="request">
+      <nav class="back" aria-label="Back">
+        <a href={href("/inbox")}>
+          <Icon name="back" /> Inbox
+        </a>
+      </nav>
+      {open.fault !== "" && (
+        <p class="alert" id="fault" role="alert">
+          {open.fault}
+        </p>
+      )}
+      {open.isMissing && <OtherProjects />}
+      {open.shown !== undefined && (
+        <Opened id={id} open={open} shown={open.shown} loaded={loaded} />
+      )}
+    </div>
+  );
+}
+
+/** Somebody in several projects may look at another one than the link is about. */
+function OtherProjects() {
+  const others = (session.value?.projects ?? []).filter(
+    ({ id }) => id !== session.value?.project?.id,
+  );
+  return (
+    <>
+      <h1>No such request</h1>
+      <p class="alert" role="alert">
+        There is no such request in your project. It may have been erased.
+      </p>
+      <div class="actions">
+        {others.map(({ id, name }) => (
+          <Button
+            key={id}
+            onPress={async () => {
+              await call("POST", "session/project", { body: { project_id: id } });
+              location.reload();
+            }}
+          >
+            Look in the project <Text>{name}</Text>
+          </Button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+interface OpenedProps {
+  readonly id: string;
+  readonly open: OpenRequest;
+  readonly shown: Shown;
+  readonly loaded: LoadedBackground;
+}
+
+function Opened({ id, open, shown, loaded }: OpenedProps) {
+  const { request, argumentsText, contextText, digest } = shown;
+  const { background } = loaded;
+  const page = useRef<HTMLDivElement>(null);
+  const bar = useRef<HTMLElement>(null);
+  const [hasSeenEnd, setSeenEnd] = useState(false);
+  const wasOffered = useRef(false);
+  const isPending = request.status === "pending";
+  const isAskedAgain = isPending && (background?.denied_before ?? null) !== null;
+  const decision = useDecision({ id, open, isAskedAgain });
+  const deadlineAt = Date.parse(request.deadline_at);
+  // The page itself is not made anew with every tick of the clock.
+  const isOver = useComputed(() => now.value >= deadlineAt).value;
+  const standing = standingOf({
+    ...{ request, hasSeenEnd },
+    me: session.value?.project?.reviewer.name,
+    isOver,
+    isLive: open.isLive && connection.value !== "lost",
+    isLookingBack: loaded.isLoading,
+    wasOffered: wasOffered.current,
+  });
+  wasOffered.current = standing.isOffered;
+  useTitle(request.tool);
+  useAskWhenGiven(request.held?.commits_at, open.ask);
+  const isFree = decision.busy === undefined && !decision.isDenying;
+  const hasKeys = useDecidingKeys({
+    boundTo: `${id} ${digest}`,
+    box: page,
+    keys: [
+      {
+        ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
+        act: isFree && standing.canApprove ? () => void decision.approve(true) : undefined,
+      },
+      {
+        ...{ key: "d", does: "Deny this call: asks for the reason" },
+        act: isFree && standing.canDeny ? decision.openDenial : undefined,
+      },
+    ],
+  });
+  return (
+    <>
+      <div class="request-body" ref={page}>
+        <Call request={request} />
+        {isAskedAgain && <AskedAgain before={background?.denied_before ?? null} />}
+        <ExactArguments
+          text={argumentsText}
+          digest={digest}
+          bar={bar}
+          onEnd={() => setSeenEnd(true)}
+        />
+        <Previews tool={request.tool} argumentsText={argumentsText} />
+        {background !== undefined && (
+          <Difference background={background} argumentsText={argumentsText} />
+        )}
+        <div class="pair">
+          <RuleFacts request={request} />
+          <AskerFacts request={request} />
+        </div>
+        {contextText !== undefined && contextText !== "null" && <ContextFacts text={contextText} />}
+        {typeof request.agent_reasoning === "string" && <Claim text={request.agent_reasoning} />}
+        {background !== undefined && (
+          <>
+            <Similar similar={background.similar} />
+            <Timeline timeline={background.timeline} />
+          </>
+        )}
+        {loaded.hasFailed && (
+          <p class="hint">What earlier calls say about this one could not be looked up.</p>
+        )}
+        {isPending && standing.isOffered && (
+          <ApprovalFields request={request} decision={decision} isAskedAgain={isAskedAgain} />
+        )}
+      </div>
+      <DecisionBar
+        {...{ request, standing, decision, hasKeys, bar }}
+        trouble={open.isLive ? "" : open.trouble}
+      />
+    </>
+  );
+}
+
+function Call({ request: { tool, instance } }: Pick<Shown, "request">) {
+  return (
+    <header class="call">
+      <h1 id="tool" tabIndex={-1}>
+        <Text>{tool}</Text>
+      </h1>
+      <p class="lead">
+        <strong>
+          <Text>{instance.name || instance.id}</Text>
+        </strong>{" "}
+        asks to make this call. Approved, it may run once, exactly as it stands below.
+      </p>
+    </header>
+  );
+}
+
+function useTitle(tool: string): void {
+  useEffect(() => {
+    document.title = `${visibleText(tool)} · Countersign`;
+  }, [tool]);
+}
+
+/** When a held verdict is due, what came of it is asked for. */
+function useAskWhenGiven(commitsAt: string | undefined, ask: () => Promise<void>): void {
+  const isDue = useComputed(
+    () => commitsAt !== undefined && now.value >= Date.parse(commitsAt),
+  ).value;
+  useEffect(() => {
+    if (isDue) void ask();
+  }, [isDue]);
 }

@@ -1,0 +1,46 @@
+/**
+ * The values in a JSON text by where they stand, letter for letter. Pure.
+ *
+ * Called by: what compares the arguments of several calls.
+ */
+
+import { itemSources, memberSources } from "./source.ts";
+
+export interface Leaf {
+  /** Like `items[0].amount`; a name that is no plain word stands in quotes. */
+  readonly path: string;
+  /** The text of a value that has no others in it, or of an empty object or list. */
+  readonly source: string;
+}
+
+const PLAIN = /^[A-Za-z_][\w-]*$/;
+
+/** @param json valid, as the server writes it; no deeper than the server takes it */
+export function leavesOf(json: string, path = ""): Leaf[] {
+  const source = json.trim();
+  if (source.startsWith("{")) {
+    const members = memberSources(source);
+    if (members.length === 0) return [{ path, source: "{}" }];
+    return members.flatMap(({ name, source: value }) => leavesOf(value, joinPath(path, name)));
+  }
+  if (source.startsWith("[")) {
+    const items = itemSources(source);
+    if (items.length === 0) return [{ path, source: "[]" }];
+    return items.flatMap((item, index) => leavesOf(item, `${path}[${index}]`));
+  }
+  return [{ path, source }];
+}
+
+/** `a.b`, and `a["b c"]` where the name is no plain word. */
+export function joinPath(path: string, name: string): string {
+  if (!PLAIN.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** What kind of value a text is: `string`, `number`, `true`... as far as a shape goes. */
+export function kindOf(source: string): string {
+  const [first = ""] = source;
+  if (first === '"') return "string";
+  if (/[-\d]/.test(first)) return "number";
+  return /^(true|false)$/.test(source) ? "boolean" : source;
+}

@@ -1,0 +1,112 @@
+/**
+ * How a tab hears the one stream of its browser: from a shared worker; where there is none, from
+ * the tab that leads, which is the one that holds a lock; where there is neither, by asking.
+ *
+ * Called by: live.ts.
+ */
+
+import { urlOf } from "../root.ts";
+import { trustedScriptUrl } from "../trusted-url.ts";
+import { Feed } from "./feed.ts";
+import workerUrl from "./feed-worker.ts?worker&url";
+import { type HeardMessage, heardNow } from "./heard.ts";
+
+export type Hear = (heard: HeardMessage) => void;
+
+/** The stream says something every 10 s, and so does the tab that leads. */
+const SILENCE_MS = 15_000;
+const ASK_EVERY_MS = 2_000;
+
+/**
+ * The first message says how things stand.
+ *
+ * @param name of the session and project: another one has another stream
+ * @returns leaves
+ */
+export function joinFeed(name: string, hear: Hear): () => void {
+  if (typeof SharedWorker === "function") {
+    try {
+      return joinWorker(name, hear);
+    } catch (error) {
+      console.warn(error);
+    }
+  }
+  const canLead = navigator.locks !== undefined && typeof BroadcastChannel === "function";
+  return canLead ? joinTabs(name, hear) : askAlone(hear);
+}
+
+function joinWorker(name: string, hear: Hear): () => void {
+  const url = new URL(workerUrl as string, import.meta.url).href;
+  const worker = new SharedWorker(trustedScriptUrl(url), { name, type: "module" });
+  let leaveTabs: (() => void) | undefined;
+  worker.port.onmessage = ({ data }: MessageEvent<HeardMessage>) => hear(data);
+  // A worker whose script did not load: without it, as where there are none.
+  worker.onerror = () => {
+    leaveTabs ??= joinTabs(name, hear);
+  };
+  return () => {
+    worker.port.postMessage("leave");
+    worker.port.close();
+    leaveTabs?.();
+  };
+}
+
+const HELLO = "hello";
+
+function joinTabs(name: string, hear: Hear): () => void {
+  const channel = new BroadcastChannel(`countersign-feed/${name}`);
+  const stop = new AbortController();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  let answer: (() => HeardMessage) | undefined;
+
+  function listen(heard: HeardMessage): void {
+    clearTimeout(silence);
+    if (heard.message.kind !== "lost") silence = setTimeout(miss, SILENCE_MS);
+    hear(heard);
+  }
+
+  /** The tab that leads is asleep, or has gone. */
+  function miss(): void {
+    hear(heardNow({ kind: "lost" }));
+    channel.postMessage(HELLO);
+  }
+
+  function lead(): Promise<void> {
+    clearTimeout(silence);
+    const feed = new Feed(urlOf(""), (message) => {
+      hear(heardNow(message));
+      channel.postMessage(heardNow(message));
+    });
+    answer = () => heardNow(feed.state);
+    return new Promise((resolve) => {
+      stop.signal.addEventListener("abort", () => {
+        feed.close();
+        resolve();
+      });
+    });
+  }
+
+  channel.onmessage = ({ data }: MessageEvent<HeardMessage | typeof HELLO>) => {
+    if (data !== HELLO) listen(data);
+    else if (answer !== undefined) channel.postMessage(answer());
+  };
+  channel.postMessage(HELLO);
+  const waiting = navigator.locks.request(
+    `countersign-feed/${name}`,
+    { signal: stop.signal },
+    lead,
+  );
+  waiting.catch((error: Error) => error.name !== "AbortError" && console.error(error));
+  return () => {
+    stop.abort();
+    clearTimeout(silence);
+    channel.close();
+  };
+}
+
+function askAlone(hear: Hear): () => void {
+  const ask = () => hear(heardNow({ kind: "ask" }));
+  ask();
+  const timer = setInterval(ask, ASK_EVERY_MS);
+  return () => clearInterval(timer);
+}

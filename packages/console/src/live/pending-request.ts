@@ -1,0 +1,46 @@
+/**
+ * A request as the reviewer surface tells it: its members parsed for the page, and its arguments
+ * as the text that is stored. Pure, so that it is tested without a browser.
+ *
+ * Called by: the live store and what shows requests.
+ */
+
+import { memberSource } from "../exact/source.ts";
+import type { HeldVerdict, WireRequest } from "../requests/wire.ts";
+
+export interface PendingRequest extends Omit<WireRequest, "held"> {
+  /** Letter for letter what is stored, and what `arguments_sha256` is about. */
+  readonly argumentsSource: string;
+  /** Epoch ms, by the server's clock. */
+  readonly deadlineAt: number;
+  /** What the caller has sent and can still take back. */
+  readonly held: HeldVerdict | undefined;
+}
+
+/** @param source as the server wrote it */
+export function readRequest(source: string): PendingRequest {
+  const wire = JSON.parse(source) as WireRequest;
+  const argumentsSource = memberSource(source, "arguments");
+  if (argumentsSource === undefined) throw new Error("a request came without its arguments");
+  return {
+    ...wire,
+    argumentsSource,
+    deadlineAt: Date.parse(wire.deadline_at),
+    held: wire.held,
+  };
+}
+
+/** What ends first is first; of equal ends the older one, as the server lists them. */
+export function byDeadline(a: PendingRequest, b: PendingRequest): number {
+  return a.deadlineAt - b.deadlineAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+}
+
+/** Whether it is the caller's to approve; what one may only refuse waits for others. */
+export function isMine({ may_decide }: PendingRequest): boolean {
+  return may_decide.approve;
+}
+
+/** Whether there is anything that the caller may do about it. */
+export function isDecidable({ may_decide }: PendingRequest): boolean {
+  return may_decide.approve || may_decide.deny;
+}

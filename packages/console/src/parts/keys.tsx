@@ -1,0 +1,108 @@
+/**
+ * Single keys. They act where nothing is typed and no dialog is open, can be switched off, and are
+ * listed in a dialog of their own.
+ *
+ * Called by: the frame, and screens that have keys.
+ */
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { keysOn, setKeysOn } from "../preferences.ts";
+import { Dialog } from "./dialog.tsx";
+
+export interface KeyBinding {
+  /** As `KeyboardEvent.key` says it. */
+  readonly key: string;
+  /** What it does, for the list. */
+  readonly does: string;
+  /** Also while it is held down. */
+  readonly repeats?: boolean;
+  /** @param event whose time stamp says when it was pressed */
+  press(event: KeyboardEvent): void;
+}
+
+type Bindings = { readonly current: readonly KeyBinding[] };
+
+const bound = signal<readonly Bindings[]>([]);
+const isHelpOpen = signal(false);
+
+/** The keys of a screen while it is open. */
+export function useKeys(bindings: readonly KeyBinding[]): void {
+  const latest = useRef(bindings);
+  latest.current = bindings;
+  useEffect(() => {
+    bound.value = [...bound.value, latest];
+    return () => {
+      bound.value = bound.value.filter((one) => one !== latest);
+    };
+  }, []);
+}
+
+export function openKeysHelp(): void {
+  isHelpOpen.value = true;
+}
+
+const HELP: KeyBinding = { key: "?", does: "These keys", press: openKeysHelp };
+
+function all(): KeyBinding[] {
+  return [...bound.value.flatMap(({ current }) => current), HELP];
+}
+
+const TYPED_IN = "input, textarea, select, [contenteditable]";
+
+/** A checkbox takes the space bar and no letters. */
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof Element)) return false;
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
+  return target.matches(TYPED_IN);
+}
+
+/** What Enter does to it is its own. */
+function isPressed(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches("a, button, summary, input");
+}
+
+export function listenForKeys(): void {
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event.target) || document.querySelector("dialog[open]") !== null) return;
+    const binding = all().find(({ key }) => key === event.key);
+    if (binding === undefined || (event.repeat && !binding.repeats)) return;
+    // Their list can be opened always: it is where they are switched on again.
+    if (!keysOn.value && binding !== HELP) return;
+    if (event.key === "Enter" && isPressed(event.target)) return;
+    event.preventDefault();
+    binding.press(event);
+  });
+}
+
+const NAMES: Readonly<Record<string, string>> = { Escape: "Esc" };
+
+export function KeysHelp() {
+  if (!isHelpOpen.value) return null;
+  const close = () => {
+    isHelpOpen.value = false;
+  };
+  return (
+    <Dialog title="Keys" onClose={close}>
+      <dl class="keys">
+        {all().map(({ key, does }) => (
+          <div key={key}>
+            <dt>
+              <kbd>{NAMES[key] ?? key}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={keysOn.value}
+          onChange={({ currentTarget }) => setKeysOn(currentTarget.checked)}
+        />
+        Use single keys in this browser
+      </label>
+    </Dialog>
+  );
+}

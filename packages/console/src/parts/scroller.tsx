@@ -1,0 +1,28 @@
+import type { ComponentChildren, RefObject } from "preact";
+
+export interface ScrollerProps {
+  readonly children: ComponentChildren;
+  readonly class: string;
+  /** What is in it; or the id of the heading that says so. */
+  readonly label?: string;
+  readonly labelledBy?: string;
+  readonly id?: string;
+  readonly box?: RefObject<HTMLElement | null>;
+}
+
+/** A box that scrolls by itself: it is reached and scrolled with the keyboard as well. */
+export function Scroller({ children, class: name, label, labelledBy, id, box }: ScrollerProps) {
+  return (
+    <section
+      class={name}
+      id={id}
+      {...(box !== undefined && { ref: box })}
+      aria-label={label}
+      aria-labelledby={labelledBy}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: nothing in it takes the focus
+      tabIndex={0}
+    >
+      {children}
+    </section>
+  );
+}

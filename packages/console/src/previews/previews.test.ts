@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseJson } from "@countersign/protocol";
+import fc from "fast-check";
+import { fileEditsIn } from "./file-edit.ts";
+import { moneyIn } from "./money.ts";
+import { hostsIn } from "./urls.ts";
+
+function json(value: unknown) {
+  return parseJson(JSON.stringify(value));
+}
+
+test("[ours.console.previews] money stands with its currency, as it is written", () => {
+  const args = parseJson(
+    '{"amount":10.50,"currency":"eur","lines":[{"total":"9007199254740993.10","currency":"USD"}],' +
+      '"x":{"amount":1,"currency":"XYZ"},"y":{"amount":"1e3","currency":"USD"},"price":1e2}',
+  );
+  assert.deepEqual(moneyIn(args), [
+    { path: "amount", amount: "10.50", currency: "EUR" },
+    { path: "price", amount: "1e2", currency: "EUR" },
+    { path: "lines[0].total", amount: "9007199254740993.10", currency: "USD" },
+  ]);
+});
+
+test("[ours.console.previews] addresses are told by the host to which they lead", () => {
+  const hosts = hostsIn(
+    json({
+      a: "https://p\u0430ypal.com/x and https://example.com/1 https://example.com/2",
+      b: ["https://github.com@evil.example/x", "http://EXAMPLE.org:8080", "no://thing", "https://"],
+      c: "curl https://exam\u3002ple/;rm",
+    }),
+  );
+  assert.deepEqual(
+    hosts.map(({ host, written, user, count }) => [host, written, user, count]),
+    [
+      ["xn--pypal-4ve.com", "p\u0430ypal.com", undefined, 1],
+      ["example.com", undefined, undefined, 2],
+      ["evil.example", undefined, "github.com", 1],
+      ["example.org:8080", undefined, undefined, 1],
+      ["exam.ple", "exam\u3002ple", undefined, 1],
+    ],
+  );
+});
+
+test("[ours.console.previews] edits of files are known in the shapes in which coding agents send them", () => {
+  const kinds = (value: unknown) =>
+    fileEditsIn(json(value)).map(({ path, kind, hunks }) => [
+      ...[path, kind],
+      hunks.flat().map(({ kind: line, text }) => `${line} ${text}`),
+    ]);
+  const part = ["a.ts", "part", ["removed x\n", "added y\n"]];
+  assert.deepEqual(kinds({ file_path: "a.ts", old_string: "x\n", new_string: "y\n" }), [part]);
+  assert.deepEqual(kinds({ path: "a.ts", old_str: "x\n", new_str: "y\n" }), [part]);
+  const edit = { old_string: "x\n", new_string: "y\n" };
+  assert.deepEqual(kinds({ file_path: "a.ts", edits: [edit, edit] }), [part, part]);
+  assert.deepEqual(kinds({ file_path: "a.ts", content: "1\n2" }), [
+    ["a.ts", "whole", ["added 1\n", "added 2"]],
+  ]);
+  const patch = "*** Begin Patch\n*** Update File: b.ts\n-x\n+y\n*** End Patch";
+  assert.equal(kinds({ input: patch })[0]?.[0], "b.ts");
+  for (const none of [{}, [], "x", { path: "a" }, { file_path: "a", edits: [edit, {}] }]) {
+    assert.deepEqual(kinds(none), []);
+  }
+  assert.deepEqual(kinds({ file_path: 1, content: "x" }), []);
+});
+
+test("[ours.console.previews] whatever the arguments are, a preview is made or not, and nothing fails", () => {
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      const args = parseJson(text);
+      moneyIn(args);
+      hostsIn(args);
+      fileEditsIn(args);
+    }),
+  );
+});

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { itemSources } from "../exact/source.ts";
+import * as words from "./words.ts";
+
+const ANY: words.Asked = {
+  ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
+  bots: false,
+};
+
+test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
+  const cases: [Partial<words.Asked>, string][] = [
+    [{}, "Any one reviewer"],
+    [{ quorum: 2, bots: true }, "2 different reviewers; bots count"],
+    [{ from: [["group:dba", "reviewer:ana"]] }, "One of group dba or ana"],
+    [{ from: [["group:dba"]], quorum: 2 }, "2 of group dba"],
+    [
+      { from: [["group:dba"], ["reviewer:li"]], quorum: 3, quorums: [2, 1], exclude: ["owner"] },
+      "3 different reviewers: 2 of group dba, and 1 of li; not the owner of the instance",
+    ],
+  ];
+  for (const [some, text] of cases) assert.equal(words.whoIsAsked({ ...ANY, ...some }), text);
+});
+
+test("[ours.inbox.now] what is missing, what came of it and the time left are said in words", () => {
+  const requirement = { ...ANY, from: [["group:dba"]], quorum: 2 };
+  const missing = words.stillMissing({ requirement, votes: [{}] });
+  assert.equal(missing, "1 more person of group dba must approve.");
+  assert.equal(words.countVotes({ requirement, votes: [{}] }), "1 of 2 approvals");
+  assert.equal(words.countVotes({ requirement: ANY, votes: [] }), "");
+  const outcomes: [words.Ended, string][] = [
+    [{ status: "denied", decided_by: "reviewer:1", decider: "ana" }, "Denied by ana"],
+    [{ status: "approved", decided_by: "reviewer:1", decider: "me" }, "Approved by you"],
+    [{ status: "cancelled", decided_by: "instance:1" }, "Cancelled by the agent"],
+    [{ status: "denied", decided_by: "freeze:1" }, "Denied by a freeze"],
+    [{ status: "approved", decided_by: "policy:small" }, "Approved by policy: small"],
+  ];
+  for (const [ended, text] of outcomes) assert.equal(words.outcomeOf(ended, "me"), text);
+  const times: [number, string][] = [
+    [0, "Time is up"],
+    [1, "1 s left"],
+    [61_000, "1 min 01 s left"],
+    [3_600_000, "1 h 00 min left"],
+    [172_800_000, "2 days left"],
+  ];
+  for (const [ms, text] of times) assert.equal(words.timeLeft(ms), text);
+});
+
+test("[ours.inbox.exact] the members of a list are found letter for letter", () => {
+  assert.deepEqual(itemSources('[ 1.10 ,{"a":"],"}, [1e400]]'), ["1.10", '{"a":"],"}', "[1e400]"]);
+  assert.deepEqual(itemSources("[]"), []);
+  fc.assert(
+    fc.property(fc.array(fc.json()), (items) => {
+      assert.deepEqual(
+        itemSources(`[${items.join(" , ")}]`),
+        items.map((item) => item.trim()),
+      );
+    }),
+  );
+});

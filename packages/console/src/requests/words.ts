@@ -1,0 +1,147 @@
+/**
+ * What the screens say about requests, in words. Pure, so that it is tested without a browser; all
+ * of it is text, and names in it are still to be made visible.
+ */
+
+export interface Asked {
+  readonly from: readonly (readonly string[])[];
+  readonly quorum: number;
+  readonly quorums?: readonly number[];
+  readonly exclude: readonly string[];
+  readonly confirm: { readonly kind: string };
+  readonly note: string;
+  readonly bots: boolean;
+}
+
+export interface Voted {
+  readonly requirement: Asked;
+  readonly votes: readonly unknown[];
+}
+
+export interface Ended {
+  readonly status: string;
+  readonly decided_by?: string;
+  readonly decider?: string;
+}
+
+/** "4 min 05 s": how long, in the two greatest units. */
+export function duration(ms: number): string {
+  const s = Math.ceil(ms / 1000);
+  if (s < 60) return `${s} s`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return `${min} min ${String(s % 60).padStart(2, "0")} s`;
+  const h = Math.floor(min / 60);
+  if (h < 48) return `${h} h ${String(min % 60).padStart(2, "0")} min`;
+  return `${Math.floor(h / 24)} days`;
+}
+
+export function timeLeft(ms: number): string {
+  return ms <= 0 ? "Time is up" : `${duration(ms)} left`;
+}
+
+/** "3 min ago": to the greatest unit. */
+export function timeAgo(ms: number): string {
+  const s = Math.floor(ms / 1000);
+  if (s < 5) return "just now";
+  if (s < 60) return `${s} s ago`;
+  const min = Math.floor(s / 60);
+  if (min < 60) return `${min} min ago`;
+  const h = Math.floor(min / 60);
+  return h < 48 ? `${h} h ago` : `${Math.floor(h / 24)} days ago`;
+}
+
+/** A group or a reviewer, as a requirement names them. */
+function nameOf(selector: string): string {
+  return selector.startsWith("group:")
+    ? `group ${selector.slice("group:".length)}`
+    : selector.replace(/^reviewer:/, "");
+}
+
+function anyOf(set: readonly string[]): string {
+  return set.map(nameOf).join(" or ");
+}
+
+function eachOf({ from, quorums }: Pick<Asked, "from" | "quorums">): string {
+  return from.map((set, index) => `${quorums?.[index] ?? 1} of ${anyOf(set)}`).join(", and ");
+}
+
+/** Who is asked, and how many. */
+export function whoIsAsked({ from, quorum, quorums, exclude, bots }: Asked): string {
+  const several = `${quorum} different reviewers`;
+  const [only] = from;
+  let who: string;
+  if (only === undefined) who = quorum === 1 ? "Any one reviewer" : several;
+  else if (from.length === 1) who = `${quorum === 1 ? "One" : quorum} of ${anyOf(only)}`;
+  else {
+    const each = eachOf(quorums === undefined ? { from } : { from, quorums });
+    who = `${quorum > 1 ? `${several}: ` : ""}${each}`;
+  }
+  const owner = exclude.includes("owner") ? "; not the owner of the instance" : "";
+  return `${who}${owner}${bots ? "; bots count" : ""}`;
+}
+
+/** What has to come with an approval; empty when a click does. */
+export function whatIsNeeded({ confirm, note }: Pick<Asked, "confirm" | "note">): string {
+  const parts = [
+    note === "required" ? "a note" : "",
+    confirm.kind === "type" || confirm.kind === "match" ? "a few typed characters" : "",
+    confirm.kind === "passkey" ? "a passkey" : "",
+  ];
+  return parts.filter((part) => part !== "").join(" and ");
+}
+
+/** Whether one approval may not be enough. */
+export function takesVotes({ from, quorum }: Pick<Asked, "from" | "quorum">): boolean {
+  return quorum > 1 || from.length > 1;
+}
+
+/** "1 of 2 approvals": empty where the first one decides. */
+export function countVotes({ requirement, votes }: Voted): string {
+  if (!takesVotes(requirement)) return "";
+  const { quorum } = requirement;
+  const count = votes.length;
+  if (quorum > 1) return `${count} of ${quorum} approvals`;
+  return count === 1 ? "1 approval so far" : `${count} approvals so far`;
+}
+
+/** What approvals that were kept still wait for. */
+export function stillMissing({ requirement, votes }: Voted): string {
+  const { quorum, from } = requirement;
+  const more = quorum - votes.length;
+  if (more > 0) {
+    const people = more === 1 ? "1 more person" : `${more} more people`;
+    const whose = from.length === 1 ? ` of ${anyOf(from[0] ?? [])}` : "";
+    return `${people}${whose} must approve.`;
+  }
+  return `Somebody else must approve too: it takes ${eachOf(requirement)}.`;
+}
+
+const DONE: Readonly<Record<string, string>> = {
+  approved: "Approved",
+  denied: "Denied",
+  expired: "Expired",
+  cancelled: "Cancelled",
+};
+
+const WHOM: Readonly<Record<string, string>> = {
+  instance: "by the agent",
+  grant: "by a standing grant",
+  freeze: "by a freeze",
+  reviewer: "by a reviewer",
+};
+
+/**
+ * How a request ended and by whom.
+ *
+ * @param me name of the reviewer who looks
+ */
+export function outcomeOf({ status, decided_by: by = "", decider }: Ended, me?: string): string {
+  const done = DONE[status] ?? status;
+  if (decider !== undefined) return decider === me ? `${done} by you` : `${done} by ${decider}`;
+  const [kind = "", ...rest] = by.split(":");
+  if (by === "system:deadline") return `${done}: nobody decided in time`;
+  if (by === "system:instance-deletion") return `${done}: its instance was deleted`;
+  if (kind === "policy") return `${done} by policy: ${rest.join(":")}`;
+  const whom = WHOM[kind];
+  return whom === undefined ? done : `${done} ${whom}`;
+}

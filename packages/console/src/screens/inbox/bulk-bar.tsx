@@ -1,0 +1,67 @@
+/** What can be done with all that is selected; nothing is decided before a dialog was answered. */
+
+import { useState } from "preact/hooks";
+import { isLive } from "../../live/live.ts";
+import type { PendingRequest } from "../../live/pending-request.ts";
+import { Button } from "../../parts/button.tsx";
+import { whyNotTogether } from "./bulk.ts";
+import { ApproveDialog, countOf, DenyDialog } from "./bulk-dialogs.tsx";
+
+interface Asked {
+  readonly about: "deny" | "approve";
+  /** As they were selected: what is sent leaves the selection. */
+  readonly requests: readonly PendingRequest[];
+}
+
+export interface BulkBarProps {
+  readonly requests: readonly PendingRequest[];
+  onClear(): void;
+}
+
+export function BulkBar({ requests, onClear }: BulkBarProps) {
+  const [asked, setAsked] = useState<Asked>();
+  const close = () => setAsked(undefined);
+  const done = () => {
+    close();
+    onClear();
+  };
+  const deniable = requests.filter(({ may_decide }) => may_decide.deny);
+  const whyNot = whyNotTogether(requests);
+  const rest = { onClose: close, onDone: done };
+  return (
+    <>
+      {requests.length > 0 && (
+        <section class="action-bar" aria-label="Selected">
+          <p>
+            <strong>{countOf(requests)} selected</strong>
+            {whyNot !== "" && (
+              <span class="hint" id="why-not">
+                {" "}
+                {whyNot}
+              </span>
+            )}
+          </p>
+          <Button kind="quiet" onPress={onClear}>
+            Clear
+          </Button>
+          <Button
+            kind="danger"
+            disabled={deniable.length === 0 || !isLive.value}
+            onPress={() => setAsked({ about: "deny", requests: deniable })}
+          >
+            Deny…
+          </Button>
+          <Button
+            kind="primary"
+            disabled={whyNot !== "" || !isLive.value}
+            onPress={() => setAsked({ about: "approve", requests })}
+          >
+            Approve…
+          </Button>
+        </section>
+      )}
+      {asked?.about === "deny" && <DenyDialog {...rest} requests={asked.requests} />}
+      {asked?.about === "approve" && <ApproveDialog {...rest} requests={asked.requests} />}
+    </>
+  );
+}

@@ -1,0 +1,194 @@
+/** What is asked before many calls are decided in one go. */
+
+import { useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { isLive } from "../../live/live.ts";
+import { requests as known } from "../../live/pending-list.ts";
+import type { PendingRequest } from "../../live/pending-request.ts";
+import { Button, messageOf } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
+import { compare } from "./bulk.ts";
+import { type BulkVerdict, type Failure, sendAll } from "./send.ts";
+
+const NOTE_CHARS_MAX = 10_000;
+
+export interface BulkProps {
+  readonly requests: readonly PendingRequest[];
+  /** All were sent. */
+  onDone(): void;
+  onClose(): void;
+}
+
+export function countOf(requests: readonly PendingRequest[]): string {
+  return requests.length === 1 ? "1 call" : `${requests.length} calls`;
+}
+
+interface Sending {
+  readonly sent: number;
+  readonly failures: readonly Failure[];
+  send(verdict: BulkVerdict): Promise<void>;
+}
+
+/** Sends to those that are still open; what failed is sent again with the next press. */
+function useSending({ requests, onDone }: BulkProps): Sending {
+  const [sent, setSent] = useState(0);
+  const [failures, setFailures] = useState<readonly Failure[]>([]);
+  async function send(verdict: BulkVerdict): Promise<void> {
+    if (!isLive.value) return;
+    const failed = failures.map(({ request }) => request);
+    const open = (failed.length > 0 ? failed : requests).filter(({ id }) => known.value.has(id));
+    setFailures([]);
+    const left = await sendAll(open, verdict, () => setSent((count) => count + 1));
+    setFailures(left);
+    if (left.length === 0) onDone();
+  }
+  return { sent, failures, send };
+}
+
+function Failures({ sent, failures }: Sending) {
+  if (failures.length === 0) return null;
+  return (
+    <div class="alert" role="alert">
+      <p>
+        {sent} sent, {failures.length} not:
+      </p>
+      <ul>
+        {failures.map(({ request, error }) => (
+          <li key={request.id}>
+            <Text>{request.tool}</Text>: {messageOf(error)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+export function DenyDialog(props: BulkProps) {
+  const { requests, onClose } = props;
+  const [note, setNote] = useState("");
+  const sending = useSending(props);
+  return (
+    <Dialog title={`Deny ${countOf(requests)}`} onClose={onClose}>
+      <div class="field">
+        <label for="deny-note">Why, and what the agents should do instead</label>
+        <textarea
+          id="deny-note"
+          rows={3}
+          maxLength={NOTE_CHARS_MAX}
+          value={note}
+          onInput={({ currentTarget }) => setNote(currentTarget.value)}
+        />
+        <p class="hint">Each of the calls gets this note.</p>
+      </div>
+      <Failures {...sending} />
+      <footer class="dialog-foot">
+        <Button kind="quiet" onPress={onClose}>
+          Cancel
+        </Button>
+        <Button
+          kind="danger"
+          disabled={note.trim() === "" || !isLive.value}
+          onPress={() => sending.send({ verdict: "deny", note })}
+        >
+          Deny {countOf(requests)}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+export function ApproveDialog(props: BulkProps) {
+  const { requests, onClose } = props;
+  const [note, setNote] = useState("");
+  const sending = useSending(props);
+  const [first] = requests;
+  if (first === undefined) return null;
+  const needsNote = requests.some(({ requirement }) => requirement.note === "required");
+  return (
+    <Dialog title={`Approve ${countOf(requests)}`} isWide onClose={onClose}>
+      <p>
+        <strong>
+          <Text>{first.tool}</Text>
+        </strong>{" "}
+        by <Text>{first.instance.name || first.instance.id}</Text>
+      </p>
+      <Differences requests={requests} />
+      <div class="field">
+        <label for="approve-note">{needsNote ? "Note, required" : "Note, if you like"}</label>
+        <textarea
+          id="approve-note"
+          rows={2}
+          maxLength={NOTE_CHARS_MAX}
+          value={note}
+          onInput={({ currentTarget }) => setNote(currentTarget.value)}
+        />
+      </div>
+      <Failures {...sending} />
+      <footer class="dialog-foot">
+        <span class="hint">You can take it back for 5 seconds.</span>
+        <Button kind="quiet" onPress={onClose}>
+          Cancel
+        </Button>
+        <Button
+          kind="primary"
+          disabled={(needsNote && note.trim() === "") || !isLive.value}
+          onPress={() => sending.send({ verdict: "approve", note })}
+        >
+          Approve {countOf(requests)}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+/** What differs from call to call in a table, and what does not, once. */
+function Differences({ requests }: { readonly requests: readonly PendingRequest[] }) {
+  const { differing, same, rows } = compare(requests);
+  return (
+    <>
+      {differing.length === 0 ? (
+        <p class="hint">Their arguments are the same, letter for letter in every value.</p>
+      ) : (
+        <Scroller class="table-box" label="What differs">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Call</th>
+                {differing.map((path) => (
+                  <th key={path} scope="col">
+                    <Text>{path}</Text>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((texts, index) => (
+                <tr key={requests[index]?.id}>
+                  <th scope="row">{requests[index]?.id.slice(-4)}</th>
+                  {texts.map((text, column) => (
+                    <td key={differing[column]}>
+                      <Text>{text}</Text>
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroller>
+      )}
+      {same.length > 0 && (
+        <dl class="same">
+          <dt class="hint">The same in all of them</dt>
+          {same.map(({ path, source }) => (
+            <dd key={path}>
+              <code>
+                <Text>{path}</Text>: <Text>{source}</Text>
+              </code>
+            </dd>
+          ))}
+        </dl>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * When many are decided in one go: what may be, and what there is to be looked at before. Pure.
+ */
+
+import { kindOf, leavesOf } from "../../exact/leaves.ts";
+import type { PendingRequest } from "../../live/pending-request.ts";
+import { takesVotes } from "../../requests/words.ts";
+
+export const APPROVALS_MAX = 20;
+
+/** Why these are not approved together; empty where they may be. */
+export function whyNotTogether(requests: readonly PendingRequest[]): string {
+  const [first] = requests;
+  if (first === undefined) return "Nothing is selected.";
+  if (requests.length > APPROVALS_MAX) return `At most ${APPROVALS_MAX} are approved together.`;
+  if (requests.some(({ may_decide }) => !may_decide.approve)) {
+    return "Some of these are not yours to approve.";
+  }
+  const asks = requests.map(({ requirement }) => requirement);
+  if (asks.some(({ confirm }) => confirm.kind === "passkey")) {
+    return "What needs a passkey is approved one by one.";
+  }
+  if (asks.some(({ confirm }) => confirm.kind !== "click")) {
+    return "What has to be typed is approved one by one.";
+  }
+  if (asks.some(takesVotes)) return "What several must approve is approved one by one.";
+  if (requests.some(({ tool }) => tool !== first.tool)) {
+    return "Different tools are approved one by one.";
+  }
+  if (requests.some(({ instance }) => instance.id !== first.instance.id)) {
+    return "Calls of different instances are approved one by one.";
+  }
+  const shape = shapeOf(first.argumentsSource);
+  if (requests.some(({ argumentsSource }) => shapeOf(argumentsSource) !== shape)) {
+    return "Arguments of different shape are approved one by one.";
+  }
+  return "";
+}
+
+/** The names, places and kinds of all values, without the values, in whatever order. */
+function shapeOf(source: string): string {
+  const lines = leavesOf(source).map(({ path, source: value }) => `${path} ${kindOf(value)}`);
+  return lines.sort().join("\n");
+}
+
+export interface Comparison {
+  /** Paths at which the calls differ, in the order of the first one. */
+  readonly differing: readonly string[];
+  /** What is the same in all of them, letter for letter. */
+  readonly same: readonly { readonly path: string; readonly source: string }[];
+  /** Of each call, in order: the texts at the differing paths. */
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** @param requests of one shape */
+export function compare(requests: readonly PendingRequest[]): Comparison {
+  const all = requests.map(
+    ({ argumentsSource }) =>
+      new Map(leavesOf(argumentsSource).map(({ path, source }) => [path, source])),
+  );
+  const [first = new Map<string, string>()] = all;
+  const differs = (path: string) => all.some((leaves) => leaves.get(path) !== first.get(path));
+  const paths = [...first.keys()];
+  const differing = paths.filter(differs);
+  return {
+    differing,
+    same: paths
+      .filter((path) => !differs(path))
+      .map((path) => ({
+        path,
+        source: first.get(path) ?? "",
+      })),
+    rows: all.map((leaves) => differing.map((path) => leaves.get(path) ?? "")),
+  };
+}

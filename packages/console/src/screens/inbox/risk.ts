@@ -1,0 +1,42 @@
+/**
+ * How much a decision weighs, by what policy asks for it; nothing is guessed from the call. Pure.
+ *
+ * - **High**: whoever wrote the rule wanted more than a click: a passkey, typed characters, or
+ *   several people.
+ * - **Raised**: named people, a note, not by the owner; or policy met an error or a number that it
+ *   cannot hold exactly, and so could not judge.
+ * - **Usual**: any reviewer, one click.
+ */
+
+import type { WireRequest } from "../../requests/wire.ts";
+import { takesVotes } from "../../requests/words.ts";
+
+type Judged = Pick<WireRequest, "requirement" | "policy">;
+
+export type Risk = "high" | "raised" | "usual";
+
+export const RISK_WORDS: Readonly<Record<Risk, string>> = {
+  high: "High",
+  raised: "Raised",
+  usual: "Usual",
+};
+
+export function riskOf({ requirement, policy }: Judged): Risk {
+  const { confirm, note, from, exclude } = requirement;
+  if (confirm.kind !== "click" || takesVotes(requirement)) return "high";
+  const isUnjudged = policy.because === "error" || policy.because === "inexact";
+  const isNarrow = from.length > 0 || exclude.length > 0 || note === "required";
+  return isUnjudged || policy.errors.length > 0 || isNarrow ? "raised" : "usual";
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  "no-match": "no rule fits",
+  error: "a rule failed",
+  inexact: "a number is not exact",
+  "no-policy": "no policy yet",
+};
+
+/** Why people are asked: the rule, or why none decided. */
+export function whyAsked({ policy }: Pick<WireRequest, "policy">): string {
+  return REASONS[policy.because] ?? policy.because;
+}

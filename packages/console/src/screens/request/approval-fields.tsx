@@ -1,0 +1,130 @@
+/** What an approval takes, and may bring: typed characters, a note, how long it may be used. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import type { WireRequest } from "../../requests/wire.ts";
+import { type Decision, isTyped } from "./use-decision.ts";
+
+export interface ApprovalFieldsProps {
+  readonly request: WireRequest;
+  readonly decision: Decision;
+  readonly isAskedAgain: boolean;
+}
+
+export function ApprovalFields({ request, decision, isAskedAgain }: ApprovalFieldsProps) {
+  const { draft, edit, faults } = decision;
+  const isNeeded = request.requirement.note === "required" || isAskedAgain;
+  return (
+    <form
+      class="panel"
+      id="form"
+      noValidate
+      aria-labelledby="approval-title"
+      // Enter in a field decides nothing.
+      onSubmit={(event) => event.preventDefault()}
+    >
+      <h2 id="approval-title">With your approval</h2>
+      {isTyped(request) && <Confirmation request={request} decision={decision} />}
+      <div class="field">
+        <label for="note">Note for the agent</label>
+        <textarea
+          id="note"
+          rows={2}
+          maxLength={10_000}
+          value={draft.note}
+          onInput={({ currentTarget }) => edit({ note: currentTarget.value })}
+          {...faultOf("note", faults)}
+        />
+        <p class="hint">
+          {isNeeded ? "Needed to approve. The agent reads it." : "The agent reads it."}
+        </p>
+        <Fault param="note" faults={faults} />
+      </div>
+      <Validity request={request} decision={decision} />
+    </form>
+  );
+}
+
+interface PartProps {
+  readonly request: WireRequest;
+  readonly decision: Decision;
+}
+
+function Confirmation({ request, decision: { draft, edit, faults } }: PartProps) {
+  const { kind, text = "" } = request.requirement.confirm;
+  return (
+    <div class="field">
+      <label for="confirmation">
+        {kind === "type"
+          ? "To approve, type exactly"
+          : "To approve, type the last 4 characters of the request's id, as the agent's session shows them"}
+      </label>
+      {kind === "type" && (
+        <p class="typed" id="typed">
+          <Text>{text}</Text>
+        </p>
+      )}
+      <input
+        id="confirmation"
+        type="text"
+        autocomplete="off"
+        autocapitalize="none"
+        autocorrect="off"
+        spellcheck={false}
+        value={draft.confirmation}
+        onInput={({ currentTarget }) => edit({ confirmation: currentTarget.value })}
+        {...faultOf("confirmation", faults)}
+      />
+      <Fault param="confirmation" faults={faults} />
+    </div>
+  );
+}
+
+function Validity({ request, decision: { draft, edit, faults } }: PartProps) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const longest = request.requirement.valid_for_max;
+  const hasFault = faults.valid_for !== undefined;
+  useEffect(() => {
+    if (hasFault && details.current !== null) details.current.open = true;
+  }, [hasFault]);
+  return (
+    <details id="validity" ref={details}>
+      <summary>How long an approval may be used</summary>
+      <div class="field">
+        <label for="valid_for">Until the call is started, at most</label>
+        <input
+          id="valid_for"
+          type="text"
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          placeholder="5m"
+          value={draft.validFor}
+          onInput={({ currentTarget }) => edit({ validFor: currentTarget.value })}
+          {...faultOf("valid_for", faults)}
+        />
+        <p class="hint">
+          {longest === undefined
+            ? "Like 30s, 5m or 2h; empty for what is usual here."
+            : `Like 30s or 5m, at most ${longest}; empty for what is usual here.`}
+        </p>
+        <Fault param="valid_for" faults={faults} />
+      </div>
+    </details>
+  );
+}
+
+function faultOf(param: string, faults: Decision["faults"]) {
+  if (faults[param] === undefined) return {};
+  return { "aria-invalid": true, "aria-describedby": `${param}-fault` } as const;
+}
+
+function Fault({ param, faults }: { readonly param: string; readonly faults: Decision["faults"] }) {
+  const fault = faults[param];
+  if (fault === undefined) return null;
+  return (
+    <p class="fault" id={`${param}-fault`} role="alert">
+      {fault}
+    </p>
+  );
+}

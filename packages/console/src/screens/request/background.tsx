@@ -1,0 +1,217 @@
+/** What earlier calls say about this one. */
+
+import { useMemo } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { visibleText } from "../../exact/visible-text.ts";
+import { pathDiff } from "../../previews/path-diff.ts";
+import type { WireBackground } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
+import { href } from "../../route.ts";
+import { now } from "../../time.ts";
+import { Time } from "./facts.tsx";
+import { parseArguments } from "./previews.tsx";
+import type { Background } from "./use-background.ts";
+
+/** "reviewer:ID" tells people nothing. */
+const BY: Readonly<Record<string, string>> = {
+  reviewer: "a reviewer",
+  policy: "policy",
+  grant: "a standing grant",
+  freeze: "a freeze",
+  instance: "the agent",
+  system: "the server",
+};
+
+function byWhom(by: string): string {
+  const [kind = "", ...rest] = by.split(":");
+  if (kind === "policy") return `the rule ${rest.join(":")}`;
+  return BY[kind] ?? kind;
+}
+
+export function AskedAgain({ before }: { readonly before: WireBackground["denied_before"] }) {
+  if (before === null) return null;
+  return (
+    <section class="again" id="asked-again" aria-label="Asked again">
+      <p>
+        <strong>The same call was denied before.</strong> The agent asks again, with the same
+        arguments. <a href={href(`/inbox/${before.id}`)}>See that request</a>: denied{" "}
+        <time dateTime={before.decided_at}>
+          {words.timeAgo(now.value - Date.parse(before.decided_at))}
+        </time>{" "}
+        by <Text>{byWhom(before.decided_by)}</Text>.
+      </p>
+      {before.note !== undefined && (
+        <blockquote>
+          <Text>{before.note}</Text>
+        </blockquote>
+      )}
+    </section>
+  );
+}
+
+const DIFFERENCES_MAX = 100;
+const VALUE_CHARS_MAX = 2_000;
+
+export interface DifferenceProps {
+  readonly background: Background;
+  readonly argumentsText: string;
+}
+
+/** From the last call of the same tool by the same instance that was approved. */
+export function Difference({ background, argumentsText }: DifferenceProps) {
+  const { last_approved: last, lastArguments } = background;
+  const differences = useMemo(() => {
+    if (lastArguments === undefined) return undefined;
+    const before = parseArguments(lastArguments);
+    const after = parseArguments(argumentsText);
+    return before === undefined || after === undefined ? undefined : pathDiff(before, after);
+  }, [lastArguments, argumentsText]);
+  if (last === null) {
+    return (
+      <section class="panel" aria-labelledby="difference-title">
+        <h2 id="difference-title">Since the last approval</h2>
+        <p class="faint">No earlier call of this tool by this instance was approved.</p>
+      </section>
+    );
+  }
+  if (differences === undefined) return null;
+  return (
+    <section class="panel preview" id="difference" aria-labelledby="difference-title">
+      <header class="panel-head">
+        <h2 id="difference-title">Since the last approval</h2>
+        <span class="hint">
+          compared with the{" "}
+          <a href={href(`/inbox/${last.id}`)}>
+            call approved {words.timeAgo(now.value - Date.parse(last.decided_at))}
+          </a>
+        </span>
+      </header>
+      {differences.length === 0 ? (
+        <p>The same values in the same places.</p>
+      ) : (
+        <table class="paths">
+          <thead>
+            <tr>
+              <th scope="col">Where</th>
+              <th scope="col">Then</th>
+              <th scope="col">Now</th>
+            </tr>
+          </thead>
+          <tbody>
+            {differences.slice(0, DIFFERENCES_MAX).map(({ path, before, after }) => (
+              <tr key={path}>
+                <th scope="row">
+                  <code>
+                    <Text>{path === "" ? "everything" : path}</Text>
+                  </code>
+                </th>
+                <Value text={before} kind="removed" />
+                <Value text={after} kind="added" />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {differences.length > DIFFERENCES_MAX && (
+        <p class="hint">
+          And {(differences.length - DIFFERENCES_MAX).toLocaleString()} more differences.
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface ValueProps {
+  readonly text: string | undefined;
+  readonly kind: "removed" | "added";
+}
+
+function Value({ text, kind }: ValueProps) {
+  if (text === undefined) {
+    return (
+      <td class="nothing">
+        <span class="faint">nothing</span>
+      </td>
+    );
+  }
+  const rest = text.length - VALUE_CHARS_MAX;
+  const shown = rest > 0 ? text.slice(0, VALUE_CHARS_MAX).toWellFormed() : text;
+  return (
+    <td class={kind}>
+      <code>
+        <Text>{shown}</Text>
+      </code>
+      {rest > 0 && <span class="hint"> and {rest.toLocaleString()} more characters</span>}
+    </td>
+  );
+}
+
+export function Similar({ similar }: Pick<WireBackground, "similar">) {
+  const counts = [
+    ...[`${similar.approved} approved`, `${similar.denied} denied`],
+    ...(similar.expired > 0 ? [`${similar.expired} expired`] : []),
+    ...(similar.cancelled > 0 ? [`${similar.cancelled} cancelled`] : []),
+    ...(similar.pending > 0 ? [`${similar.pending} still pending`] : []),
+  ];
+  const total = similar.approved + similar.denied + similar.expired + similar.cancelled;
+  return (
+    <section class="panel" id="similar" aria-labelledby="similar-title">
+      <h2 id="similar-title">Similar decisions</h2>
+      <p>
+        {total + similar.pending === 0
+          ? "This instance has not called this tool before"
+          : `Of earlier calls of this tool by this instance: ${counts.join(", ")}`}
+        {similar.complete ? (
+          ", in 30 days."
+        ) : (
+          <>
+            {" "}
+            since <Time at={similar.since} />.
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  "request.opened": "Asked",
+  "vote.cast": "Approval kept",
+  "vote.withdrawn": "Approval taken back",
+  "verdict.held": "Verdict held",
+  "verdict.taken_back": "Held verdict taken back",
+  "verdict.cast": "Held verdict given",
+  "verdict.lapsed": "Held verdict lapsed",
+  "confirmation.missed": "Wrong confirmation",
+  "request.resolved": "Ended",
+  "delivery.hurried": "Delivery hurried",
+  "delivery.acknowledged": "The agent was told",
+  "delivery.ended": "Telling the agent has ended",
+};
+
+export function Timeline({ timeline }: Pick<WireBackground, "timeline">) {
+  return (
+    <section class="panel" id="timeline" aria-labelledby="timeline-title">
+      <h2 id="timeline-title">Timeline</h2>
+      <ol class="timeline">
+        {timeline.map(({ at, kind, by, name, status, reason }, index) => (
+          <li key={index}>
+            <Time at={at} />
+            <span>
+              {visibleText(KINDS[kind] ?? kind)}
+              {status !== undefined && `: ${status}`}
+              {reason !== undefined && (
+                <>
+                  : <Text>{reason}</Text>
+                </>
+              )}
+              <span class="faint">
+                , by <Text>{name ?? byWhom(by)}</Text>
+              </span>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,208 @@
+/**
+ * The bar at the bottom of the screen: how it stands, how much time is left by the server's clock,
+ * and what can be pressed. What can be pressed stays where it is: a second tap must not meet
+ * another button.
+ */
+
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import type { WireRequest } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
+import { href } from "../../route.ts";
+import { now } from "../../time.ts";
+import { DenyForm } from "./deny-form.tsx";
+import type { Standing } from "./standing.ts";
+import type { Decision } from "./use-decision.ts";
+
+/** What is told once more when so much time is left. */
+const LAST_CALL_MS = 60_000;
+
+export interface DecisionBarProps {
+  readonly request: WireRequest;
+  readonly standing: Standing;
+  readonly decision: Decision;
+  /** Why what is shown may be old; empty while it is not. */
+  readonly trouble: string;
+  /** Whether single keys act now. */
+  readonly hasKeys: boolean;
+  readonly bar: RefObject<HTMLElement | null>;
+}
+
+export function DecisionBar(props: DecisionBarProps) {
+  const { request, standing, decision, trouble, hasKeys, bar } = props;
+  const isPending = request.status === "pending";
+  const status = useFocusOnEnd(isPending, bar);
+  const text = trouble || standing.status;
+  return (
+    <footer class="decide" id="decide" ref={bar} data-keys={hasKeys ? "ready" : "off"}>
+      <div class="inner">
+        {decision.alert !== "" && (
+          <p class="alert" id="alert" role="alert">
+            <Text>{decision.alert}</Text>
+          </p>
+        )}
+        <div class="standing">
+          <p
+            id="status"
+            role="status"
+            tabIndex={-1}
+            ref={status}
+            class={trouble === "" ? request.status : "trouble"}
+          >
+            <Text>{text}</Text>
+          </p>
+          {isPending && <Left request={request} />}
+        </div>
+        <Ended request={request} />
+        {standing.hint !== "" && (
+          <p class="hint" id="hint">
+            <Text>{standing.hint}</Text>
+          </p>
+        )}
+        {decision.isDenying && isPending ? (
+          <DenyForm decision={decision} canDeny={standing.canDeny} />
+        ) : (
+          <Verdicts {...props} />
+        )}
+        <p class="spoken" role="status">
+          {decision.spoken}
+        </p>
+      </div>
+    </footer>
+  );
+}
+
+/** Whoever had pressed a button goes on from what came of it. */
+function useFocusOnEnd(isPending: boolean, bar: RefObject<HTMLElement | null>) {
+  const status = useRef<HTMLParagraphElement>(null);
+  const wasPending = useRef(isPending);
+  useEffect(() => {
+    const { activeElement } = document;
+    const isLost = activeElement === document.body || bar.current?.contains(activeElement) === true;
+    if (wasPending.current && !isPending && isLost) status.current?.focus({ preventScroll: true });
+    wasPending.current = isPending;
+  }, [isPending]);
+  return status;
+}
+
+function Left({ request }: { readonly request: WireRequest }) {
+  const leftMs = Date.parse(request.deadline_at) - now.value;
+  const isSoon = leftMs <= LAST_CALL_MS;
+  return (
+    <>
+      <p class={isSoon ? "left soon" : "left"} id="left">
+        {words.timeLeft(leftMs)}
+      </p>
+      <p class="spoken" role="status">
+        {isSoon && (leftMs <= 0 ? "Time is up." : "Less than a minute is left.")}
+      </p>
+    </>
+  );
+}
+
+/** What was recorded, for good. */
+function Ended({ request: { status, decision } }: { readonly request: WireRequest }) {
+  if (status === "pending" || !decision) return null;
+  const { note, expires_at: expiresAt } = decision;
+  const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= now.value;
+  const time = (at: string) =>
+    new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return (
+    <div class="ended">
+      {note !== undefined && note !== null && note !== "" && (
+        <p id="said">
+          Note: <Text>{note}</Text>
+        </p>
+      )}
+      {expiresAt !== undefined && (
+        <p class="hint" id="expires">
+          {isOver ? "Validity passed" : "Valid until"}{" "}
+          <time dateTime={expiresAt}>{time(expiresAt)}</time>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
+  const { busy } = decision;
+  if (!standing.isOffered && !standing.isHeld) {
+    return request.status === "pending" ? null : (
+      <a class="button plain" href={href("/inbox")}>
+        Back to the inbox
+      </a>
+    );
+  }
+  const isSigned = request.requirement.confirm.kind === "passkey";
+  return (
+    <div class="verdicts">
+      {standing.canWithdraw && (
+        <button
+          type="button"
+          class="quiet"
+          id="withdraw"
+          disabled={!standing.isOpen}
+          aria-busy={busy === "withdraw"}
+          onClick={() => void decision.withdraw()}
+        >
+          Take back my approval
+        </button>
+      )}
+      {standing.isHeld && <Undo request={request} decision={decision} />}
+      {standing.isOffered && (
+        <>
+          <button
+            type="button"
+            class="danger"
+            id="deny"
+            disabled={!standing.canDeny}
+            onClick={decision.openDenial}
+          >
+            Deny {hasKeys && <span class="key">d</span>}
+          </button>
+          <button
+            type="button"
+            class="primary"
+            id="approve"
+            disabled={!standing.canApprove}
+            aria-busy={busy === "approve"}
+            onClick={() => void decision.approve(false)}
+          >
+            {isSigned ? "Approve with a passkey" : "Approve"}{" "}
+            {hasKeys && <span class="key">a</span>}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Undo({ request, decision }: Pick<DecisionBarProps, "request" | "decision">) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => button.current?.focus({ preventScroll: true }), []);
+  const { held } = request;
+  const leftMs = Date.parse(held?.commits_at ?? "") - now.value;
+  const what = held?.verdict === "deny" ? "Denying" : "Approving";
+  return (
+    <div class="held" id="held">
+      <span aria-hidden="true">
+        {leftMs > 0 ? `${what} in ${Math.ceil(leftMs / 1000)} s` : `${what}…`}
+      </span>
+      <span class="spoken" role="status">
+        {what} in a few seconds, unless you undo it.
+      </span>
+      <button
+        type="button"
+        class="plain"
+        id="undo"
+        ref={button}
+        disabled={leftMs <= 0}
+        aria-busy={decision.busy === "undo"}
+        onClick={() => void decision.undo()}
+      >
+        Undo
+      </button>
+    </div>
+  );
+}

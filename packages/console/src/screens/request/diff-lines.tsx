@@ -1,0 +1,44 @@
+import { useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
+import type { DiffLine, Hunk } from "../../previews/line-diff.ts";
+
+/** At first; more are a press away. */
+const SHOWN_MAX = 300;
+
+const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" };
+const SPOKEN: Readonly<Record<DiffLine["kind"], string>> = {
+  same: "",
+  removed: "Removed: ",
+  added: "Added: ",
+};
+
+/** A unified diff. Colour is never all that tells removed from added. */
+export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
+  const [most, setMost] = useState(SHOWN_MAX);
+  const lines = hunks.flatMap((hunk, index) =>
+    hunk.map((line, at) => ({ ...line, isFirst: index > 0 && at === 0 })),
+  );
+  return (
+    <>
+      <Scroller class="source diff" label="Difference">
+        {lines.slice(0, most).map(({ kind, text, isFirst }, index) => (
+          <div key={index} class={isFirst ? `line ${kind} gap` : `line ${kind}`}>
+            <span class="sign" aria-hidden="true">
+              {SIGNS[kind]}
+            </span>
+            <code>
+              {kind !== "same" && <span class="spoken">{SPOKEN[kind]}</span>}
+              <Text>{text.replace(/\n$/, "")}</Text>
+            </code>
+          </div>
+        ))}
+      </Scroller>
+      {lines.length > most && (
+        <button type="button" class="plain" onClick={() => setMost(most + 10 * SHOWN_MAX)}>
+          {(lines.length - most).toLocaleString()} more lines
+        </button>
+      )}
+    </>
+  );
+}

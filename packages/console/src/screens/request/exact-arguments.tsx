@@ -1,0 +1,163 @@
+/**
+ * The exact arguments: the stored text, letter for letter. What stands beside it never takes its
+ * place. Says when the end of it was on the screen, or all of it was asked for.
+ */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { indentJson } from "../../exact/indent.ts";
+import { LongText } from "../../exact/long-text.tsx";
+import { visiblePieces } from "../../exact/visible-text.ts";
+import { Button } from "../../parts/button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
+import { copyText } from "./copy-text.ts";
+
+export interface ExactArgumentsProps {
+  readonly text: string;
+  readonly digest: string;
+  /** What lies over the end of the screen. */
+  readonly bar: { readonly current: HTMLElement | null };
+  /** The end was on the screen. */
+  onEnd(): void;
+}
+
+export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps) {
+  const box = useRef<HTMLElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const [isThere, setThere] = useState(false);
+  const [isWhole, setWhole] = useState(false);
+  const isCut = useIsCut(box, isThere, isWhole);
+  const marks = useMemo(() => countMarks(text), [text]);
+  useEndOnScreen(end, bar, isThere, onEnd);
+  function showAll(): void {
+    setWhole(true);
+    onEnd();
+    box.current?.focus({ preventScroll: true });
+  }
+  return (
+    <section class="panel exact" id="exact" aria-labelledby="arguments-title">
+      <header class="panel-head">
+        <h2 id="arguments-title">Exact arguments</h2>
+        <span class="hint">{sizeOf(text)}</span>
+        <CopyRaw text={text} />
+      </header>
+      <Scroller
+        class={isWhole ? "source whole" : "source"}
+        id="arguments-box"
+        box={box}
+        labelledBy="arguments-title"
+      >
+        <pre id="arguments">
+          <LongText text={text} onWhole={() => setThere(true)} />
+        </pre>
+        <div id="end" ref={end} />
+      </Scroller>
+      {isCut && (
+        <button type="button" class="plain" id="show-all" onClick={showAll}>
+          Show all
+        </button>
+      )}
+      {marks > 0 && (
+        <p class="warning" id="unseen">
+          {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked: it
+          cannot be seen, moves others, or passes for another letter.
+        </p>
+      )}
+      <Indented text={text} />
+      <p class="digest">
+        <span>SHA-256 of this text, computed in this browser and sent with your decision</span>
+        <code id="digest">{digest}</code>
+      </p>
+    </section>
+  );
+}
+
+function sizeOf(text: string): string {
+  const lines = text.split("\n").length;
+  let letters = 0;
+  for (const _ of text) letters++;
+  return `${letters.toLocaleString()} characters on ${lines === 1 ? "one line" : `${lines} lines`}`;
+}
+
+function countMarks(text: string): number {
+  return visiblePieces(text).filter(({ label }) => label !== undefined).length;
+}
+
+function CopyRaw({ text }: { readonly text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  return (
+    <Button
+      kind="quiet"
+      id="copy-raw"
+      onPress={async () => {
+        await copyText(text);
+        setCopied(true);
+      }}
+    >
+      <Icon name={isCopied ? "check" : "copy"} />
+      <span role="status">{isCopied ? "Copied" : "Copy raw"}</span>
+    </Button>
+  );
+}
+
+/** A second view, and only when it says something that the first does not. */
+function Indented({ text }: { readonly text: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const indented = useMemo(() => (isOpen ? indentJson(text) : ""), [text, isOpen]);
+  if (!/[{[]\s*[^\s}\]]/.test(text)) return null;
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Show indented as well</summary>
+      {isOpen && (
+        <Scroller class="source" label="Indented arguments">
+          <pre id="indented">
+            <LongText text={indented} />
+          </pre>
+        </Scroller>
+      )}
+    </details>
+  );
+}
+
+function useIsCut(
+  box: { readonly current: HTMLElement | null },
+  isThere: boolean,
+  isWhole: boolean,
+): boolean {
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      setCut(!isWhole && element.scrollHeight > element.clientHeight + 1);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isThere, isWhole]);
+  return isCut;
+}
+
+function useEndOnScreen(
+  end: { readonly current: HTMLElement | null },
+  bar: { readonly current: HTMLElement | null },
+  isThere: boolean,
+  onEnd: () => void,
+): void {
+  const told = useRef(onEnd);
+  told.current = onEnd;
+  useEffect(() => {
+    if (!isThere || end.current === null) return;
+    // What is behind the bar is not on the screen.
+    const rootMargin = `0px 0px -${bar.current?.offsetHeight ?? 0}px 0px`;
+    const observer = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+        observer.disconnect();
+        told.current();
+      },
+      { rootMargin },
+    );
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [isThere]);
+}

@@ -1,0 +1,216 @@
+/** What else there is to know of a call: its rule, who asked, votes, context and the claim. */
+
+import type { ComponentChildren } from "preact";
+import { call } from "../../api.ts";
+import { LongText } from "../../exact/long-text.tsx";
+import { Text } from "../../exact/text.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import type { PolicyVersion, WireRequest } from "../../requests/wire.ts";
+import * as words from "../../requests/words.ts";
+import { now } from "../../time.ts";
+
+const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export function Fact({ name, children }: { name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** A time, told by the reader's clock and zone. */
+export function Time({ at }: { readonly at: string }) {
+  return <time dateTime={at}>{DATE_TIME.format(new Date(at))}</time>;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  "no-match": "no rule that matches",
+  "no-policy": "no policy: people decide all calls",
+  error: "a rule that failed",
+  inexact: "a number that policy cannot hold exactly",
+};
+
+export function RuleFacts({ request }: { readonly request: WireRequest }) {
+  const { policy, requirement, votes } = request;
+  const needed = words.whatIsNeeded(requirement);
+  const count = words.countVotes(request);
+  return (
+    <section class="panel" aria-labelledby="rule-title">
+      <h2 id="rule-title">Why people are asked</h2>
+      {policy.note !== undefined && (
+        <blockquote id="why">
+          <Text>{policy.note}</Text>
+        </blockquote>
+      )}
+      <dl class="facts">
+        <Fact name="Because of">
+          <Text>{CAUSES[policy.because] ?? `the rule ${policy.because}`}</Text>
+        </Fact>
+        <Fact name="Who decides">
+          <Text>{words.whoIsAsked(requirement)}</Text>
+        </Fact>
+        {needed !== "" && <Fact name="An approval takes">{needed}</Fact>}
+        {requirement.valid_for_max !== undefined && (
+          <Fact name="Valid for at most">{requirement.valid_for_max}</Fact>
+        )}
+        <Versions {...policy.versions} />
+        <Fact name="Decide until">
+          <Time at={request.deadline_at} />
+        </Fact>
+      </dl>
+      {policy.errors.length > 0 && (
+        <p class="warning">
+          <Text>{`Failed: ${policy.errors.map(({ rule }) => rule).join(", ")}`}</Text>
+        </p>
+      )}
+      {count !== "" && (
+        <div class="quorum">
+          <p id="count">
+            <strong>{count}</strong>
+          </p>
+          <Progress count={votes.length} quorum={requirement.quorum} />
+          {request.status === "pending" && (
+            <p class="hint">
+              <Text>{words.stillMissing(request)}</Text>
+            </p>
+          )}
+        </div>
+      )}
+      <Votes votes={votes} />
+    </section>
+  );
+}
+
+function Progress({ count, quorum }: { readonly count: number; readonly quorum: number }) {
+  if (quorum < 2) return null;
+  return (
+    <div class="progress" aria-hidden="true">
+      {Array.from({ length: Math.min(quorum, 20) }, (_, index) => (
+        <span key={index} class={index < count ? "done" : ""} />
+      ))}
+    </div>
+  );
+}
+
+function Versions(versions: WireRequest["policy"]["versions"]) {
+  const named = (version: PolicyVersion | null | undefined) =>
+    version === null || version === undefined ? undefined : version;
+  const project = named(versions.project);
+  const floor = named(versions.floor);
+  if (project === undefined && floor === undefined) return null;
+  return (
+    <Fact name="Policy version">
+      {[project, floor].map((version, index) =>
+        version === undefined ? null : (
+          <span key={index} title={`SHA-256 ${version.sha256}`}>
+            {index === 1 && project !== undefined && ", "}
+            {index === 1 ? "floor " : ""}
+            {version.number} <code class="faint">{version.sha256.slice(0, 8)}</code>
+          </span>
+        ),
+      )}
+    </Fact>
+  );
+}
+
+function Votes({ votes }: Pick<WireRequest, "votes">) {
+  if (votes.length === 0) return null;
+  return (
+    <ul class="votes" id="votes">
+      {votes.map(({ reviewer, at, note }) => (
+        <li key={reviewer}>
+          <span>
+            <strong>
+              <Text>{reviewer}</Text>
+            </strong>{" "}
+            approved at <Time at={at} />
+          </span>
+          {note !== undefined && (
+            <blockquote>
+              <Text>{note}</Text>
+            </blockquote>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface WireInstance {
+  readonly owner?: string | null;
+  readonly groups?: readonly string[];
+}
+
+export function AskerFacts({ request }: { readonly request: WireRequest }) {
+  const { instance, created_at: createdAt } = request;
+  const path = `instances/${encodeURIComponent(instance.id)}`;
+  const { value } = useLoaded((signal) => call<WireInstance>("GET", path, { signal }), instance.id);
+  return (
+    <section class="panel" aria-labelledby="asker-title">
+      <h2 id="asker-title">Who asked</h2>
+      <dl class="facts">
+        <Fact name="Instance">
+          <span id="instance">
+            <Text>{instance.name || instance.id}</Text>
+          </span>
+        </Fact>
+        {value !== undefined && (
+          <Fact name="Owner">
+            <Text>{value.owner ?? "nobody is named"}</Text>
+          </Fact>
+        )}
+        {value?.groups !== undefined && value.groups.length > 0 && (
+          <Fact name="Groups">
+            <Text>{value.groups.join(", ")}</Text>
+          </Fact>
+        )}
+        <Fact name="When">
+          <time dateTime={createdAt} title={DATE_TIME.format(new Date(createdAt))}>
+            {words.timeAgo(now.value - Date.parse(createdAt))}
+          </time>
+        </Fact>
+        {/* Who has to type a part of it takes it from the agent's session. */}
+        {request.requirement.confirm.kind !== "match" && (
+          <Fact name="Request">
+            <code class="faint">{request.id}</code>
+          </Fact>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+export function ContextFacts({ text }: { readonly text: string }) {
+  return (
+    <section class="panel" id="around" aria-labelledby="context-title">
+      <header class="panel-head">
+        <h2 id="context-title">Context</h2>
+        <span class="hint">Observed by the adapter that the agent runs in</span>
+      </header>
+      <Scroller class="source" labelledBy="context-title">
+        <pre id="context">
+          <LongText text={text} />
+        </pre>
+      </Scroller>
+    </section>
+  );
+}
+
+export function Claim({ text }: { readonly text: string }) {
+  return (
+    <section class="panel" id="claim" aria-labelledby="claim-title">
+      <header class="panel-head">
+        <h2 id="claim-title">What the agent says</h2>
+        <span class="badge warn-badge">Claim by the agent, not verified</span>
+      </header>
+      <Scroller class="claim-text" labelledBy="claim-title">
+        <blockquote id="reasoning">
+          <LongText text={text} />
+        </blockquote>
+      </Scroller>
+    </section>
+  );
+}

@@ -1,0 +1,190 @@
+/**
+ * What a person does about the open request: the fields, the buttons and what the server said to
+ * them. One thing at a time.
+ */
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import { call, Refusal } from "../../api.ts";
+import { messageOf } from "../../parts/button.tsx";
+import type { WireRequest } from "../../requests/wire.ts";
+import { type Verdict, verdictSender } from "./send-verdict.ts";
+import type { OpenRequest, Shown } from "./use-request.ts";
+
+export interface Draft {
+  readonly note: string;
+  readonly confirmation: string;
+  readonly validFor: string;
+  readonly reason: string;
+}
+
+/** By the member of the body that it is about. */
+export type Faults = Readonly<Record<string, string>>;
+
+export interface Decision {
+  readonly draft: Draft;
+  edit(part: Partial<Draft>): void;
+  /** What is under way. */
+  readonly busy: "approve" | "deny" | "withdraw" | "undo" | undefined;
+  /** What went wrong, or that an answer is late. */
+  readonly alert: string;
+  readonly faults: Faults;
+  /** For those who listen. */
+  readonly spoken: string;
+  readonly isDenying: boolean;
+  openDenial(): void;
+  closeDenial(): void;
+  /** @param isHeld it can be taken back for some seconds */
+  approve(isHeld: boolean): Promise<void>;
+  deny(): Promise<void>;
+  withdraw(): Promise<void>;
+  undo(): Promise<void>;
+}
+
+const HOLD = "5s";
+const EMPTY: Draft = { note: "", confirmation: "", validFor: "", reason: "" };
+
+/** Of a member, its field on the page. */
+const FIELDS: Readonly<Record<string, string>> = {
+  note: "note",
+  confirmation: "confirmation",
+  valid_for: "valid_for",
+};
+
+export interface DecisionOptions {
+  readonly id: string;
+  readonly open: OpenRequest;
+  /** The same call was denied before: approving it needs a reason. */
+  readonly isAskedAgain: boolean;
+}
+
+export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decision {
+  const path = `requests/${encodeURIComponent(id)}`;
+  const send = useMemo(() => verdictSender(path), [path]);
+  const [draft, setDraft] = useState(EMPTY);
+  const [busy, setBusy] = useState<Decision["busy"]>();
+  const [told, setTold] = useState<{ alert: string; faults: Faults }>({ alert: "", faults: {} });
+  const [spoken, setSpoken] = useState("");
+  const [isDenying, setDenying] = useState(false);
+  const isBusy = useRef(false);
+
+  async function once(what: NonNullable<Decision["busy"]>, work: () => Promise<void>) {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    setBusy(what);
+    setTold({ alert: "", faults: {} });
+    try {
+      await work();
+    } catch (error) {
+      tell(error);
+    } finally {
+      isBusy.current = false;
+      setBusy(undefined);
+    }
+  }
+
+  function tell(error: unknown): void {
+    const param = error instanceof Refusal ? error.param : undefined;
+    const field = param === undefined ? undefined : FIELDS[param];
+    const isThere = field !== undefined && document.getElementById(field) !== null;
+    const message = messageOf(error);
+    if (!isThere || param === undefined) setTold({ alert: message, faults: {} });
+    else {
+      setTold({ alert: "", faults: { [param]: sentenceOf(message, param) } });
+      // It may stand in something that only now unfolds.
+      requestAnimationFrame(() => document.getElementById(field)?.focus());
+    }
+    if (error instanceof Refusal && error.status === 409) void open.ask();
+  }
+
+  async function cast(verdict: Verdict): Promise<void> {
+    const isSigned =
+      verdict.verdict === "approve" && open.shown?.request.requirement.confirm.kind === "passkey";
+    const onAgain = () =>
+      setTold({ alert: "No answer yet. The same verdict is sent again.", faults: {} });
+    const answer = await send(verdict, { isSigned, onAgain });
+    setTold({ alert: "", faults: {} });
+    setDenying(false);
+    open.take(answer);
+    await open.ask();
+  }
+
+  return {
+    ...{ draft, busy, spoken, isDenying, ...told },
+    edit: (part) => setDraft((before) => ({ ...before, ...part })),
+    openDenial() {
+      setTold({ alert: "", faults: {} });
+      setDraft((before) => ({ ...before, reason: before.reason || before.note }));
+      setDenying(true);
+    },
+    closeDenial: () => setDenying(false),
+    approve: (isHeld) =>
+      once("approve", async () => {
+        const { shown } = open;
+        if (shown === undefined) return;
+        requireParts(shown.request, draft, isAskedAgain);
+        await cast(approvalOf(shown, draft, isHeld));
+      }),
+    deny: () =>
+      once("deny", async () => {
+        const { shown } = open;
+        const note = draft.reason;
+        if (shown === undefined || note.trim() === "") return;
+        await cast({ verdict: "deny", arguments_sha256: shown.digest, note });
+      }),
+    withdraw: () =>
+      once("withdraw", async () => {
+        const { withdrawn } = await call<{ withdrawn: boolean }>("DELETE", `${path}/vote`);
+        if (withdrawn) setSpoken("Your approval is taken back.");
+        await open.ask();
+      }),
+    undo: () =>
+      once("undo", async () => {
+        const { taken_back: isBack } = await call<{ taken_back: boolean }>(
+          "DELETE",
+          `${path}/held`,
+        );
+        if (isBack) setSpoken("Undone. Nothing is decided.");
+        await open.ask();
+      }),
+  };
+}
+
+export function isTyped({ requirement: { confirm } }: WireRequest): boolean {
+  return confirm.kind === "type" || confirm.kind === "match";
+}
+
+/** What the server would refuse is said before anything is signed. */
+function requireParts(request: WireRequest, draft: Draft, isAskedAgain: boolean): void {
+  if (isTyped(request) && draft.confirmation === "") {
+    throw new Refusal(400, {
+      param: "confirmation",
+      message: "must be typed to approve this call.",
+    });
+  }
+  if (draft.note.trim() !== "") return;
+  if (request.requirement.note === "required") {
+    throw new Refusal(400, { param: "note", message: "A note is needed to approve this call." });
+  }
+  if (isAskedAgain) {
+    const message = "A note is needed: this call was denied before.";
+    throw new Refusal(400, { param: "note", message });
+  }
+}
+
+function approvalOf({ request, digest }: Shown, draft: Draft, isHeld: boolean): Verdict {
+  const validFor = draft.validFor.trim();
+  const canBeHeld = request.requirement.confirm.kind !== "passkey";
+  return {
+    ...{ verdict: "approve", arguments_sha256: digest },
+    ...(draft.note !== "" && { note: draft.note }),
+    ...(isTyped(request) && { confirmation: draft.confirmation }),
+    ...(validFor !== "" && { valid_for: validFor }),
+    ...(isHeld && canBeHeld && { hold: HOLD }),
+  };
+}
+
+/** The server names the field as the exchange does; beside its label that is no news. */
+function sentenceOf(message: string, param: string): string {
+  const rest = message.startsWith(`${param} `) ? message.slice(param.length + 1) : message;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}

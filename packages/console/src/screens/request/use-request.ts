@@ -1,0 +1,114 @@
+/**
+ * One request as it is shown: what never changes of it, with the digest that is computed here of
+ * the text that stands on the page, and how it stands now.
+ */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Refusal } from "../../api.ts";
+import { memberSource } from "../../exact/source.ts";
+import type { WireRequest } from "../../requests/wire.ts";
+import { type Watch, watchRequest } from "./watch-request.ts";
+
+export interface Shown {
+  readonly request: WireRequest;
+  /** Letter for letter what is stored. */
+  readonly argumentsText: string;
+  readonly contextText: string | undefined;
+  /** SHA-256 of the arguments on the page, in hex: what is decided. */
+  readonly digest: string;
+}
+
+export interface RequestState {
+  /** Undefined until there is something to show. */
+  readonly shown: Shown | undefined;
+  /** Whether the last thing that was asked of the server was answered. */
+  readonly isLive: boolean;
+  /** What keeps the page from being live. */
+  readonly trouble: string;
+  /** Why nothing is shown, or must not be decided here. */
+  readonly fault: string;
+  /** There is no such request in this project. */
+  readonly isMissing: boolean;
+}
+
+const OPENING: RequestState = {
+  shown: undefined,
+  isLive: false,
+  trouble: "",
+  fault: "",
+  isMissing: false,
+};
+
+export interface OpenRequest extends RequestState {
+  /** Asks the server at once. */
+  ask(): Promise<void>;
+  /** How it stands by an answer to something else. */
+  take(request: WireRequest): void;
+}
+
+export function useRequest(id: string): OpenRequest {
+  const [state, setState] = useState(OPENING);
+  const watch = useRef<Watch | undefined>(undefined);
+  const shown = useRef<Shown | undefined>(undefined);
+  const actions = useMemo(() => {
+    const show = (next: Shown) => {
+      shown.current = next;
+      setState({ shown: next, isLive: true, trouble: "", fault: "", isMissing: false });
+    };
+    return {
+      ask: async () => watch.current?.ask(),
+      take(request: WireRequest) {
+        if (shown.current !== undefined) show({ ...shown.current, request });
+      },
+      async onAnswer(source: string) {
+        show(await readAnswer(source, shown.current));
+      },
+      onLost(error: Error) {
+        setState((before) => withTrouble(before, error));
+      },
+      onHidden() {
+        setState((before) => ({ ...before, isLive: false }));
+      },
+    };
+  }, []);
+  useEffect(() => {
+    watch.current = watchRequest(id, actions);
+    return () => watch.current?.stop();
+  }, [id]);
+  return { ...state, ask: actions.ask, take: actions.take };
+}
+
+/** @throws Error when it is another text than the one whose digest is stored, or than before */
+async function readAnswer(source: string, before: Shown | undefined): Promise<Shown> {
+  const request = JSON.parse(source) as WireRequest;
+  const argumentsText = before?.argumentsText ?? memberSource(source, "arguments");
+  if (argumentsText === undefined) throw new Error("a request came without its arguments");
+  const digest = before?.digest ?? (await digestOf(argumentsText));
+  if (digest !== request.arguments_sha256) throw new Error("another text than is stored");
+  const contextText = memberSource(source, "context");
+  return { request, argumentsText, contextText, digest };
+}
+
+async function digestOf(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return [...new Uint8Array(bytes)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+const LOST = "Connection lost. Nothing can be decided until it is back.";
+const TROUBLES: Readonly<Record<number, string>> = {
+  401: "You are signed out. Reload this page to sign in again.",
+  404: "This request is not there any more.",
+};
+const NOT_EXACT = "This call cannot be shown exactly; do not decide it here.";
+
+function withTrouble(before: RequestState, error: Error): RequestState {
+  const isFirst = before.shown === undefined;
+  if (!(error instanceof Refusal)) {
+    console.error(error);
+    return { ...before, isLive: false, trouble: LOST, fault: NOT_EXACT };
+  }
+  const isMissing = isFirst && error.status === 404;
+  const fault = isFirst && !isMissing ? error.message : before.fault;
+  const trouble = TROUBLES[error.status] ?? LOST;
+  return { ...before, isLive: false, trouble, fault, isMissing };
+}

@@ -1,0 +1,95 @@
+/**
+ * A request as it is now, and the server's time with it: asked when the stream tells of it, and
+ * again and again while somebody can see the page, so that no deciding rests on the stream alone.
+ *
+ * Called by: use-request.ts.
+ */
+
+import { effect } from "@preact/signals";
+import { callSource, type Refusal } from "../../api.ts";
+import { connection } from "../../live/live.ts";
+import { requests } from "../../live/pending-list.ts";
+import { noteServerTime } from "../../time.ts";
+
+const EVERY_MS = 2_000;
+const EVERY_LIVE_MS = 5_000;
+const TIMEOUT_MS = 8_000;
+
+/** Of a slow exchange, so that no more than a fifth of the time is spent on it. */
+const PAUSES = 4;
+
+export interface Listener {
+  /** In the order in which it was asked; `source` is as the server wrote it. */
+  onAnswer(source: string): Promise<void>;
+  /** Until the next answer what is shown may be old. */
+  onLost(error: Error | Refusal): void;
+  /** Nothing is asked until the page is seen again. */
+  onHidden(): void;
+}
+
+export interface Watch {
+  /** Asks at once. */
+  ask(): Promise<void>;
+  stop(): void;
+}
+
+export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listener): Watch {
+  const ended = new AbortController();
+  const { signal } = ended;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let round = 0;
+
+  async function ask(): Promise<void> {
+    clearTimeout(timer);
+    const mine = ++round;
+    const askedAt = performance.now();
+    const path = `requests/${encodeURIComponent(id)}`;
+    try {
+      const source = await callSource("GET", path, {
+        ...{ timeoutMs: TIMEOUT_MS, signal, isBackground: true },
+      });
+      if (mine !== round) return;
+      noteServerTime(Date.parse((JSON.parse(source) as { now: string }).now), askedAt);
+      await onAnswer(source);
+    } catch (error) {
+      if (mine !== round || signal.aborted) return;
+      onLost(error as Error);
+    }
+    if (mine !== round || document.hidden || signal.aborted) return;
+    const everyMs = connection.value === "live" ? EVERY_LIVE_MS : EVERY_MS;
+    const pauseMs = Math.max(everyMs, PAUSES * (performance.now() - askedAt));
+    timer = setTimeout(() => void ask(), pauseMs);
+  }
+
+  function onVisibility(): void {
+    if (document.hidden) {
+      clearTimeout(timer);
+      round++;
+      onHidden();
+    } else void ask();
+  }
+  const again = () => void ask();
+  document.addEventListener("visibilitychange", onVisibility, { signal });
+  addEventListener("offline", again, { signal });
+  addEventListener("online", again, { signal });
+  // A page that was kept for the back button tells what was then.
+  addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
+  void ask();
+  let heard = [requests.peek().get(id), connection.peek() === "lost"];
+  const stopHearing = effect(() => {
+    const now = [requests.value.get(id), connection.value === "lost"];
+    const isNews = now.some((one, index) => one !== heard[index]);
+    heard = now;
+    // What is asked reads other signals, which are no news.
+    if (isNews) queueMicrotask(again);
+  });
+  return {
+    ask,
+    stop() {
+      stopHearing();
+      clearTimeout(timer);
+      round++;
+      ended.abort();
+    },
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * What agents could send to deceive or to break the page where people decide: it is text there,
+ * whole, and the page goes on answering.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { picture, press } from "@countersign/server/test/support/page-scene";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
+
+const scene = await startConsoleScene({ after });
+const { server } = scene;
+const eve = await scene.visitor("eve", { width: 1280, height: 720 });
+const { page, complaints } = eve;
+
+const MARKUP = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
+const SECRET = "a\u202eb\u200bc";
+const HOSTILE = MARKUP + SECRET;
+
+function seen(text: string): string {
+  return text.replaceAll("\u202e", "\\u{202E}").replaceAll("\u200b", "\\u{200B}");
+}
+
+test("[ours.inbox.exact] markup, hidden and turning characters in every field are text", async () => {
+  const provisioner = await server.token({ kind: "provisioner", name: "hostile" });
+  const { credential } = await server.provision(provisioner, HOSTILE);
+  const args = `{ "n": 9007199254740993, "x": 1.10, "e": 1e400, "t": ${JSON.stringify(HOSTILE)} }`;
+  const hostile = JSON.stringify(HOSTILE);
+  const context = `{"cwd":${hostile}, "n": 1.0}`;
+  const more = `,"agent_reasoning":${hostile},"context":${context}`;
+  const instance = { ...scene.instance, token: credential.token };
+  const id = await submitText({ server, instance }, args, { tool: HOSTILE, more });
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await openRequest(page, id);
+  await untilEnabled(page);
+  assert.equal(await page.locator("#arguments").textContent(), seen(args));
+  assert.equal(await page.locator("#context").textContent(), seen(context));
+  for (const field of ["tool", "instance", "reasoning"]) {
+    assert.equal(await page.locator(`#${field}`).textContent(), seen(HOSTILE), field);
+  }
+  assert.ok((await page.title()).startsWith(seen(HOSTILE)));
+  const labels = await page
+    .locator("#arguments mark")
+    .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("data-label")));
+  assert.deepEqual(labels, ["right-to-left override", "zero-width space"]);
+  await picture(page, "request-hostile-360-dark");
+  assert.equal(await page.evaluate("window.broken"), undefined);
+  assert.equal(await page.locator("main img, main script").count(), 0);
+  assert.equal(await page.locator("#exact a, #claim a, #around a").count(), 0);
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.emulateMedia({ colorScheme: "light" });
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.exact] letters of another script in a word, and signs that pass for others, are labelled", async () => {
+  const id = await submitText(
+    scene,
+    '{"to":"p\u0430ypal.com","run":"a \u2215 b","name":"Łódź 東京"}',
+  );
+  await openRequest(page, id);
+  await page.locator("#arguments mark").first().waitFor();
+  const marks = await page
+    .locator("#arguments mark")
+    .evaluateAll((all) => all.map((mark) => [mark.textContent, mark.getAttribute("data-label")]));
+  assert.deepEqual(marks, [
+    ["\u0430", "Cyrillic"],
+    ["\u2215", "not /"],
+  ]);
+  await page.getByText("2 characters are marked").waitFor();
+  await picture(page, "request-look-alikes");
+});
+
+for (const [width, height] of [
+  [1280, 720],
+  [360, 740],
+] as const) {
+  test(`[ours.inbox.exact] [ours.console.request] with 500 lines, buttons and time left are on a screen of ${width}x${height}, and approving waits for the end`, async () => {
+    const lines = Array.from({ length: 500 }, (_, n) => `  "line ${n}": ${n}`).join(",\n");
+    const id = await submitText(scene, `{\n${lines}\n}`, { tool: "edit" });
+    await page.setViewportSize({ width, height });
+    await openRequest(page, id);
+    await page.getByText("To approve, read to the end of the arguments").waitFor();
+    await page.locator("#deny:enabled").waitFor();
+    for (const part of ["#approve", "#deny", "#left"]) {
+      const box = await page.locator(part).boundingBox();
+      assert.ok(box !== null && box.y >= 0 && box.y + box.height <= height, `${part} is not there`);
+      assert.ok(box.x >= 0 && box.x + box.width <= width, `${part} is beside the screen`);
+    }
+    await picture(page, `request-500-lines-${width}`);
+    assert.equal(await page.locator("#approve").isDisabled(), true);
+    await page.locator("#arguments-box").focus();
+    await page.keyboard.press("End");
+    await untilEnabled(page);
+    await page.setViewportSize({ width: 1280, height: 720 });
+    assert.deepEqual(complaints, []);
+  });
+}
+
+test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when all of it was asked for", async () => {
+  const text = `${"x".repeat(50_000)}\u200b${"é".repeat(50_000)}`;
+  const id = await submitText(scene, `{"text":"${text}"}`, { tool: "edit" });
+  await openRequest(page, id);
+  await page.getByText("To approve, read to the end of the arguments").waitFor();
+  assert.equal(await page.locator("#approve").isDisabled(), true);
+  await press(page, "Show all");
+  await untilEnabled(page);
+  assert.equal(await page.locator("#arguments").textContent(), seen(`{"text":"${text}"}`));
+  assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
+  await press(page, "Approve");
+  await page.getByText("Approved by you.").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.exact] 10,000 keys and 60,000 hidden characters keep nobody from denying", async () => {
+  const keys = Array.from({ length: 10_000 }, (_, n) => `"key ${n}":{"v":${n}.0}`).join(",");
+  const hidden = "a\u200b".repeat(60_000);
+  for (const args of [`{${keys}}`, `{"t":"${hidden}"}`]) {
+    const id = await submitText(scene, args, { tool: "bulk" });
+    await openRequest(page, id);
+    await page.locator("#deny:enabled").click();
+    await page.locator("#reason").fill("Too much.");
+    await page.locator("#send-denial:enabled").click();
+    await page.getByText("Denied by you.").waitFor();
+    await page.locator("#arguments-box #end").waitFor({ state: "attached" });
+  }
+  const id = await submitText(scene, `{${keys}}`, { tool: "bulk" });
+  await openRequest(page, id);
+  await press(page, "Show all");
+  await untilEnabled(page);
+  assert.equal(await page.locator("#arguments").textContent(), `{${keys}}`);
+  await page.getByText("Show indented as well").click();
+  await page.getByText('"v": 9999.0').waitFor();
+  assert.deepEqual(complaints, []);
+});

@@ -1,0 +1,279 @@
+/**
+ * The page of a request, to which messages lead, in a real browser.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { Requirement } from "@countersign/server/policy/rule";
+import { newVisitor } from "@countersign/server/test/support/browser";
+import { newStranger, picture, press, signIn } from "@countersign/server/test/support/page-scene";
+import { auditOf } from "@countersign/server/test/support/scene";
+import type { Page } from "playwright-core";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
+
+const scene = await startConsoleScene({ after });
+const { server, clock, instance, browser } = scene;
+const { publicUrl } = server.provider;
+
+const ana = await scene.visitor("ana");
+const ben = await server.token({ kind: "reviewer", name: "ben" });
+
+function ask(requirement: Partial<Requirement> = {}) {
+  return submitAsked(scene, requirement);
+}
+
+async function read(id: string) {
+  return server.read(instance.token, id);
+}
+
+function approveOf(page: Page) {
+  return page.getByRole("button", { name: /^Approve/ });
+}
+
+test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out over the sign-in to the call, which they approve by a click", async () => {
+  await newStranger(server, "pat");
+  const { id } = await ask();
+  const { page, context, complaints } = await newVisitor(browser, publicUrl, {
+    ...{ width: 360, height: 740 },
+  });
+  await page.goto(`/inbox/${id}`);
+  await page.waitForURL("**/sign-in?next=*");
+  await signIn(page, "pat");
+  await page.waitForURL(`**/inbox/${id}`);
+  await page.getByRole("heading", { name: "deploy" }).waitFor();
+  await page.getByText("Production is watched.").waitFor();
+  await untilEnabled(page);
+  await picture(page, "request-360");
+  await press(page, "Approve");
+  await page.getByText("Approved by you.").waitFor();
+  await untilDisabled(page);
+  await picture(page, "request-approved-360");
+  assert.equal((await read(id)).status, "approved");
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.getByRole("heading", { level: 1, name: /Inbox/ }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("[ours.inbox.signed-out] where the server stands below a path, its pages, what they load and the way back do too", async () => {
+  const { id } = await ask();
+  const { page, context, complaints } = await newVisitor(browser, publicUrl);
+  // As a proxy that takes the path away.
+  const below = `${publicUrl}/approvals/`;
+  await page.route(`${below}**`, async (route) => {
+    const url = route.request().url().replace(below, `${publicUrl}/`);
+    await route.fulfill({ response: await route.fetch({ url }) });
+  });
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.goto(`${below}inbox/${id}`);
+  await page.waitForURL(`${below}sign-in?next=*`);
+  await signIn(page, "pat");
+  await page.waitForURL(`${below}inbox/${id}`);
+  await untilEnabled(page);
+  await denyWith(page, "No.");
+  await page.getByText("Denied by you.").waitFor();
+  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.waitForURL(`${below}inbox`);
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+  assert.deepEqual(
+    asked.filter((url) => !url.startsWith(below)),
+    [],
+  );
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("[ours.inbox.page] a denial takes its note to the agent, with the keyboard alone", async () => {
+  const { id } = await ask();
+  const { page, complaints } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  await page.locator("#deny").focus();
+  await page.keyboard.press("Enter");
+  await page.locator("#reason:focus").waitFor();
+  await page.keyboard.type("Not on a Friday.");
+  for (let tabs = 0; tabs < 8; tabs++) {
+    await page.keyboard.press("Tab");
+    if (await page.locator("#send-denial:focus-visible").count()) break;
+  }
+  await page.keyboard.press("Enter");
+  await page.getByText("Denied by you.").waitFor();
+  await page.getByText("Note: Not on a Friday.").waitFor();
+  assert.equal((await read(id)).decision?.note, "Not on a Friday.");
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.page] what has to be typed is typed, and a note that is required is written", async () => {
+  const { page, complaints } = ana;
+  const typed = await ask({ confirm: { kind: "type", text: "prod" }, noteRequired: true });
+  const matched = await ask({ confirm: { kind: "match" } });
+  const cases = [
+    [typed.id, "To approve, type exactly", "prod"],
+    [matched.id, "To approve, type the last 4 characters", matched.id.slice(-4)],
+  ] as const;
+  for (const [id, label, text] of cases) {
+    await page.goto(`/inbox/${id}`);
+    await untilEnabled(page);
+    await press(page, "Approve");
+    await page.getByText("Must be typed to approve this call.").waitFor();
+    await page.getByLabel(label).fill("else");
+    if (id === typed.id) {
+      await press(page, "Approve");
+      await page.getByText("A note is needed to approve this call.").waitFor();
+      await page.getByLabel("Note for the agent").fill("Agreed.");
+    }
+    await press(page, "Approve");
+    await page.locator("#confirmation-fault:visible").getByText("Must be").waitFor();
+    assert.equal((await read(id)).status, "pending");
+    await page.getByLabel(label).fill(text);
+    await press(page, "Approve");
+    await page.getByText("Approved by you.").waitFor();
+  }
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.page] how long an approval may be used is asked for, and a fault says where it is", async () => {
+  const { id } = await ask();
+  const { page } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  await page.getByText("How long an approval may be used").click();
+  await page.getByLabel("Until the call is started").fill("soon");
+  await press(page, "Approve");
+  await page.getByText("Must be a whole number followed by s, m or h").waitFor();
+  await page.getByLabel("Until the call is started").fill("90s");
+  await press(page, "Approve");
+  await page.getByText("Approved by you.").waitFor();
+  const { decision } = await read(id);
+  assert.ok(decision?.status === "approved");
+  const { expires_at = "", decided_at } = decision;
+  assert.equal(Date.parse(expires_at) - Date.parse(decided_at), 90_000);
+});
+
+test("[ours.inbox.now] what somebody else decides meanwhile is told with their name, and nothing is left to press", async () => {
+  const { id } = await ask();
+  const { page, complaints } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  await server.decide(ben, id, "deny", { note: "Mine." });
+  await page.getByText("Denied by ben.").waitFor();
+  await page.getByText("Note: Mine.").waitFor();
+  await untilDisabled(page);
+  await page.reload();
+  await page.getByText("Denied by ben.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Deny" }).count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.now] at the deadline the buttons are dead by the server's time, whatever the clock of the device says", async () => {
+  const { id, deadline_at } = await ask();
+  const { page, complaints } = ana;
+  // The server's clock stands months behind that of the browser.
+  clock.set(Date.parse(deadline_at) - 3_000);
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  clock.set(Date.parse(deadline_at) - 1);
+  await page.getByText("Time is up", { exact: true }).waitFor();
+  await untilDisabled(page);
+  assert.equal((await read(id)).status, "pending");
+  clock.advance(1);
+  await page.getByText("Expired: nobody decided in time.").waitFor();
+  await untilDisabled(page);
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.now] an approval that is not enough says what is missing, and is taken back", async () => {
+  const { id } = await ask({ quorum: 2 });
+  const { page, complaints } = ana;
+  await page.goto(`/inbox/${id}`);
+  await page.getByText("2 different reviewers").waitFor();
+  await page.getByText("0 of 2 approvals").waitFor();
+  await untilEnabled(page);
+  await press(page, "Approve");
+  await page.getByText("Your approval is kept. 1 more person must approve.").waitFor();
+  await page.getByText("1 of 2 approvals").waitFor();
+  await picture(page, "request-vote");
+  // A second tap in the same place denies nothing.
+  assert.equal(await approveOf(page).isDisabled(), true);
+  await press(page, "Take back my approval");
+  await page.getByText("0 of 2 approvals").waitFor();
+  await untilEnabled(page);
+  await press(page, "Approve");
+  await page.getByText("1 of 2 approvals").waitFor();
+  await server.decide(ben, id, "approve");
+  await page.getByText("Approved by ben.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Take back my approval" }).count(), 0);
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.inbox.now] without a connection nothing is decided; with it, what is on the page can be again", async () => {
+  const { id } = await ask();
+  const { page } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  await page.route("**/review/v1/requests/*", (route) => route.abort());
+  await page.getByText("Connection lost.").waitFor();
+  await untilDisabled(page);
+  await page.unroute("**/review/v1/requests/*");
+  await untilEnabled(page);
+  assert.equal(await page.getByText("Connection lost.").count(), 0);
+  assert.equal((await read(id)).status, "pending");
+});
+
+test("[ours.inbox.now] a page that nobody sees asks for nothing, and decides nothing before it has asked again", async () => {
+  const { id } = await ask();
+  const { page } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  const turn = (hidden: boolean) =>
+    page.evaluate(`
+      Object.defineProperty(document, "hidden", { configurable: true, value: ${hidden} });
+      document.dispatchEvent(new Event("visibilitychange"));
+    `);
+  await turn(true);
+  await untilDisabled(page);
+  await page.route("**/review/v1/requests/*", (route) => route.abort());
+  await turn(false);
+  await page.getByText("Connection lost.").waitFor();
+  await page.unroute("**/review/v1/requests/*");
+  await untilEnabled(page);
+});
+
+test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was, and counts once", async () => {
+  const { id } = await ask();
+  const { page } = ana;
+  await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
+  const bodies: (string | null)[] = [];
+  await page.route("**/verdict", async (route) => {
+    bodies.push(route.request().postData());
+    const response = await route.fetch();
+    if (bodies.length === 1) await route.abort();
+    else await route.fulfill({ response });
+  });
+  await page.getByLabel("Note for the agent").fill("once");
+  await press(page, "Approve");
+  await page.getByText("No answer yet.").waitFor();
+  await page.locator("#alert").waitFor({ state: "hidden" });
+  await page.getByText("Approved by you.").waitFor();
+  await page.unroute("**/verdict");
+  assert.equal(bodies.length, 2);
+  assert.equal(bodies[0], bodies[1]);
+  const kinds = (await auditOf(scene, `request:${id}`)).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["request.opened", "request.resolved"]);
+});
+
+test("[ours.inbox.page] who may not decide sees the call and why, and no button", async () => {
+  const { id } = await ask();
+  const viewer = await scene.visitor("vic", { role: "viewer" });
+  await viewer.page.goto(`/inbox/${id}`);
+  await viewer.page.getByRole("heading", { name: "deploy" }).waitFor();
+  await viewer.page.locator("#hint:visible").waitFor();
+  assert.equal(await viewer.page.locator("#decide button, form").count(), 0);
+  await viewer.page.goto("/inbox/none");
+  await viewer.page.getByRole("alert").getByText("There is no such request").waitFor();
+  assert.deepEqual(viewer.complaints, []);
+  await viewer.context.close();
+});

@@ -1,0 +1,57 @@
+/**
+ * The inbox over a server whose time passes, and calls that wait in it: for the tests of the
+ * console's inbox.
+ */
+
+import assert from "node:assert/strict";
+import { findConsole } from "@countersign/server/review/console-routes";
+import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
+import { visit } from "@countersign/server/test/support/page-scene";
+import { NO_RATES } from "@countersign/server/test/support/scene";
+import {
+  type Lifetime,
+  startTestProvider,
+  type TestProvider,
+} from "@countersign/server/test/support/test-provider";
+import type { Browser, Page } from "playwright-core";
+
+export type VisitOptions = NonNullable<Parameters<typeof visit>[3]>;
+
+export interface InboxScene {
+  readonly server: TestProvider;
+  readonly browser: Browser;
+  readonly instance: { readonly id: string; readonly token: string };
+  /** A token that decides beside the pages. */
+  readonly reviewer: string;
+  visitor(login: string, options?: VisitOptions): Promise<Visitor>;
+}
+
+/** One server and one browser, for all tests of a file. */
+export async function startInboxScene(
+  t: Lifetime,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<InboxScene> {
+  assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
+  const server = await startTestProvider(t, { settings: { ...NO_RATES, ...settings } });
+  const instance = await server.instance();
+  const reviewer = await server.token({ kind: "reviewer" });
+  const browser = await startBrowser(t);
+  const visitor: InboxScene["visitor"] = (login, options) => visit(browser, server, login, options);
+  return { server, browser, instance, reviewer, visitor };
+}
+
+/** The row of a tool. */
+export function rowOf(page: Page, tool: string) {
+  return page
+    .locator(".row")
+    .filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
+}
+
+/** The tools of all rows, in their order. */
+export function toolsOf(page: Page): Promise<string[]> {
+  return page.locator(".row .tool").allTextContents();
+}
+
+export async function untilLive(page: Page): Promise<void> {
+  await page.locator(".connection").getByText("Live", { exact: true }).waitFor();
+}

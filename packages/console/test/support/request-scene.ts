@@ -1,0 +1,73 @@
+/**
+ * Requests as people decide them in the console: what tests of the page of a request begin with.
+ */
+
+import assert from "node:assert/strict";
+import type { Requirement } from "@countersign/server/policy/rule";
+import { require, submitRequiring } from "@countersign/server/test/support/requirements";
+import type { Page } from "playwright-core";
+import type { ConsoleScene } from "./console-scene.ts";
+
+/** As that of the browser's own waits. */
+const PATIENCE_MS = 30_000;
+
+export interface SubmitTextOptions {
+  readonly tool?: string;
+  /** Members of the body besides, as JSON: `,"context":{}`. */
+  readonly more?: string;
+  readonly requirement?: Partial<Requirement>;
+}
+
+/** Submits arguments as exactly this text, and answers the id. */
+export async function submitText(
+  { server, instance }: Pick<ConsoleScene, "server" | "instance">,
+  argumentsText: string,
+  { tool = "deploy", more = "", requirement }: SubmitTextOptions = {},
+): Promise<string> {
+  const body = `{"tool":${JSON.stringify(tool)},"arguments":${argumentsText}${more},"timeout":"1h"}`;
+  const call = { token: instance.token, key: server.freshKey(), body };
+  const { status, text, json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
+  assert.equal(status, 201, text);
+  if (requirement !== undefined) {
+    await require(server.provider.context.store, json.id, requirement);
+  }
+  return json.id;
+}
+
+/** A pending call with a requirement, and nothing special in it. */
+export async function submitAsked(
+  scene: ConsoleScene,
+  requirement: Partial<Requirement> = {},
+): Promise<{ readonly id: string; readonly deadline_at: string }> {
+  return submitRequiring(scene, requirement);
+}
+
+export async function openRequest(page: Page, id: string): Promise<void> {
+  await page.goto(`/inbox/${id}`);
+  await page.locator("#tool").waitFor();
+}
+
+export async function untilEnabled(page: Page): Promise<void> {
+  await page.locator("#approve:enabled").waitFor();
+}
+
+export async function untilDisabled(page: Page): Promise<void> {
+  await page.locator("#deny:disabled").waitFor();
+  assert.equal(await page.locator("#approve").isDisabled(), true);
+}
+
+/** Presses a key when single keys act, again where the page has just moved. */
+export async function pressUntil(page: Page, key: string, selector: string): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while ((await page.locator(selector).count()) === 0) {
+    assert.ok(performance.now() < end, `${key} has not led to ${selector}`);
+    await page.locator("#decide[data-keys=ready]").waitFor();
+    await page.keyboard.press(key);
+  }
+}
+
+export async function denyWith(page: Page, reason: string): Promise<void> {
+  await page.locator("#deny:enabled").click();
+  await page.locator("#reason").fill(reason);
+  await page.locator("#send-denial:enabled").click();
+}
