@@ -53,13 +53,13 @@ export function DecisionBar(props: DecisionBarProps) {
             <Text>{text}</Text>
           </p>
           {isPending && <Left request={request} />}
+          <Ended request={request} />
+          {standing.hint !== "" && (
+            <p class="hint" id="hint">
+              <Text>{standing.hint}</Text>
+            </p>
+          )}
         </div>
-        <Ended request={request} />
-        {standing.hint !== "" && (
-          <p class="hint" id="hint">
-            <Text>{standing.hint}</Text>
-          </p>
-        )}
         {decision.isDenying && isPending ? (
           <DenyForm decision={decision} canDeny={standing.canDeny} />
         ) : (
@@ -125,7 +125,7 @@ function Ended({ request: { status, decision } }: { readonly request: WireReques
   );
 }
 
-function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
+function Verdicts({ request, standing, decision }: DecisionBarProps) {
   const { busy } = decision;
   if (!standing.isOffered && !standing.isHeld) {
     return request.status === "pending" ? null : (
@@ -159,7 +159,10 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             disabled={!standing.canDeny}
             onClick={decision.openDenial}
           >
-            Deny {hasKeys && <span class="key">d</span>}
+            <span>Deny</span>
+            <span class="key" aria-hidden="true">
+              d
+            </span>
           </button>
           <button
             type="button"
@@ -169,8 +172,10 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             aria-busy={busy === "approve"}
             onClick={() => void decision.approve(false)}
           >
-            {isSigned ? "Approve with a passkey" : "Approve"}{" "}
-            {hasKeys && <span class="key">a</span>}
+            <span>{isSigned ? "Approve with a passkey" : "Approve"}</span>
+            <span class="key" aria-hidden="true">
+              a
+            </span>
           </button>
         </>
       )}

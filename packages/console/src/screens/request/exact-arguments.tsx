@@ -95,7 +95,10 @@ function CopyRaw({ text }: { readonly text: string }) {
       }}
     >
       <Icon name={isCopied ? "check" : "copy"} />
-      <span role="status">{isCopied ? "Copied" : "Copy raw"}</span>
+      Copy raw
+      <span class="spoken" role="status">
+        {isCopied && "Copied"}
+      </span>
     </Button>
   );
 }
