@@ -7,6 +7,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { keysOn } from "../../preferences.ts";
 import type { WireRequest } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";
 import { href } from "../../route.ts";
@@ -35,7 +36,12 @@ export function DecisionBar(props: DecisionBarProps) {
   const status = useFocusOnEnd(isPending, bar);
   const text = trouble || standing.status;
   return (
-    <footer class="decide" id="decide" ref={bar} data-keys={hasKeys ? "ready" : "off"}>
+    <footer
+      class="decide"
+      id="decide"
+      ref={bar}
+      data-keys={keysOn.value ? (hasKeys ? "ready" : "waiting") : "off"}
+    >
       <div class="inner">
         {decision.alert !== "" && (
           <p class="alert" id="alert" role="alert">
