@@ -60,6 +60,9 @@ const PRESS_AT_ONCE = `new MutationObserver((_, observer) => {
   window.pressed = true;
 }).observe(document, { subtree: true, childList: true, attributes: true })`;
 
+const PRESS_HELD = `document.dispatchEvent(
+  new KeyboardEvent("keydown", { key: "a", bubbles: true, repeat: true }))`;
+
 test("[ours.request.keys] a key that is pressed while the page has just changed, or is held down, decides nothing more", async () => {
   const { id } = await submitAsked(scene);
   const { page } = await scene.visitor("kim");
@@ -67,9 +70,7 @@ test("[ours.request.keys] a key that is pressed while the page has just changed,
   await openRequest(page, id);
   await page.waitForFunction("window.pressed === true");
   await page.locator("#decide[data-keys=ready]").waitFor();
-  await page.evaluate(
-    `document.dispatchEvent(new KeyboardEvent("keydown", { key: "a", bubbles: true, repeat: true }))`,
-  );
+  await page.evaluate(PRESS_HELD);
   await page.locator("#note").focus();
   await page.keyboard.press("a");
   assert.equal(await page.locator("#note").inputValue(), "a");

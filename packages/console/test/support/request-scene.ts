@@ -24,7 +24,8 @@ export async function submitText(
   argumentsText: string,
   { tool = "deploy", more = "", requirement }: SubmitTextOptions = {},
 ): Promise<string> {
-  const body = `{"tool":${JSON.stringify(tool)},"arguments":${argumentsText}${more},"timeout":"1h"}`;
+  const rest = `"arguments":${argumentsText}${more},"timeout":"1h"`;
+  const body = `{"tool":${JSON.stringify(tool)},${rest}}`;
   const call = { token: instance.token, key: server.freshKey(), body };
   const { status, text, json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
   assert.equal(status, 201, text);
@@ -61,7 +62,7 @@ export async function untilDisabled(page: Page): Promise<void> {
   assert.equal(await page.locator("#approve").isDisabled(), true);
 }
 
-/** A key that came too early does nothing; how long its effect may take before it is pressed again. */
+/** How long the effect of a key may take: one that came too early is pressed again. */
 const EFFECT_MS = 5_000;
 
 /** Presses a key when single keys act, again where the page had just moved. */

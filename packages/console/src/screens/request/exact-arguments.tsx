@@ -59,9 +59,8 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
       )}
       {marks > 0 && (
         <p class="warning" id="unseen">
-          {marks === 1
-            ? "One character is marked: it cannot be seen, moves others, or passes for another."
-            : `${marks.toLocaleString()} characters are marked: they cannot be seen, move others, or pass for others.`}
+          {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked:
+          invisible, moving others, or passing for another.
         </p>
       )}
       <Indented text={text} />
