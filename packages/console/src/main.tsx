@@ -27,6 +27,8 @@ async function begin(): Promise<void> {
     try {
       await loadSession();
     } catch (error) {
+      // Who is signed out is on the way to sign in.
+      if (error instanceof Refusal && error.status === 401) return;
       if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
       isOffline.value = true;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));

@@ -33,8 +33,13 @@ const SCRIPTS: readonly (readonly [string, RegExp])[] = [
 const MIXES_WITH_LATIN = "East Asian";
 
 /** Of other scripts, in the shape of Latin letters. */
-const LATIN_SHAPED =
-  /^[аеорсухіјѕһԁԛԝӏгАВЕЗКМНОРСТУХІЈЅԌԚԜӀοναικρτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹօսոհցզԱՍՕꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓠꓡꓢꓣꓤꓦꓪꓫꓬꓮꓰꓲꓳꓴ]+$/u;
+const LATIN_SHAPED = new RegExp(
+  `^[${[
+    "аеорсухіјѕһԁԛԝӏгАВЕЗКМНОРСТУХІЈЅԌԚԜӀοναικρτυχγΑΒΕΖ",
+    "ΗΙΚΜΝΟΡΤΥΧϹօսոհցզԱՍՕꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓠꓡꓢꓣꓤꓦꓪꓫꓬꓮꓰꓲꓳꓴ",
+  ].join("")}]+$`,
+  "u",
+);
 
 const SIGNS: ReadonlyMap<string, string> = new Map(
   [

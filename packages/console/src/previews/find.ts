@@ -29,15 +29,20 @@ const SQL_KEYS = /(?:^|[.\]])(?:sql|statements?|query|queries)(?:\[\d+\])?$/i;
 const SQL_TOOLS =
   /sql|postgres|sqlite|maria|oracle|snowflake|bigquery|duckdb|(?:^|[._-])db(?:$|[._-])/i;
 /** What nobody writes into a field for looking something up. */
-const SQL_SHAPED =
-  /^\s*(?:select\b[\s\S]*\bfrom\b|insert\s+into\b|update\s+\S+\s+set\b|delete\s+from\b|drop\s+\w+\s|truncate\s|alter\s+\w+\s|create\s+\w+\s|with\s+\S+\s+as\s*\()/i;
+const SQL_SHAPES = [
+  /^\s*select\b[\s\S]*\bfrom\b/i,
+  /^\s*(?:insert\s+into|delete\s+from|truncate)\b/i,
+  /^\s*update\s+\S+\s+set\b/i,
+  /^\s*(?:drop|alter|create)\s+\w+\s/i,
+  /^\s*with\s+\S+\s+as\s*\(/i,
+];
 
 /** The SQL in arguments: what is called so, and looks so or is for a tool that takes SQL. */
 export function sqlIn(tool: string, args: JsonValue): FoundSql[] {
   return stringsIn(args).flatMap(({ path, value }) => {
     if (!SQL_KEYS.test(path)) return [];
     const isNamed = /sql|statements?/i.test(path) || SQL_TOOLS.test(tool);
-    if (!isNamed && !SQL_SHAPED.test(value)) return [];
+    if (!isNamed && !SQL_SHAPES.some((shape) => shape.test(value))) return [];
     const verbs = readSql(value);
     return verbs === undefined ? [] : [{ path, verbs }];
   });

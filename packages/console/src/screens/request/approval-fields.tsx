@@ -5,6 +5,9 @@ import { Text } from "../../exact/text.tsx";
 import type { WireRequest } from "../../requests/wire.ts";
 import { type Decision, isTyped } from "./use-decision.ts";
 
+const MATCH_LABEL =
+  "To approve, type the last 4 characters of the request's id, as the agent's session shows them";
+
 export interface ApprovalFieldsProps {
   readonly request: WireRequest;
   readonly decision: Decision;
@@ -54,11 +57,7 @@ function Confirmation({ request, decision: { draft, edit, faults } }: PartProps)
   const { kind, text = "" } = request.requirement.confirm;
   return (
     <div class="field">
-      <label for="confirmation">
-        {kind === "type"
-          ? "To approve, type exactly"
-          : "To approve, type the last 4 characters of the request's id, as the agent's session shows them"}
-      </label>
+      <label for="confirmation">{kind === "type" ? "To approve, type exactly" : MATCH_LABEL}</label>
       {kind === "type" && (
         <p class="typed" id="typed">
           <Text>{text}</Text>

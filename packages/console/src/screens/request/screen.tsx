@@ -18,14 +18,14 @@ import { session } from "../../session.ts";
 import { now } from "../../time.ts";
 import { ApprovalFields } from "./approval-fields.tsx";
 import { AskedAgain, Difference, Similar, Timeline } from "./background.tsx";
-import { useDecidingKeys } from "./deciding-keys.ts";
+import { type DecidingKey, useDecidingKeys } from "./deciding-keys.ts";
 import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { AskerFacts, Claim, ContextFacts, RuleFacts } from "./facts.tsx";
 import { Previews } from "./previews.tsx";
-import { standingOf } from "./standing.ts";
+import { type Standing, standingOf } from "./standing.ts";
 import { type LoadedBackground, useBackground } from "./use-background.ts";
-import { useDecision } from "./use-decision.ts";
+import { type Decision, useDecision } from "./use-decision.ts";
 import { type OpenRequest, type Shown, useRequest } from "./use-request.ts";
 
 export function Screen({ rest: id }: ScreenProps) {
@@ -87,7 +87,7 @@ interface OpenedProps {
 }
 
 function Opened({ id, open, shown, loaded }: OpenedProps) {
-  const { request, argumentsText, contextText, digest } = shown;
+  const { request, argumentsText, digest } = shown;
   const { background } = loaded;
   const page = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLElement>(null);
@@ -110,20 +110,10 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   wasOffered.current = standing.isOffered;
   useTitle(request.tool);
   useAskWhenGiven(request.held?.commits_at, open.ask);
-  const isFree = decision.busy === undefined && !decision.isDenying;
   const hasKeys = useDecidingKeys({
     boundTo: `${id} ${digest}`,
     box: page,
-    keys: [
-      {
-        ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
-        act: isFree && standing.canApprove ? () => void decision.approve(true) : undefined,
-      },
-      {
-        ...{ key: "d", does: "Deny this call: asks for the reason" },
-        act: isFree && standing.canDeny ? decision.openDenial : undefined,
-      },
-    ],
+    keys: keysOf(decision, standing),
   });
   return (
     <>
@@ -140,21 +130,7 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         {background !== undefined && (
           <Difference background={background} argumentsText={argumentsText} />
         )}
-        <div class="pair">
-          <RuleFacts request={request} />
-          <AskerFacts request={request} />
-        </div>
-        {contextText !== undefined && contextText !== "null" && <ContextFacts text={contextText} />}
-        {typeof request.agent_reasoning === "string" && <Claim text={request.agent_reasoning} />}
-        {background !== undefined && (
-          <>
-            <Similar similar={background.similar} />
-            <Timeline timeline={background.timeline} />
-          </>
-        )}
-        {loaded.hasFailed && (
-          <p class="hint">What earlier calls say about this one could not be looked up.</p>
-        )}
+        <Circumstances shown={shown} loaded={loaded} />
         {isPending && standing.isOffered && (
           <ApprovalFields request={request} decision={decision} isAskedAgain={isAskedAgain} />
         )}
@@ -165,6 +141,45 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
       />
     </>
   );
+}
+
+/** What stands around the call. */
+function Circumstances({ shown, loaded }: Pick<OpenedProps, "shown" | "loaded">) {
+  const { request, contextText } = shown;
+  const { background, hasFailed } = loaded;
+  return (
+    <>
+      <div class="pair">
+        <RuleFacts request={request} />
+        <AskerFacts request={request} />
+      </div>
+      {contextText !== undefined && contextText !== "null" && <ContextFacts text={contextText} />}
+      {typeof request.agent_reasoning === "string" && <Claim text={request.agent_reasoning} />}
+      {background !== undefined && (
+        <>
+          <Similar similar={background.similar} />
+          <Timeline timeline={background.timeline} />
+        </>
+      )}
+      {hasFailed && (
+        <p class="hint">What earlier calls say about this one could not be looked up.</p>
+      )}
+    </>
+  );
+}
+
+function keysOf(decision: Decision, { canApprove, canDeny }: Standing): DecidingKey[] {
+  const isFree = decision.busy === undefined && !decision.isDenying;
+  return [
+    {
+      ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
+      act: isFree && canApprove ? () => void decision.approve(true) : undefined,
+    },
+    {
+      ...{ key: "d", does: "Deny this call: asks for the reason" },
+      act: isFree && canDeny ? decision.openDenial : undefined,
+    },
+  ];
 }
 
 function Call({ request: { tool, instance } }: Pick<Shown, "request">) {

@@ -4,7 +4,7 @@ import { call, Refusal } from "../../api.ts";
 import { usePasskey } from "../../passkey.ts";
 import type { WireRequest } from "../../requests/wire.ts";
 
-/** Between tries of the same verdict; the server answers a verdict that it has with what it said. */
+/** Between tries of the same verdict; one that it has, the server answers with what it said. */
 const PAUSES_MS = [1_000, 2_000, 4_000];
 const TIMEOUT_MS = 15_000;
 

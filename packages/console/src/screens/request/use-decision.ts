@@ -61,58 +61,26 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
   const path = `requests/${encodeURIComponent(id)}`;
   const send = useMemo(() => verdictSender(path), [path]);
   const [draft, setDraft] = useState(EMPTY);
-  const [busy, setBusy] = useState<Decision["busy"]>();
-  const [told, setTold] = useState<{ alert: string; faults: Faults }>({ alert: "", faults: {} });
   const [spoken, setSpoken] = useState("");
   const [isDenying, setDenying] = useState(false);
-  const isBusy = useRef(false);
-
-  async function once(what: NonNullable<Decision["busy"]>, work: () => Promise<void>) {
-    if (isBusy.current) return;
-    isBusy.current = true;
-    setBusy(what);
-    setTold({ alert: "", faults: {} });
-    try {
-      await work();
-    } catch (error) {
-      tell(error);
-    } finally {
-      isBusy.current = false;
-      setBusy(undefined);
-    }
-  }
-
-  function tell(error: unknown): void {
-    const param = error instanceof Refusal ? error.param : undefined;
-    const field = param === undefined ? undefined : FIELDS[param];
-    const isThere = field !== undefined && document.getElementById(field) !== null;
-    const message = messageOf(error);
-    if (!isThere || param === undefined) setTold({ alert: message, faults: {} });
-    else {
-      setTold({ alert: "", faults: { [param]: sentenceOf(message, param) } });
-      // It may stand in something that only now unfolds.
-      requestAnimationFrame(() => document.getElementById(field)?.focus());
-    }
-    if (error instanceof Refusal && error.status === 409) void open.ask();
-  }
+  const { busy, alert, faults, once, say } = useOnce(open);
 
   async function cast(verdict: Verdict): Promise<void> {
     const isSigned =
       verdict.verdict === "approve" && open.shown?.request.requirement.confirm.kind === "passkey";
-    const onAgain = () =>
-      setTold({ alert: "No answer yet. The same verdict is sent again.", faults: {} });
+    const onAgain = () => say("No answer yet. The same verdict is sent again.");
     const answer = await send(verdict, { isSigned, onAgain });
-    setTold({ alert: "", faults: {} });
+    say("");
     setDenying(false);
     open.take(answer);
     await open.ask();
   }
 
   return {
-    ...{ draft, busy, spoken, isDenying, ...told },
+    ...{ draft, busy, alert, faults, spoken, isDenying },
     edit: (part) => setDraft((before) => ({ ...before, ...part })),
     openDenial() {
-      setTold({ alert: "", faults: {} });
+      say("");
       setDraft((before) => ({ ...before, reason: before.reason || before.note }));
       setDenying(true);
     },
@@ -147,6 +115,47 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
         await open.ask();
       }),
   };
+}
+
+type Work = NonNullable<Decision["busy"]>;
+
+const NOTHING: { readonly alert: string; readonly faults: Faults } = { alert: "", faults: {} };
+
+/** One thing at a time, and what went wrong with it: at the field that it is about. */
+function useOnce(open: OpenRequest) {
+  const [busy, setBusy] = useState<Work | undefined>();
+  const [told, setTold] = useState(NOTHING);
+  const isBusy = useRef(false);
+
+  function tell(error: unknown): void {
+    const param = error instanceof Refusal ? error.param : undefined;
+    const field = param === undefined ? undefined : FIELDS[param];
+    const isThere = field !== undefined && document.getElementById(field) !== null;
+    const message = messageOf(error);
+    if (!isThere || param === undefined) setTold({ ...NOTHING, alert: message });
+    else {
+      setTold({ ...NOTHING, faults: { [param]: sentenceOf(message, param) } });
+      // It may stand in something that only now unfolds.
+      requestAnimationFrame(() => document.getElementById(field)?.focus());
+    }
+    if (error instanceof Refusal && error.status === 409) void open.ask();
+  }
+
+  async function once(what: Work, work: () => Promise<void>): Promise<void> {
+    if (isBusy.current) return;
+    isBusy.current = true;
+    setBusy(what);
+    setTold(NOTHING);
+    try {
+      await work();
+    } catch (error) {
+      tell(error);
+    } finally {
+      isBusy.current = false;
+      setBusy(undefined);
+    }
+  }
+  return { ...told, busy, once, say: (alert: string) => setTold({ ...NOTHING, alert }) };
 }
 
 export function isTyped({ requirement: { confirm } }: WireRequest): boolean {
