@@ -107,6 +107,7 @@ test("the project is frozen and lifted from the list; the server by operators al
   await page.goto("/instances");
   await press("Freeze the project");
   await dialog.getByRole("button", { name: "Freeze", exact: true }).click();
+  await page.getByRole("dialog", { name: "Frozen" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("This project is frozen.").waitFor();
   await untilCount(page.getByRole("button", { name: "Freeze the server" }), 0);
@@ -194,6 +195,8 @@ test("deleting asks for the name, cancels what is pending, ends the credential",
   await page.goto(`/instances/${made.instance.id}`);
   await press("Delete");
   const confirm = page.getByRole("button", { name: "Delete it for good" });
+  // It has the focus from the beginning.
+  await dialog.locator("input:focus").waitFor();
   await page.keyboard.type("short");
   assert.equal(await confirm.isDisabled(), true);
   await picture(page, "instance-delete");
