@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { copyDecided } from "@countersign/server/test/support/copy-decided";
+import { copyDecided } from "@countersign/server/test/support/history";
 import { picture } from "@countersign/server/test/support/page-scene";
 import { cancel, end, submitBody } from "@countersign/server/test/support/scene";
 import { assertAccessible, assertNoSideways } from "./support/axe.ts";
@@ -185,7 +185,7 @@ test("serious findings of axe: none, in light and dark", async () => {
 test("thousands of rows scroll in a page of few, and Back finds the place again", async () => {
   const last = await server.submit(instance.token, { tool: "many" });
   await server.decide(reviewer, last.id, "deny");
-  await copyDecided(server, last.id, 3_600);
+  await copyDecided(scene, last.id, 3_600);
   await page.goto("/history?tool=many");
   const items = rows.getByRole("listitem");
   await row("many").first().waitFor();

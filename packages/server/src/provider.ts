@@ -29,6 +29,7 @@ import { startAwaited } from "./workers/awaited.ts";
 import { startDelivery } from "./workers/delivery.ts";
 import { startExpiry } from "./workers/expiry.ts";
 import { startFreeze } from "./workers/freeze.ts";
+import { startPushing } from "./workers/pushing.ts";
 import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startSealing } from "./workers/sealing.ts";
@@ -155,7 +156,9 @@ async function serve(
   await app.listen({ host: settings.host, port: settings.port });
   const always = [startExpiry, startFreeze, startRetention, startAnnouncing, startSealing];
   const workers = always.map((start) => start(context, report));
-  if (settings.webhooks.enabled) workers.push(startDelivery(context, report));
+  if (settings.webhooks.enabled) {
+    workers.push(startDelivery(context, report), startPushing(context, report));
+  }
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { copyDecided } from "./support/copy-decided.ts";
 import { assertRefused } from "./support/envelope.ts";
+import { copyDecided, parseCsv } from "./support/history.ts";
 import { cancel, end, type Scene, startScene } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
@@ -246,7 +246,7 @@ test("[ours.history.pages] a rare request is found page by page, each of bounded
   scene.clock.advance(1_000);
   const common = await scene.server.submit(scene.instance.token, { tool: "common" });
   await end(scene, common, "denied");
-  await copyDecided(scene.server, common.id, 20_200);
+  await copyDecided(scene, common.id, 20_200);
   const first = await page(scene, "?tool=rare");
   assert.deepEqual(first.requests, []);
   assert.ok(first.next !== null && first.looked_back_to !== null);
@@ -288,7 +288,8 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
   const scene = await startScene(t);
   const { server, instance } = scene;
   const reasoning = "=HYPERLINK(1)";
-  const body = `{"tool":"+cmd","arguments":${EXACT},"timeout":"1h","agent_reasoning":"${reasoning}"}`;
+  const rest = `"timeout":"1h","agent_reasoning":"${reasoning}"`;
+  const body = `{"tool":"+cmd","arguments":${EXACT},${rest}}`;
   const call = { token: instance.token, key: "a", body };
   const made = await server.call<{ readonly id: string }>("POST", "/v1/requests", call);
   await server.decide(scene.reviewer, made.json.id, "deny", { note: "@no\nmore" });
@@ -323,16 +324,6 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
   );
 });
 
-/** As RFC 4180 says. */
-function parseCsv(text: string): string[][] {
-  const records: string[][] = [[]];
-  for (const [, cell = "", end] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
-    records.at(-1)?.push(cell.replaceAll('""', '"'));
-    if (end === "\r\n") records.push([]);
-  }
-  return records.slice(0, -1);
-}
-
 test("[ours.history.export] a damaged request is named, and is no row", async (t) => {
   const scene = await startScene(t);
   const good = await end(scene, await scene.server.submit(scene.instance.token), "denied");
@@ -362,7 +353,7 @@ test("[ours.history.export] a reviewer has one export at a time, and a stop of t
   const filler = "x".repeat(900_000);
   const one = await server.submit(instance.token, { arguments: { filler } });
   await end(scene, one, "denied");
-  await copyDecided(scene.server, one.id, 30);
+  await copyDecided(scene, one.id, 30);
   scene.clock.advance(1_000);
   const headers = { authorization: `Bearer ${reviewer}` };
   const response = await fetch(`${server.url}${PATH}/export?format=jsonl`, { headers });

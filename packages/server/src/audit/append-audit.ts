@@ -44,6 +44,8 @@ export type AuditKind =
   | "invitation.used"
   | "invitation.revoked"
   | "password.changed"
+  | "push.subscribed"
+  | "push.removed"
   | "channel.created"
   | "channel.updated"
   | "channel.tested"

@@ -1,16 +1,16 @@
 /**
- * Sends messages through channels: over the guarded door, or by mail.
+ * Sends messages through channels and to browsers: over the guarded door, or by mail.
  *
- * Called by: the worker that announces; testChannel.
+ * Called by: the workers that announce and push; testChannel, testPush.
  */
 
 import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import { parseRetryAfter } from "../core/retry.ts";
-import type { Door, Reply } from "../delivery/guarded-fetch.ts";
+import type { Door, Message, Reply } from "../delivery/guarded-fetch.ts";
 import { signMessage } from "../delivery/sign-message.ts";
-import { signingKeyOf } from "../secrets/keyring.ts";
+import { sha256Hex, signingKeyOf } from "../secrets/keyring.ts";
 import {
   type HttpMessage,
   linkOf,
@@ -18,7 +18,8 @@ import {
   slackMessage,
   webhookMessage,
 } from "./http-kinds.ts";
-import type { Errand, Notifier, TargetFault } from "./notifier.ts";
+import type { Errand, Notifier, PushErrand, TargetFault } from "./notifier.ts";
+import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
 import { type ReadUrl, targetFault } from "./target.ts";
 import { quotePlain, wordsOf } from "./words.ts";
@@ -37,6 +38,15 @@ const MAIL_ARGUMENTS_BYTES_MAX = 10_000;
 
 /** Below it, trying once more over a fresh connection makes no sense. */
 const RESEND_MS_MIN = 1_000;
+
+/** What a later message replaces that was not fetched: at most 32 characters. */
+function topicOf(tag: string): string {
+  return sha256Hex(tag).slice(0, 32);
+}
+
+type Written = Pick<Message, "headers" | "body">;
+
+type Bounds = Pick<Errand, "timeoutMs" | "endsBy" | "isWanted">;
 
 type HttpTarget = Exclude<ChannelTarget, { kind: "email" }>;
 
@@ -64,17 +74,48 @@ export class ChannelNotifier implements Notifier {
     return target.kind === "email" ? this.#mail(errand, target.to) : this.#post(errand, target);
   }
 
+  get canPush(): boolean {
+    return this.#parts.door !== undefined;
+  }
+
+  pushFault(endpoint: string): string | undefined {
+    if (this.#parts.door === undefined) return "cannot be sent to where webhooks are off";
+    if (this.#parts.readUrl(endpoint) !== undefined) return undefined;
+    return "must be an https URL that this server may send to";
+  }
+
+  async push(errand: PushErrand): Promise<SendOutcome> {
+    const { target, payload, key, keepS, salt } = errand;
+    const { clock, publicUrl } = this.#parts;
+    const audience = new URL(target.endpoint).origin;
+    const message = {
+      headers: {
+        authorization: vapidHeader(key, { audience, subject: publicUrl, now: clock.now() }),
+        "content-encoding": "aes128gcm",
+        "content-type": "application/octet-stream",
+        topic: topicOf(payload.tag),
+        ttl: String(keepS),
+        urgency: payload.silent ? "normal" : "high",
+      },
+      body: encryptPush(JSON.stringify(payload), target, { salt }),
+    };
+    return this.#deliver(target.endpoint, message, errand);
+  }
+
   close(): void {
     this.#closing.abort();
     this.#parts.door?.close();
   }
 
   async #post(errand: Errand, target: HttpTarget): Promise<SendOutcome> {
+    return this.#deliver(target.url, this.#write(errand, target), errand);
+  }
+
+  async #deliver(to: string, message: Written, errand: Bounds): Promise<SendOutcome> {
     const { door, readUrl, clock } = this.#parts;
     if (door === undefined) return { kind: "off" };
-    const url = readUrl(target.url);
+    const url = readUrl(to);
     if (url === undefined) return { kind: "refused" };
-    const message = this.#write(errand, target);
     const startedAt = clock.monotonic();
     const reply = await this.#through(door, url, message, errand, false);
     const leftMs = errand.timeoutMs - (clock.monotonic() - startedAt);
@@ -88,8 +129,8 @@ export class ChannelNotifier implements Notifier {
   #through(
     door: Door,
     url: WebhookUrl,
-    { headers, body }: HttpMessage,
-    { timeoutMs, endsBy, isWanted }: Errand,
+    { headers, body }: Written,
+    { timeoutMs, endsBy, isWanted }: Bounds,
     freshConnection: boolean,
   ): Promise<Reply> {
     const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax: 0, freshConnection };

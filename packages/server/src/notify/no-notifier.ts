@@ -7,6 +7,18 @@ export class NoNotifier implements Notifier {
     return { field: "kind", rule: "is for servers: ask one" };
   }
 
+  pushFault(): string {
+    return "is for servers: ask one";
+  }
+
+  async push(): Promise<SendOutcome> {
+    return { kind: "off" };
+  }
+
+  get canPush(): boolean {
+    return false;
+  }
+
   async send(): Promise<SendOutcome> {
     return { kind: "off" };
   }

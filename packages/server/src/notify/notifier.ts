@@ -4,6 +4,7 @@
  */
 
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
 import type { Soon } from "../delivery/message.ts";
 import type { ChannelMessage } from "./channel-message.ts";
 
@@ -18,12 +19,31 @@ export interface Errand {
   readonly isWanted?: (leftMs: number) => Soon<boolean>;
 }
 
+export interface PushErrand extends Pick<Errand, "timeoutMs" | "endsBy"> {
+  readonly target: PushTarget;
+  readonly payload: PushPayload;
+  readonly key: VapidKey;
+  /** How long the push service keeps it for a browser that is away, whole seconds. */
+  readonly keepS: number;
+  /** 16 bytes, drawn for this message alone. */
+  readonly salt: Uint8Array;
+}
+
 export interface Notifier {
   /** What is wrong with a target, as a sentence's end for people; undefined when nothing is. */
   faultOf(target: ChannelTarget): TargetFault | undefined;
 
   /** One message, once. Whatever the other side does is an outcome; throws for defects only. */
   send(errand: Errand): Promise<SendOutcome>;
+
+  /** What is wrong with the endpoint of a browser, as the end of a sentence. */
+  pushFault(endpoint: string): string | undefined;
+
+  /** One message to one browser, once; as {@link send}. */
+  push(errand: PushErrand): Promise<SendOutcome>;
+
+  /** Whether it sends anything over HTTP. */
+  readonly canPush: boolean;
 
   /** Cuts off what is under way. */
   close(): void;

@@ -1,6 +1,7 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { remindAt, tellsOf } from "../core/channel.ts";
+import { PUSH_CHANNEL } from "../core/push.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { insertAnnouncements, type NewAnnouncement } from "../storage/sql/announcements.ts";
@@ -10,8 +11,8 @@ import type { Transaction } from "../storage/store.ts";
 
 /**
  * Writes down that people are to be told of a request that was left pending, in its transaction:
- * once for each channel that tells of it, and once more for its reminder. Without such a channel
- * it does nothing.
+ * once for each channel that tells of it, and once more for its reminder; once for Web Push. Where
+ * nobody is told it does nothing.
  *
  * @returns the channels
  */
@@ -20,9 +21,11 @@ export async function announceRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   { from }: Requirement,
-  { channels }: InForce,
+  { channels, isPushed }: InForce,
 ): Promise<readonly RowKey[]> {
   const telling = channels.filter((channel) => tellsOf(channel, from));
+  // Whose browsers are told is found out by the worker that pushes.
+  if (isPushed) telling.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
   if (telling.length === 0) return [];
   const { id: requestId, projectId, createdAt, deadlineAt } = request;
   const announcements = telling.flatMap((channel): NewAnnouncement[] => {

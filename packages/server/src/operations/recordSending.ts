@@ -84,6 +84,7 @@ function next(
   return { failures: failures + 1, retryAt: now + rest, last: result, pace };
 }
 
-function toFraction(bytes: Uint8Array): number {
+/** A number in [0, 1) of four bytes. */
+export function toFraction(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
 }

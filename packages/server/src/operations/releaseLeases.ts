@@ -2,6 +2,7 @@ import type { Context } from "../context.ts";
 import { releaseChannels } from "../storage/sql/channels.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
 import { releaseNotifications } from "../storage/sql/notifications.ts";
+import { releaseSubscriptions } from "../storage/sql/push-subscriptions.ts";
 import { releaseVerifications } from "../storage/sql/verifications.ts";
 
 /**
@@ -22,5 +23,6 @@ export async function releaseLeases({ store }: Pick<Context, "store">): Promise<
       await releaseChannels(tx, project, now);
       await releaseVerifications(tx, project, now);
     }
+    await releaseSubscriptions(tx, now);
   });
 }

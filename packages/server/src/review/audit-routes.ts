@@ -1,6 +1,6 @@
 /**
- * The audit log: look at entries, take checkpoints and proofs away, export and verify it. For reviewers with
- * the power `audit`, and for the log of the whole server also `server`.
+ * The audit log: look at entries, take checkpoints and proofs away, export and verify it. For
+ * reviewers with the power `audit`, and for the log of the whole server also `server`.
  */
 
 import { formatTimestamp } from "@countersign/protocol";

@@ -6,12 +6,7 @@
 import { formatDuration, formatTimestamp } from "@countersign/protocol";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
-import {
-  type SendOutcome,
-  type StoredChannel,
-  sendingStatus,
-  sendingText,
-} from "../core/channel.ts";
+import type { StoredChannel } from "../core/channel.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { createChannel } from "../operations/createChannel.ts";
@@ -20,6 +15,7 @@ import { listChannels } from "../operations/listChannels.ts";
 import { testChannel } from "../operations/testChannel.ts";
 import { updateChannel } from "../operations/updateChannel.ts";
 import { parseChannel, parseChannelChange } from "./parse-channel.ts";
+import { toWireSending, writeOutcome } from "./sending-wire.ts";
 
 const CHANNELS = "/review/v1/channels";
 
@@ -105,47 +101,7 @@ function toWire(channel: StoredChannel): object {
     ...(disabledAt !== null && { disabled_at: formatTimestamp(disabledAt) }),
     failures,
     ...(last !== null && {
-      last: {
-        at: formatTimestamp(last.at),
-        outcome: last.outcome,
-        ...(last.status !== null && { status: last.status }),
-      },
+      last: toWireSending(last),
     }),
   };
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  dns: "The name could not be looked up.",
-  connect: "Nobody answers there.",
-  tls: "There is no TLS with a valid certificate for that name.",
-  timeout: "There was no answer in time.",
-  reset: "The connection ended before there was an answer.",
-  auth: "The mail server did not accept the login of smtp_url.",
-};
-
-/** In fixed words: what the other side said is not for the reader. */
-function writeOutcome(outcome: SendOutcome): object {
-  const status = sendingStatus(outcome);
-  return {
-    outcome: sendingText(outcome),
-    ...(status !== null && { status }),
-    message: messageOf(outcome),
-  };
-}
-
-function messageOf(outcome: SendOutcome): string {
-  switch (outcome.kind) {
-    case "sent":
-      return `The message was taken with status ${outcome.status}.`;
-    case "rejected":
-      return `The message was answered with status ${outcome.status}.`;
-    case "refused":
-      return "That address is not public, or not one that this server may send to.";
-    case "off":
-      return "This server does not send messages of this kind.";
-    case "unwanted":
-      return "Nothing was sent; try again.";
-    case "unreachable":
-      return REASONS[outcome.reason] ?? "What answered is not what was expected.";
-  }
 }

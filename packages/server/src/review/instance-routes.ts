@@ -1,6 +1,6 @@
 /**
- * Instances as those see them who administer a project: made and deleted, the groups that rules know
- * them by, their owners, and what they are doing. For reviewers only.
+ * Instances as those see them who administer a project: made and deleted, the groups that rules
+ * know them by, their owners, and what they are doing. For reviewers only.
  */
 
 import {

@@ -22,6 +22,7 @@ import { addPasskeyRoutes } from "./passkey-routes.ts";
 import { addPeopleRoutes } from "./people-routes.ts";
 import { addPolicyRoutes } from "./policy-routes.ts";
 import { addPreferenceRoutes } from "./preference-routes.ts";
+import { addPushRoutes } from "./push-routes.ts";
 import { addRequestRoutes } from "./request-routes.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { SignInLimits } from "./sign-in-limits.ts";
@@ -49,6 +50,7 @@ export function addReviewRoutes(
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
   addPreferenceRoutes(app, context, gate);
+  addPushRoutes(app, context, gate);
   addPageRoutes(app, context);
   addConsoleRoutes(app);
   addInvitationRoutes(app, context, gate, publicUrl);

@@ -25,8 +25,9 @@ const OTHER_KEYS: readonly string[] = [
   // People are of the whole server; a copy on every shard.
   ...["person (id)", "person (login)", "person (oidc_subject)", "passkey (id)"],
   ...["session (token_hash)", "invitation (token_hash)", "ceremony (id)"],
+  ...["preference (person_id)", "push_subscription (id)", "push_subscription (endpoint_sha256)"],
   // Of the database, not of projects.
-  "secret_key (key_id)",
+  ...["secret_key (key_id)", "push_key (id)"],
 ];
 
 const UNIQUE_INDEXES = {
@@ -66,7 +67,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 27);
+    assert.equal(keys.length, OTHER_KEYS.length + 28);
   },
 );
 
@@ -137,11 +138,13 @@ const LOCAL = [
   ...["policy_version", "standing_freeze", "in_force_stamp"],
   // Who signs in, before a project is known.
   ...["person", "passkey", "session", "invitation", "ceremony"],
+  ...["preference", "push_subscription", "push_key"],
 ];
 const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
   ...["standing_grant", "vote", "audit_log", "audit_seal", "audit_tile", "channel", "announcement"],
+  "push_message",
 ];
 
 function isRouted(sql: string): boolean {
@@ -171,7 +174,7 @@ test("[ours.shards.routed] every statement names the project of its rows, or is 
   const others = new Set(all.filter(({ sql }) => !isRouted(sql)).map(({ name }) => name));
   assert.deepEqual([...others].sort(), listedFanOuts());
   for (const { table, key } of SEALED_COLUMNS) {
-    if (table !== "secret_key") assert.equal(key[0], "project_id", table);
+    if (!LOCAL.includes(table)) assert.equal(key[0], "project_id", table);
   }
 });
 
@@ -190,6 +193,12 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   // The first of what waits in a project.
   countPendingOfInstances: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
+  // The people of a project, when what is in force has changed, or a call is announced.
+  hasPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
+  readPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
+  // What browsers show, every ten seconds.
+  wakeShownPushes:
+    /^SEARCH push_message USING (COVERING )?INDEX push_message_shown \(project_id=\?\)$/,
   // At most 50 of a project.
   listChannelsOf: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,
   readUsedChannels: /^SEARCH channel USING INDEX \w+ \(project_id=\?\)$/,

@@ -9,6 +9,7 @@
 
 import type { Context } from "../context.ts";
 import { type SendOutcome, sendingStatus, sendingText } from "../core/channel.ts";
+import { PUSH_CHANNEL } from "../core/push.ts";
 import {
   type ChannelClaim,
   type ClaimedChannel,
@@ -63,7 +64,9 @@ class AnnouncingWorker implements Worker {
     this.#report = report;
     this.#unsubscribe = context.wake.onSignal((signal) => {
       if (signal.kind !== "opened") return;
-      for (const channel of signal.announces ?? []) this.#serve(channel);
+      for (const channel of signal.announces ?? []) {
+        if (channel.id !== PUSH_CHANNEL) this.#serve(channel);
+      }
     });
     this.#run(this.#scan());
   }

@@ -5,6 +5,7 @@
  * all of it against a server, and fails when a route has no row.
  */
 
+import type { AuthorizationStage } from "./authorization-callers.ts";
 import {
   ADMINISTERING,
   AUDITING,
@@ -254,7 +255,7 @@ const OF_SESSIONS = { who: without(EVERYBODY, "nobody"), status: 403 };
 
 const OWN = [
   ...["showSession", "switchProject", "joinProject", "showAccount", "changePassword"],
-  ...["showPreferences", "changePreferences"],
+  ...["showPreferences", "changePreferences", "listPushSubscriptions", "subscribePush"],
 ];
 
 /** Before anybody is known; only for pages of the server itself. */
@@ -286,6 +287,10 @@ const SIGN_IN: readonly AuthorizationRow[] = [
     ...{ operation: "endSession", about: "another", ...OF_SESSIONS },
     id: (stage) => stage.requestId,
   },
+  ...["unsubscribePush", "testPush"].map((operation) => ({
+    ...{ operation, ...OF_SESSIONS },
+    id: (stage: AuthorizationStage) => stage.requestId,
+  })),
   ...SIGNING_IN,
   ...AT_PROVIDER,
   { operation: "showWays", who: EVERYBODY, status: 200 },

@@ -9,6 +9,7 @@ import type { ChannelRef } from "../../core/channel.ts";
 import type { Row, Transaction } from "../store.ts";
 import { readUsedChannels } from "./channels.ts";
 import type { InstanceKey } from "./keys.ts";
+import { hasPushAudience } from "./push-messages.ts";
 
 /** A published version, by its number and the digest of its source. */
 export interface InForceVersion {
@@ -26,6 +27,8 @@ export interface InForce {
   readonly hasGrants: boolean;
   /** Those of the project that are in use. */
   readonly channels: readonly ChannelRef[];
+  /** Whether anybody of the project is told by Web Push. */
+  readonly isPushed: boolean;
 }
 
 /**
@@ -59,6 +62,7 @@ export async function readInForce(
     isFrozen: row.freeze_id !== null,
     hasGrants: row.grant_id !== null,
     channels: await readUsedChannels(tx, projectId),
+    isPushed: await hasPushAudience(tx, projectId),
   };
 }
 

@@ -4,14 +4,14 @@
 
 import type { Reader, Transaction } from "../store.ts";
 
-const TEXT = "select preferences from preference where person_id = $1";
-
 /** @returns JSON text; undefined when nothing was ever said */
 export async function readPreferencesText(
   reader: Reader,
   personId: string,
 ): Promise<string | undefined> {
-  const row = await reader.get(TEXT, [personId]);
+  const row = await reader.get("select preferences from preference where person_id = $1", [
+    personId,
+  ]);
   return row === undefined ? undefined : (row.preferences as string);
 }
 

@@ -282,7 +282,8 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification, announcements and votes.
+ * Erases decided requests, each with its notification, announcements,
+ * messages of Web Push and votes.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -308,6 +309,7 @@ export async function deleteDecidedBefore(
     const key = [projectId, id];
     await tx.run("delete from notification where project_id = $1 and request_id = $2", key);
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }

@@ -33,6 +33,14 @@ export const AUDIT_KEY: SealedColumn = {
   owner: "project_id",
 };
 
+/** What proves to push services that it is us. */
+export const PUSH_KEY: SealedColumn = {
+  table: "push_key",
+  column: "sealed_private_key",
+  key: ["id"],
+  what: "push key",
+};
+
 /** In the order in which a rotation comes to them. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   FINGERPRINT_KEY,
@@ -57,6 +65,14 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
     what: "channel target",
     owner: "id",
   },
+  {
+    table: "push_subscription",
+    column: "sealed_target",
+    key: ["id"],
+    what: "push target",
+    owner: "id",
+  },
+  PUSH_KEY,
   AUDIT_KEY,
 ];
 

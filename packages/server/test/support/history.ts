@@ -1,13 +1,13 @@
 /**
- * Long histories, faster than they are made by asking and deciding.
+ * What tests about ended requests need: many of them, and a reader of exports.
  */
 
 import assert from "node:assert/strict";
 import { checksumOfRow } from "../../src/storage/sql/requests.ts";
-import type { TestProvider } from "./test-provider.ts";
+import type { Scene } from "./scene.ts";
 
 /** More requests like this one, each decided a millisecond later. */
-export async function copyDecided(server: TestProvider, id: string, count: number): Promise<void> {
+export async function copyDecided({ server }: Scene, id: string, count: number): Promise<void> {
   const { store, random } = server.provider.context;
   const row = await store.get("select * from request where id = $1", [id]);
   assert.ok(row);
@@ -31,4 +31,14 @@ export async function copyDecided(server: TestProvider, id: string, count: numbe
       );
     }
   });
+}
+
+/** As RFC 4180 says. */
+export function parseCsv(text: string): string[][] {
+  const records: string[][] = [[]];
+  for (const [, cell = "", end] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
+    records.at(-1)?.push(cell.replaceAll('""', '"'));
+    if (end === "\r\n") records.push([]);
+  }
+  return records.slice(0, -1);
 }
