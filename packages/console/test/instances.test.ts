@@ -15,7 +15,7 @@ import { makeGrant } from "@countersign/server/test/support/grants";
 import { picture } from "@countersign/server/test/support/page-scene";
 import { storedStatus } from "@countersign/server/test/support/scene";
 import { untilDelivered } from "@countersign/server/test/support/webhook-scene";
-import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { withBrowser } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";
 
@@ -265,11 +265,13 @@ test("on a phone nothing scrolls sideways", async () => {
     await page.goto("/instances");
     await list.getByRole("link").first().waitFor();
     await assertNoSideways(page);
+    await assertTargets(page);
     await picture(page, `instances-phone-${width}`);
     await page.goto(`/instances/${instance.id}`);
     await page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
     await page.getByRole("table", { name: "Grants in force" }).waitFor();
     await assertNoSideways(page);
+    await assertTargets(page);
     await picture(page, `instance-phone-${width}`);
     await page.goto("/instances/new");
     await page.getByLabel("Name (optional)").waitFor();
