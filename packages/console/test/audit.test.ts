@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { logOf, tamper, untilSealed } from "@countersign/server/test/support/audit-logs";
 import { picture } from "@countersign/server/test/support/page-scene";
-import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";
 
@@ -158,6 +158,7 @@ test("on a phone nothing scrolls sideways, and names of strangers are only texts
     await page.goto("/audit");
     await entry("A request was approved").waitFor();
     await assertNoSideways(page);
+    await assertTargets(page);
     await picture(page, `audit-phone-${width}`);
     await page.goto("/audit?kind=credential.issued");
     await entries.first().click();

@@ -8,7 +8,7 @@ import { after, before, test } from "node:test";
 import { copyDecided } from "@countersign/server/test/support/history";
 import { picture } from "@countersign/server/test/support/page-scene";
 import { cancel, end, submitBody } from "@countersign/server/test/support/scene";
-import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";
 
@@ -151,6 +151,9 @@ test("texts of agents are texts: nothing runs, hides or scrolls sideways", async
     const hostile = row("<img src=x");
     await hostile.waitFor();
     assert.match((await hostile.textContent()) ?? "", /\\u\{202E\}gnp\.exe\\u\{200B\}/);
+    await assertNoSideways(page);
+    await page.getByRole("button", { name: "Filters" }).click();
+    await assertTargets(page);
     await assertNoSideways(page);
     await picture(page, `history-phone-${width}-light`);
     if (width === 360) await assertAccessible(page);

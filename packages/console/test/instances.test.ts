@@ -15,7 +15,7 @@ import { makeGrant } from "@countersign/server/test/support/grants";
 import { picture } from "@countersign/server/test/support/page-scene";
 import { storedStatus } from "@countersign/server/test/support/scene";
 import { untilDelivered } from "@countersign/server/test/support/webhook-scene";
-import { assertAccessible, assertNoSideways } from "./support/axe.ts";
+import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { withBrowser } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";
 
@@ -107,6 +107,7 @@ test("the project is frozen and lifted from the list; the server by operators al
   await page.goto("/instances");
   await press("Freeze the project");
   await dialog.getByRole("button", { name: "Freeze", exact: true }).click();
+  await page.getByRole("dialog", { name: "Frozen" }).waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("This project is frozen.").waitFor();
   await untilCount(page.getByRole("button", { name: "Freeze the server" }), 0);
@@ -194,6 +195,8 @@ test("deleting asks for the name, cancels what is pending, ends the credential",
   await page.goto(`/instances/${made.instance.id}`);
   await press("Delete");
   const confirm = page.getByRole("button", { name: "Delete it for good" });
+  // It has the focus from the beginning.
+  await dialog.locator("input:focus").waitFor();
   await page.keyboard.type("short");
   assert.equal(await confirm.isDisabled(), true);
   await picture(page, "instance-delete");
@@ -262,11 +265,13 @@ test("on a phone nothing scrolls sideways", async () => {
     await page.goto("/instances");
     await list.getByRole("link").first().waitFor();
     await assertNoSideways(page);
+    await assertTargets(page);
     await picture(page, `instances-phone-${width}`);
     await page.goto(`/instances/${instance.id}`);
     await page.getByRole("table", { name: "Deliveries that wait" }).waitFor();
     await page.getByRole("table", { name: "Grants in force" }).waitFor();
     await assertNoSideways(page);
+    await assertTargets(page);
     await picture(page, `instance-phone-${width}`);
     await page.goto("/instances/new");
     await page.getByLabel("Name (optional)").waitFor();

@@ -85,7 +85,7 @@ test("a list far down holds what is near, and asks again for what it has forgott
   assert.equal(pages.itemAt(10_049), undefined);
 });
 
-test("pages that are empty are looked through, and after five of them somebody is asked", async () => {
+test("empty pages are looked through, and after five of them somebody is asked", async () => {
   const { pages, asked } = pagesOver((after) => {
     const at = Number(after ?? 0);
     return { items: at === 12 ? [1] : [], next: at === 12 ? null : String(at + 1) };

@@ -20,7 +20,7 @@ export interface DialogProps {
   readonly isWide?: boolean;
 }
 
-/** Open for as long as it is rendered. What has `autofocus` is focused, else its first field or its heading. */
+/** Open for as long as it is rendered. Its first field is focused, else its heading. */
 export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
@@ -28,10 +28,8 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
     const shown = dialog.current;
     const before = document.activeElement;
     shown?.showModal();
-    if (shown?.querySelector("[autofocus]") === null) {
-      // What is asked for comes before everything else.
-      shown.querySelector<HTMLElement>("textarea, input, select, h2")?.focus();
-    }
+    const first = shown?.querySelector<HTMLElement>("[autofocus], textarea, input, select");
+    (first ?? shown?.querySelector("h2"))?.focus();
     return () => {
       shown?.close();
       // What is taken out of the page while it is open gives nothing back by itself.

@@ -45,3 +45,14 @@ export async function assertNoSideways(page: Page): Promise<void> {
   const [content, window] = await page.evaluate<[number, number]>(widths);
   assert.ok(content <= window, `the page is ${content} px wide of ${window}`);
 }
+
+/** Fails when something to be pressed is too small for a finger. */
+export async function assertTargets(page: Page): Promise<void> {
+  const controls = page.locator("main").locator("button, .button, select, .chip, .list-row");
+  const heights = await controls.evaluateAll((all) =>
+    all.map((one) => [one.textContent, one.getBoundingClientRect().height] as const),
+  );
+  // What is folded has no height.
+  const small = heights.filter(([, height]) => height > 0 && height < 44);
+  assert.deepEqual(small, []);
+}

@@ -12,7 +12,7 @@ export interface AuditRowProps {
 /** One line of the log in words; pressing it shows the entry as it is. */
 export function AuditRow({ entry, names, onOpen }: AuditRowProps) {
   return (
-    <button type="button" class="audit-row" onClick={() => onOpen(entry)}>
+    <button type="button" class="list-row audit-row" onClick={() => onOpen(entry)}>
       <span class="audit-what">{wordsOf(entry)}</span>
       <span class="audit-who">
         by{" "}

@@ -25,7 +25,7 @@ const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
 export function HistoryRow({ ended }: { readonly ended: EndedRequest }) {
   const { id, tool, instance, status, expires_at: expiresAt, note } = ended;
   return (
-    <a class="ended" href={href(`/inbox/${id}`)}>
+    <a class="list-row ended" href={href(`/inbox/${id}`)}>
       <span class="ended-what">
         <bdi class="ended-tool">
           <Text>{tool}</Text>

@@ -6,9 +6,9 @@
 import "./history.css";
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../api.ts";
-import { Button } from "../../parts/button.tsx";
 import type { CursorPage } from "../../parts/cursor-pages.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { ListHead } from "../../parts/list-head.tsx";
 import { Empty } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useKeptPages } from "../../parts/use-kept-pages.ts";
@@ -45,12 +45,7 @@ export function Screen() {
       <HistoryFilters />
       <Insights insights={insights} error={error} />
       <section class="panel list-panel" aria-label="Requests that have ended">
-        <header class="list-head">
-          <span class="hint">The newest decision first</span>
-          <Button kind="quiet" onPress={() => setRound(round + 1)}>
-            <Icon name="refresh" /> Refresh
-          </Button>
-        </header>
+        <ListHead onRefresh={() => setRound(round + 1)}>The newest decision first</ListHead>
         <WindowedList
           label="Requests that have ended"
           pages={pages}

@@ -115,12 +115,14 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
       ...(note.trim() !== "" && { note: note.trim() }),
     };
     setFrozen(await call<Frozen>("POST", "freezes", { body }));
-    onFrozen();
   };
   const close = () => {
     setOpen(false);
-    setFrozen(undefined);
     setNote("");
+    if (frozen === undefined) return;
+    setFrozen(undefined);
+    // Only now: where a freeze is in force this button is gone, and with it what it has to say.
+    onFrozen();
   };
   return (
     <>

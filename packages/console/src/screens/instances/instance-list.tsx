@@ -1,8 +1,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { ListHead } from "../../parts/list-head.tsx";
 import { Empty, Fault } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useKeptPages } from "../../parts/use-kept-pages.ts";
@@ -37,6 +37,10 @@ export function InstanceList() {
     ),
     [frozen],
   );
+  const refresh = () => {
+    setRound(round + 1);
+    reload();
+  };
   const wide = freezes.filter(({ scope }) => scope !== "instance");
   return (
     <Page
@@ -49,18 +53,7 @@ export function InstanceList() {
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={reload} />
       ))}
       <section class="panel list-panel" aria-label="Instances">
-        <header class="list-head">
-          <span class="hint">The oldest first</span>
-          <Button
-            kind="quiet"
-            onPress={() => {
-              setRound(round + 1);
-              reload();
-            }}
-          >
-            <Icon name="refresh" /> Refresh
-          </Button>
-        </header>
+        <ListHead onRefresh={refresh}>The oldest first</ListHead>
         <WindowedList
           label="Instances"
           pages={pages}
@@ -126,7 +119,7 @@ interface InstanceRowProps {
 function InstanceRow({ instance, isFrozen }: InstanceRowProps) {
   const { id, name, groups, owner, pending, last_request_at: lastAt, receiver } = instance;
   return (
-    <a class="instance-row" href={href(`/instances/${id}`)}>
+    <a class="list-row instance-row" href={href(`/instances/${id}`)}>
       <span class="instance-what">
         <bdi class="instance-name">
           <Text>{name}</Text>

@@ -1,0 +1,20 @@
+import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+export interface ListHeadProps {
+  /** In which order it stands. */
+  readonly children: string;
+  onRefresh(): void;
+}
+
+/** The line above a long list: its order, and reading it anew. */
+export function ListHead({ children, onRefresh }: ListHeadProps) {
+  return (
+    <header class="list-head">
+      <span class="hint">{children}</span>
+      <Button kind="quiet" onPress={onRefresh}>
+        <Icon name="refresh" /> Refresh
+      </Button>
+    </header>
+  );
+}
