@@ -9,6 +9,7 @@ import { Refusal } from "./api.ts";
 import { App } from "./app.tsx";
 import "./device/register.ts";
 import { listenForKeys } from "./parts/keys.tsx";
+import { loadPreferences } from "./preferences.ts";
 import { followLinks } from "./route.ts";
 import { findScreen } from "./screens.ts";
 import { isOffline, loadSession, session } from "./session.ts";
@@ -37,3 +38,5 @@ async function begin(): Promise<void> {
 }
 
 await begin();
+// What was chosen last holds until the server can be asked.
+if (session.value !== undefined) await loadPreferences().catch(console.info);

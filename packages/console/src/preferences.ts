@@ -1,14 +1,71 @@
-/** What a person has chosen for the console. */
+/**
+ * What a person has chosen for the console. The server keeps it for all their devices; this browser
+ * keeps a copy, so that a page looks right before the server has answered.
+ */
 
-import { signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+import { call } from "./api.ts";
 
-const KEYS = "countersign.keys";
+export type Theme = "system" | "light" | "dark";
 
-/** Whether single keys act. Of this browser. */
-export const keysOn = signal(localStorage.getItem(KEYS) !== "off");
+/** When Web Push is quiet; may be past midnight. */
+export interface QuietHours {
+  /** `HH:MM` */
+  readonly from: string;
+  readonly to: string;
+  /** IANA name. */
+  readonly time_zone: string;
+}
 
-export function setKeysOn(on: boolean): void {
-  if (on) localStorage.removeItem(KEYS);
-  else localStorage.setItem(KEYS, "off");
-  keysOn.value = on;
+/** As `GET /review/v1/account/preferences` answers. */
+export interface Preferences {
+  readonly theme: Theme;
+  /** Whether single keys act. */
+  readonly keys: boolean;
+  readonly quiet_hours: QuietHours | null;
+}
+
+const COPY = "countersign.preferences";
+const DEFAULTS: Preferences = { theme: "system", keys: true, quiet_hours: null };
+
+export const preferences = signal<Preferences>({ ...DEFAULTS, ...copied() });
+
+/** Whether single keys act. */
+export const keysOn = computed(() => preferences.value.keys);
+
+function copied(): Partial<Preferences> {
+  try {
+    return JSON.parse(localStorage.getItem(COPY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+effect(() => {
+  const { theme } = preferences.value;
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+});
+
+function take(chosen: Preferences): void {
+  preferences.value = { ...DEFAULTS, ...chosen };
+  try {
+    localStorage.setItem(COPY, JSON.stringify(preferences.value));
+  } catch {
+    // A browser that keeps nothing asks the server each time.
+  }
+}
+
+/** @throws Refusal */
+export async function loadPreferences(): Promise<void> {
+  take(await call<Preferences>("GET", "account/preferences"));
+}
+
+/**
+ * What is not given stays.
+ *
+ * @throws Refusal
+ */
+export async function changePreferences(change: Partial<Preferences>): Promise<void> {
+  take(await call<Preferences>("PATCH", "account/preferences", { body: change }));
 }

@@ -7,7 +7,7 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { keysOn, setKeysOn } from "../preferences.ts";
+import { changePreferences, keysOn } from "../preferences.ts";
 import { Dialog } from "./dialog.tsx";
 
 export interface KeyBinding {
@@ -99,10 +99,19 @@ export function KeysHelp() {
         <input
           type="checkbox"
           checked={keysOn.value}
-          onChange={({ currentTarget }) => setKeysOn(currentTarget.checked)}
+          onChange={({ currentTarget }) => void choose(currentTarget)}
         />
-        Use single keys in this browser
+        Use single keys
       </label>
     </Dialog>
   );
+}
+
+/** The box shows what is kept, also where that could not be changed. */
+async function choose(box: HTMLInputElement): Promise<void> {
+  try {
+    await changePreferences({ keys: box.checked });
+  } finally {
+    box.checked = keysOn.value;
+  }
 }

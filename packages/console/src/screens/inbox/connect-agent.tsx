@@ -1,42 +1,71 @@
-/** How an agent comes to ask here: for an inbox in which nothing has been yet. */
+/**
+ * How an agent comes to ask here, in an inbox in which nothing is: a credential made with one
+ * press, and commands to copy with it. It stays until it is put away, also when the first request
+ * has come.
+ */
 
-import { urlOf } from "../../root.ts";
+import { signal } from "@preact/signals";
+import { call } from "../../api.ts";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { ConnectSnippets } from "../../parts/connect.tsx";
+import { may } from "../../powers.ts";
+import { href } from "../../route.ts";
 
-const STEPS = [
-  {
-    title: "Make a token that may add agents",
-    command: "npx countersign tokens create provisioner --name me",
-  },
-  {
-    title: "Add an agent; the answer has its credential",
-    command: (url: string) =>
-      `curl -X POST ${url}v1/instances -H "Authorization: Bearer $PROVISIONER" ` +
-      `-H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{}'`,
-  },
-  {
-    title: "Let it ask",
-    command: (url: string) =>
-      `curl -X POST ${url}v1/requests -H "Authorization: Bearer $CREDENTIAL" ` +
-      `-H "Idempotency-Key: call-1" -H "Content-Type: application/json" ` +
-      `-d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"10m"}'`,
-  },
-];
+interface Created {
+  readonly name: string;
+  readonly credential: string;
+}
+
+/** Of this page; nothing else keeps it. */
+const created = signal<Created | undefined>(undefined);
 
 export function ConnectAgent() {
-  const url = urlOf("");
+  if (!may("people")) {
+    return (
+      <p class="hint">To connect an agent, ask an admin of the project for a credential for it.</p>
+    );
+  }
   return (
-    <details class="connect">
-      <summary>Connect an agent</summary>
-      <ol>
-        {STEPS.map(({ title, command }) => (
-          <li key={title}>
-            <p>{title}</p>
-            <pre>
-              <code>{typeof command === "string" ? command : command(url)}</code>
-            </pre>
-          </li>
-        ))}
-      </ol>
-    </details>
+    <div class="actions">
+      <Button
+        kind="primary"
+        onPress={async () => {
+          created.value = await call<Created>("POST", "instances", { body: {} });
+        }}
+      >
+        Connect an agent
+      </Button>
+      <a class="button" href={href("/instances/new")}>
+        With a name and groups
+      </a>
+    </div>
+  );
+}
+
+/** What an agent asks with; nothing before somebody has made it here. */
+export function ConnectedAgent() {
+  if (created.value === undefined) return null;
+  const { name, credential } = created.value;
+  return (
+    <section class="panel" aria-labelledby="connect-title">
+      <div class="panel-head">
+        <h2 id="connect-title">
+          Let <Text>{name}</Text> ask
+        </h2>
+        <Button
+          onPress={() => {
+            created.value = undefined;
+          }}
+        >
+          I have copied it
+        </Button>
+      </div>
+      <p class="note">
+        The credential stands in these commands, and is shown this once. What the agent asks appears
+        here by itself.
+      </p>
+      <ConnectSnippets credential={credential} />
+    </section>
   );
 }

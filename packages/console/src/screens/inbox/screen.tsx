@@ -13,7 +13,7 @@ import { go } from "../../route.ts";
 import type { ScreenProps } from "../../screens.ts";
 import { type InboxAddress, isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { ConnectAgent } from "./connect-agent.tsx";
+import { ConnectAgent, ConnectedAgent } from "./connect-agent.tsx";
 import { fits, groupsOf, type RequestGroup } from "./groups.ts";
 import { HeldBar } from "./held.tsx";
 import { InboxList } from "./list.tsx";
@@ -109,7 +109,7 @@ export function Screen({ route }: ScreenProps) {
         <InboxList {...shown} {...{ address, current, actions, unfolded }} />
         <Nothing shown={shown} filter={address.filter} />
       </div>
-      <Notes />
+      <Below />
       <HeldBar />
       <BulkBar requests={picked} onClear={() => change(address, { picked: new Set() })} />
       <News />
@@ -180,6 +180,15 @@ function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: st
       </p>
       {shown.others.length === 0 && <ConnectAgent />}
     </section>
+  );
+}
+
+function Below() {
+  return (
+    <>
+      <ConnectedAgent />
+      <Notes />
+    </>
   );
 }
 

@@ -10,6 +10,7 @@ import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
+import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screens.ts";
 import { session } from "../../session.ts";
@@ -19,11 +20,6 @@ import { LineDiff } from "./line-diff.tsx";
 import { type InForce, publish, readPolicy, type Scope } from "./policy-api.ts";
 import { Simulation } from "./simulation.tsx";
 import { Versions } from "./versions.tsx";
-
-const PUBLISHERS: Readonly<Record<Scope, readonly string[]>> = {
-  policy: ["editor", "admin", "operator"],
-  floor: ["operator"],
-};
 
 const LEADS: Readonly<Record<Scope, string>> = {
   policy:
@@ -36,7 +32,7 @@ export function Screen({ rest }: ScreenProps) {
   const scope: Scope = rest === "floor" ? "floor" : "policy";
   const project = session.value?.project;
   const loaded = useLoaded((signal) => readPolicy(scope, signal), `${scope} ${project?.id}`);
-  const mayPublish = PUBLISHERS[scope].includes(project?.role ?? "");
+  const mayPublish = may(scope === "floor" ? "server" : "publish");
   return (
     <Page title="Policies" lead={LEADS[scope]}>
       <nav class="tabs" aria-label="Whose policy">

@@ -9,7 +9,7 @@ import { Empty, Fault } from "../../parts/notice.tsx";
 import { SecretOnce } from "../../parts/secret-once.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
-import { mayManagePeople } from "./powers.ts";
+import { may } from "../../powers.ts";
 
 interface Sending {
   readonly outcome: string;
@@ -42,7 +42,7 @@ export function ChannelSettings() {
     (signal) => call<{ channels: readonly Channel[] }>("GET", "channels", { signal }),
     "channels",
   );
-  const isMine = mayManagePeople();
+  const isMine = may("people");
   return (
     <>
       {error !== undefined && <Fault error={error} onRetry={reload} />}

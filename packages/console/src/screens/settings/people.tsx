@@ -11,8 +11,8 @@ import { SecretOnce } from "../../parts/secret-once.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
+import { may } from "../../powers.ts";
 import { session } from "../../session.ts";
-import { mayManagePeople } from "./powers.ts";
 
 interface Reviewer {
   readonly id: string;
@@ -46,7 +46,7 @@ export function PeopleSettings() {
     "reviewers",
   );
   const [changing, setChanging] = useState<Reviewer>();
-  const isMine = mayManagePeople();
+  const isMine = may("people");
   return (
     <>
       {reviewers.error !== undefined && (

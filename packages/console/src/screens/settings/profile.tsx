@@ -12,6 +12,7 @@ import { signInUrl, urlOf } from "../../root.ts";
 import { type Project, type Session, session, signOut } from "../../session.ts";
 import { Passkeys } from "./passkey-list.tsx";
 import { deviceOf } from "./passkeys.ts";
+import { ThisConsole } from "./this-console.tsx";
 import { ThisDevice } from "./this-device.tsx";
 
 interface Account {
@@ -34,6 +35,7 @@ export function ProfileSettings() {
       {account.error !== undefined && <Fault error={account.error} onRetry={account.reload} />}
       <Passkeys />
       <ThisDevice />
+      <ThisConsole />
       {account.value !== undefined && (
         <Password account={account.value} onChange={account.reload} />
       )}

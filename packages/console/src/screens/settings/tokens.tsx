@@ -10,8 +10,8 @@ import { SecretOnce } from "../../parts/secret-once.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
+import { may } from "../../powers.ts";
 import { ROLES } from "./people.tsx";
-import { mayManagePeople } from "./powers.ts";
 
 interface Token {
   readonly id: string;
@@ -23,7 +23,7 @@ interface Token {
 }
 
 export function TokenSettings() {
-  if (!mayManagePeople()) {
+  if (!may("people")) {
     return <Empty title="Tokens are for admins">Ask an admin of the project for one.</Empty>;
   }
   return <Tokens />;

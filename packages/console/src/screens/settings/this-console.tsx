@@ -1,0 +1,61 @@
+/** How the console looks and behaves for the person, on all their devices. */
+
+import { Choice, Field, Form, type Values } from "../../parts/form.tsx";
+import { changePreferences, preferences, type QuietHours, type Theme } from "../../preferences.ts";
+
+const THEMES = [
+  ["system", "As the device"],
+  ["light", "Light"],
+  ["dark", "Dark"],
+] as const;
+
+const KEYS = [
+  ["on", "Act: a approves, d denies, ? lists them"],
+  ["off", "Do nothing"],
+] as const;
+
+export function ThisConsole() {
+  const { theme, keys, quiet_hours: quiet } = preferences.value;
+  return (
+    <section class="panel" aria-labelledby="console-title">
+      <h2 id="console-title">This console</h2>
+      <Form
+        // Another answer of the server begins the fields anew.
+        key={JSON.stringify(preferences.value)}
+        kind="plain"
+        submit="Save"
+        onSubmit={(values) =>
+          changePreferences({
+            theme: values("theme") as Theme,
+            keys: values("keys") === "on",
+            quiet_hours: quietOf(values),
+          })
+        }
+      >
+        <Choice name="theme" label="Colours" value={theme} options={THEMES} />
+        <Choice name="keys" label="Single keys" value={keys ? "on" : "off"} options={KEYS} />
+        <Field
+          name="from"
+          label="No notifications from (optional)"
+          type="time"
+          value={quiet?.from ?? ""}
+        />
+        <Field
+          name="to"
+          label="until"
+          type="time"
+          value={quiet?.to ?? ""}
+          hint={`In the time of ${quiet?.time_zone ?? ZONE}. What still waits is told afterwards.`}
+        />
+      </Form>
+    </section>
+  );
+}
+
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function quietOf(values: Values): QuietHours | null {
+  const [from, to] = [values("from"), values("to")];
+  if (from === "" && to === "") return null;
+  return { from, to, time_zone: preferences.value.quiet_hours?.time_zone ?? ZONE };
+}
