@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { GO_STORIES } from "./go-stories.ts";
 import { GO_COMMAND, judgeInstall, PYTHON_PACKAGE, pythonFault } from "./obtain.ts";
 import { PYTHON_DEPARTURES } from "./python-departures.ts";
 import { PYTHON_STORIES } from "./python-stories.ts";
@@ -100,6 +101,6 @@ test("the page names the releases that are pinned", () => {
 });
 
 test("no two stories have the same title: a reader finds the one that failed", () => {
-  const titles = [...PYTHON_STORIES, ...PYTHON_DEPARTURES].map(({ title }) => title);
+  const titles = [...PYTHON_STORIES, ...PYTHON_DEPARTURES, ...GO_STORIES].map(({ title }) => title);
   assert.equal(new Set(titles).size, titles.length);
 });

@@ -4,16 +4,17 @@
  *
  * `npm run interop` ends with 1 when a story fails. A client that cannot be had (no Python, no Go,
  * no network) is no failure: its stories are named as skipped, with the reason, and the last lines
- * say that nothing is known of it. `--require python,go` makes its absence one.
+ * say that nothing is known of it. `--require python,go` makes its absence one; `--aap FILE` takes
+ * a Go command that was built elsewhere.
  *
  * Called by: people, and .ci/run.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { GO_DEPARTURES, GO_STORIES, type GoScene } from "./go-stories.ts";
+import { GO_STORIES, type GoScene } from "./go-stories.ts";
 import { GO_COMMAND, type Obtained, obtainGo, obtainPython, PYTHON_PACKAGE } from "./obtain.ts";
 import { startPythonClient } from "./python-client.ts";
 import { PYTHON_DEPARTURES } from "./python-departures.ts";
@@ -32,9 +33,11 @@ import {
 
 /** Both together bound the run below 90 s, the ends of processes included. */
 const INSTALL_MS_MAX = 40_000;
-const STORIES_MS_MAX = 40_000;
+const STORIES_MS_MAX = 35_000;
 
-const { values } = parseArgs({ options: { require: { type: "string", default: "" } } });
+const { values } = parseArgs({
+  options: { require: { type: "string", default: "" }, aap: { type: "string" } },
+});
 const required = values.require.split(",").filter((name) => name !== "") as ClientName[];
 for (const name of required) {
   if (name !== "python" && name !== "go") throw new Error(`--require knows no client ${name}`);
@@ -94,14 +97,17 @@ function firstLine(text: string): string {
 
 const folder = await mkdtemp(join(tmpdir(), "countersign-interop-"));
 try {
-  console.log(`Installing ${PYTHON_PACKAGE} (Python)\n       and ${GO_COMMAND}`);
+  const goSource = values.aap ?? GO_COMMAND;
+  console.log(`Installing ${PYTHON_PACKAGE} (Python)\n       and ${goSource}`);
   const installing = AbortSignal.timeout(INSTALL_MS_MAX);
   const [python, go] = await Promise.all([
     obtainPython(folder, installing),
-    obtainGo(folder, installing),
+    values.aap === undefined
+      ? obtainGo(folder, installing)
+      : ({ kind: "had", program: resolve(values.aap) } as const),
   ]);
   const pythonProgram = programOf("python", python, [...PYTHON_STORIES, ...PYTHON_DEPARTURES]);
-  const goProgram = programOf("go", go, [...GO_STORIES, ...GO_DEPARTURES]);
+  const goProgram = programOf("go", go, GO_STORIES);
   if (pythonProgram !== undefined || goProgram !== undefined) {
     const signal = AbortSignal.timeout(STORIES_MS_MAX);
     const stage = await setStage(join(folder, "server"), signal);
@@ -109,7 +115,7 @@ try {
       if (pythonProgram !== undefined) await playPython(stage, pythonProgram, signal);
       if (goProgram !== undefined) {
         const scene: GoScene = { stage, program: goProgram, home: join(folder, "home"), signal };
-        await play("go", [...GO_STORIES, ...GO_DEPARTURES], scene);
+        await play("go", GO_STORIES, scene);
       }
     } finally {
       await stage.stop();

@@ -87,7 +87,7 @@ const POLLING: readonly Story<PythonScene>[] = [
       const call = { token, key: "abandoned", tool: "interop.abandon", wait_limit: 1 };
       const { verdict, ran, request_id } = await client.act<Guarded>("guard", call);
       assert.deepEqual([verdict, ran], ["deny", false]);
-      const { status, decided_by } = await stage.read(request_id ?? "");
+      const { status, decided_by } = await stage.ended(request_id ?? "");
       assert.equal(status, "cancelled");
       assert.match(decided_by ?? "", /^instance:/);
     },

@@ -21,7 +21,9 @@ rules:
     note: Nobody's agent drops tables.
 `;
 
-/** Between two looks for a request that is under way. */
+const PENDING = "/requests?state=pending&limit=200";
+
+/** Between two looks at what is under way. */
 const LOOK_EVERY_MS = 50;
 
 /** What the reviewer surface tells; only what is used here. */
@@ -44,6 +46,8 @@ export interface Stage {
   /** Waits until a call of the tool waits for people. */
   pending(tool: string): Promise<Reviewed>;
   read(requestId: string): Promise<Reviewed>;
+  /** Waits until the request has ended. */
+  ended(requestId: string): Promise<Reviewed>;
   decide(requestId: string, verdict: "approve" | "deny", note?: string): Promise<void>;
   /** Resolves when the server has ended. */
   stop(): Promise<void>;
@@ -73,8 +77,17 @@ export async function setStage(folder: string, signal: AbortSignal): Promise<Sta
     return {
       ...{ url, provisionerToken, certificate, certificateKey },
       newInstance: () => provision(url, provisionerToken),
-      pending: (tool) => findPending(ask, tool, signal),
+      pending: (tool) =>
+        look(signal, async () => {
+          const page = await ask<{ readonly requests: readonly Reviewed[] }>(PENDING);
+          return page.requests.find((request) => request.tool === tool);
+        }),
       read: (id) => ask<Reviewed>(`/requests/${id}`),
+      ended: (id) =>
+        look(signal, async () => {
+          const request = await ask<Reviewed>(`/requests/${id}`);
+          return request.status === "pending" ? undefined : request;
+        }),
       async decide(id, verdict, note) {
         const { arguments_sha256 } = await ask<Reviewed>(`/requests/${id}`);
         await ask(`/requests/${id}/verdict`, { verdict, arguments_sha256, note });
@@ -97,14 +110,10 @@ async function provision(url: string, token: string): Promise<string> {
   return made.credential.token;
 }
 
-async function findPending(
-  ask: <T>(path: string) => Promise<T>,
-  tool: string,
-  signal: AbortSignal,
-): Promise<Reviewed> {
+/** Asks until there is an answer. */
+async function look<T>(signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
-    const page = await ask<{ readonly requests: readonly Reviewed[] }>("/requests?state=pending");
-    const found = page.requests.find((request) => request.tool === tool);
+    const found = await ask();
     if (found !== undefined) return found;
     await sleep(LOOK_EVERY_MS, undefined, { signal });
   }
