@@ -13,6 +13,7 @@ import {
   renderRow,
   renderStory,
   renderSummary,
+  shortReason,
   type Told,
 } from "./story.ts";
 
@@ -56,6 +57,12 @@ test("each story is a line, with the reason below where it did not pass", () => 
     renderStory(told("go", SKIPPED)),
     "SKIPPED  go: install\n            there is no go\n            spawn go ENOENT",
   );
+});
+
+test("a story that is skipped says what was tried and the last word of whoever refused", () => {
+  const long = "go install ended with 1:\ngo: reading the module:\n\t403 Forbidden";
+  assert.equal(shortReason(long), "go install ended with 1: 403 Forbidden");
+  assert.equal(shortReason("python3 is 3.9"), "python3 is 3.9");
 });
 
 test("a wheel that is not the pinned one is a fault, whatever else may be absent", () => {

@@ -28,6 +28,7 @@ import {
   renderStory,
   renderSummary,
   type Story,
+  shortReason,
   type Told,
 } from "./story.ts";
 
@@ -87,12 +88,9 @@ function programOf<Scene>(
   if (obtained.kind === "had") return obtained.program;
   const kind = obtained.kind === "wrong" ? "failed" : "skipped";
   console.log(`\nThe ${client} client cannot be had here:\n${obtained.reason}\n`);
-  for (const story of stories) tell(client, story, { kind, reason: firstLine(obtained.reason) });
+  const reason = shortReason(obtained.reason);
+  for (const story of stories) tell(client, story, { kind, reason });
   return undefined;
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }
 
 const folder = await mkdtemp(join(tmpdir(), "countersign-interop-"));

@@ -31,6 +31,9 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
         ["POST", `/v1/requests/${request_id}/consume`, 404, "not_found"],
       ]);
       assert.equal((await stage.read(request_id ?? "")).status, "approved");
+      const asynchronous = await client.act<Guarded>("check", { ...call, key: "consumed-async" });
+      assert.equal(asynchronous.status, "error");
+      assert.match(asynchronous.reason ?? "", FAIL_CLOSED);
     },
   },
   {

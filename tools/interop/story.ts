@@ -48,6 +48,13 @@ function indent(text: string): string {
   return text.trim().replaceAll("\n", "\n            ");
 }
 
+/** @returns what was tried and the last that was said of it, in one line */
+export function shortReason(reason: string): string {
+  const lines = reason.trim().split("\n");
+  const [first = "", last = ""] = [lines.at(0), lines.at(-1)];
+  return lines.length === 1 ? first : `${first} ${last.trim()}`;
+}
+
 /** @returns the closing lines, which a reader who sees nothing else is not misled by */
 export function renderSummary(told: readonly Told[]): string[] {
   const by = Map.groupBy(told, ({ ending }) => ending.kind);
