@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { GO_STORIES } from "./go-stories.ts";
+import { GO_COMMAND, judgeInstall, PYTHON_PACKAGE, pythonFault } from "./obtain.ts";
+import { PYTHON_DEPARTURES } from "./python-departures.ts";
+import { PYTHON_STORIES } from "./python-stories.ts";
+import {
+  type ClientName,
+  type Ending,
+  exitCodeOf,
+  renderRow,
+  renderStory,
+  renderSummary,
+  shortReason,
+  type Told,
+} from "./story.ts";
+
+const PAGE = join(import.meta.dirname, "../../docs/reference/interop.md");
+
+const PASSED: Ending = { kind: "passed" };
+const FAILED: Ending = { kind: "failed", reason: "403 is not 200" };
+const SKIPPED: Ending = { kind: "skipped", reason: "there is no go\nspawn go ENOENT" };
+
+function told(client: ClientName, ending: Ending, isDeparture = false): Told {
+  return { client, title: "install", isDeparture, ending };
+}
+
+test("a run fails for a story that failed, and for no client that could not be had", () => {
+  assert.equal(exitCodeOf([told("python", PASSED), told("go", SKIPPED)], []), 0);
+  assert.equal(exitCodeOf([told("python", FAILED), told("go", SKIPPED)], []), 1);
+  assert.equal(exitCodeOf([told("python", FAILED, true)], []), 1);
+});
+
+test("a client that is required has to be there", () => {
+  assert.equal(exitCodeOf([told("go", SKIPPED)], ["python"]), 0);
+  assert.equal(exitCodeOf([told("go", SKIPPED)], ["python", "go"]), 1);
+});
+
+test("the closing lines count departures apart, and name a client that was not there", () => {
+  const all = [told("python", PASSED), told("python", PASSED, true), told("go", SKIPPED)];
+  assert.deepEqual(renderSummary(all), [
+    "1 passed, 0 failed, 1 skipped, 1 departure as recorded",
+    "NOT TRIED: nothing is known of the go client from this run.",
+    "Departures: docs/reference/interop.md says what they come to.",
+  ]);
+  assert.deepEqual(renderSummary([told("python", FAILED)]), [
+    "0 passed, 1 failed, 0 skipped, 0 departures as recorded",
+  ]);
+});
+
+test("each story is a line, with the reason below where it did not pass", () => {
+  assert.equal(renderStory(told("python", PASSED)), "ok       python: install");
+  assert.equal(renderStory(told("python", PASSED, true)), "departs  python: install");
+  assert.equal(
+    renderStory(told("go", SKIPPED)),
+    "SKIPPED  go: install\n            there is no go\n            spawn go ENOENT",
+  );
+});
+
+test("a story that is skipped says what was tried and the last word of whoever refused", () => {
+  const long = "go install ended with 1:\ngo: reading the module:\n\t403 Forbidden";
+  assert.equal(shortReason(long), "go install ended with 1: 403 Forbidden");
+  assert.equal(shortReason("python3 is 3.9"), "python3 is 3.9");
+});
+
+test("a wheel that is not the pinned one is a fault, whatever else may be absent", () => {
+  const output = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.";
+  assert.equal(judgeInstall({ code: 1, output }, "pip install").kind, "wrong");
+  const mismatch = "verifying module: checksum mismatch\nSECURITY ERROR";
+  assert.equal(judgeInstall({ code: 1, output: mismatch }, "go install").kind, "wrong");
+});
+
+test("what cannot be had is told with the last words of whoever refused", () => {
+  const output = "one\ntwo\n\nthree\nfour\n403 Forbidden\n";
+  const reason = "go install ended with 1:\ntwo\nthree\nfour\n403 Forbidden";
+  assert.deepEqual(judgeInstall({ code: 1, output }, "go install"), { kind: "absent", reason });
+  const absent = judgeInstall({ code: undefined, output: "" }, "pip install");
+  const late = "pip install did not run, or not to its end in time:\n(it said nothing)";
+  assert.deepEqual(absent, { kind: "absent", reason: late });
+});
+
+test("a Python that the pinned wheels do not run on is an absent one", () => {
+  assert.equal(pythonFault({ code: 0, output: "3 11\n" }), undefined);
+  assert.equal(pythonFault({ code: 0, output: "4 0\n" }), undefined);
+  const old = "python3 is 3.9; the pinned wheels need 3.11";
+  assert.equal(pythonFault({ code: 0, output: "3 9\n" }), old);
+  const none = "there is no python3: spawn python3 ENOENT";
+  assert.equal(pythonFault({ code: undefined, output: "spawn python3 ENOENT" }), none);
+});
+
+test("the page has each departure that is measured, and no other", () => {
+  const rows = readFileSync(PAGE, "utf8")
+    .split("\n")
+    .filter((line) => /^\| (?:Python|Go) /.test(line));
+  const measured = PYTHON_DEPARTURES.map((each) => renderRow("Python 0.3.3", each));
+  assert.deepEqual(rows, measured);
+});
+
+test("the page names the releases that are pinned", () => {
+  const page = readFileSync(PAGE, "utf8");
+  const [name, version] = PYTHON_PACKAGE.split(" ");
+  assert.ok(page.includes(`| \`${name}\`, Python | ${version} |`));
+  assert.ok(page.includes(`| \`aap\`, Go | ${GO_COMMAND.split("@")[1]} |`));
+  const requirements = readFileSync(join(import.meta.dirname, "requirements.txt"), "utf8");
+  assert.ok(requirements.includes(`${name}==${version} --hash=sha256:`));
+});
+
+test("no two stories have the same title: a reader finds the one that failed", () => {
+  const titles = [...PYTHON_STORIES, ...PYTHON_DEPARTURES, ...GO_STORIES].map(({ title }) => title);
+  assert.equal(new Set(titles).size, titles.length);
+});

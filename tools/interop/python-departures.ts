@@ -1,0 +1,75 @@
+/**
+ * What the Python package does that the contract does not know.
+ *
+ * Called by: interop.ts; interop.test.ts compares the rows with docs/reference/interop.md.
+ */
+
+import assert from "node:assert/strict";
+import { faultOf, type Guarded, type PythonScene, type Shown } from "./python-stories.ts";
+import type { Departure } from "./story.ts";
+
+/** The package's way of saying that it got no answer it could trust. */
+const FAIL_CLOSED = /could not obtain a valid AAP decision/;
+
+export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
+  {
+    title: "the gate consumes an approval at the provider, which the contract does not know",
+    row: [
+      "`POST /v1/requests/{id}/consume` when a call is approved: `Gate`, `AsyncGate`, integrations",
+      "404 `not_found`",
+      "**No approved call runs.** The gate fails closed; the request stays approved",
+      "none",
+    ],
+    async play({ stage, client, token }) {
+      await client.act("exchanges");
+      const call = { token, key: "consumed", tool: "Read" };
+      const { status, ran, reason, request_id } = await client.act<Guarded>("guard", call);
+      assert.deepEqual([status, ran], ["error", false]);
+      assert.match(reason ?? "", FAIL_CLOSED);
+      assert.deepEqual(await client.act("exchanges"), [
+        ["POST", "/v1/requests", 201],
+        ["POST", `/v1/requests/${request_id}/consume`, 404, "not_found"],
+      ]);
+      assert.equal((await stage.read(request_id ?? "")).status, "approved");
+      const asynchronous = await client.act<Guarded>("check", { ...call, key: "consumed-async" });
+      assert.equal(asynchronous.status, "error");
+      assert.match(asynchronous.reason ?? "", FAIL_CLOSED);
+    },
+  },
+  {
+    title: "a client reports what became of a call, which the contract does not know",
+    row: [
+      "`POST /v1/requests/{id}/outcome`: `report_outcome`, and the gate after a call that ran",
+      "404 `not_found`",
+      "`NotFound`; the gate logs that it could not report",
+      "none",
+    ],
+    async play({ client, token }) {
+      const call = { token, key: "reported", tool: "Read" };
+      const { id } = await client.act<Shown>("create", call);
+      await client.act("exchanges");
+      const report = client.act("report", { token, request_id: id });
+      await assert.rejects(report, faultOf("NotFound"));
+      const sent = ["POST", `/v1/requests/${id}/outcome`, 404, "not_found"];
+      assert.deepEqual(await client.act("exchanges"), [sent]);
+    },
+  },
+  {
+    title: "a call of an MCP server names it in `server`, which the contract forbids",
+    row: [
+      "`server` in `POST /v1/requests`, where `Call` has one",
+      "400 `invalid_request`, `param` is `server`",
+      "The call does not run: the gate fails closed. Nothing is recorded",
+      "none; put the name into `context` instead",
+    ],
+    async play({ client, token }) {
+      await client.act("exchanges");
+      const call = { token, key: "server", tool: "Read", server: "github" };
+      const { status, ran, reason } = await client.act<Guarded>("guard", call);
+      assert.deepEqual([status, ran], ["error", false]);
+      assert.match(reason ?? "", FAIL_CLOSED);
+      const sent = ["POST", "/v1/requests", 400, "invalid_request", "server"];
+      assert.deepEqual(await client.act("exchanges"), [sent]);
+    },
+  },
+];

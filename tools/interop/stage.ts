@@ -1,0 +1,120 @@
+/**
+ * A real server with its data in a scratch folder, a provisioner, and a reviewer who decides.
+ *
+ * Called by: interop.ts; the stories ask it to decide.
+ */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ProvisionInstanceResponse } from "@countersign/protocol";
+import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
+import { exchange } from "../demo/adapter.ts";
+import { countersign, startServer } from "../demo/countersign.ts";
+
+const POLICY = `version: 1
+rules:
+  - { id: reads, match: { tool: Read }, then: approve, valid_for: 1m }
+  - id: no-drops
+    match: { tool: db.drop }
+    then: deny
+    note: Nobody's agent drops tables.
+`;
+
+const PENDING = "/requests?state=pending&limit=200";
+
+/** Between two looks at what is under way. */
+const LOOK_EVERY_MS = 50;
+
+/** What the reviewer surface tells; only what is used here. */
+export interface Reviewed {
+  readonly id: string;
+  readonly tool: string;
+  readonly status: string;
+  readonly arguments_sha256: string;
+  readonly decided_by?: string;
+}
+
+export interface Stage {
+  readonly url: string;
+  readonly provisionerToken: string;
+  /** Files in PEM of a receiver for localhost that the server trusts. */
+  readonly certificate: string;
+  readonly certificateKey: string;
+  /** @returns the credential of a new instance that polls */
+  newInstance(): Promise<string>;
+  /** Waits until a call of the tool waits for people. */
+  pending(tool: string): Promise<Reviewed>;
+  read(requestId: string): Promise<Reviewed>;
+  /** Waits until the request has ended. */
+  ended(requestId: string): Promise<Reviewed>;
+  decide(requestId: string, verdict: "approve" | "deny", note?: string): Promise<void>;
+  /** Resolves when the server has ended. */
+  stop(): Promise<void>;
+}
+
+/** @param signal ends the waiting for requests */
+export async function setStage(folder: string, signal: AbortSignal): Promise<Stage> {
+  const certificate = join(folder, "receiver-cert.pem");
+  const certificateKey = join(folder, "receiver-key.pem");
+  const files = createSelfSigned();
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(certificate, files.certificate);
+  writeFileSync(certificateKey, files.key, { mode: 0o600 });
+  const data = join(folder, "data");
+  const server = await startServer(data, certificate);
+  const { url } = server;
+  const token = (kind: string, ...more: readonly string[]) =>
+    countersign(["tokens", "create", kind, "--name", kind, "--data", data, ...more]);
+  try {
+    const [provisionerToken, reviewer] = await Promise.all([
+      token("provisioner"),
+      token("reviewer", "--role", "admin"),
+    ]);
+    const ask = <T>(path: string, body?: object) =>
+      exchange<T>(url, `/review/v1${path}`, reviewer, body && { key: path, body });
+    await ask("/policy", { source: POLICY, expected_number: 0 });
+    return {
+      ...{ url, provisionerToken, certificate, certificateKey },
+      newInstance: () => provision(url, provisionerToken),
+      pending: (tool) =>
+        look(signal, async () => {
+          const page = await ask<{ readonly requests: readonly Reviewed[] }>(PENDING);
+          return page.requests.find((request) => request.tool === tool);
+        }),
+      read: (id) => ask<Reviewed>(`/requests/${id}`),
+      ended: (id) =>
+        look(signal, async () => {
+          const request = await ask<Reviewed>(`/requests/${id}`);
+          return request.status === "pending" ? undefined : request;
+        }),
+      async decide(id, verdict, note) {
+        const { arguments_sha256 } = await ask<Reviewed>(`/requests/${id}`);
+        await ask(`/requests/${id}/verdict`, { verdict, arguments_sha256, note });
+      },
+      stop: () => server.stop(),
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+let instances = 0;
+
+async function provision(url: string, token: string): Promise<string> {
+  instances += 1;
+  const submission = { key: `instance-${instances}`, body: {} };
+  const path = "/v1/instances";
+  const made = await exchange<ProvisionInstanceResponse>(url, path, token, submission);
+  return made.credential.token;
+}
+
+/** Asks until there is an answer. */
+async function look<T>(signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const found = await ask();
+    if (found !== undefined) return found;
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What a story is, and what comes of a run: pure, so that its tests need no client.
+ *
+ * Called by: interop.ts and the stories.
+ */
+
+/** Clients that others wrote. */
+export type ClientName = "python" | "go";
+
+export interface Story<Scene> {
+  /** A sentence that says what the client and the server do together. */
+  readonly title: string;
+  /** @throws when it went otherwise */
+  play(scene: Scene): Promise<void>;
+}
+
+/**
+ * A story of what a released client does and the contract does not know. It passes as long as the
+ * client still does so and we still answer so. docs/reference/interop.md has its row, to the word.
+ */
+export interface Departure<Scene> extends Story<Scene> {
+  /** Cells of the row: what is sent, what is answered, what comes of it, what admits it. */
+  readonly row: readonly [string, string, string, string];
+}
+
+export type Ending =
+  | { readonly kind: "passed" }
+  | { readonly kind: "failed"; readonly reason: string }
+  | { readonly kind: "skipped"; readonly reason: string };
+
+export interface Told {
+  readonly client: ClientName;
+  readonly title: string;
+  readonly isDeparture: boolean;
+  readonly ending: Ending;
+}
+
+const MARKS = { passed: "ok      ", failed: "FAILED  ", skipped: "SKIPPED " };
+
+/** @returns one line, and the reason below it where there is one */
+export function renderStory({ client, title, isDeparture, ending }: Told): string {
+  const mark = isDeparture && ending.kind === "passed" ? "departs " : MARKS[ending.kind];
+  const reason = ending.kind === "passed" ? "" : `\n            ${indent(ending.reason)}`;
+  return `${mark} ${client}: ${title}${reason}`;
+}
+
+function indent(text: string): string {
+  return text.trim().replaceAll("\n", "\n            ");
+}
+
+/** @returns what was tried and the last that was said of it, in one line */
+export function shortReason(reason: string): string {
+  const lines = reason.trim().split("\n");
+  const [first = "", last = ""] = [lines.at(0), lines.at(-1)];
+  return lines.length === 1 ? first : `${first} ${last.trim()}`;
+}
+
+/** @returns the closing lines, which a reader who sees nothing else is not misled by */
+export function renderSummary(told: readonly Told[]): string[] {
+  const by = Map.groupBy(told, ({ ending }) => ending.kind);
+  const count = (kind: Ending["kind"]) => by.get(kind)?.length ?? 0;
+  const departures = (by.get("passed") ?? []).filter(({ isDeparture }) => isDeparture).length;
+  const passed = count("passed") - departures;
+  const lines = [
+    `${passed} passed, ${count("failed")} failed, ${count("skipped")} skipped, ` +
+      `${departures} ${departures === 1 ? "departure" : "departures"} as recorded`,
+  ];
+  for (const [client, stories] of Map.groupBy(told, (story) => story.client)) {
+    if (stories.every(({ ending }) => ending.kind === "skipped")) {
+      lines.push(`NOT TRIED: nothing is known of the ${client} client from this run.`);
+    }
+  }
+  if (departures > 0) lines.push("Departures: docs/reference/interop.md says what they come to.");
+  return lines;
+}
+
+/**
+ * @param required clients that must have been there
+ * @returns 1 when a story failed, or was skipped of a client that is required
+ */
+export function exitCodeOf(told: readonly Told[], required: readonly ClientName[]): 0 | 1 {
+  const isFault = ({ client, ending }: Told) =>
+    ending.kind === "failed" || (ending.kind === "skipped" && required.includes(client));
+  return told.some(isFault) ? 1 : 0;
+}
+
+/** @returns the row of a table in Markdown */
+export function renderRow(client: string, { row }: Pick<Departure<never>, "row">): string {
+  return `| ${[client, ...row].join(" | ")} |`;
+}
