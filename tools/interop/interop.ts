@@ -4,8 +4,10 @@
  *
  * `npm run interop` ends with 1 when a story fails. A client that cannot be had (no Python, no Go,
  * no network) is no failure: its stories are named as skipped, with the reason, and the last lines
- * say that nothing is known of it. `--require python,go` makes its absence one; `--aap FILE` takes
- * a Go command that was built elsewhere.
+ * say that nothing is known of it. `--require python,go` makes its absence one.
+ *
+ * The Go command is tried with `--go`, or `--aap FILE` for one built elsewhere: its stories
+ * were written from its source and have not met it yet.
  *
  * Called by: people, and .ci/run.
  */
@@ -37,7 +39,11 @@ const INSTALL_MS_MAX = 40_000;
 const STORIES_MS_MAX = 35_000;
 
 const { values } = parseArgs({
-  options: { require: { type: "string", default: "" }, aap: { type: "string" } },
+  options: {
+    require: { type: "string", default: "" },
+    go: { type: "boolean", default: false },
+    aap: { type: "string" },
+  },
 });
 const required = values.require.split(",").filter((name) => name !== "") as ClientName[];
 for (const name of required) {
@@ -93,17 +99,18 @@ function programOf<Scene>(
   return undefined;
 }
 
+async function goCommand(installing: AbortSignal): Promise<Obtained> {
+  if (values.aap !== undefined) return { kind: "had", program: resolve(values.aap) };
+  if (values.go || required.includes("go")) return obtainGo(folder, installing);
+  return { kind: "absent", reason: "it is tried with --go, or --aap FILE" };
+}
+
 const folder = await mkdtemp(join(tmpdir(), "countersign-interop-"));
 try {
   const goSource = values.aap ?? GO_COMMAND;
   console.log(`Installing ${PYTHON_PACKAGE} (Python)\n       and ${goSource}`);
   const installing = AbortSignal.timeout(INSTALL_MS_MAX);
-  const [python, go] = await Promise.all([
-    obtainPython(folder, installing),
-    values.aap === undefined
-      ? obtainGo(folder, installing)
-      : ({ kind: "had", program: resolve(values.aap) } as const),
-  ]);
+  const [python, go] = await Promise.all([obtainPython(folder, installing), goCommand(installing)]);
   const pythonProgram = programOf("python", python, [...PYTHON_STORIES, ...PYTHON_DEPARTURES]);
   const goProgram = programOf("go", go, GO_STORIES);
   if (pythonProgram !== undefined || goProgram !== undefined) {
