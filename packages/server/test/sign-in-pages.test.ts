@@ -46,17 +46,23 @@ async function setUp(
   await picture(page, name);
   await fill(page, { "Your name": "Ana Ibarra", Login: "Ana@Example.org", Password: PASSWORD });
   await press(page, "Create account");
-  await page.waitForURL("**/account");
+  await page.waitForURL("**/inbox");
+  await page.goto("/settings");
   await page.getByRole("heading", { name: "Ana Ibarra" }).waitFor();
   return visitor;
+}
+
+/** What the settings say of who is signed in. */
+async function factOf(page: Page, name: string): Promise<string | null> {
+  const fact = page.locator(".facts > div").filter({ has: page.getByText(name, { exact: true }) });
+  return fact.locator("dd").textContent();
 }
 
 test("[ours.sign-in.setup] [ours.sign-in.pages] the first person sets up, signs out and signs in again, in a real browser", async (t) => {
   const server = await startTestProvider(t);
   const { page, context, complaints } = await setUp(server);
-  await page.locator("#role:not(:empty)").waitFor();
-  assert.equal(await page.locator("#login").textContent(), "ana@example.org");
-  assert.equal(await page.locator("#role").textContent(), "operator");
+  assert.equal(await factOf(page, "Login"), "ana@example.org");
+  assert.equal(await factOf(page, "Role"), "operator");
   await page.getByText("This browser").waitFor();
   await picture(page, "account");
   const [cookie] = await context.cookies();
@@ -110,7 +116,7 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   await picture(page, "invitation-fault-360");
   await fill(page, { Password: PASSWORD });
   await press(page, "Create account");
-  await page.waitForURL("**/account");
+  await page.waitForURL("**/inbox");
 
   const elsewhere = await server.token({ kind: "reviewer", role: "admin", project: "shop" });
   const body = { name: "li", role: "viewer" };
@@ -120,13 +126,15 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   await page.getByText("You are signed in as li.").waitFor();
   await picture(page, "join-360");
   await press(page, "Join the project");
-  await page.waitForURL("**/account");
-  await page.getByText("shop").first().waitFor();
-  await page.locator("#role:not(:empty)").waitFor();
-  assert.equal(await page.locator("#role").textContent(), "viewer");
+  await page.waitForURL("**/inbox");
+  await page.goto("/settings");
+  assert.equal(await factOf(page, "Project"), "shop");
+  assert.equal(await factOf(page, "Role"), "viewer");
   await picture(page, "account-two-projects-360");
-  await page.getByLabel("Look at another project").selectOption("default");
-  await page.locator("#role").getByText("reviewer").waitFor();
+  await press(page, "Look at default");
+  await press(page, "Look at shop");
+  await page.getByRole("button", { name: "Look at default" }).waitFor();
+  assert.equal(await factOf(page, "Role"), "viewer");
   assert.deepEqual(complaints, []);
 });
 
@@ -140,9 +148,9 @@ test("[ours.sign-in.return] [ours.sign-in.pages] somebody locked out comes back 
   await picture(again.page, "return-dark");
   await fill(again.page, { Password: "another long password" });
   await press(again.page, "Set password and sign in");
-  await again.page.waitForURL("**/account");
+  await again.page.waitForURL("**/inbox");
   await page.reload();
-  await page.waitForURL("**/sign-in?next=account");
+  await page.waitForURL("**/sign-in?next=settings");
   assert.deepEqual([...complaints, ...again.complaints], []);
 });
 
@@ -154,15 +162,17 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   await fill(other.page, { Login: "ana@example.org", Password: PASSWORD });
   await press(other.page, "Sign in");
   await other.page.waitForURL("**/inbox");
-  await other.page.goto("/account");
+  await other.page.goto("/settings");
+  await other.page.getByText("This browser").waitFor();
 
   await page.reload();
-  await page.getByRole("button", { name: "Sign out Chrome on Linux" }).waitFor();
+  const elsewhere = page.getByRole("button", { name: /^Sign out there.*Chrome on Linux$/ });
+  await elsewhere.waitFor();
   await picture(page, "account-two-sessions-360");
-  await page.getByRole("button", { name: "Sign out Chrome on Linux" }).click();
-  await page.getByText("Signed out there.").waitFor();
+  await elsewhere.click();
+  await elsewhere.waitFor({ state: "detached" });
   await other.page.reload();
-  await other.page.waitForURL("**/sign-in?next=account");
+  await other.page.waitForURL("**/sign-in?next=settings");
 
   const next = "four slow tides turn";
   await fill(page, { "Current password": "wrong wrong wrong", "New password": next });
@@ -170,11 +180,11 @@ test("[ours.sign-in.account] [ours.sign-in.pages] one's sessions are ended, and 
   await page.getByText("The current password is wrong.").waitFor();
   await fill(page, { "Current password": PASSWORD, "New password": next });
   await press(page, "Change password");
-  await page.getByText("Your password is changed").waitFor();
+  await page.getByText("It is changed, and you are signed out everywhere else.").waitFor();
   await picture(page, "account-changed-360");
   await fill(other.page, { Login: "ana@example.org", Password: next });
   await press(other.page, "Sign in");
-  await other.page.waitForURL("**/account");
+  await other.page.waitForURL("**/settings");
   assert.deepEqual([...complaints, ...other.complaints], []);
 });
 
@@ -185,7 +195,7 @@ test("[ours.sign-in.pages] no page is wider than a phone of 320 px, nothing to p
     { width: 320, height: 640, colorScheme: "dark" },
     "setup-320",
   );
-  const paths = ["/account", "/setup", "/invitation#none", "/sign-in"];
+  const paths = ["/setup", "/invitation#none", "/sign-in"];
   for (const path of paths) {
     await page.goto(path, { waitUntil: "networkidle" });
     await picture(page, `${path.replace(/\W/g, "")}-320-dark`);
@@ -202,7 +212,7 @@ test("[ours.sign-in.pages] after signing in one goes where the link led, and nev
   const server = await startTestProvider(t);
   await setUp(server);
   const leads: readonly (readonly [string, string])[] = [
-    ["account%3Fsee=1", "/account?see=1"],
+    ["settings%3Fsee=1", "/settings?see=1"],
     ["https%3A%2F%2Fevil.example%2F", "/inbox"],
     ["%2F%2Fevil.example", "/inbox"],
     ["javascript%3Aalert(1)", "/inbox"],

@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
   ...["pages.css", "mark.svg"],
-  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "account.js", "passkeys.js"],
+  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "passkeys.js"],
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -42,7 +42,6 @@ export function addPageRoutes(app: FastifyInstance, context: Context): void {
   const pages = {
     "sign-in": "sign-in.html",
     invitation: "invitation.html",
-    account: "account.html",
   };
   for (const [path, name] of Object.entries(pages)) {
     const body = readFileSync(join(FOLDER, name));

@@ -285,11 +285,9 @@ const SCREENS = ["history", "audit", "policies", "instances", "settings"].flatMa
   { operation: `${screen}ItemPage`, who: EVERYBODY, status: 200, id: () => "one" },
 ]);
 
-const PAGES = ["signInPage", "invitationPage", "accountPage", "setupPage", "inboxPage"].map(
-  (operation) => ({
-    ...{ operation, who: EVERYBODY, status: 200 },
-  }),
-);
+const PAGES = ["signInPage", "invitationPage", "setupPage", "inboxPage"].map((operation) => ({
+  ...{ operation, who: EVERYBODY, status: 200 },
+}));
 
 const SIGN_IN: readonly AuthorizationRow[] = [
   ...OWN.map((operation) => ({ operation, ...OF_SESSIONS })),

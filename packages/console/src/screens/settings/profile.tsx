@@ -179,7 +179,7 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
                   account.reload();
                 }}
               >
-                Sign out there
+                Sign out there<span class="spoken">: {deviceOf(user_agent)}</span>
               </Button>
             )}
           </li>

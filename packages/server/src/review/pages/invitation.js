@@ -11,7 +11,7 @@ const form = byId("form");
 
 /** Sees to what was used not being offered again by the back button. */
 function leave() {
-  location.replace("account");
+  location.replace("inbox");
 }
 
 const TITLES = {

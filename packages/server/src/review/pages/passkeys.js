@@ -1,6 +1,6 @@
 /** What the pages do with passkeys: asking the browser for one, and offering that to people. */
 
-import { byId, call, nextPage, onUse, Refusal, requireFields, show } from "./page.js";
+import { byId, call, nextPage, onUse, Refusal, requireFields } from "./page.js";
 
 /** Whether the browser knows passkeys, and writes and reads them as the server does. */
 function knowsPasskeys() {
@@ -100,92 +100,4 @@ const SYSTEMS = [
 function nameOfDevice() {
   const system = SYSTEMS.find(([pattern]) => pattern.test(navigator.userAgent))?.[1];
   return system === undefined ? "Passkey" : `Passkey on ${system}`;
-}
-
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-
-/** On the page of an account: those that there are, and one more. */
-export async function showPasskeys() {
-  const section = document.querySelector("[data-slot=passkeys]");
-  const { passkeys } = await call("GET", "account/passkeys");
-  const hint = document.createElement("p");
-  hint.className = "hint";
-  hint.append(
-    "Sign in and sign decisions with your fingerprint, face or PIN. To add or remove one, ",
-  );
-  const again = document.createElement("a");
-  again.href = "sign-in?next=account";
-  again.textContent = "sign in again";
-  hint.append(again, " if that was more than 10 minutes ago.");
-  const list = document.createElement("ul");
-  list.className = "rows";
-  list.append(...passkeys.map(rowOf));
-  section.replaceChildren(byId("passkeys-title"), hint, list);
-  if (knowsPasskeys()) section.append(addButton());
-  section.hidden = false;
-}
-
-function addButton() {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "secondary";
-  button.textContent = "Create a passkey";
-  onUse(button, "click", button, async () => {
-    const { options } = await call("POST", "account/passkeys/options", {});
-    const answer = await makePasskey(options);
-    await call("POST", "account/passkeys", { name: nameOfDevice(), answer });
-    await showPasskeys();
-    show("note", "The passkey is yours.");
-  });
-  return button;
-}
-
-function rowOf({ id, name, created_at, used_at }) {
-  const row = document.createElement("li");
-  const text = document.createElement("div");
-  const title = document.createElement("strong");
-  title.textContent = name;
-  const detail = document.createElement("p");
-  detail.className = "hint";
-  const used = used_at === null ? "not used yet" : `last used ${DAY.format(new Date(used_at))}`;
-  detail.textContent = `Added ${DAY.format(new Date(created_at))}, ${used}`;
-  text.append(title, detail);
-  const path = `account/passkeys/${id}`;
-  const rename = quietButton("Rename", name);
-  onUse(rename, "click", rename, () => void text.replaceChildren(renameForm(path, name)));
-  const remove = quietButton("Remove", name);
-  onUse(remove, "click", remove, async () => {
-    await call("DELETE", path);
-    await showPasskeys();
-    show("note", "The passkey is removed. Delete it on your device as well.");
-  });
-  row.append(text, rename, remove);
-  return row;
-}
-
-function quietButton(text, name) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "quiet";
-  button.textContent = text;
-  button.setAttribute("aria-label", `${text} ${name}`);
-  return button;
-}
-
-function renameForm(path, name) {
-  const form = document.createElement("form");
-  const field = document.createElement("input");
-  field.value = name;
-  field.maxLength = 80;
-  field.required = true;
-  field.setAttribute("aria-label", `New name of ${name}`);
-  const save = document.createElement("button");
-  save.className = "secondary";
-  save.textContent = "Save name";
-  form.append(field, save);
-  onUse(form, "submit", save, async () => {
-    await call("PATCH", path, { name: field.value });
-    await showPasskeys();
-  });
-  return form;
 }
