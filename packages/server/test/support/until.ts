@@ -4,7 +4,7 @@ import { diskIdle } from "./disk-idle.ts";
 import { ENGINE } from "./engine.ts";
 
 /** Long enough for a busy machine; what never happens fails the test instead of hanging it. */
-export const PATIENCE_MS = 5_000;
+export const PATIENCE_MS = 20_000;
 
 /** Lets the event loop turn until `condition` holds. */
 export async function until(
