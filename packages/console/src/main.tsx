@@ -16,6 +16,10 @@ import { isOffline, loadSession, session } from "./session.ts";
 
 const RETRY_MS = 2_000;
 
+// Their addresses are relative to the page's first, which changes as screens are opened.
+for (const link of document.querySelectorAll<HTMLLinkElement>("link[href]")) {
+  link.href = new URL(link.href).href;
+}
 followLinks((path) => findScreen(path) !== undefined);
 listenForKeys();
 const root = document.getElementById("app");
