@@ -45,7 +45,7 @@ export function build(
       ...{ paths: staged, typeRoots: [join(ROOT, "node_modules/@types")] },
     },
     include: [`${src}/**/*.ts`],
-    exclude: [`${src}/**/*.test.ts`],
+    exclude: [`${src}/**/*.test.ts`, `${src}/**/*-fixture.ts`],
   };
   mkdirSync(scratch, { recursive: true });
   const file = join(scratch, `tsconfig.${folder}.json`);

@@ -1,0 +1,216 @@
+/**
+ * What people install is what the tests prove: every package is packed, installed into an empty
+ * project without a network, and used there. `npm run pack -- --node PATH` runs this page with the
+ * agent on another Node as well.
+ */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Child, fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
+import { ownEnvironment } from "countersign/test/support/countersign.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import { ROOT, TSC } from "./build.ts";
+import { installByNpm, installLinked, readManifest } from "./install.ts";
+import { publishedManifest } from "./manifest.ts";
+import { PUBLISHED } from "./packages.ts";
+import { linksSpelledOut, pack, type Tarball } from "./stage.ts";
+
+const owner = fileOwner();
+const folder = temporaryFolder(owner, "countersign-pack-");
+const tarballs = pack(PUBLISHED, join(folder, "tarballs"), join(folder, "scratch"));
+
+function tarball(name: string): Tarball {
+  const found = tarballs.find((each) => each.name === name);
+  assert.ok(found, name);
+  return found;
+}
+
+/** Of agents: the SDK, installed by npm as they do. */
+const agent = join(folder, "agent");
+installByNpm(agent, [tarball("@countersign/protocol"), tarball("@countersign/sdk")]);
+
+/** Of operators: the command, with everything that it needs. */
+const operator = join(folder, "operator");
+installLinked(operator, tarballs);
+
+const [AGENT, EDGE] = ["agent.ts", "edge.ts"];
+for (const file of [AGENT, EDGE]) {
+  cpSync(join(import.meta.dirname, "consumer", file), join(agent, file));
+}
+// The types of Node are the consumer's own, from wherever it has them.
+mkdirSync(join(agent, "types"));
+symlinkSync(join(ROOT, "node_modules/@types/node"), join(agent, "types/node"));
+
+function run(command: readonly string[], cwd: string, env = {}): Child {
+  return new Child(owner, command, { cwd, env: { ...ownEnvironment(), ...env } });
+}
+
+function countersign(...args: readonly string[]): Child {
+  const command = join(operator, "node_modules/countersign/bin/countersign.js");
+  return run([process.execPath, command, ...args], operator);
+}
+
+async function compile(name: string, options: object, files: readonly string[]): Promise<Outcome> {
+  const config = join(agent, `tsconfig.${name}.json`);
+  const always = {
+    ...{ target: "es2024", strict: true, skipLibCheck: false },
+    ...{ typeRoots: ["./types"], outDir: name },
+  };
+  writeFileSync(config, JSON.stringify({ compilerOptions: { ...always, ...options }, files }));
+  return run([TSC, "-p", config], agent).ends();
+}
+
+test("[ours.packages.content] a package has modules, types, its page and license; no source, no test", () => {
+  for (const { name, paths } of tarballs) {
+    const modules = paths.filter((path) => /^dist\/.*\.js$/.test(path));
+    assert.ok(modules.length > 0, name);
+    for (const path of ["LICENSE", "README.md", "package.json"]) {
+      assert.ok(paths.includes(path), `${name} has no ${path}`);
+    }
+    for (const path of paths) {
+      assert.match(path, /^(dist\/.+|bin\/.+|LICENSE|README\.md|package\.json)$/, name);
+      assert.doesNotMatch(path, /(?<!\.d)\.tsx?$|\btest\b|fixture|corpus/, name);
+    }
+  }
+});
+
+test("[ours.packages.content] what a package.json names is there, and nothing in it is for the repository", () => {
+  for (const { name, paths } of tarballs) {
+    const manifest = readManifest(join(operator, "node_modules", name));
+    const named = JSON.stringify([manifest.exports, manifest.imports, manifest.bin]);
+    for (const [, path = ""] of named.matchAll(/"(?:\.\/)?((?:dist|bin)\/[^"*]+)"/g)) {
+      assert.ok(paths.includes(path), `${name} has no ${path}`);
+    }
+    assert.doesNotMatch(named, /src\/|test\//, name);
+    assert.equal(manifest.devDependencies, undefined, name);
+    assert.match(JSON.stringify(manifest.engines), /"node":">=2[24]"/, name);
+    for (const [other, version] of Object.entries(manifest.dependencies ?? {})) {
+      const own = tarballs.find((each) => each.name === other);
+      if (own !== undefined) assert.equal(version, manifest.version, `${name} on ${other}`);
+    }
+  }
+});
+
+test("[ours.packages.content] targets among the sources become built ones, and those of tests go", () => {
+  const [entry] = PUBLISHED;
+  assert.ok(entry);
+  const source = {
+    name: "one",
+    version: "1.0.0",
+    exports: { "./*": "./src/*.ts", "./test/*": "./test/*.ts", "./page": "./dist/page.html" },
+    devDependencies: { two: "2.0.0" },
+  };
+  assert.deepEqual(publishedManifest(source, entry), {
+    name: "one",
+    version: "1.0.0",
+    exports: {
+      "./*": { types: "./dist/*.d.ts", default: "./dist/*.js" },
+      "./page": "./dist/page.html",
+    },
+    files: ["dist"],
+    engines: { node: ">=22" },
+  });
+  const link = "See [the guide](../../docs/guides/x.md) and [us](https://example.com/).";
+  const spelled =
+    "See the guide (`docs/guides/x.md` in the repository) and [us](https://example.com/).";
+  assert.equal(linksSpelledOut(link), spelled);
+});
+
+test("[ours.packages.agent] the SDK brings the protocol to an agent and nothing else", () => {
+  const home = join(agent, "node_modules");
+  const names = readdirSync(home).filter((name) => !name.startsWith("."));
+  assert.deepEqual(names, ["@countersign"]);
+  assert.deepEqual(readdirSync(join(home, "@countersign")).sort(), ["protocol", "sdk"]);
+});
+
+const WEB = ["es2024", "dom", "dom.iterable"];
+
+test("[ours.packages.types] an agent in TypeScript compiles against what is installed", async () => {
+  for (const moduleResolution of ["nodenext", "bundler"]) {
+    const module = moduleResolution === "bundler" ? "esnext" : moduleResolution;
+    for (const exactOptionalPropertyTypes of [true, false]) {
+      const rule = { module, moduleResolution, exactOptionalPropertyTypes };
+      const name = `${moduleResolution}-${exactOptionalPropertyTypes}`;
+      const options = { ...rule, lib: ["es2024"], types: ["node"] };
+      const { code, stdout } = await compile(name, options, [AGENT, EDGE]);
+      assert.equal(code, 0, `${name}\n${stdout}`);
+    }
+  }
+});
+
+test("[ours.packages.types] the core of the SDK compiles with the types of the web alone", async () => {
+  const options = { module: "esnext", moduleResolution: "bundler", lib: WEB, types: [] };
+  const { code, stdout } = await compile("web", options, [EDGE]);
+  assert.equal(code, 0, stdout);
+});
+
+interface Listed {
+  readonly requests: readonly { readonly id: string; readonly arguments_sha256: string }[];
+}
+
+/** As an operator sets it up, with the command that was installed. */
+async function startProvider() {
+  const data = join(folder, "data");
+  const server = countersign("serve", "--port", "0", "--data", data, "--json");
+  const started = /"event":"server\.started","address":"([^"]+)"/;
+  const [, url = ""] = await server.prints("stdout", started);
+  const token = async (kind: string) => {
+    const create = countersign("tokens", "create", kind, "--name", kind, "--data", data);
+    const { code, stdout, stderr } = await create.ends();
+    assert.equal(code, 0, stderr);
+    return /cs_\w+/.exec(stdout)?.[0] ?? assert.fail(stdout);
+  };
+  const reviewer = await token("reviewer");
+  const review = async (path: string, verdict?: object) => {
+    const headers = { authorization: `Bearer ${reviewer}`, "content-type": "application/json" };
+    const post = verdict && { method: "POST", body: JSON.stringify(verdict) };
+    const response = await fetch(`${url}/review/v1/${path}`, { headers, ...post });
+    assert.ok(response.ok, `${path}: ${response.status}`);
+    return (await response.json()) as Listed;
+  };
+  return {
+    server,
+    url,
+    provisioner: await token("provisioner"),
+    decideNext: async (verdict: "approve" | "deny") => {
+      const request = await eventually("a request that is pending", async () => {
+        return (await review("requests?state=pending")).requests[0];
+      });
+      const { id, arguments_sha256 } = request;
+      await review(`requests/${id}/verdict`, { verdict, arguments_sha256 });
+    },
+  };
+}
+
+/** Ours, and those that the command was given. */
+const NODES = [process.execPath, ...(process.env.COUNTERSIGN_PACK_NODE?.split(":") ?? [])];
+
+test("[ours.packages.agent][ours.packages.operator] an installed agent is held and decided by an installed server", async () => {
+  const provider = await startProvider();
+  for (const [index, node] of NODES.entries()) {
+    const home = join(folder, `node-${index}`);
+    const env = {
+      FOLDER: home,
+      PROVIDER_URL: provider.url,
+      PROVISIONER_TOKEN: provider.provisioner,
+    };
+    const running = run([node, "nodenext-true/agent.js"], agent, env);
+    await provider.decideNext("approve");
+    await provider.decideNext("deny");
+    const { code, stdout, stderr } = await running.ends();
+    assert.equal(code, 0, `${node}\n${stderr}`);
+    const [ran, denied, again, received] = stdout.split("\n");
+    assert.equal(ran, "9007199254740993 back for A-1", node);
+    assert.match(denied ?? "", /^denied: The provider denied this call/, node);
+    assert.match(again ?? "", /^already_used: /, node);
+    assert.match(received ?? "", /^function 40[01]$/, node);
+  }
+  for (const path of ["/openapi.yaml", "/healthz", "/console/"]) {
+    const response = await fetch(provider.url + path);
+    assert.equal(response.status, 200, path);
+    await response.arrayBuffer();
+  }
+  assert.equal((await provider.server.end("SIGTERM")).code, 0);
+});
