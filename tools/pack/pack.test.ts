@@ -1,7 +1,7 @@
 /**
  * What people install is what the tests prove: every package is packed, installed into an empty
- * project without a network, and used there. `npm run pack -- --node PATH` runs this page with the
- * agent on another Node as well.
+ * project without a network, and used there. `npm run pack -- --on COMMAND` runs this page with the
+ * agent on another runtime as well.
  */
 
 import assert from "node:assert/strict";
@@ -71,7 +71,7 @@ test("[ours.packages.content] a package has modules, types, its page and license
     }
     for (const path of paths) {
       assert.match(path, /^(dist\/.+|bin\/.+|LICENSE|README\.md|package\.json)$/, name);
-      assert.doesNotMatch(path, /(?<!\.d)\.tsx?$|\btest\b|fixture|corpus/, name);
+      assert.doesNotMatch(path, /(?<!\.d)\.tsx?$|\.test\.|\/test\/|fixture|corpus/, name);
     }
   }
 });
@@ -150,67 +150,93 @@ interface Listed {
   readonly requests: readonly { readonly id: string; readonly arguments_sha256: string }[];
 }
 
+interface Checked {
+  readonly findings: readonly { readonly line?: number }[];
+}
+
 /** As an operator sets it up, with the command that was installed. */
 async function startProvider() {
   const data = join(folder, "data");
   const server = countersign("serve", "--port", "0", "--data", data, "--json");
   const started = /"event":"server\.started","address":"([^"]+)"/;
   const [, url = ""] = await server.prints("stdout", started);
-  const token = async (kind: string) => {
-    const create = countersign("tokens", "create", kind, "--name", kind, "--data", data);
-    const { code, stdout, stderr } = await create.ends();
+  const token = async (kind: string, ...args: string[]) => {
+    const order = ["tokens", "create", kind, "--name", kind, "--data", data, ...args];
+    const { code, stdout, stderr } = await countersign(...order).ends();
     assert.equal(code, 0, stderr);
     return /cs_\w+/.exec(stdout)?.[0] ?? assert.fail(stdout);
   };
-  const reviewer = await token("reviewer");
-  const review = async (path: string, verdict?: object) => {
+  const provisioner = await token("provisioner");
+  const reviewer = await token("reviewer", "--role", "admin");
+  const review = async <T>(path: string, body?: object) => {
     const headers = { authorization: `Bearer ${reviewer}`, "content-type": "application/json" };
-    const post = verdict && { method: "POST", body: JSON.stringify(verdict) };
+    const post = body && { method: "POST", body: JSON.stringify(body) };
     const response = await fetch(`${url}/review/v1/${path}`, { headers, ...post });
-    assert.ok(response.ok, `${path}: ${response.status}`);
-    return (await response.json()) as Listed;
+    const text = await response.text();
+    assert.ok(response.ok, `${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as T;
   };
-  return {
-    server,
-    url,
-    provisioner: await token("provisioner"),
-    decideNext: async (verdict: "approve" | "deny") => {
-      const request = await eventually("a request that is pending", async () => {
-        return (await review("requests?state=pending")).requests[0];
-      });
-      const { id, arguments_sha256 } = request;
-      await review(`requests/${id}/verdict`, { verdict, arguments_sha256 });
-    },
-  };
+  return { server, url, provisioner, review };
 }
 
-/** Ours, and those that the command was given. */
-const NODES = [process.execPath, ...(process.env.COUNTERSIGN_PACK_NODE?.split(":") ?? [])];
+type InstalledProvider = Awaited<ReturnType<typeof startProvider>>;
+
+/** Runs the compiled agent, whose first call is approved and whose second is denied. */
+async function playAgent(
+  { url, provisioner, review }: InstalledProvider,
+  runtime: readonly string[],
+  home: string,
+): Promise<Outcome> {
+  const env = { FOLDER: home, PROVIDER_URL: url, PROVISIONER_TOKEN: provisioner };
+  const running = run([...runtime, "nodenext-true/agent.js"], agent, env);
+  let outcome: Outcome | undefined;
+  const ended = running.ends().then((how) => {
+    outcome = how;
+    return how;
+  });
+  for (const verdict of ["approve", "deny"]) {
+    const request = await eventually("a request that is pending", async () => {
+      assert.equal(outcome, undefined, `${runtime}: ${outcome?.stderr}`);
+      return (await review<Listed>("requests?state=pending")).requests[0];
+    });
+    const { id, arguments_sha256 } = request;
+    await review(`requests/${id}/verdict`, { verdict, arguments_sha256 });
+  }
+  return ended;
+}
+
+/** Our Node, and what the command was given. */
+const RUNTIMES = [
+  [process.execPath],
+  ...(JSON.parse(process.env.COUNTERSIGN_PACK_ON ?? "[]") as string[]).map((on) => on.split(" ")),
+];
 
 test("[ours.packages.agent][ours.packages.operator] an installed agent is held and decided by an installed server", async () => {
   const provider = await startProvider();
-  for (const [index, node] of NODES.entries()) {
-    const home = join(folder, `node-${index}`);
-    const env = {
-      FOLDER: home,
-      PROVIDER_URL: provider.url,
-      PROVISIONER_TOKEN: provider.provisioner,
-    };
-    const running = run([node, "nodenext-true/agent.js"], agent, env);
-    await provider.decideNext("approve");
-    await provider.decideNext("deny");
-    const { code, stdout, stderr } = await running.ends();
-    assert.equal(code, 0, `${node}\n${stderr}`);
-    const [ran, denied, again, received] = stdout.split("\n");
-    assert.equal(ran, "9007199254740993 back for A-1", node);
-    assert.match(denied ?? "", /^denied: The provider denied this call/, node);
-    assert.match(again ?? "", /^already_used: /, node);
-    assert.match(received ?? "", /^function 40[01]$/, node);
+  for (const [index, runtime] of RUNTIMES.entries()) {
+    const home = join(folder, `home-${index}`);
+    const { code, stdout, stderr } = await playAgent(provider, runtime, home);
+    assert.equal(code, 0, `${runtime}: ${stderr}`);
+    const [ran, denied = "", again = "", received] = stdout.split("\n");
+    assert.equal(ran, "9007199254740993 back for A-1");
+    assert.match(denied, /^denied: The provider denied this call/);
+    assert.match(again, /^already_used: /);
+    assert.equal(received, "function 400");
   }
-  for (const path of ["/openapi.yaml", "/healthz", "/console/"]) {
-    const response = await fetch(provider.url + path);
+  // What is no module, and is found by a path: the description, pages, the console.
+  for (const [path, content] of [
+    ["openapi.yaml", /^openapi: 3\.1/],
+    ["sign-in", /<html/],
+    ["inbox", /<html/],
+    ["history", /assets\/index-\S+\.js/],
+  ] as const) {
+    const response = await fetch(`${provider.url}/${path}`);
     assert.equal(response.status, 200, path);
-    await response.arrayBuffer();
+    assert.match(await response.text(), content, path);
   }
+  // In a thread, which has an entry of its own.
+  const source = "version: 1\nrules:\n  - id: one\n    then: perhaps\n";
+  const { findings } = await provider.review<Checked>("policy/check", { source });
+  assert.equal(findings[0]?.line, 4);
   assert.equal((await provider.server.end("SIGTERM")).code, 0);
 });
