@@ -208,7 +208,7 @@ async function playAgent(
 /** Our Node, and what the command was given. */
 const RUNTIMES = [
   [process.execPath],
-  ...(JSON.parse(process.env.COUNTERSIGN_PACK_ON ?? "[]") as string[]).map((on) => on.split(" ")),
+  ...(JSON.parse(process.env.COUNTERSIGN_TEST_ON ?? "[]") as string[]).map((on) => on.split(" ")),
 ];
 
 test("[ours.packages.agent][ours.packages.operator] an installed agent is held and decided by an installed server", async () => {

@@ -27,7 +27,7 @@ else makeTarballs(resolve(ROOT, values.out));
 
 function runOn(runtimes: readonly string[]): void {
   const args = ["--test", join(import.meta.dirname, "pack.test.ts")];
-  const env = { ...process.env, COUNTERSIGN_PACK_ON: JSON.stringify(runtimes) };
+  const env = { ...process.env, COUNTERSIGN_TEST_ON: JSON.stringify(runtimes) };
   process.exitCode = spawnSync(process.execPath, args, { env, stdio: "inherit" }).status ?? 1;
 }
 
