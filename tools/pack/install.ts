@@ -41,6 +41,12 @@ export function readManifest(home: string): Manifest {
   return JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
 }
 
+/** What an agent has that is written with the frameworks which the package can go with. */
+export function linkPeers(folder: string, name: string): void {
+  const { peerDependencies = {} } = readManifest(join(folder, "node_modules", name));
+  for (const peer of Object.keys(peerDependencies)) link(folder, peer);
+}
+
 function dependenciesOf(home: string): string[] {
   return Object.keys(readManifest(home).dependencies ?? {});
 }

@@ -14,6 +14,7 @@ export interface Manifest {
   readonly imports?: Readonly<Record<string, string>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
 

@@ -12,7 +12,7 @@ import { Child, fileOwner, type Outcome, temporaryFolder } from "countersign/tes
 import { ownEnvironment } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { ROOT, TSC } from "./build.ts";
-import { installByNpm, installLinked, readManifest } from "./install.ts";
+import { installByNpm, installLinked, linkPeers, readManifest } from "./install.ts";
 import { publishedManifest } from "./manifest.ts";
 import { PUBLISHED } from "./packages.ts";
 import { linksSpelledOut, pack, type Tarball } from "./stage.ts";
@@ -35,13 +35,25 @@ installByNpm(agent, [tarball("@countersign/protocol"), tarball("@countersign/sdk
 const operator = join(folder, "operator");
 installLinked(operator, tarballs);
 
-const [AGENT, EDGE] = ["agent.ts", "edge.ts"];
-for (const file of [AGENT, EDGE]) {
-  cpSync(join(import.meta.dirname, "consumer", file), join(agent, file));
+/** Of agents that are written with a framework, all of them at once. */
+const framed = join(folder, "framed");
+installLinked(framed, [tarball("@countersign/protocol"), tarball("@countersign/sdk")]);
+linkPeers(framed, "@countersign/sdk");
+writeFileSync(join(framed, "package.json"), JSON.stringify({ type: "module" }));
+
+const [AGENT, EDGE, FRAMEWORKS] = ["agent.ts", "edge.ts", "frameworks.ts"];
+
+function write(project: string, files: readonly string[]): void {
+  for (const file of files) {
+    cpSync(join(import.meta.dirname, "consumer", file), join(project, file));
+  }
+  // The types of Node are the consumer's own, from wherever it has them.
+  mkdirSync(join(project, "types"));
+  symlinkSync(join(ROOT, "node_modules/@types/node"), join(project, "types/node"));
 }
-// The types of Node are the consumer's own, from wherever it has them.
-mkdirSync(join(agent, "types"));
-symlinkSync(join(ROOT, "node_modules/@types/node"), join(agent, "types/node"));
+
+write(agent, [AGENT, EDGE]);
+write(framed, [FRAMEWORKS]);
 
 function run(command: readonly string[], cwd: string, env = {}): Child {
   return new Child(owner, command, { cwd, env: { ...ownEnvironment(), ...env } });
@@ -52,14 +64,24 @@ function countersign(...args: readonly string[]): Child {
   return run([process.execPath, command, ...args], operator);
 }
 
-async function compile(name: string, options: object, files: readonly string[]): Promise<Outcome> {
-  const config = join(agent, `tsconfig.${name}.json`);
+interface Compilation {
+  readonly files: readonly string[];
+  /** The agent's, if no other is named. */
+  readonly project?: string;
+  readonly options: object;
+}
+
+/** Compiles into a folder of the project that has this name. */
+async function compile(name: string, order: Compilation): Promise<void> {
+  const { files, project = agent, options } = order;
+  const config = join(project, `tsconfig.${name}.json`);
   const always = {
     ...{ target: "es2024", strict: true, skipLibCheck: false },
     ...{ typeRoots: ["./types"], outDir: name },
   };
   writeFileSync(config, JSON.stringify({ compilerOptions: { ...always, ...options }, files }));
-  return run([TSC, "-p", config], agent).ends();
+  const { code, stdout } = await run([TSC, "-p", config], project).ends();
+  assert.equal(code, 0, `${name}\n${stdout}`);
 }
 
 test("[ours.packages.content] a package has modules, types, its page and license; no source, no test", () => {
@@ -134,16 +156,27 @@ test("[ours.packages.types] an agent in TypeScript compiles against what is inst
       const rule = { module, moduleResolution, exactOptionalPropertyTypes };
       const name = `${moduleResolution}-${exactOptionalPropertyTypes}`;
       const options = { ...rule, lib: ["es2024"], types: ["node"] };
-      const { code, stdout } = await compile(name, options, [AGENT, EDGE]);
-      assert.equal(code, 0, `${name}\n${stdout}`);
+      await compile(name, { options, files: [AGENT, EDGE] });
     }
   }
 });
 
 test("[ours.packages.types] the core of the SDK compiles with the types of the web alone", async () => {
   const options = { module: "esnext", moduleResolution: "bundler", lib: WEB, types: [] };
-  const { code, stdout } = await compile("web", options, [EDGE]);
-  assert.equal(code, 0, stdout);
+  await compile("web", { options, files: [EDGE] });
+});
+
+test("[ours.packages.types] the subpaths of the SDK compile and load beside their frameworks", async () => {
+  const rule = { module: "nodenext", exactOptionalPropertyTypes: true, lib: WEB, types: ["node"] };
+  // The frameworks' own types do not pass a check of theirs.
+  const options = { ...rule, skipLibCheck: true };
+  await compile("out", { options, project: framed, files: [FRAMEWORKS] });
+  const { code, stdout, stderr } = await run(
+    [process.execPath, "out/frameworks.js"],
+    framed,
+  ).ends();
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "5\n");
 });
 
 interface Listed {

@@ -9,7 +9,7 @@ export interface PublishedPackage {
   readonly folder: string;
   /** What it is promised to run on; what it is built for, too. */
   readonly node: ">=22" | ">=24";
-  /** Files that are no modules and belong beside them: from a folder of the repository into dist. */
+  /** Files that are no modules: from folders of the repository to where modules look for them. */
   readonly assets: readonly Asset[];
 }
 
