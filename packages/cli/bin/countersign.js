@@ -13,7 +13,7 @@ if (major < 24) {
   enableCompileCache();
   if (isHook) await hook();
   else {
-    const { main } = await import("../src/main.ts");
+    const { main } = await import("#main");
     process.exitCode = await main(process.argv.slice(2));
   }
 }

@@ -78,11 +78,13 @@ export async function abortable<T>(promise: Promise<T>, signal?: AbortSignal): P
   // Nobody may be left to hear of its failure.
   promise.catch(() => {});
   signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
+  let abort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason);
+  });
   signal.addEventListener("abort", abort, { once: true });
   try {
-    return await Promise.race([promise, aborted.promise]);
+    return await Promise.race([promise, aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
   }

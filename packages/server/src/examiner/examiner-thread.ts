@@ -86,7 +86,7 @@ export class ExaminerThread implements Examiner {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./thread-entry.ts", import.meta.url), {
+    const worker = new Worker(new URL(import.meta.resolve("#examiner-thread")), {
       name: "countersign-examiner",
       // It has no use for secrets.
       env: {},

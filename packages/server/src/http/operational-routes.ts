@@ -3,6 +3,7 @@
  * of the contract. Without credentials; nothing here tells of requests or people.
  */
 
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "@countersign/protocol";
@@ -11,7 +12,11 @@ import type { Context } from "../context.ts";
 import type { Report } from "../report.ts";
 import { sendJson } from "./exchange.ts";
 
-const OPENAPI_FILE = join(import.meta.dirname, "../../../../contract/openapi.yaml");
+/** A published package brings a copy along; in the repository there is the one. */
+const COPY = join(import.meta.dirname, "../contract/openapi.yaml");
+const OPENAPI_FILE = existsSync(COPY)
+  ? COPY
+  : join(import.meta.dirname, "../../../../contract/openapi.yaml");
 
 export interface OperationalState {
   /** False from the moment at which the server begins to stop. */

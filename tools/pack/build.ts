@@ -1,0 +1,74 @@
+/**
+ * Builds the sources of one package to plain ES modules with types, by the compiler's own rules.
+ * Comments stay, so no source map is needed: a line of a module is a line of its source without
+ * the types.
+ *
+ * Called by: stage.ts.
+ */
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PublishedPackage } from "./packages.ts";
+
+export const ROOT = join(import.meta.dirname, "../..");
+
+export const TSC = join(ROOT, "node_modules/.bin/tsc");
+
+/** Syntax and library that a promised Node has, so that what is newer is refused or rewritten. */
+const LANGUAGE = {
+  ">=22": { target: "es2024", lib: ["es2024"] },
+  ">=24": { target: "esnext", lib: ["esnext"] },
+};
+
+/** The types of a package that is staged already, as an installed one would show them. */
+export type StagedTypes = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * @param outDir where the modules go
+ * @throws Error with what the compiler says
+ */
+export function build(
+  { folder, node }: PublishedPackage,
+  outDir: string,
+  staged: StagedTypes,
+  scratch: string,
+): void {
+  const src = join(ROOT, "packages", folder, "src");
+  const config = {
+    extends: join(ROOT, "tsconfig.json"),
+    compilerOptions: {
+      ...LANGUAGE[node],
+      ...{ noEmit: false, rootDir: src, outDir },
+      ...{ declaration: true, rewriteRelativeImportExtensions: true },
+      // Sources of the repository are found by name; a package is built on what others publish.
+      ...{ paths: staged, typeRoots: [join(ROOT, "node_modules/@types")] },
+    },
+    include: [`${src}/**/*.ts`],
+    exclude: [`${src}/**/*.test.ts`, `${src}/**/*-fixture.ts`],
+  };
+  mkdirSync(scratch, { recursive: true });
+  const file = join(scratch, `tsconfig.${folder}.json`);
+  writeFileSync(file, JSON.stringify(config));
+  try {
+    execFileSync(TSC, ["-p", file], { encoding: "utf8", stdio: "pipe" });
+  } catch (error) {
+    const { stdout = "" } = error as { readonly stdout?: string };
+    throw new Error(`${folder} does not build:\n${stdout}`, { cause: error });
+  }
+  nameModules(outDir);
+}
+
+/**
+ * The compiler leaves `./gate.ts` in a declaration, and finds gate.d.ts by it; other programs that
+ * read types do not.
+ */
+function nameModules(folder: string): void {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  for (const file of names.filter((name) => name.endsWith(".d.ts"))) {
+    const path = join(folder, file);
+    const text = readFileSync(path, "utf8");
+    const named = text.replace(/\b(from |import\(|import )"(\.[^"\n]*)\.ts"/g, '$1"$2.js"');
+    if (named !== text) writeFileSync(path, named);
+  }
+}

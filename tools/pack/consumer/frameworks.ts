@@ -1,0 +1,29 @@
+/**
+ * The subpaths for frameworks, beside the frameworks themselves.
+ *
+ * Called by: pack.test.ts, which compiles it in a project that has installed both. Prints how many
+ * could be loaded.
+ */
+
+import { gateTools as gateAi } from "@countersign/sdk/ai";
+import { gateTools as gateLangchain } from "@countersign/sdk/langchain";
+import { gateTools as gateMastra } from "@countersign/sdk/mastra";
+import { gateServer } from "@countersign/sdk/mcp";
+import { gatedTool } from "@countersign/sdk/openai-agents";
+
+/** Packages without types would let these pass. */
+export const wrong = [
+  // @ts-expect-error: not tools
+  () => gateAi(1),
+  // @ts-expect-error: not tools
+  () => gateLangchain(1),
+  // @ts-expect-error: not tools
+  () => gateMastra(1),
+  // @ts-expect-error: not a server
+  () => gateServer(1),
+  // @ts-expect-error: not a tool
+  () => gatedTool(1),
+];
+
+const loaded = [gateAi, gateLangchain, gateMastra, gateServer, gatedTool];
+console.log(loaded.filter((each) => typeof each === "function").length);

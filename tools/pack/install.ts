@@ -1,0 +1,61 @@
+/**
+ * Empty projects into which packages are installed from their tarballs, without a network.
+ *
+ * Called by: pack.test.ts.
+ */
+
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ROOT } from "./build.ts";
+import type { Manifest } from "./manifest.ts";
+import type { Tarball } from "./stage.ts";
+
+/** By npm itself: for packages that depend on nothing but one another. */
+export function installByNpm(folder: string, tarballs: readonly Tarball[]): void {
+  const dependencies = Object.fromEntries(tarballs.map(({ name, file }) => [name, `file:${file}`]));
+  mkdirSync(folder, { recursive: true });
+  const project = { private: true, type: "module", dependencies };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(project));
+  const flags = ["--offline", "--no-audit", "--no-fund", "--no-update-notifier"];
+  execFileSync("npm", ["install", ...flags], { cwd: folder, stdio: "pipe" });
+}
+
+/**
+ * By hand, for packages that depend on others: those are linked to the repository's, and only those
+ * that a package.json declares, so that one which is not declared is missing here as well.
+ */
+export function installLinked(folder: string, tarballs: readonly Tarball[]): void {
+  for (const { name, file } of tarballs) {
+    const home = join(folder, "node_modules", name);
+    mkdirSync(home, { recursive: true });
+    execFileSync("tar", ["-xzf", file, "-C", home, "--strip-components=1"]);
+  }
+  for (const { name } of tarballs) {
+    const home = join(folder, "node_modules", name);
+    for (const dependency of dependenciesOf(home)) link(folder, dependency);
+  }
+}
+
+export function readManifest(home: string): Manifest {
+  return JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
+}
+
+/** What an agent has that is written with the frameworks which the package can go with. */
+export function linkPeers(folder: string, name: string): void {
+  const { peerDependencies = {} } = readManifest(join(folder, "node_modules", name));
+  for (const peer of Object.keys(peerDependencies)) link(folder, peer);
+}
+
+function dependenciesOf(home: string): string[] {
+  return Object.keys(readManifest(home).dependencies ?? {});
+}
+
+function link(folder: string, dependency: string): void {
+  const place = join(folder, "node_modules", dependency);
+  if (existsSync(place)) return;
+  const target = join(ROOT, "node_modules", dependency);
+  if (!existsSync(target)) throw new Error(`${dependency} is not in node_modules; run npm ci`);
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(target, place);
+}

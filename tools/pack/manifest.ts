@@ -1,0 +1,50 @@
+/**
+ * The package.json of a package as it is published: what points at sources in the repository points
+ * at what was built from them, and what only the repository needs is gone.
+ *
+ * Called by: stage.ts.
+ */
+
+import type { PublishedPackage } from "./packages.ts";
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports?: Readonly<Record<string, string>>;
+  readonly imports?: Readonly<Record<string, string>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
+
+interface Target {
+  readonly types: string;
+  readonly default: string;
+}
+
+const SOURCE = /^\.\/src\/(.+)\.ts$/;
+
+/** A target among the sources as the built one; another, like a page, as it is. */
+function builtTarget(target: string): Target | string {
+  const [, path] = SOURCE.exec(target) ?? [];
+  if (path === undefined) return target;
+  return { types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` };
+}
+
+function builtTargets(targets: Readonly<Record<string, string>>): Record<string, Target | string> {
+  // What tests share is not published.
+  const published = Object.entries(targets).filter(([, to]) => !to.startsWith("./test/"));
+  return Object.fromEntries(published.map(([name, to]) => [name, builtTarget(to)]));
+}
+
+export function publishedManifest(source: Manifest, { node }: PublishedPackage): object {
+  const { exports, imports, devDependencies: _, ...kept } = source;
+  return {
+    ...kept,
+    ...(exports !== undefined && { exports: builtTargets(exports) }),
+    ...(imports !== undefined && { imports: builtTargets(imports) }),
+    files: source.bin === undefined ? ["dist"] : ["bin", "dist"],
+    engines: { node },
+  };
+}

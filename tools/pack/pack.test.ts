@@ -1,0 +1,275 @@
+/**
+ * What people install is what the tests prove: every package is packed, installed into an empty
+ * project without a network, and used there. `npm run pack -- --on COMMAND` runs this page with the
+ * agent on another runtime as well.
+ */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Child, fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
+import { ownEnvironment } from "countersign/test/support/countersign.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import { ROOT, TSC } from "./build.ts";
+import { installByNpm, installLinked, linkPeers, readManifest } from "./install.ts";
+import { publishedManifest } from "./manifest.ts";
+import { PUBLISHED } from "./packages.ts";
+import { linksSpelledOut, pack, type Tarball } from "./stage.ts";
+
+const owner = fileOwner();
+const folder = temporaryFolder(owner, "countersign-pack-");
+const tarballs = pack(PUBLISHED, join(folder, "tarballs"), join(folder, "scratch"));
+
+function tarball(name: string): Tarball {
+  const found = tarballs.find((each) => each.name === name);
+  assert.ok(found, name);
+  return found;
+}
+
+/** Of agents: the SDK, installed by npm as they do. */
+const agent = join(folder, "agent");
+installByNpm(agent, [tarball("@countersign/protocol"), tarball("@countersign/sdk")]);
+
+/** Of operators: the command, with everything that it needs. */
+const operator = join(folder, "operator");
+installLinked(operator, tarballs);
+
+/** Of agents that are written with a framework, all of them at once. */
+const framed = join(folder, "framed");
+installLinked(framed, [tarball("@countersign/protocol"), tarball("@countersign/sdk")]);
+linkPeers(framed, "@countersign/sdk");
+writeFileSync(join(framed, "package.json"), JSON.stringify({ type: "module" }));
+
+const [AGENT, EDGE, FRAMEWORKS] = ["agent.ts", "edge.ts", "frameworks.ts"];
+
+function write(project: string, files: readonly string[]): void {
+  for (const file of files) {
+    cpSync(join(import.meta.dirname, "consumer", file), join(project, file));
+  }
+  // The types of Node are the consumer's own, from wherever it has them.
+  mkdirSync(join(project, "types"));
+  symlinkSync(join(ROOT, "node_modules/@types/node"), join(project, "types/node"));
+}
+
+write(agent, [AGENT, EDGE]);
+write(framed, [FRAMEWORKS]);
+
+function run(command: readonly string[], cwd: string, env = {}): Child {
+  return new Child(owner, command, { cwd, env: { ...ownEnvironment(), ...env } });
+}
+
+function countersign(...args: readonly string[]): Child {
+  const command = join(operator, "node_modules/countersign/bin/countersign.js");
+  return run([process.execPath, command, ...args], operator);
+}
+
+interface Compilation {
+  readonly files: readonly string[];
+  /** The agent's, if no other is named. */
+  readonly project?: string;
+  readonly options: object;
+}
+
+/** Compiles into a folder of the project that has this name. */
+async function compile(name: string, order: Compilation): Promise<void> {
+  const { files, project = agent, options } = order;
+  const config = join(project, `tsconfig.${name}.json`);
+  const always = {
+    ...{ target: "es2024", strict: true, skipLibCheck: false },
+    ...{ typeRoots: ["./types"], outDir: name },
+  };
+  writeFileSync(config, JSON.stringify({ compilerOptions: { ...always, ...options }, files }));
+  const { code, stdout } = await run([TSC, "-p", config], project).ends();
+  assert.equal(code, 0, `${name}\n${stdout}`);
+}
+
+test("[ours.packages.content] a package has modules, types, its page and license; no source, no test", () => {
+  for (const { name, paths } of tarballs) {
+    const modules = paths.filter((path) => /^dist\/.*\.js$/.test(path));
+    assert.ok(modules.length > 0, name);
+    for (const path of ["LICENSE", "README.md", "package.json"]) {
+      assert.ok(paths.includes(path), `${name} has no ${path}`);
+    }
+    for (const path of paths) {
+      assert.match(path, /^(dist\/.+|bin\/.+|LICENSE|README\.md|package\.json)$/, name);
+      assert.doesNotMatch(path, /(?<!\.d)\.tsx?$|\.test\.|\/test\/|fixture|corpus/, name);
+    }
+  }
+});
+
+test("[ours.packages.content] what a package.json names is there, and nothing in it is for the repository", () => {
+  for (const { name, paths } of tarballs) {
+    const manifest = readManifest(join(operator, "node_modules", name));
+    const named = JSON.stringify([manifest.exports, manifest.imports, manifest.bin]);
+    for (const [, path = ""] of named.matchAll(/"(?:\.\/)?((?:dist|bin)\/[^"*]+)"/g)) {
+      assert.ok(paths.includes(path), `${name} has no ${path}`);
+    }
+    assert.doesNotMatch(named, /src\/|test\//, name);
+    assert.equal(manifest.devDependencies, undefined, name);
+    assert.match(JSON.stringify(manifest.engines), /"node":">=2[24]"/, name);
+    for (const [other, version] of Object.entries(manifest.dependencies ?? {})) {
+      const own = tarballs.find((each) => each.name === other);
+      if (own !== undefined) assert.equal(version, manifest.version, `${name} on ${other}`);
+    }
+  }
+});
+
+test("[ours.packages.content] targets among the sources become built ones, and those of tests go", () => {
+  const [entry] = PUBLISHED;
+  assert.ok(entry);
+  const source = {
+    name: "one",
+    version: "1.0.0",
+    exports: { "./*": "./src/*.ts", "./test/*": "./test/*.ts", "./page": "./dist/page.html" },
+    devDependencies: { two: "2.0.0" },
+  };
+  assert.deepEqual(publishedManifest(source, entry), {
+    name: "one",
+    version: "1.0.0",
+    exports: {
+      "./*": { types: "./dist/*.d.ts", default: "./dist/*.js" },
+      "./page": "./dist/page.html",
+    },
+    files: ["dist"],
+    engines: { node: ">=22" },
+  });
+  const link = "See [the guide](../../docs/guides/x.md) and [us](https://example.com/).";
+  const spelled =
+    "See the guide (`docs/guides/x.md` in the repository) and [us](https://example.com/).";
+  assert.equal(linksSpelledOut(link), spelled);
+});
+
+test("[ours.packages.agent] the SDK brings the protocol to an agent and nothing else", () => {
+  const home = join(agent, "node_modules");
+  const names = readdirSync(home).filter((name) => !name.startsWith("."));
+  assert.deepEqual(names, ["@countersign"]);
+  assert.deepEqual(readdirSync(join(home, "@countersign")).sort(), ["protocol", "sdk"]);
+});
+
+const WEB = ["es2024", "dom", "dom.iterable"];
+
+test("[ours.packages.types] an agent in TypeScript compiles against what is installed", async () => {
+  for (const moduleResolution of ["nodenext", "bundler"]) {
+    const module = moduleResolution === "bundler" ? "esnext" : moduleResolution;
+    for (const exactOptionalPropertyTypes of [true, false]) {
+      const rule = { module, moduleResolution, exactOptionalPropertyTypes };
+      const name = `${moduleResolution}-${exactOptionalPropertyTypes}`;
+      const options = { ...rule, lib: ["es2024"], types: ["node"] };
+      await compile(name, { options, files: [AGENT, EDGE] });
+    }
+  }
+});
+
+test("[ours.packages.types] the core of the SDK compiles with the types of the web alone", async () => {
+  const options = { module: "esnext", moduleResolution: "bundler", lib: WEB, types: [] };
+  await compile("web", { options, files: [EDGE] });
+});
+
+test("[ours.packages.types] the subpaths of the SDK compile and load beside their frameworks", async () => {
+  const rule = { module: "nodenext", exactOptionalPropertyTypes: true, lib: WEB, types: ["node"] };
+  // The frameworks' own types do not pass a check of theirs.
+  const options = { ...rule, skipLibCheck: true };
+  await compile("out", { options, project: framed, files: [FRAMEWORKS] });
+  const { code, stdout, stderr } = await run(
+    [process.execPath, "out/frameworks.js"],
+    framed,
+  ).ends();
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, "5\n");
+});
+
+interface Listed {
+  readonly requests: readonly { readonly id: string; readonly arguments_sha256: string }[];
+}
+
+interface Checked {
+  readonly findings: readonly { readonly line?: number }[];
+}
+
+/** As an operator sets it up, with the command that was installed. */
+async function startProvider() {
+  const data = join(folder, "data");
+  const server = countersign("serve", "--port", "0", "--data", data, "--json");
+  const started = /"event":"server\.started","address":"([^"]+)"/;
+  const [, url = ""] = await server.prints("stdout", started);
+  const token = async (kind: string, ...args: string[]) => {
+    const order = ["tokens", "create", kind, "--name", kind, "--data", data, ...args];
+    const { code, stdout, stderr } = await countersign(...order).ends();
+    assert.equal(code, 0, stderr);
+    return /cs_\w+/.exec(stdout)?.[0] ?? assert.fail(stdout);
+  };
+  const provisioner = await token("provisioner");
+  const reviewer = await token("reviewer", "--role", "admin");
+  const review = async <T>(path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${reviewer}`, "content-type": "application/json" };
+    const post = body && { method: "POST", body: JSON.stringify(body) };
+    const response = await fetch(`${url}/review/v1/${path}`, { headers, ...post });
+    const text = await response.text();
+    assert.ok(response.ok, `${path}: ${response.status} ${text}`);
+    return JSON.parse(text) as T;
+  };
+  return { server, url, provisioner, review };
+}
+
+type InstalledProvider = Awaited<ReturnType<typeof startProvider>>;
+
+/** Runs the compiled agent, whose first call is approved and whose second is denied. */
+async function playAgent(
+  { url, provisioner, review }: InstalledProvider,
+  runtime: readonly string[],
+  home: string,
+): Promise<Outcome> {
+  const env = { FOLDER: home, PROVIDER_URL: url, PROVISIONER_TOKEN: provisioner };
+  const running = run([...runtime, "nodenext-true/agent.js"], agent, env);
+  let outcome: Outcome | undefined;
+  const ended = running.ends().then((how) => {
+    outcome = how;
+    return how;
+  });
+  for (const verdict of ["approve", "deny"]) {
+    const request = await eventually("a request that is pending", async () => {
+      assert.equal(outcome, undefined, `${runtime}: ${outcome?.stderr}`);
+      return (await review<Listed>("requests?state=pending")).requests[0];
+    });
+    const { id, arguments_sha256 } = request;
+    await review(`requests/${id}/verdict`, { verdict, arguments_sha256 });
+  }
+  return ended;
+}
+
+/** Our Node, and what the command was given. */
+const RUNTIMES = [
+  [process.execPath],
+  ...(JSON.parse(process.env.COUNTERSIGN_TEST_ON ?? "[]") as string[]).map((on) => on.split(" ")),
+];
+
+test("[ours.packages.agent][ours.packages.operator] an installed agent is held and decided by an installed server", async () => {
+  const provider = await startProvider();
+  for (const [index, runtime] of RUNTIMES.entries()) {
+    const home = join(folder, `home-${index}`);
+    const { code, stdout, stderr } = await playAgent(provider, runtime, home);
+    assert.equal(code, 0, `${runtime}: ${stderr}`);
+    const [ran, denied = "", again = "", received] = stdout.split("\n");
+    assert.equal(ran, "9007199254740993 back for A-1");
+    assert.match(denied, /^denied: The provider denied this call/);
+    assert.match(again, /^already_used: /);
+    assert.equal(received, "function 400");
+  }
+  // What is no module, and is found by a path: the description, pages, the console.
+  for (const [path, content] of [
+    ["openapi.yaml", /^openapi: 3\.1/],
+    ["sign-in", /<html/],
+    ["inbox", /<html/],
+    ["history", /assets\/index-\S+\.js/],
+  ] as const) {
+    const response = await fetch(`${provider.url}/${path}`);
+    assert.equal(response.status, 200, path);
+    assert.match(await response.text(), content, path);
+  }
+  // In a thread, which has an entry of its own.
+  const source = "version: 1\nrules:\n  - id: one\n    then: perhaps\n";
+  const { findings } = await provider.review<Checked>("policy/check", { source });
+  assert.equal(findings[0]?.line, 4);
+  assert.equal((await provider.server.end("SIGTERM")).code, 0);
+});

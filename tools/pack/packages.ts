@@ -1,0 +1,44 @@
+/**
+ * The packages that people install, in the order in which they build on one another.
+ *
+ * Called by: stage.ts, pack.ts.
+ */
+
+export interface PublishedPackage {
+  /** Its folder under packages/. */
+  readonly folder: string;
+  /** What it is promised to run on; what it is built for, too. */
+  readonly node: ">=22" | ">=24";
+  /** Files that are no modules: from folders of the repository to where modules look for them. */
+  readonly assets: readonly Asset[];
+}
+
+export interface Asset {
+  readonly from: string;
+  /** Under dist; a file keeps its name. */
+  readonly to: string;
+  readonly names: RegExp;
+}
+
+const PAGES = "packages/server/src/review/pages";
+
+export const PUBLISHED: readonly PublishedPackage[] = [
+  { folder: "protocol", node: ">=22", assets: [] },
+  { folder: "sdk", node: ">=22", assets: [] },
+  { folder: "adapters", node: ">=24", assets: [] },
+  {
+    folder: "console",
+    node: ">=24",
+    assets: [{ from: "packages/console/dist", to: ".", names: /./ }],
+  },
+  {
+    folder: "server",
+    node: ">=24",
+    assets: [
+      { from: "packages/server/src/storage/migrations", to: "storage/migrations", names: /\.sql$/ },
+      { from: PAGES, to: "review/pages", names: /\.(css|html|js|svg)$/ },
+      { from: "contract", to: "contract", names: /^openapi\.yaml$/ },
+    ],
+  },
+  { folder: "cli", node: ">=24", assets: [] },
+];
