@@ -26,6 +26,8 @@ async function begin(): Promise<void> {
     try {
       await loadSession();
     } catch (error) {
+      // Who is signed out is on the way to sign in.
+      if (error instanceof Refusal && error.status === 401) return;
       if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }

@@ -8,7 +8,7 @@ import { ManualClock } from "@countersign/server/test/support/manual-clock";
 import { picture, press } from "@countersign/server/test/support/page-scene";
 import { require } from "@countersign/server/test/support/requirements";
 import { turns } from "@countersign/server/test/support/until";
-import { rowOf, startInboxScene, untilLive } from "./support/inbox-scene.ts";
+import { rowOf, startInboxScene, untilLive, untilRows } from "./support/inbox-scene.ts";
 
 /** Stands still, so that what is held is given when the test says so. */
 const clock = new ManualClock();
@@ -58,7 +58,7 @@ test("[ours.console.groups] thirty identical calls of one instance stand in one 
   await picture(page, "inbox-deny");
   await deny.click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.waitForFunction("document.querySelectorAll('.row').length === 1");
+  await untilRows(page, 1);
   for (const id of ids) {
     const { status, decision } = await server.read(instance.token, id);
     assert.deepEqual([status, decision?.note], ["denied", "Use the events."]);

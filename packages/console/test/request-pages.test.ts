@@ -10,6 +10,7 @@ import { newStranger, picture, press, signIn } from "@countersign/server/test/su
 import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
 import { startConsoleScene } from "./support/console-scene.ts";
+import { startPathProxy } from "./support/path-proxy.ts";
 import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
@@ -50,7 +51,7 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await untilDisabled(page);
   await picture(page, "request-approved-360");
   assert.equal((await read(id)).status, "approved");
-  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.locator(".back a").click();
   await page.getByRole("heading", { level: 1, name: /Inbox/ }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
@@ -58,13 +59,9 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
 
 test("[ours.inbox.signed-out] where the server stands below a path, its pages, what they load and the way back do too", async () => {
   const { id } = await ask();
-  const { page, context, complaints } = await newVisitor(browser, publicUrl);
-  // As a proxy that takes the path away.
-  const below = `${publicUrl}/approvals/`;
-  await page.route(`${below}**`, async (route) => {
-    const url = route.request().url().replace(below, `${publicUrl}/`);
-    await route.fulfill({ response: await route.fetch({ url }) });
-  });
+  const proxy = await startPathProxy({ after }, publicUrl, "/approvals/");
+  const below = `${proxy}/approvals/`;
+  const { page, context, complaints } = await newVisitor(browser, proxy);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.goto(`${below}inbox/${id}`);
@@ -74,7 +71,7 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   await untilEnabled(page);
   await denyWith(page, "No.");
   await page.getByText("Denied by you.").waitFor();
-  await page.getByRole("link", { name: "Back to the inbox" }).click();
+  await page.locator(".back a").click();
   await page.waitForURL(`${below}inbox`);
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   assert.deepEqual(

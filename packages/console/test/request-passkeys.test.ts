@@ -223,11 +223,12 @@ test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and wha
   const house = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
   const { page } = house;
   const id = await submit(house, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);
-  await page.goto(`/inbox/${id}`, { waitUntil: "networkidle" });
+  await page.goto(`/inbox/${id}`);
+  await page.locator("#timeline").waitFor();
   await picture(page, "passkey-sign-320-dark");
   const width = await page.evaluate("document.documentElement.scrollWidth");
   assert.ok(Number(width) <= 320, `${width} px wide`);
-  for (const element of await page.locator("button, textarea").all()) {
+  for (const element of await page.locator("main button, main textarea, main .back a").all()) {
     const box = await element.boundingBox();
     if (box !== null) assert.ok(box.height >= 44, `${box.height} px`);
   }

@@ -9,7 +9,7 @@ function written(hunk: readonly DiffLine[]): string {
   return hunk.map(({ kind, text }) => SIGNS[kind] + text).join("");
 }
 
-test("[ours.console.previews] a diff shows what has changed with three lines around it", () => {
+test("[ours.request.previews] a diff shows what has changed with three lines around it", () => {
   const before = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n";
   const after = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n12\nthirteen\n";
   assert.deepEqual(lineDiff(before, after).map(written), [
@@ -23,7 +23,7 @@ test("[ours.console.previews] a diff shows what has changed with three lines aro
 
 const TEXT = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { maxLength: 30 });
 
-test("[ours.console.previews] both texts can be read out of their diff, and nothing else", () => {
+test("[ours.request.previews] both texts can be read out of their diff, and nothing else", () => {
   fc.assert(
     fc.property(TEXT, TEXT, (before, after) => {
       const lines = diffLines(before, after);
@@ -51,7 +51,7 @@ function commonLength(a: readonly string[], b: readonly string[]): number {
   return row.at(-1) ?? 0;
 }
 
-test("[ours.console.previews] texts with nothing in common are told as one against the other", () => {
+test("[ours.request.previews] texts with nothing in common are told as one against the other", () => {
   const before = Array.from({ length: 5_000 }, (_, n) => `old ${n}`);
   const after = Array.from({ length: 5_000 }, (_, n) => `new ${n}`);
   const lines = diffLines(before, after);

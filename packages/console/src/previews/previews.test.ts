@@ -10,7 +10,7 @@ function json(value: unknown) {
   return parseJson(JSON.stringify(value));
 }
 
-test("[ours.console.previews] money stands with its currency, as it is written", () => {
+test("[ours.request.previews] money stands with its currency, as it is written", () => {
   const args = parseJson(
     '{"amount":10.50,"currency":"eur","lines":[{"total":"9007199254740993.10","currency":"USD"}],' +
       '"x":{"amount":1,"currency":"XYZ"},"y":{"amount":"1e3","currency":"USD"},"price":1e2}',
@@ -22,7 +22,7 @@ test("[ours.console.previews] money stands with its currency, as it is written",
   ]);
 });
 
-test("[ours.console.previews] addresses are told by the host to which they lead", () => {
+test("[ours.request.previews] addresses are told by the host to which they lead", () => {
   const hosts = hostsIn(
     json({
       a: "https://p\u0430ypal.com/x and https://example.com/1 https://example.com/2",
@@ -42,7 +42,7 @@ test("[ours.console.previews] addresses are told by the host to which they lead"
   );
 });
 
-test("[ours.console.previews] edits of files are known in the shapes in which coding agents send them", () => {
+test("[ours.request.previews] edits of files are known in the shapes in which coding agents send them", () => {
   const kinds = (value: unknown) =>
     fileEditsIn(json(value)).map(({ path, kind, hunks }) => [
       ...[path, kind],
@@ -64,7 +64,7 @@ test("[ours.console.previews] edits of files are known in the shapes in which co
   assert.deepEqual(kinds({ file_path: 1, content: "x" }), []);
 });
 
-test("[ours.console.previews] whatever the arguments are, a preview is made or not, and nothing fails", () => {
+test("[ours.request.previews] whatever the arguments are, a preview is made or not, and nothing fails", () => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const args = parseJson(text);

@@ -9,7 +9,7 @@ function commands(command: string): string[] | undefined {
     .map(({ text }) => text.trim());
 }
 
-test("[ours.console.previews] a command is split at pipes and separators, and nowhere else", () => {
+test("[ours.request.previews] a command is split at pipes and separators, and nowhere else", () => {
   const cases: [string, string[]][] = [
     ["ls -la", ["ls -la"]],
     [
@@ -29,7 +29,7 @@ test("[ours.console.previews] a command is split at pipes and separators, and no
   for (const [command, parts] of cases) assert.deepEqual(commands(command), parts, command);
 });
 
-test("[ours.console.previews] what a shell could read otherwise has no preview", () => {
+test("[ours.request.previews] what a shell could read otherwise has no preview", () => {
   const unknown = [
     ...["echo 'open", 'echo "open', "echo `open", "echo $(open", "echo )", "a |", "&& b", "a ;; b"],
     ...["cat <<EOF\nx\nEOF", "# comment\nrm x", "a # b; c", "for x in 1; do y; done", "a\r\nb"],
@@ -39,7 +39,7 @@ test("[ours.console.previews] what a shell could read otherwise has no preview",
   for (const command of unknown) assert.equal(splitShell(command), undefined, command);
 });
 
-test("[ours.console.previews] all pieces in a row are the command", () => {
+test("[ours.request.previews] all pieces in a row are the command", () => {
   const letters = fc.constantFrom(..." ab|&;<>()'\"`$\\{}#\n-".split(""));
   fc.assert(
     fc.property(fc.string({ unit: letters, maxLength: 30 }), (command) => {

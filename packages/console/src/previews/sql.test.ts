@@ -9,7 +9,7 @@ function read(text: string): string | undefined {
     .join(" ");
 }
 
-test("[ours.console.previews] the verbs of SQL are told, each with whether a WHERE belongs to it", () => {
+test("[ours.request.previews] the verbs of SQL are told, each with whether a WHERE belongs to it", () => {
   const cases: [string, string][] = [
     ["select * from t", "SELECT"],
     ["DELETE FROM users WHERE id = 1;", "DELETE+"],
@@ -30,7 +30,7 @@ test("[ours.console.previews] the verbs of SQL are told, each with whether a WHE
   for (const [text, verbs] of cases) assert.equal(read(text), verbs, text);
 });
 
-test("[ours.console.previews] what databases could read differently has no preview", () => {
+test("[ours.request.previews] what databases could read differently has no preview", () => {
   const unknown = [
     ...["select 'a\\' where '", "delete from t /*! where 1 */", "select 1 # x", "select 1 --x"],
     ...["select 'open", "select (1", "select 1)", "do $$ delete from t $$", "", "-- only this"],
@@ -39,7 +39,7 @@ test("[ours.console.previews] what databases could read differently has no previ
   for (const text of unknown) assert.equal(readSql(text), undefined, text);
 });
 
-test("[ours.console.previews] whatever stands in texts, names and comments, it is no WHERE and no verb", () => {
+test("[ours.request.previews] whatever stands in texts, names and comments, it is no WHERE and no verb", () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 40 }), (inside) => {
       const safe = inside.replaceAll(/[\\']/g, "");

@@ -60,3 +60,13 @@ export function toolsOf(page: Page): Promise<string[]> {
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".connection").getByText("Live", { exact: true }).waitFor();
 }
+
+/** Waits until there are so many rows; asked from outside, since the page evaluates no text. */
+export async function untilRows(page: Page, count: number): Promise<void> {
+  if (count > 0)
+    await page
+      .locator(".row")
+      .nth(count - 1)
+      .waitFor();
+  await page.locator(".row").nth(count).waitFor({ state: "detached" });
+}

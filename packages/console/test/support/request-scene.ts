@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { Requirement } from "@countersign/server/policy/rule";
-import { require, submitRequiring } from "@countersign/server/test/support/requirements";
+import { require } from "@countersign/server/test/support/requirements";
 import type { Page } from "playwright-core";
 import type { ConsoleScene } from "./console-scene.ts";
 
@@ -34,12 +34,17 @@ export async function submitText(
   return json.id;
 }
 
-/** A pending call with a requirement, and nothing special in it. */
+let asked = 0;
+
+/** A pending call with a requirement; another one each time, so that none is asked again. */
 export async function submitAsked(
   scene: ConsoleScene,
   requirement: Partial<Requirement> = {},
 ): Promise<{ readonly id: string; readonly deadline_at: string }> {
-  return submitRequiring(scene, requirement);
+  const args = `{"env":"prod","run":${++asked}}`;
+  const id = await submitText(scene, args, { requirement });
+  const { deadline_at } = await scene.server.read(scene.instance.token, id);
+  return { id, deadline_at };
 }
 
 export async function openRequest(page: Page, id: string): Promise<void> {
@@ -56,13 +61,35 @@ export async function untilDisabled(page: Page): Promise<void> {
   assert.equal(await page.locator("#approve").isDisabled(), true);
 }
 
-/** Presses a key when single keys act, again where the page has just moved. */
+/** A key that came too early does nothing; how long its effect may take before it is pressed again. */
+const EFFECT_MS = 5_000;
+
+/** Presses a key when single keys act, again where the page had just moved. */
 export async function pressUntil(page: Page, key: string, selector: string): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while ((await page.locator(selector).count()) === 0) {
     assert.ok(performance.now() < end, `${key} has not led to ${selector}`);
     await page.locator("#decide[data-keys=ready]").waitFor();
     await page.keyboard.press(key);
+    await page
+      .locator(selector)
+      .first()
+      .waitFor({ timeout: EFFECT_MS })
+      .catch(() => undefined);
+  }
+}
+
+/** Lets time pass until the request has ended; the workers may have to see it come first. */
+export async function untilDecided(
+  { server, clock, instance }: ConsoleScene,
+  id: string,
+  ms: number,
+): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  clock.advance(ms);
+  while ((await server.read(instance.token, id)).status === "pending") {
+    assert.ok(performance.now() < end, "the request stays pending");
+    clock.advance(0);
   }
 }
 

@@ -162,7 +162,7 @@ export function Similar({ similar }: Pick<WireBackground, "similar">) {
           ? "This instance has not called this tool before"
           : `Of earlier calls of this tool by this instance: ${counts.join(", ")}`}
         {similar.complete ? (
-          ", in 30 days."
+          " in the last 30 days."
         ) : (
           <>
             {" "}

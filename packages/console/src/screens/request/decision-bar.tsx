@@ -7,6 +7,7 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { keysOn } from "../../preferences.ts";
 import type { WireRequest } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";
 import { href } from "../../route.ts";
@@ -35,7 +36,12 @@ export function DecisionBar(props: DecisionBarProps) {
   const status = useFocusOnEnd(isPending, bar);
   const text = trouble || standing.status;
   return (
-    <footer class="decide" id="decide" ref={bar} data-keys={hasKeys ? "ready" : "off"}>
+    <footer
+      class="decide"
+      id="decide"
+      ref={bar}
+      data-keys={keysOn.value ? (hasKeys ? "ready" : "waiting") : "off"}
+    >
       <div class="inner">
         {decision.alert !== "" && (
           <p class="alert" id="alert" role="alert">
@@ -53,13 +59,13 @@ export function DecisionBar(props: DecisionBarProps) {
             <Text>{text}</Text>
           </p>
           {isPending && <Left request={request} />}
+          <Ended request={request} />
+          {standing.hint !== "" && (
+            <p class="hint" id="hint">
+              <Text>{standing.hint}</Text>
+            </p>
+          )}
         </div>
-        <Ended request={request} />
-        {standing.hint !== "" && (
-          <p class="hint" id="hint">
-            <Text>{standing.hint}</Text>
-          </p>
-        )}
         {decision.isDenying && isPending ? (
           <DenyForm decision={decision} canDeny={standing.canDeny} />
         ) : (
@@ -125,7 +131,7 @@ function Ended({ request: { status, decision } }: { readonly request: WireReques
   );
 }
 
-function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
+function Verdicts({ request, standing, decision }: DecisionBarProps) {
   const { busy } = decision;
   if (!standing.isOffered && !standing.isHeld) {
     return request.status === "pending" ? null : (
@@ -159,7 +165,10 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             disabled={!standing.canDeny}
             onClick={decision.openDenial}
           >
-            Deny {hasKeys && <span class="key">d</span>}
+            <span>Deny</span>
+            <span class="key" aria-hidden="true">
+              d
+            </span>
           </button>
           <button
             type="button"
@@ -169,8 +178,10 @@ function Verdicts({ request, standing, decision, hasKeys }: DecisionBarProps) {
             aria-busy={busy === "approve"}
             onClick={() => void decision.approve(false)}
           >
-            {isSigned ? "Approve with a passkey" : "Approve"}{" "}
-            {hasKeys && <span class="key">a</span>}
+            <span>{isSigned ? "Approve with a passkey" : "Approve"}</span>
+            <span class="key" aria-hidden="true">
+              a
+            </span>
           </button>
         </>
       )}

@@ -59,8 +59,9 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
       )}
       {marks > 0 && (
         <p class="warning" id="unseen">
-          {marks === 1 ? "One character is" : `${marks.toLocaleString()} characters are`} marked: it
-          cannot be seen, moves others, or passes for another letter.
+          {marks === 1
+            ? "One character is marked: it cannot be seen, moves others, or passes for another."
+            : `${marks.toLocaleString()} characters are marked: they cannot be seen, move others, or pass for others.`}
         </p>
       )}
       <Indented text={text} />
@@ -95,7 +96,10 @@ function CopyRaw({ text }: { readonly text: string }) {
       }}
     >
       <Icon name={isCopied ? "check" : "copy"} />
-      <span role="status">{isCopied ? "Copied" : "Copy raw"}</span>
+      Copy raw
+      <span class="spoken" role="status">
+        {isCopied && "Copied"}
+      </span>
     </Button>
   );
 }
