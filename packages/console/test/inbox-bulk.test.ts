@@ -4,19 +4,25 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { ManualClock } from "@countersign/server/test/support/manual-clock";
 import { picture, press } from "@countersign/server/test/support/page-scene";
 import { require } from "@countersign/server/test/support/requirements";
-import { rowOf, startInboxScene, untilLive } from "./support/inbox-scene.ts";
+import { turns } from "@countersign/server/test/support/until";
+import { rowOf, startInboxScene, untilLive, untilRows } from "./support/inbox-scene.ts";
 
-const scene = await startInboxScene({ after });
+/** Stands still, so that what is held is given when the test says so. */
+const clock = new ManualClock();
+const scene = await startInboxScene({ after }, { clock });
 const { server, instance } = scene;
 const { store } = server.provider.context;
 const { page, complaints } = await scene.visitor("ana");
 
 async function submitAll(tool: string, all: readonly object[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const args of all) {
-    ids.push((await server.submit(instance.token, { tool, arguments: args })).id);
+  for (const [index, args] of all.entries()) {
+    // Their order is that of their ends.
+    const timeout = `${60 + index}m`;
+    ids.push((await server.submit(instance.token, { tool, arguments: args, timeout })).id);
   }
   return ids;
 }
@@ -52,7 +58,7 @@ test("[ours.console.groups] thirty identical calls of one instance stand in one 
   await picture(page, "inbox-deny");
   await deny.click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  await page.waitForFunction("document.querySelectorAll('.row').length === 1");
+  await untilRows(page, 1);
   for (const id of ids) {
     const { status, decision } = await server.read(instance.token, id);
     assert.deepEqual([status, decision?.note], ["denied", "Use the events."]);
@@ -64,8 +70,8 @@ const AMOUNTS = ['{"order":"A-1","amount":10.50}', '{"order":"A-2","amount":9007
 
 test("[ours.console.bulk] calls of one shape are approved together after a look at what differs, and can be taken back", async () => {
   const ids: string[] = [];
-  for (const source of AMOUNTS) {
-    const body = `{"tool":"refund","arguments":${source},"timeout":"1h"}`;
+  for (const [index, source] of AMOUNTS.entries()) {
+    const body = `{"tool":"refund","arguments":${source},"timeout":"${index + 1}h"}`;
     const call = { token: instance.token, key: server.freshKey(), body };
     ids.push((await server.call<{ id: string }>("POST", "/v1/requests", call)).json.id);
   }
@@ -88,8 +94,14 @@ test("[ours.console.bulk] calls of one shape are approved together after a look 
   for (const row of await rowOf(page, "refund").all()) await row.getByRole("checkbox").check();
   await press(page, "Approve…");
   await press(page, "Approve 2 calls");
-  await rowOf(page, "refund").first().waitFor({ state: "detached" });
-  await rowOf(page, "refund").first().waitFor({ state: "detached" });
+  await page.getByText("Approving 2 calls").waitFor();
+  await turns();
+  clock.advance(5_000);
+  // Workers ask the clock again after each step of theirs.
+  for (let looks = 0; looks < 3_000 && (await rowOf(page, "refund").count()) > 0; looks++) {
+    clock.advance(0);
+  }
+  assert.equal(await page.getByText("Approving 2 calls").count(), 0);
   for (const id of ids) assert.equal(await statusOf(id), "approved");
   assert.deepEqual(complaints, []);
 });

@@ -5,8 +5,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { picture } from "@countersign/server/test/support/page-scene";
-import type { Page } from "playwright-core";
-import { rowOf, startInboxScene, toolsOf, untilLive } from "./support/inbox-scene.ts";
+import { rowOf, startInboxScene, toolsOf, untilLive, untilRows } from "./support/inbox-scene.ts";
 
 const scene = await startInboxScene({ after });
 const { server, instance } = scene;
@@ -26,10 +25,6 @@ function query(name: string): string | null {
 async function untilOn(tool: string): Promise<void> {
   await page.locator(".row.current .tool").getByText(tool, { exact: true }).waitFor();
   await page.locator(":focus .tool").getByText(tool, { exact: true }).waitFor();
-}
-
-async function untilRows(tab: Page, count: number): Promise<void> {
-  await tab.waitForFunction(`document.querySelectorAll(".row").length === ${count}`);
 }
 
 async function open(path = "/inbox"): Promise<void> {

@@ -123,7 +123,7 @@ test("[ours.console.many] more than two hundred are listed page by page while on
   const drawn = await page.locator(".row").count();
   assert.ok(drawn < 200, `${drawn} rows are drawn before anybody scrolls`);
   const last = page.locator("#mine .row").filter({ hasText: "A-1228" });
-  for (let pages = 0; pages < 50 && (await last.count()) === 0; pages++) {
+  for (let frames = 0; frames < 2_000 && (await last.count()) === 0; frames++) {
     await page.mouse.wheel(0, 20_000);
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => done()))");
   }

@@ -31,6 +31,10 @@ export function joinFeed(name: string, hear: Hear): () => void {
       console.warn(error);
     }
   }
+  return joinWithout(name, hear);
+}
+
+function joinWithout(name: string, hear: Hear): () => void {
   const canLead = navigator.locks !== undefined && typeof BroadcastChannel === "function";
   return canLead ? joinTabs(name, hear) : askAlone(hear);
 }
@@ -38,16 +42,16 @@ export function joinFeed(name: string, hear: Hear): () => void {
 function joinWorker(name: string, hear: Hear): () => void {
   const url = new URL(workerUrl as string, import.meta.url).href;
   const worker = new SharedWorker(trustedScriptUrl(url), { name, type: "module" });
-  let leaveTabs: (() => void) | undefined;
+  let leaveOther: (() => void) | undefined;
   worker.port.onmessage = ({ data }: MessageEvent<HeardMessage>) => hear(data);
   // A worker whose script did not load: without it, as where there are none.
   worker.onerror = () => {
-    leaveTabs ??= joinTabs(name, hear);
+    leaveOther ??= joinWithout(name, hear);
   };
   return () => {
     worker.port.postMessage("leave");
     worker.port.close();
-    leaveTabs?.();
+    leaveOther?.();
   };
 }
 

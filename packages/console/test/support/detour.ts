@@ -3,7 +3,7 @@
  * that also counts the streams which were asked for through it.
  */
 
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Lifetime } from "@countersign/server/test/support/test-provider";
 
@@ -13,6 +13,8 @@ export interface Detour {
   lead(to: string | undefined): void;
   /** Streams that are open. */
   streams(): number;
+  /** Waits until so many are open. */
+  untilStreams(count: number): Promise<void>;
 }
 
 const STREAM = Buffer.from("GET /review/v1/events");
@@ -20,6 +22,7 @@ const STREAM = Buffer.from("GET /review/v1/events");
 export async function startDetour(t: Lifetime): Promise<Detour> {
   const open = new Set<Socket>();
   const streaming = new Set<Socket>();
+  const changes = new EventEmitter();
   let target: URL | undefined;
   const server = createServer((client) => {
     if (target === undefined) {
@@ -31,6 +34,7 @@ export async function startDetour(t: Lifetime): Promise<Detour> {
       client.destroy();
       upstream.destroy();
       streaming.delete(client);
+      changes.emit("change");
     };
     for (const socket of [client, upstream]) {
       open.add(socket);
@@ -40,7 +44,9 @@ export async function startDetour(t: Lifetime): Promise<Detour> {
       });
     }
     client.on("data", (chunk) => {
-      if (chunk.includes(STREAM)) streaming.add(client);
+      if (!chunk.includes(STREAM)) return;
+      streaming.add(client);
+      changes.emit("change");
     });
     client.pipe(upstream);
     upstream.pipe(client);
@@ -61,5 +67,8 @@ export async function startDetour(t: Lifetime): Promise<Detour> {
       cut();
     },
     streams: () => streaming.size,
+    async untilStreams(count) {
+      while (streaming.size !== count) await once(changes, "change");
+    },
   };
 }

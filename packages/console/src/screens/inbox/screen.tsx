@@ -106,8 +106,8 @@ export function Screen({ route }: ScreenProps) {
           }
         }}
       >
-        <InboxList {...shown} {...{ address, current, actions, unfolded }} />
         <Nothing shown={shown} filter={address.filter} />
+        <InboxList {...shown} {...{ address, current, actions, unfolded }} />
       </div>
       <Below />
       <HeldBar />
@@ -171,6 +171,7 @@ function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: st
     if (shown.others.length > 0) return null;
     return <p class="waiting">Nothing that waits fits this filter.</p>;
   }
+  if (shown.others.length > 0) return <p class="lead">Nothing waits for you.</p>;
   return (
     <section class="panel nothing">
       <h2>Nothing waits for you</h2>
@@ -178,7 +179,7 @@ function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: st
         When an agent wants to make a call that people decide, it appears here by itself. You can
         leave this page open.
       </p>
-      {shown.others.length === 0 && <ConnectAgent />}
+      <ConnectAgent />
     </section>
   );
 }
