@@ -14,6 +14,10 @@ import { loadSession, session } from "./session.ts";
 
 const RETRY_MS = 2_000;
 
+// Its address is relative to the page's first, which changes as screens are opened.
+for (const icon of document.querySelectorAll<HTMLLinkElement>("link[rel=icon]")) {
+  icon.href = new URL(icon.href).href;
+}
 followLinks((path) => findScreen(path) !== undefined);
 listenForKeys();
 const root = document.getElementById("app");

@@ -21,7 +21,7 @@ import {
   type TestProvider,
 } from "@countersign/server/test/support/test-provider";
 import type { CDPSession, Page } from "playwright-core";
-import { denyWith } from "./support/request-scene.ts";
+import { denyWith, untilEnabled } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });
 
@@ -115,6 +115,7 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
   const shown = await page.locator("#arguments").textContent();
   assert.equal(shown, HOSTILE.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}"));
   assert.equal(await page.locator("#arguments mark").count(), 2);
+  await untilEnabled(page);
   await picture(page, "passkey-sign");
   await press(page, "Approve with a passkey");
   await page.getByText("A note is needed").waitFor();
@@ -135,6 +136,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   const { page, device } = house;
   const id = await submit(house);
   await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");
