@@ -3,8 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { verifyProof } from "@countersign/server/audit/passkey-proof";
 import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
@@ -14,29 +12,17 @@ import {
   type Visitor,
   type VisitorOptions,
 } from "@countersign/server/test/support/browser";
+import { picture, press } from "@countersign/server/test/support/page-scene";
 import { require } from "@countersign/server/test/support/requirements";
 import { auditOf } from "@countersign/server/test/support/scene";
 import {
   startTestProvider,
   type TestProvider,
 } from "@countersign/server/test/support/test-provider";
-import type { CDPSession, Page } from "playwright-core";
+import type { CDPSession } from "playwright-core";
 import { denyWith, untilEnabled } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });
-
-/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
-const { SCREENSHOTS } = process.env;
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (SCREENSHOTS === undefined) return;
-  mkdirSync(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
-}
-
-async function press(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name, exact: true }).click();
-}
 
 /** The authenticator of a device, which can be told to recognise nobody. */
 interface Device {
