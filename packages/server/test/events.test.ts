@@ -271,6 +271,30 @@ test("[ours.events.bounded] a session or token has eight streams and no more", a
   );
 });
 
+test("[ours.events.bounded] a reader who does not read is cut off", async (t) => {
+  const project = "unread";
+  const token = await server.token({ kind: "reviewer", project });
+  const agent = await server.instance(project);
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const slow = await fetch(`${server.url}/review/v1/events`, {
+    headers: bearer(token),
+    signal: abort.signal,
+  });
+  const reader = await follow(t, { token });
+  await reader.next("ready");
+  const args = `{"a":"${"x".repeat(250_000)}"}`;
+  const body = `{"tool":"write","arguments":${args},"timeout":"1h"}`;
+  // What is left unread also fills the buffers of two sockets.
+  for (let sent = 0; sent < 120; sent++) {
+    const { id } = (await submitBody(server, agent.token, body)).json;
+    await reader.next("request.opened", id);
+    await cancel(server, agent.token, id);
+    await reader.next("request.resolved", id);
+  }
+  await assert.rejects(slow.text(), /terminated/);
+});
+
 test("[ours.events.ended] a stream ends when its token is revoked, its session ends or its reader is disabled, and is told anew at another role", async (t) => {
   const token = await server.token({ kind: "reviewer", name: "revoked" });
   const [out, off] = [

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
+import type { ApprovalRequest } from "@countersign/protocol";
 import { Report } from "../src/index.ts";
 import { type CuttingProxy, startCuttingProxy } from "./support/cutting-proxy.ts";
 import { hold } from "./support/held-poll.ts";
@@ -37,6 +38,18 @@ async function listening(server: TestProvider): Promise<void> {
   await until(async () => (await metric(server, "listening")) === 1, "it listens");
 }
 
+/** Submits, and tells the other replica nothing of it. */
+async function submitUnheard(
+  t: TestContext,
+  server: TestProvider,
+  token: string,
+): Promise<ApprovalRequest> {
+  const { mock } = t.mock.method(server.provider.context.wake, "signal", () => {});
+  const submitted = await server.submit(token);
+  mock.restore();
+  return submitted;
+}
+
 async function startPair(t: TestContext): Promise<Pair> {
   const clock = new ManualClock();
   const started = await startReplicas(t, 2, undefined, { clock });
@@ -50,7 +63,7 @@ test("[ours.replicas.woken] a poll at one replica is answered when another appro
   const { token } = await here.instance();
   const reviewer = await here.token({ kind: "reviewer" });
   for (const end of ["approve", "deny", "cancel"] as const) {
-    const { id } = await here.submit(token);
+    const { id } = await submitUnheard(t, here, token);
     const { answer } = await hold(there, token, id);
     const ended = await (end === "cancel"
       ? cancel(here, token, id)
@@ -105,7 +118,7 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   const { here, there } = await startPair(t);
   const { token } = await here.instance();
   const requests = [];
-  for (let i = 0; i < 4; i++) requests.push(await here.submit(token));
+  for (let i = 0; i < 4; i++) requests.push(await submitUnheard(t, here, token));
   const [pending = assert.fail(), ...over] = requests;
   const kept = await hold(there, token, pending.id);
   const polls = [];
@@ -131,7 +144,7 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
 test("[ours.replicas.untrusted] what somebody else sends answers no poll, and breaks nothing", async (t) => {
   const { url, here, there } = await startPair(t);
   const { token } = await here.instance();
-  const { id } = await here.submit(token);
+  const { id } = await submitUnheard(t, here, token);
   const { answer } = await hold(there, token, id);
   let isAnswered = false;
   answer.finally(() => {
@@ -227,7 +240,7 @@ test("[ours.replicas.not-notified] what was decided while nobody listened is loo
   const { here, there, proxy } = pair;
   await listening(there);
   const { token } = await here.instance();
-  const { id } = await here.submit(token);
+  const { id } = await submitUnheard(t, here, token);
   const { answer } = await hold(there, token, id);
   proxy.isDown = true;
   proxy.cutAll();

@@ -19,8 +19,8 @@ import {
 /** How far back calls are similar. */
 const SIMILAR_MS = 30 * 24 * 3_600_000;
 
-/** Of more calls the newest. */
-const CALLS_MAX = 10_000;
+/** Of more calls the newest: PostgreSQL fetches each of them from the table. */
+const CALLS_MAX = 1_000;
 
 /** Denied calls whose arguments are compared. */
 const DENIED_MAX = 200;

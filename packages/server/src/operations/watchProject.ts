@@ -6,7 +6,7 @@ import {
   countPendingOf,
   readHeldOf,
   readPendingIds,
-  readPendingVotes,
+  readVotesSaid,
   type Said,
 } from "../storage/sql/pending-states.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
@@ -17,8 +17,8 @@ import { type GatheredRequest, gatherRequests } from "./reviewRequests.ts";
 /** So many pending requests of a project are looked at, those that end first. */
 const PENDING_MAX = 5_000;
 
-/** Votes and verdicts that are held, of all of them. */
-const SAID_MAX = 20_000;
+/** Verdicts that are held, of all of them. */
+const HELD_MAX = 5_000;
 
 /** How many freezes are told. */
 const FREEZES_MAX = 200;
@@ -42,12 +42,12 @@ export interface WatchedProject {
 /** What waits in a project, how it stands, and what is frozen: one look, of bounded cost. */
 export async function watchProject(context: Context, projectId: string): Promise<WatchedProject> {
   const { store } = context;
-  const [ids, votes, held, freezes] = await Promise.all([
+  const [ids, held, freezes] = await Promise.all([
     readPendingIds(store, projectId, PENDING_MAX),
-    readPendingVotes(store, projectId, SAID_MAX),
-    readHeldOf(store, projectId, SAID_MAX),
+    readHeldOf(store, projectId, HELD_MAX),
     readFreezes(context, projectId),
   ]);
+  const votes = await readVotesSaid(store, projectId, ids);
   const votesOf = Map.groupBy(votes, ({ requestId }) => requestId);
   const heldOf = Map.groupBy(held, ({ requestId }) => requestId);
   const standings = new Map(

@@ -84,6 +84,7 @@ export class EventStream {
   #freezes = "";
   #isReady = false;
   #isSending = false;
+  #isLooking = false;
   #isOver = false;
   #unread = 0;
 
@@ -263,6 +264,8 @@ export class EventStream {
   }
 
   async #lookAgain(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       const caller = await this.#parts.lookAgain();
       if (this.#isOver) return;
@@ -275,6 +278,8 @@ export class EventStream {
       if (error instanceof Problem) this.#end("signed_out");
       // A database that is away says nothing about anybody.
       else this.#parts.onFailure(error);
+    } finally {
+      this.#isLooking = false;
     }
   }
 

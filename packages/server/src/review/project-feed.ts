@@ -82,9 +82,14 @@ export class ProjectFeed {
   hear(signal: Signal): void {
     switch (signal.kind) {
       case "opened":
-      case "voted":
       case "held":
         if (signal.projectId === this.projectId) this.#touch(signal.requestId);
+        return;
+      case "voted":
+        if (signal.projectId !== this.projectId) return;
+        // Of another replica: one was opened, and perhaps others.
+        this.#isForAll = true;
+        this.#touch(signal.requestId);
         return;
       case "resolved": {
         // What policy, a grant or a freeze answers at once nobody was told of.

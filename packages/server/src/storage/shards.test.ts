@@ -208,7 +208,6 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // What is pending, by its index, and up to a bound.
   countPendingOf: /^SEARCH request USING COVERING INDEX request_pending \(project_id=\?\)$/,
   readPendingIds: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
-  readPendingVotes: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   releaseVerifications: /^SEARCH verification USING INDEX \w+ \(project_id=\?\)$/,
 };
 

@@ -159,6 +159,22 @@ test("[ours.replicas.coalesced] a thousand decisions are one message that says t
   assert.match(await sent(here, 2), new RegExp(` r:${next.requestId}$`));
 });
 
+test("[ours.replicas.coalesced] of what is opened in a project one request is told in a message", async () => {
+  const replica = start();
+  const open = (projectId: string): Signal & { readonly kind: "opened" } => {
+    return { kind: "opened", projectId, requestId: randomUUID(), deadlineAt: 1 };
+  };
+  const [first, later] = [open(PROJECT), open(PROJECT)];
+  const other = open(PROJECT.replace("0", "1"));
+  for (const signal of [first, later, other]) replica.wake.signal(signal);
+  const message = await sent(replica, 1);
+  assert.ok(message.includes(first.requestId) && message.includes(other.requestId));
+  assert.ok(!message.includes(later.requestId));
+  replica.channel.answer();
+  replica.wake.signal(later);
+  assert.ok((await sent(replica, 2)).includes(later.requestId));
+});
+
 test("[ours.replicas.coalesced] a message is as long as one may be, and not longer", async () => {
   for (const [count, isEverything] of [
     [201, false],

@@ -36,6 +36,8 @@ export class SharedWake implements Wake {
   readonly #id: string;
   /** What is to be told. */
   readonly #hints = new Set<string>();
+  /** Projects of which it tells that something was opened. */
+  readonly #openedIn = new Set<string>();
   /** How long a message of it would be. */
   #bytes: number;
   /** It is more than a message holds. */
@@ -75,6 +77,7 @@ export class SharedWake implements Wake {
     this.#local.signal(signal);
     const hint = toHint(signal);
     if (hint === undefined) return;
+    if (signal.kind === "opened" && !this.#isFirst(signal.projectId)) return;
     this.#gather(hint);
     this.#sending ??= this.#send();
   }
@@ -114,6 +117,13 @@ export class SharedWake implements Wake {
     this.isListening = false;
   }
 
+  /** Of all that is opened in a project one request is told in a message: who is told looks. */
+  #isFirst(projectId: string): boolean {
+    if (this.#openedIn.has(projectId)) return false;
+    this.#openedIn.add(projectId);
+    return true;
+  }
+
   #gather(hint: string): void {
     if (this.#isEverything || this.#hints.has(hint)) return;
     this.#hints.add(hint);
@@ -138,6 +148,7 @@ export class SharedWake implements Wake {
     const message = toMessage(this.#id, this.#isEverything ? [EVERYTHING] : this.#hints);
     this.#isEverything = false;
     this.#hints.clear();
+    this.#openedIn.clear();
     this.#bytes = toMessage(this.#id, []).length;
     return message;
   }

@@ -31,8 +31,8 @@ export type Signal =
   /** Another replica says that it has resolved this one. */
   | { readonly kind: "ended"; readonly requestId: string }
   /**
-   * An approval was kept that is not enough, or taken back; of another replica: or a request was
-   * opened, or a verdict is held.
+   * An approval was kept that is not enough, or taken back. Of another replica it may also be a
+   * verdict that is held, or a request that was opened, one for all of its project.
    */
   | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
   /** A verdict is held, or was taken back. */

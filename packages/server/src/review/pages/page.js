@@ -49,12 +49,13 @@ export async function call(method, path, body, timeoutMs) {
 }
 
 /** The text of an answer as it was written, and not as a parser would have it. */
-export async function readSource(path, timeoutMs) {
+export async function readSource(path, timeoutMs, isBackground) {
   let response;
   let source;
   try {
     const signal = AbortSignal.timeout(timeoutMs);
-    response = await fetch(urlOf(`review/v1/${path}`), { signal });
+    const headers = isBackground ? { "countersign-background": "1" } : {};
+    response = await fetch(urlOf(`review/v1/${path}`), { signal, headers });
     source = await response.text();
   } catch {
     throw new Refusal(0, {});
