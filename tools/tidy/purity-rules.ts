@@ -47,7 +47,12 @@ const BUILTIN_FILES = [
   "packages/server/src/http/create-http-server.ts",
 ];
 
-const CLOCK_FILES = ["packages/server/src/clock.ts", "packages/sdk/src/clock.ts", "packages/cli/"];
+const CLOCK_FILES = [
+  "packages/server/src/clock.ts",
+  "packages/sdk/src/clock.ts",
+  "packages/console/src/device-clock.ts",
+  "packages/cli/",
+];
 const ENVIRONMENT_FILES = [
   "packages/server/src/config/read-config.ts",
   "packages/sdk/src/environment.ts",

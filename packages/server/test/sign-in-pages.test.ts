@@ -185,7 +185,7 @@ test("[ours.sign-in.pages] no page is wider than a phone of 320 px, nothing to p
     { width: 320, height: 640, colorScheme: "dark" },
     "setup-320",
   );
-  const paths = ["/account", "/setup", "/invitation#none", "/sign-in", "/inbox"];
+  const paths = ["/account", "/setup", "/invitation#none", "/sign-in"];
   for (const path of paths) {
     await page.goto(path, { waitUntil: "networkidle" });
     await picture(page, `${path.replace(/\W/g, "")}-320-dark`);

@@ -7,14 +7,9 @@
 
 import { urlOf } from "../root.ts";
 import { trustedScriptUrl } from "../trusted-url.ts";
-import { type FeedMessage, startFeed } from "./feed.ts";
+import { Feed } from "./feed.ts";
 import workerUrl from "./feed-worker.ts?worker&url";
-
-export interface HeardMessage {
-  readonly message: FeedMessage;
-  /** By the device's clock: what was kept for a sleeping tab is old when it is told. */
-  readonly heardAt: number;
-}
+import { type HeardMessage, heardNow } from "./heard.ts";
 
 export type Hear = (heard: HeardMessage) => void;
 
@@ -36,6 +31,10 @@ export function joinFeed(name: string, hear: Hear): () => void {
       console.warn(error);
     }
   }
+  return joinWithout(name, hear);
+}
+
+function joinWithout(name: string, hear: Hear): () => void {
   const canLead = navigator.locks !== undefined && typeof BroadcastChannel === "function";
   return canLead ? joinTabs(name, hear) : askAlone(hear);
 }
@@ -43,16 +42,16 @@ export function joinFeed(name: string, hear: Hear): () => void {
 function joinWorker(name: string, hear: Hear): () => void {
   const url = new URL(workerUrl as string, import.meta.url).href;
   const worker = new SharedWorker(trustedScriptUrl(url), { name, type: "module" });
-  let leaveTabs: (() => void) | undefined;
+  let leaveOther: (() => void) | undefined;
   worker.port.onmessage = ({ data }: MessageEvent<HeardMessage>) => hear(data);
   // A worker whose script did not load: without it, as where there are none.
   worker.onerror = () => {
-    leaveTabs ??= joinTabs(name, hear);
+    leaveOther ??= joinWithout(name, hear);
   };
   return () => {
     worker.port.postMessage("leave");
     worker.port.close();
-    leaveTabs?.();
+    leaveOther?.();
   };
 }
 
@@ -72,17 +71,17 @@ function joinTabs(name: string, hear: Hear): () => void {
 
   /** The tab that leads is asleep, or has gone. */
   function miss(): void {
-    hear(now({ kind: "lost" }));
+    hear(heardNow({ kind: "lost" }));
     channel.postMessage(HELLO);
   }
 
   function lead(): Promise<void> {
     clearTimeout(silence);
-    const feed = startFeed(urlOf(""), (message) => {
-      hear(now(message));
-      channel.postMessage(now(message));
+    const feed = new Feed(urlOf(""), (message) => {
+      hear(heardNow(message));
+      channel.postMessage(heardNow(message));
     });
-    answer = () => now(feed.state());
+    answer = () => heardNow(feed.state);
     return new Promise((resolve) => {
       stop.signal.addEventListener("abort", () => {
         feed.close();
@@ -110,12 +109,8 @@ function joinTabs(name: string, hear: Hear): () => void {
 }
 
 function askAlone(hear: Hear): () => void {
-  const ask = () => hear(now({ kind: "ask" }));
+  const ask = () => hear(heardNow({ kind: "ask" }));
   ask();
   const timer = setInterval(ask, ASK_EVERY_MS);
   return () => clearInterval(timer);
-}
-
-function now(message: FeedMessage): HeardMessage {
-  return { message, heardAt: Date.now() };
 }

@@ -1,18 +1,20 @@
 /** The stream of a browser in a shared worker: one for all tabs of a session and project. */
 
 import { urlOf } from "../root.ts";
-import { startFeed } from "./feed.ts";
+import { Feed } from "./feed.ts";
+import { heardNow } from "./heard.ts";
 
 const ports = new Set<MessagePort>();
 
-const feed = startFeed(urlOf(""), (message) => {
-  for (const port of ports) port.postMessage({ message, heardAt: Date.now() });
+const feed = new Feed(urlOf(""), (message) => {
+  for (const port of ports) port.postMessage(heardNow(message));
 });
 
 addEventListener("connect", (event) => {
   const [port] = (event as MessageEvent).ports;
   if (port === undefined) return;
   ports.add(port);
+  // A tab that closes says so.
   port.onmessage = () => ports.delete(port);
-  port.postMessage({ message: feed.state(), heardAt: Date.now() });
+  port.postMessage(heardNow(feed.state));
 });

@@ -32,113 +32,130 @@ const EVENTS = [
   ...["freezes", "heartbeat", "reset"],
 ];
 
-export interface Feed {
+export class Feed {
+  readonly #root: string;
+  readonly #tell: (message: FeedMessage) => void;
+  #source: EventSource | undefined;
+  #lastId = "";
+  #state: FeedMessage = { kind: "opening" };
+  #retryMs = RETRY_MS_MIN;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  #next: ReturnType<typeof setTimeout> | undefined;
+  #asking: ReturnType<typeof setInterval> | undefined;
+  readonly #onOffline = () => this.#lose();
+  readonly #onOnline = () => {
+    if (this.#state.kind !== "open") this.#open();
+  };
+
+  /**
+   * Opens the stream.
+   *
+   * @param root the address of the server, with a slash at its end
+   * @param tell hears everything, and gets `open` before the first event
+   */
+  constructor(root: string, tell: (message: FeedMessage) => void) {
+    this.#root = root;
+    this.#tell = tell;
+    addEventListener("offline", this.#onOffline);
+    addEventListener("online", this.#onOnline);
+    this.#open();
+  }
+
   /** What a listener who comes now has to know. */
-  state(): FeedMessage;
-  close(): void;
-}
-
-/**
- * @param root the address of the server, with a slash at its end
- * @param tell hears everything, and gets `open` before the first event
- */
-export function startFeed(root: string, tell: (message: FeedMessage) => void): Feed {
-  let source: EventSource | undefined;
-  let lastId = "";
-  let state: FeedMessage = { kind: "opening" };
-  let retryMs = RETRY_MS_MIN;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  let next: ReturnType<typeof setTimeout> | undefined;
-  let asking: ReturnType<typeof setInterval> | undefined;
-
-  function say(message: FeedMessage): void {
-    if (message.kind !== "event") state = message;
-    tell(message);
+  get state(): FeedMessage {
+    return this.#state;
   }
 
-  function expectWord(withinMs: number): void {
-    clearTimeout(silence);
-    silence = setTimeout(lose, withinMs);
+  close(): void {
+    removeEventListener("offline", this.#onOffline);
+    removeEventListener("online", this.#onOnline);
+    this.#hangUp();
+    clearInterval(this.#asking);
   }
 
-  function open(): void {
-    close();
-    const resume = lastId === "" ? "" : `?last_event_id=${encodeURIComponent(lastId)}`;
-    source = new EventSource(`${root}review/v1/events${resume}`);
-    expectWord(OPENING_MS);
+  #say(message: FeedMessage): void {
+    this.#state = message;
+    this.#tell(message);
+  }
+
+  #expectWord(withinMs: number): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#lose(), withinMs);
+  }
+
+  #open(): void {
+    this.#hangUp();
+    const resume = this.#lastId === "" ? "" : `?last_event_id=${encodeURIComponent(this.#lastId)}`;
+    const source = new EventSource(`${this.#root}review/v1/events${resume}`);
+    this.#source = source;
+    this.#expectWord(OPENING_MS);
     source.addEventListener("ready", (event) => {
-      lastId = event.lastEventId || lastId;
-      retryMs = RETRY_MS_MIN;
-      clearInterval(asking);
-      expectWord(SILENCE_MS);
+      this.#retryMs = RETRY_MS_MIN;
+      clearInterval(this.#asking);
       const { resumed } = JSON.parse(event.data) as { readonly resumed: boolean };
-      say({ kind: "open", resumed });
-      tell({ kind: "event", name: "ready", data: event.data });
+      this.#say({ kind: "open", resumed });
+      this.#pass(event);
     });
-    for (const name of EVENTS) {
-      source.addEventListener(name, (event) => {
-        lastId = event.lastEventId || lastId;
-        expectWord(SILENCE_MS);
-        tell({ kind: "event", name, data: event.data });
-      });
-    }
-    source.addEventListener("end", lose);
-    source.onerror = lose;
+    for (const name of EVENTS) source.addEventListener(name, (event) => this.#pass(event));
+    source.addEventListener("end", (event) => {
+      this.#pass(event);
+      this.#lose();
+    });
+    source.onerror = () => this.#lose();
   }
 
-  function close(): void {
-    clearTimeout(silence);
-    clearTimeout(next);
-    source?.close();
-    source = undefined;
+  #pass({ type, data, lastEventId }: MessageEvent<string>): void {
+    this.#lastId = lastEventId || this.#lastId;
+    this.#expectWord(SILENCE_MS);
+    this.#tell({ kind: "event", name: type, data });
   }
 
-  function lose(): void {
-    const wasOpen = state.kind === "open";
-    close();
-    if (state.kind !== "ask") say({ kind: "lost" });
-    if (wasOpen) retry();
-    else void findOut();
+  #hangUp(): void {
+    clearTimeout(this.#silence);
+    clearTimeout(this.#next);
+    this.#source?.close();
+    this.#source = undefined;
   }
 
-  function retry(): void {
-    clearTimeout(next);
-    next = setTimeout(open, retryMs);
-    retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+  #lose(): void {
+    const wasOpen = this.#state.kind === "open";
+    this.#hangUp();
+    if (this.#state.kind !== "ask") this.#say({ kind: "lost" });
+    if (wasOpen) this.#retry();
+    else void this.#findOut();
+  }
+
+  #retry(): void {
+    this.#openIn(this.#retryMs);
+    this.#retryMs = Math.min(this.#retryMs * 2, RETRY_MS_MAX);
+  }
+
+  #openIn(ms: number): void {
+    clearTimeout(this.#next);
+    this.#next = setTimeout(() => this.#open(), ms);
   }
 
   /** A stream that never opened does not say why. */
-  async function findOut(): Promise<void> {
-    const status = await statusOf(`${root}review/v1/session`);
-    if (status === 401) say({ kind: "signed-out" });
-    else if (status !== 200) {
-      // The server itself is away: nobody else has to ask.
-      if (state.kind === "ask") say({ kind: "lost" });
-      clearInterval(asking);
-      retry();
-    } else askInstead();
+  async #findOut(): Promise<void> {
+    const status = await statusOf(`${this.#root}review/v1/session`);
+    if (status === 200) this.#askInstead();
+    else if (status === 401) {
+      clearInterval(this.#asking);
+      this.#say({ kind: "signed-out" });
+    } else {
+      // The server itself is away: asking is of no use.
+      clearInterval(this.#asking);
+      if (this.#state.kind === "ask") this.#say({ kind: "lost" });
+      this.#retry();
+    }
   }
 
-  function askInstead(): void {
-    clearInterval(asking);
-    say({ kind: "ask" });
-    asking = setInterval(() => tell({ kind: "ask" }), ASK_EVERY_MS);
-    clearTimeout(next);
-    next = setTimeout(open, REFUSED_MS);
+  #askInstead(): void {
+    clearInterval(this.#asking);
+    this.#say({ kind: "ask" });
+    this.#asking = setInterval(() => this.#tell({ kind: "ask" }), ASK_EVERY_MS);
+    this.#openIn(REFUSED_MS);
   }
-
-  addEventListener("offline", lose);
-  addEventListener("online", () => {
-    if (state.kind !== "open") open();
-  });
-  open();
-  return {
-    state: () => state,
-    close() {
-      close();
-      clearInterval(asking);
-    },
-  };
 }
 
 /** @returns 0 where nothing answers */

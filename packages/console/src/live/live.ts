@@ -11,8 +11,9 @@ import { memberSource } from "../exact/source.ts";
 import { signInUrl } from "../root.ts";
 import { loadSession, type Project, type Session } from "../session.ts";
 import { noteServerTime } from "../time.ts";
-import { type HeardMessage, joinFeed } from "./connect.ts";
+import { joinFeed } from "./connect.ts";
 import type { FeedMessage } from "./feed.ts";
+import { type HeardMessage, isFresh } from "./heard.ts";
 import {
   dropOverdue,
   forgetRequests,
@@ -49,9 +50,10 @@ export const pending = computed(inOrder);
 
 export const mine = computed<readonly PendingRequest[]>(() => pending.value.filter(isMine));
 
-/** A message that took longer says nothing about the time. */
-const TRANSIT_MS_MAX = 2_000;
 const RETRY_MS = 2_000;
+/** A stream that a proxy has cut is there again before that. */
+const GRACE_MS = 1_500;
+const FREEZES_EVERY_MS = 5_000;
 /** Messages that say another number than is listed, before the list is read anew. */
 const MISCOUNTS_MAX = 2;
 
@@ -106,6 +108,7 @@ class Listening {
   #isListing = false;
   #miscounts = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
+  #grace: ReturnType<typeof setTimeout> | undefined;
   /** How often the connection was lost: what began before is not relied on after. */
   #losses = 0;
   #freezesAskedAt = Number.NEGATIVE_INFINITY;
@@ -113,32 +116,43 @@ class Listening {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#grace);
   }
 
   /** Before anything is relied on again, it is listed anew. */
   lose(): void {
     this.#hasListed = false;
     this.#miss();
+    this.#be("lost");
   }
 
   #miss(): void {
     this.#losses++;
     clearTimeout(this.#retry);
-    connection.value = "lost";
+    this.#grace ??= setTimeout(() => this.#be("lost"), GRACE_MS);
   }
 
-  hear({ message, heardAt }: HeardMessage): void {
+  #be(state: Connection): void {
+    clearTimeout(this.#grace);
+    this.#grace = undefined;
+    connection.value = state;
+  }
+
+  hear(heard: HeardMessage): void {
     if (this.#isClosed) return;
+    const { message } = heard;
     switch (message.kind) {
       case "open":
-        if (message.resumed && this.#hasListed) connection.value = "live";
+        if (message.resumed && this.#hasListed) this.#be("live");
         else void this.#list("live");
         break;
       case "event":
-        this.#take(message, Math.abs(Date.now() - heardAt) <= TRANSIT_MS_MAX);
+        this.#take(message, isFresh(heard));
         break;
       case "ask":
-        if (!document.hidden && !this.#isListing) void this.#list("asking");
+        // What nobody sees is not asked for, and is old when it is seen again.
+        if (document.hidden) this.#be("lost");
+        else if (!this.#isListing) void this.#list("asking");
         break;
       case "lost":
         this.#miss();
@@ -149,15 +163,17 @@ class Listening {
     }
   }
 
-  #take({ name, data }: FeedMessage & { kind: "event" }, isFresh: boolean): void {
+  #take({ name, data }: FeedMessage & { kind: "event" }, tellsTime: boolean): void {
     const event = JSON.parse(data) as EventData;
-    if (event.now !== undefined && isFresh)
+    if (event.now !== undefined && tellsTime)
       noteServerTime(Date.parse(event.now), performance.now());
     if (event.freezes !== undefined) freezes.value = event.freezes;
     if (name.startsWith("request.") && event.id !== undefined) {
       if (event.request === null) void this.#readAgain(event.id);
       else takeRequest(requestSource(data));
     }
+    // Another tab looks at another project now, and so does this one.
+    if (name === "end" && event.reason === "project") loadSession().catch(console.error);
     if (name === "reset") {
       if (event.reason === "caller") loadSession().catch(console.error);
       void this.#list("live");
@@ -167,7 +183,8 @@ class Listening {
 
   /** Whether as many are listed as there are; a difference for a moment is no fault. */
   #count(there: number): void {
-    const isRight = listing.value.next !== null || there === requests.value.size;
+    const { next, damaged } = listing.value;
+    const isRight = next !== null || [0, damaged].includes(there - requests.value.size);
     this.#miscounts = isRight ? 0 : this.#miscounts + 1;
     if (this.#miscounts >= MISCOUNTS_MAX) void this.#list("live");
   }
@@ -189,11 +206,11 @@ class Listening {
       if (then === "asking") await this.#askFreezes();
       if (!(await listAnew(this.#hasListed)) || this.#isClosed) return;
       this.#hasListed = losses === this.#losses;
-      if (this.#hasListed) connection.value = then;
+      if (this.#hasListed) this.#be(then);
     } catch (error) {
       if (this.#isClosed || losses !== this.#losses) return;
       if (!(error instanceof Refusal)) console.error(error);
-      connection.value = "lost";
+      this.#be("lost");
       if (then === "live") this.#retry = setTimeout(() => void this.#list(then), RETRY_MS);
     } finally {
       this.#isListing = false;
@@ -202,7 +219,7 @@ class Listening {
 
   /** The stream tells them; who asks does not have to ask as often. */
   async #askFreezes(): Promise<void> {
-    if (performance.now() - this.#freezesAskedAt < 10_000) return;
+    if (performance.now() - this.#freezesAskedAt < FREEZES_EVERY_MS) return;
     this.#freezesAskedAt = performance.now();
     const path = "freezes?state=in_force&limit=50";
     const options = { isBackground: true };

@@ -69,7 +69,7 @@ async function readPage(after: string | null | undefined, isBackground: boolean)
 }
 
 /**
- * Lists anew, as far as it has been listed before.
+ * Lists anew, as many as had been listed before.
  *
  * @returns false when another list began meanwhile
  * @throws Refusal
@@ -78,7 +78,7 @@ export async function listAnew(isBackground: boolean): Promise<boolean> {
   const mine = ++round;
   const overlay = new Map<string, PendingRequest | null>();
   told = overlay;
-  const { listedTo } = listing.value;
+  const before = requests.value.size;
   const listed = new Map<string, PendingRequest>();
   let damaged = 0;
   let page: Page | undefined;
@@ -87,7 +87,7 @@ export async function listAnew(isBackground: boolean): Promise<boolean> {
     if (mine !== round) return false;
     for (const item of page.items) listed.set(item.id, item);
     damaged += page.damaged;
-  } while (page.next !== null && page.listedTo < listedTo && listedTo !== Infinity);
+  } while (page.next !== null && listed.size < before);
   told = undefined;
   for (const [id, request] of overlay) {
     if (request === null) listed.delete(id);

@@ -39,3 +39,8 @@ export function byDeadline(a: PendingRequest, b: PendingRequest): number {
 export function isMine({ may_decide }: PendingRequest): boolean {
   return may_decide.approve;
 }
+
+/** Whether there is anything that the caller may do about it. */
+export function isDecidable({ may_decide }: PendingRequest): boolean {
+  return may_decide.approve || may_decide.deny;
+}

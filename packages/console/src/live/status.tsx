@@ -19,13 +19,16 @@ export function ConnectionState() {
   );
 }
 
+/** Beyond that nobody counts. */
+const COUNT_MAX = 99;
+
 /** How many wait for the person, beside the name of the inbox. */
 export function MineCount() {
   const count = mine.value.length;
   if (count === 0) return null;
   return (
     <span class="count">
-      {count}
+      {count > COUNT_MAX ? `${COUNT_MAX}+` : count}
       <span class="spoken"> for you to decide</span>
     </span>
   );

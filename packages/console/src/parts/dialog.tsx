@@ -19,6 +19,8 @@ export function Dialog({ title, children, isWide = false, onClose }: DialogProps
     const before = document.activeElement;
     const element = dialog.current;
     element?.showModal();
+    // What is asked for comes before the way out.
+    element?.querySelector<HTMLElement>("textarea, input")?.focus();
     return () => {
       element?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

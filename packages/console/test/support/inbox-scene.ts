@@ -12,6 +12,7 @@ import {
   type Lifetime,
   startTestProvider,
   type TestProvider,
+  type TestProviderOptions,
 } from "@countersign/server/test/support/test-provider";
 import type { Browser, Page } from "playwright-core";
 
@@ -26,37 +27,46 @@ export interface InboxScene {
   visitor(login: string, options?: VisitOptions): Promise<Visitor>;
 }
 
-/** One server and one browser, for all tests of a file. */
+/**
+ * One server and one browser, for all tests of a file.
+ *
+ * @param parts a clock that stands still, where a test is about what happens at a moment
+ */
 export async function startInboxScene(
   t: Lifetime,
-  settings: Readonly<Record<string, string>> = {},
+  parts: Pick<TestProviderOptions, "clock"> = {},
 ): Promise<InboxScene> {
   assert.ok(findConsole() !== undefined, "the console is not built: npm run build");
-  const server = await startTestProvider(t, { settings: { ...NO_RATES, ...settings } });
+  const server = await startTestProvider(t, { ...parts, settings: NO_RATES });
   const instance = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
   const browser = await startBrowser(t);
-  const visitor: InboxScene["visitor"] = async (login, options) => {
-    const one = await visit(browser, server, login, options);
-    // A busy machine is slow, and nothing here is about that.
-    one.page.setDefaultTimeout(30_000);
-    return one;
-  };
+  const visitor: InboxScene["visitor"] = (login, options) => visit(browser, server, login, options);
   return { server, browser, instance, reviewer, visitor };
 }
 
-export const ROW = ".row";
-
 /** The row of a tool. */
 export function rowOf(page: Page, tool: string) {
-  return page.locator(ROW).filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
+  return page
+    .locator(".row")
+    .filter({ has: page.locator(".tool").getByText(tool, { exact: true }) });
 }
 
 /** The tools of all rows, in their order. */
 export function toolsOf(page: Page): Promise<string[]> {
-  return page.locator(`${ROW} .tool`).allTextContents();
+  return page.locator(".row .tool").allTextContents();
 }
 
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".connection").getByText("Live", { exact: true }).waitFor();
+}
+
+/** Waits until there are so many rows; asked from outside, since the page evaluates no text. */
+export async function untilRows(page: Page, count: number): Promise<void> {
+  if (count > 0)
+    await page
+      .locator(".row")
+      .nth(count - 1)
+      .waitFor();
+  await page.locator(".row").nth(count).waitFor({ state: "detached" });
 }

@@ -1,4 +1,4 @@
-/** What can be done with all that is selected. Nothing here decides before a dialog was answered. */
+/** What can be done with all that is selected; nothing is decided before a dialog was answered. */
 
 import { useState } from "preact/hooks";
 import { isLive } from "../../live/live.ts";

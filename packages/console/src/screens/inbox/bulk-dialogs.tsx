@@ -7,6 +7,7 @@ import { requests as known } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { Button, messageOf } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { Scroller } from "../../parts/scroller.tsx";
 import { compare } from "./bulk.ts";
 import { type BulkVerdict, type Failure, sendAll } from "./send.ts";
 
@@ -149,8 +150,7 @@ function Differences({ requests }: { readonly requests: readonly PendingRequest[
       {differing.length === 0 ? (
         <p class="hint">Their arguments are the same, letter for letter in every value.</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: who has no mouse scrolls it by keys.
-        <section class="table-box" aria-label="What differs" tabIndex={0}>
+        <Scroller class="table-box" label="What differs">
           <table>
             <thead>
               <tr>
@@ -175,7 +175,7 @@ function Differences({ requests }: { readonly requests: readonly PendingRequest[
               ))}
             </tbody>
           </table>
-        </section>
+        </Scroller>
       )}
       {same.length > 0 && (
         <dl class="same">

@@ -1,8 +1,8 @@
-/** One call, or several that are the same, in a line of the inbox. It leads to where it is decided. */
+/** One call, or several that are the same, in the inbox. It leads to where it is decided. */
 
 import { Component } from "preact";
 import { Text } from "../../exact/text.tsx";
-import type { PendingRequest } from "../../live/pending-request.ts";
+import { isDecidable, type PendingRequest } from "../../live/pending-request.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
 import { takesVotes } from "../../requests/words.ts";
@@ -46,7 +46,7 @@ export class Row extends Component<RowProps> {
 
   override render() {
     const { first, requests, groupKey, isCurrent, isPicked, isUnfolded, actions } = this.props;
-    const canDecide = requests.some(({ may_decide: { approve, deny } }) => approve || deny);
+    const canDecide = requests.some(isDecidable);
     return (
       <li class={isCurrent ? "row current" : "row"} data-key={groupKey} data-id={first.id}>
         {canDecide && (
@@ -153,7 +153,7 @@ function Members({ requests, isUnfolded, onToggle }: MembersProps) {
   return (
     <div class="members">
       <button type="button" class="quiet fold" aria-expanded={isUnfolded} onClick={onToggle}>
-        <Icon name="chevron" /> {isUnfolded ? "Fold" : "Each"} of the {requests.length} same calls
+        <Icon name="chevron" /> {isUnfolded ? "Hide" : "Show"} the {requests.length} calls
       </button>
       {isUnfolded && (
         <ol>

@@ -7,7 +7,7 @@ import "./inbox.css";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { mine as allMine, connection, pending } from "../../live/live.ts";
 import { listing } from "../../live/pending-list.ts";
-import { isMine, type PendingRequest } from "../../live/pending-request.ts";
+import { isDecidable, isMine, type PendingRequest } from "../../live/pending-request.ts";
 import { Page } from "../../parts/page.tsx";
 import { go } from "../../route.ts";
 import type { ScreenProps } from "../../screens.ts";
@@ -40,6 +40,12 @@ function change(address: InboxAddress, part: Partial<InboxAddress>): void {
   go(writeAddress({ ...address, ...part }), { replace: true });
 }
 
+function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  const after = new Set(keys);
+  if (!after.delete(key)) after.add(key);
+  return after;
+}
+
 export function Screen({ route }: ScreenProps) {
   const address = useMemo(() => readAddress(route.query), [route.query]);
   const all = pending.value;
@@ -58,13 +64,7 @@ export function Screen({ route }: ScreenProps) {
         const { address: before } = latest.current;
         change(before, { picked: togglePicked(before.picked, requests) });
       },
-      unfold(key) {
-        setUnfolded((before) => {
-          const after = new Set(before);
-          if (!after.delete(key)) after.add(key);
-          return after;
-        });
-      },
+      unfold: (key) => setUnfolded((before) => toggled(before, key)),
     }),
     [],
   );
@@ -78,7 +78,7 @@ export function Screen({ route }: ScreenProps) {
     clear: () => change(latest.current.address, { picked: new Set() }),
   });
 
-  const picked = all.filter((request) => isPicked(address.picked, request));
+  const picked = all.filter((one) => isPicked(address.picked, one) && isDecidable(one));
   return (
     <Page
       title="Inbox"
@@ -106,8 +106,8 @@ export function Screen({ route }: ScreenProps) {
           }
         }}
       >
-        <InboxList {...shown} {...{ address, current, actions, unfolded }} />
         <Nothing shown={shown} filter={address.filter} />
+        <InboxList {...shown} {...{ address, current, actions, unfolded }} />
       </div>
       <Notes />
       <HeldBar />
@@ -171,6 +171,7 @@ function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: st
     if (shown.others.length > 0) return null;
     return <p class="waiting">Nothing that waits fits this filter.</p>;
   }
+  if (shown.others.length > 0) return <p class="lead">Nothing waits for you.</p>;
   return (
     <section class="panel nothing">
       <h2>Nothing waits for you</h2>
@@ -178,7 +179,7 @@ function Nothing({ shown, filter }: { readonly shown: Shown; readonly filter: st
         When an agent wants to make a call that people decide, it appears here by itself. You can
         leave this page open.
       </p>
-      {shown.others.length === 0 && <ConnectAgent />}
+      <ConnectAgent />
     </section>
   );
 }

@@ -1,0 +1,123 @@
+/** What stands together, what may be decided together, and what a mark means. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { byDeadline, type PendingRequest, readRequest } from "../../live/pending-request.ts";
+import { isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
+import { compare, whyNotTogether } from "./bulk.ts";
+import { fits, groupsOf } from "./groups.ts";
+import { riskOf, whyAsked } from "./risk.ts";
+
+const CLICK = { from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" };
+
+let count = 0;
+
+/** @param args the exact text */
+function request(args = "{}", parts: object = {}): PendingRequest {
+  const id = `01a1fb6b-1c22-7d0e-9c37-${String(++count).padStart(12, "0")}`;
+  const wire = {
+    ...{ id, tool: "refund", status: "pending", instance: { id: "i", name: "bot" } },
+    ...{ created_at: "2026-01-01T00:00:00.000Z", deadline_at: "2026-01-01T01:00:00.000Z" },
+    ...{ arguments_sha256: `sha of ${args}`, policy: { because: "r1", fired: [], errors: [] } },
+    ...{ requirement: CLICK, votes: [], may_decide: { approve: true, deny: true } },
+    ...parts,
+  };
+  return readRequest(`{"arguments":${args},${JSON.stringify(wire).slice(1)}`);
+}
+
+const asking = (part: object) => request("{}", { requirement: { ...CLICK, ...part } });
+const judged = (part: object) =>
+  request("{}", { policy: { because: "r1", fired: [], errors: [], ...part } });
+
+test("[ours.inbox.list] the mark of a call is what policy asks for, and nothing that is guessed", () => {
+  assert.equal(riskOf(request('{"sql":"DROP TABLE users"}')), "usual");
+  for (const kind of ["passkey", "type", "match"]) {
+    assert.equal(riskOf(asking({ confirm: { kind } })), "high", kind);
+  }
+  assert.equal(riskOf(asking({ quorum: 2 })), "high");
+  assert.equal(riskOf(asking({ from: [["group:a"], ["group:b"]] })), "high");
+  assert.equal(riskOf(asking({ from: [["group:a"]] })), "raised");
+  assert.equal(riskOf(asking({ note: "required" })), "raised");
+  assert.equal(riskOf(asking({ exclude: ["owner"] })), "raised");
+  assert.equal(riskOf(judged({ because: "inexact" })), "raised");
+  assert.equal(riskOf(judged({ errors: [{ rule: "r", message: "no amount" }] })), "raised");
+  assert.equal(whyAsked(judged({ because: "no-match" })), "no rule fits");
+  assert.equal(whyAsked(judged({ because: "large-refunds" })), "large-refunds");
+});
+
+test("[ours.console.groups] only what is letter for letter the same, of one instance and one demand, is a group", () => {
+  const same = [request('{"n":1}'), request('{"n":1}')];
+  const others = [
+    request('{"n":1.0}'),
+    request('{"n":1}', { instance: { id: "j", name: "bot" } }),
+    request('{"n":1}', { tool: "refunds" }),
+    request('{"n":1}', { requirement: { ...CLICK, quorum: 2 } }),
+  ];
+  const groups = groupsOf([...same, ...others]);
+  assert.deepEqual(
+    groups.map(({ requests }) => requests.length),
+    [2, 1, 1, 1, 1],
+  );
+  assert.equal(groups[0]?.first, same[0]);
+});
+
+test("[ours.console.keys] all words of a filter are looked for in tool, instance, rule and arguments", () => {
+  const one = request('{"order":"A-17"}');
+  for (const filter of ["", "  ", "REFUND", "bot a-17", "r1 order"]) {
+    assert.ok(fits(one, filter), filter);
+  }
+  for (const filter of ["refund a-18", "x"]) assert.ok(!fits(one, filter), filter);
+});
+
+test("[ours.console.bulk] only one tool, instance and shape, by a click of one person, are approved together", () => {
+  const together = [request('{"a":1,"b":["x"]}'), request('{"b":["y"],"a":2.50}')];
+  assert.equal(whyNotTogether(together), "");
+  assert.match(whyNotTogether([]), /Nothing/);
+  assert.match(whyNotTogether(Array.from({ length: 21 }, () => request())), /At most 20/);
+  const [first = request()] = together;
+  const cases: [PendingRequest, RegExp][] = [
+    [request('{"a":1,"b":["x","y"]}'), /different shape/],
+    [request('{"a":"1","b":["x"]}'), /different shape/],
+    [request('{"a":1}'), /different shape/],
+    [request('{"a":1,"b":["x"]}', { tool: "other" }), /Different tools/],
+    [request('{"a":1,"b":["x"]}', { instance: { id: "j", name: "bot" } }), /different instances/],
+    [asking({ confirm: { kind: "passkey" } }), /passkey/],
+    [asking({ confirm: { kind: "type", text: "x" } }), /typed/],
+    [asking({ quorum: 2 }), /several/],
+    [request("{}", { may_decide: { approve: false, deny: true } }), /not yours/],
+  ];
+  for (const [other, why] of cases) assert.match(whyNotTogether([first, other]), why);
+});
+
+test("[ours.console.bulk] what differs is told letter for letter, and what does not once", () => {
+  const all = [
+    request('{"to":"a","n":9007199254740993,"deep":{"x y":[1]}}'),
+    request('{"to":"a","n":9007199254740992,"deep":{"x y":[1.0]}}'),
+  ];
+  const { differing, same, rows } = compare(all);
+  assert.deepEqual(differing, ["n", 'deep["x y"][0]']);
+  assert.deepEqual(rows, [
+    ["9007199254740993", "1"],
+    ["9007199254740992", "1.0"],
+  ]);
+  assert.deepEqual(same, [{ path: "to", source: '"a"' }]);
+});
+
+test("[ours.console.keys] the address holds filter, row and selection, and two hundred ids fit into it", () => {
+  const all = Array.from({ length: 200 }, () => request());
+  const picked = togglePicked(new Set(), all);
+  const address = writeAddress({ filter: "a b&c", at: all[0]?.id ?? "", picked });
+  assert.ok(address.length < 4_000, `${address.length} characters`);
+  const read = readAddress(new URL(address, "http://localhost").searchParams);
+  assert.equal(read.filter, "a b&c");
+  assert.equal(read.at, all[0]?.id);
+  assert.ok(all.every((one) => isPicked(read.picked, one)));
+  assert.equal(togglePicked(read.picked, all).size, 0);
+  assert.equal(writeAddress({ filter: "", at: "", picked: new Set() }), "/inbox");
+});
+
+test("[ours.inbox.list] what ends first is first, and of equal ends the older one", () => {
+  const [a, b] = [request(), request()];
+  const soon = request("{}", { deadline_at: "2026-01-01T00:30:00.000Z" });
+  assert.deepEqual([b, a, soon].sort(byDeadline), [soon, a, b]);
+});

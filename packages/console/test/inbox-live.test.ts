@@ -1,0 +1,206 @@
+/**
+ * The console and its server: one stream for a browser, what a break does, and whose clock counts.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { startBrowser } from "@countersign/server/test/support/browser";
+import { freeze, lift } from "@countersign/server/test/support/freezes";
+import { picture, visit } from "@countersign/server/test/support/page-scene";
+import { NO_RATES } from "@countersign/server/test/support/scene";
+import { type Lifetime, startTestProvider } from "@countersign/server/test/support/test-provider";
+import type { BrowserContext, Page } from "playwright-core";
+import { startDetour } from "./support/detour.ts";
+import { rowOf, toolsOf, untilLive } from "./support/inbox-scene.ts";
+
+const ends: (() => Promise<void> | void)[] = [];
+/** Of the file, also for what a test starts. */
+const lifetime: Lifetime = { after: (end) => ends.push(end) };
+after(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+const detour = await startDetour(lifetime);
+const settings = { ...NO_RATES, public_url: detour.url };
+let server = await startTestProvider(lifetime, { settings });
+detour.lead(server.url);
+const browser = await startBrowser(lifetime);
+const instance = await server.instance();
+const reviewer = await server.token({ kind: "reviewer", role: "admin" });
+const ana = await visit(browser, server, "ana");
+
+const TEN_MINUTES_AHEAD = `{
+  const Real = Date;
+  const ahead = 600_000;
+  globalThis.Date = class extends Real {
+    constructor(...rest) {
+      if (rest.length === 0) super(Real.now() + ahead);
+      else super(...rest);
+    }
+    static now() { return Real.now() + ahead; }
+  };
+  const origin = performance.timeOrigin + ahead;
+  Object.defineProperty(performance, "timeOrigin", { get: () => origin });
+}`;
+
+/** One more tab, as its person opens it. */
+async function openTab(context: BrowserContext, script?: string): Promise<Page> {
+  const page = await context.newPage();
+  if (script !== undefined) await page.addInitScript(script);
+  await page.goto("/inbox");
+  await untilLive(page);
+  return page;
+}
+
+test("[ours.console.stream] eight tabs of a browser share one stream, and all of them keep up", async () => {
+  await ana.page.goto("/inbox");
+  await untilLive(ana.page);
+  const more = await Promise.all(Array.from({ length: 7 }, () => openTab(ana.context)));
+  const request = await server.submit(instance.token, { tool: "in-all-tabs" });
+  for (const page of [ana.page, ...more]) await rowOf(page, "in-all-tabs").waitFor();
+  assert.equal(detour.streams(), 1);
+  await server.decide(reviewer, request.id, "deny");
+  for (const page of [ana.page, ...more]) {
+    await rowOf(page, "in-all-tabs").waitFor({ state: "detached" });
+  }
+  for (const page of more) await page.close();
+});
+
+test("[ours.console.stream] without shared workers one tab leads, and another one when it is closed", async () => {
+  const { context, page } = await visit(browser, server, "lea");
+  await page.close();
+  const script = "delete globalThis.SharedWorker";
+  const first = await openTab(context, script);
+  const second = await openTab(context, script);
+  await server.submit(instance.token, { tool: "led" });
+  for (const tab of [first, second]) await rowOf(tab, "led").waitFor();
+  // The tab that is open elsewhere has its own.
+  await detour.untilStreams(2);
+  await first.close();
+  const after = await server.submit(instance.token, { tool: "led-on" });
+  await rowOf(second, "led-on").waitFor();
+  await untilLive(second);
+  await detour.untilStreams(2);
+  await server.decide(reviewer, after.id, "deny");
+  await rowOf(second, "led-on").waitFor({ state: "detached" });
+  await context.close();
+});
+
+test("[ours.console.stream] where nothing can be shared a tab asks by itself, and that counts as no use", async () => {
+  const { context, page } = await visit(browser, server, "ole");
+  await page.addInitScript(`
+    delete globalThis.SharedWorker;
+    Object.defineProperty(Navigator.prototype, "locks", { get: () => undefined });
+  `);
+  await page.goto("/inbox");
+  await untilLive(page);
+  const asked = page.waitForRequest(
+    (request) =>
+      request.url().includes("requests?state=pending") &&
+      request.headers()["countersign-background"] === "1",
+  );
+  await server.submit(instance.token, { tool: "asked-for" });
+  await rowOf(page, "asked-for").waitFor();
+  await asked;
+  const key = { token: reviewer };
+  const set = await freeze(server, key.token, { scope: "project", note: "Leaked key." });
+  await page.getByText("Every call in this project is denied").waitFor();
+  await lift(server, reviewer, set.json.id);
+  await context.close();
+});
+
+test("[ours.console.clock] a row goes at its deadline by the server's time, in a tab whose clock is ten minutes off", async () => {
+  const tab = await openTab(ana.context, TEN_MINUTES_AHEAD);
+  const { deadline_at } = await server.submit(instance.token, { tool: "brief", timeout: "15s" });
+  const row = rowOf(tab, "brief");
+  await row.getByText(/^1?[0-9] s left$/).waitFor();
+  await row.getByRole("checkbox").check();
+  await tab.getByText("1 call selected").waitFor();
+  await row.waitFor({ state: "detached" });
+  assert.ok(Date.now() >= Date.parse(deadline_at) - 500, "not before its time");
+  await tab.getByText("1 call selected").waitFor({ state: "detached" });
+  await tab.close();
+});
+
+test("[ours.console.freeze] a freeze in force is told on every screen until it is lifted", async () => {
+  const { page } = ana;
+  await page.goto("/history");
+  await untilLive(page);
+  const set = await freeze(server, reviewer, { scope: "project", note: "Leaked key." });
+  await page.getByText("Every call in this project is denied").waitFor();
+  await page.getByText("Leaked key.").waitFor();
+  await picture(page, "banner-frozen");
+  await lift(server, reviewer, set.json.id);
+  await page.getByText("Every call in this project is denied").waitFor({ state: "detached" });
+});
+
+test("[ours.inbox.list] two people look at the same: what one of them decides leaves the other's list", async () => {
+  const [eva, ben] = await Promise.all(
+    ["eva", "ben"].map((login) => visit(browser, server, login)),
+  );
+  assert.ok(eva !== undefined && ben !== undefined);
+  await server.submit(instance.token, { tool: "between-two" });
+  for (const { page } of [eva, ben]) {
+    await page.goto("/inbox");
+    await rowOf(page, "between-two").waitFor();
+    await untilLive(page);
+  }
+  await rowOf(eva.page, "between-two").getByRole("checkbox").check();
+  await eva.page.getByRole("button", { name: "Deny…" }).click();
+  await eva.page.getByLabel("Why,").fill("Not today.");
+  await eva.page.getByRole("button", { name: "Deny 1 call" }).click();
+  for (const { page } of [eva, ben]) {
+    await rowOf(page, "between-two").waitFor({ state: "detached" });
+  }
+});
+
+test("[ours.console.break] a lost connection is told and lets nothing be decided; after a restart nothing is lost or doubled", async () => {
+  const { page } = ana;
+  const there = ["kept", "ended", "kept-too"];
+  const [, ended] = await Promise.all(
+    there.map((tool) => server.submit(instance.token, { tool, timeout: "1h" })),
+  );
+  await page.goto("/inbox");
+  await rowOf(page, "kept-too").waitFor();
+  await rowOf(page, "kept").getByRole("checkbox").check();
+  await untilLive(page);
+  const { data } = server;
+  detour.lead(undefined);
+  await page.getByText("Not live.").waitFor();
+  await picture(page, "banner-not-live");
+  assert.equal(await page.getByRole("button", { name: "Deny…" }).isDisabled(), true);
+  assert.equal(await page.getByRole("button", { name: "Approve…" }).isDisabled(), true);
+  await server.decide(reviewer, ended?.id ?? "", "deny");
+  await server.submit(instance.token, { tool: "meanwhile" });
+  await server.stop();
+  server = await startTestProvider(lifetime, { settings, data });
+  detour.lead(server.url);
+  await rowOf(page, "meanwhile").waitFor();
+  await page.getByText("Not live.").waitFor({ state: "detached" });
+  await rowOf(page, "ended").waitFor({ state: "detached" });
+  const tools = await toolsOf(page);
+  assert.equal(new Set(tools).size, tools.length, `doubled: ${tools}`);
+  assert.ok(["kept", "kept-too", "meanwhile"].every((tool) => tools.includes(tool)));
+  await page.getByRole("button", { name: "Deny…" }).click();
+  await page.getByLabel("Why,").waitFor();
+  await page.keyboard.press("Escape");
+});
+
+test("[ours.console.break] a cut is resumed where it was", async () => {
+  const { page } = ana;
+  detour.lead(undefined);
+  await page.getByText("Not live.").waitFor();
+  await server.submit(instance.token, { tool: "during-the-cut" });
+  detour.lead(server.url);
+  await rowOf(page, "during-the-cut").waitFor();
+  await untilLive(page);
+  assert.equal((await toolsOf(page)).filter((tool) => tool === "during-the-cut").length, 1);
+});
+
+test("[ours.inbox.signed-out] a session that ends elsewhere leads every tab to the sign-in, and back", async () => {
+  const { page } = ana;
+  await page.goto("/inbox?filter=kept");
+  await untilLive(page);
+  await page.evaluate("fetch('/review/v1/session', { method: 'DELETE' })");
+  await page.waitForURL("**/sign-in?next=inbox%3Ffilter%3Dkept");
+});
