@@ -3,8 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { verifyProof } from "@countersign/server/audit/passkey-proof";
 import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
@@ -14,6 +12,7 @@ import {
   type Visitor,
   type VisitorOptions,
 } from "@countersign/server/test/support/browser";
+import { picture, press } from "@countersign/server/test/support/page-scene";
 import { require } from "@countersign/server/test/support/requirements";
 import { auditOf } from "@countersign/server/test/support/scene";
 import {
@@ -25,23 +24,9 @@ import {
   plugIn,
   recognise,
 } from "@countersign/server/test/support/virtual-authenticator";
-import type { Page } from "playwright-core";
-import { denyWith } from "./support/request-scene.ts";
+import { denyWith, untilEnabled } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });
-
-/** For looking at what a run has shown: a folder in SCREENSHOTS gets a picture of each step. */
-const { SCREENSHOTS } = process.env;
-
-async function picture(page: Page, name: string): Promise<void> {
-  if (SCREENSHOTS === undefined) return;
-  mkdirSync(SCREENSHOTS, { recursive: true });
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
-}
-
-async function press(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name, exact: true }).click();
-}
 
 interface House extends Visitor {
   readonly server: TestProvider;
@@ -99,6 +84,7 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
   const shown = await page.locator("#arguments").textContent();
   assert.equal(shown, HOSTILE.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}"));
   assert.equal(await page.locator("#arguments mark").count(), 2);
+  await untilEnabled(page);
   await picture(page, "passkey-sign");
   await press(page, "Approve with a passkey");
   await page.getByText("A note is needed").waitFor();
@@ -119,6 +105,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   const { page, device } = house;
   const id = await submit(house);
   await page.goto(`/inbox/${id}`);
+  await untilEnabled(page);
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");

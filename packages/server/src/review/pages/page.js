@@ -48,31 +48,6 @@ export async function call(method, path, body, timeoutMs) {
   return json;
 }
 
-/** The text of an answer as it was written, and not as a parser would have it. */
-export async function readSource(path, timeoutMs, isBackground) {
-  let response;
-  let source;
-  try {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const headers = isBackground ? { "countersign-background": "1" } : {};
-    response = await fetch(urlOf(`review/v1/${path}`), { signal, headers });
-    source = await response.text();
-  } catch {
-    throw new Refusal(0, {});
-  }
-  if (response.ok) return source;
-  throw new Refusal(response.status, parsed(source).error ?? {});
-}
-
-/** What stands between may answer something else than JSON. */
-function parsed(source) {
-  try {
-    return JSON.parse(source) ?? {};
-  } catch {
-    return {};
-  }
-}
-
 export function byId(id) {
   return document.getElementById(id);
 }
