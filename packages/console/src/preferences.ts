@@ -62,10 +62,17 @@ export async function loadPreferences(): Promise<void> {
 }
 
 /**
- * What is not given stays.
+ * What is not given stays. It holds at once, and no longer when the server refuses it.
  *
  * @throws Refusal
  */
 export async function changePreferences(change: Partial<Preferences>): Promise<void> {
-  take(await call<Preferences>("PATCH", "account/preferences", { body: change }));
+  const before = preferences.value;
+  preferences.value = { ...before, ...change };
+  try {
+    take(await call<Preferences>("PATCH", "account/preferences", { body: change }));
+  } catch (error) {
+    preferences.value = before;
+    throw error;
+  }
 }

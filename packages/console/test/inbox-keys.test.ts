@@ -81,13 +81,20 @@ test("[ours.console.keys] x selects, Escape selects nothing, / filters, and a re
   assert.deepEqual(await toolsOf(page), TOOLS);
 });
 
+/** Until the server has kept what was chosen. */
+async function chosen(choose: () => Promise<void>): Promise<void> {
+  const kept = page.waitForResponse((response) => response.url().endsWith("/preferences"));
+  await choose();
+  await kept;
+}
+
 test("[ours.console.keys] ? lists the keys, which can be switched off and stay off", async () => {
   await open();
   await page.keyboard.press("?");
   const dialog = page.getByRole("dialog", { name: "Keys" });
   await dialog.getByText("Select the row").waitFor();
   await picture(page, "inbox-keys");
-  await dialog.getByLabel("Use single keys").uncheck();
+  await chosen(() => dialog.getByLabel("Use single keys").uncheck());
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   await page.reload();
@@ -97,7 +104,7 @@ test("[ours.console.keys] ? lists the keys, which can be switched off and stay o
   await page.keyboard.press("?");
   await dialog.waitFor();
   assert.equal(query("at"), null);
-  await dialog.getByLabel("Use single keys").check();
+  await chosen(() => dialog.getByLabel("Use single keys").check());
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");
   await untilOn("alpha");

@@ -128,7 +128,7 @@ test("[ours.console.freeze] a freeze in force is told on every screen until it i
   await untilLive(page);
   const set = await freeze(server, reviewer, { scope: "project", note: "Leaked key." });
   await page.getByText("Every call in this project is denied").waitFor();
-  await page.getByText("Leaked key.").waitFor();
+  await page.locator(".banners").getByText("Leaked key.").waitFor();
   await picture(page, "banner-frozen");
   await lift(server, reviewer, set.json.id);
   await page.getByText("Every call in this project is denied").waitFor({ state: "detached" });

@@ -89,7 +89,7 @@ test("a freeze is in force until it is lifted, and denies what is pending", asyn
   await dialog.getByText("1 pending request was denied.").waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("This instance is frozen.").waitFor();
-  await page.getByText("Leaked key.").waitFor();
+  await page.getByText("Leaked key.").first().waitFor();
   assert.equal(await storedStatus(scene, id), "denied");
   await picture(page, "instance-frozen");
   await assertAccessible(page);
