@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { picture } from "@countersign/server/test/support/page-scene";
+import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 
 const scene = await startConsoleScene({ after });
@@ -110,6 +111,7 @@ test("[ours.console.policies.simulate] what a draft would change is listed, each
   await page.getByText(/calls, 2 stay as they were: 1 ask becomes approve/).waitFor();
   await page.getByText("ask → approve").waitFor();
   await picture(page, "policies-simulated");
+  await assertAccessible(page);
   const changed = page.locator(".changes a");
   assert.equal(await changed.count(), 1);
   assert.match((await changed.getAttribute("href")) ?? "", /\/inbox\/[0-9a-f-]{36}$/);

@@ -8,6 +8,7 @@ import { PASSWORD, picture, press, signIn } from "@countersign/server/test/suppo
 import { startTlsReceiver } from "@countersign/server/test/support/tls-receiver";
 import { plugIn } from "@countersign/server/test/support/virtual-authenticator";
 import type { Page } from "playwright-core";
+import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 
 /** What channels lead to. */
@@ -42,6 +43,7 @@ test("[ours.console.settings.account] a person sees where they are signed in, en
   assert.equal(await page.getByLabel("New password").inputValue(), "");
   assert.equal(await page.getByRole("alert").count(), 0);
   await picture(page, "settings-account");
+  await assertAccessible(page);
   await press(page, "Sign out");
   await page.waitForURL("**/sign-in");
   assert.deepEqual(complaints, []);
@@ -87,6 +89,7 @@ test("[ours.console.settings.people] an admin invites somebody by a link that is
   await row.getByText("auditor").waitFor();
   await row.getByText("books").waitFor();
   await picture(page, "settings-people");
+  await assertAccessible(page);
   assert.deepEqual(complaints, []);
 });
 
@@ -111,6 +114,7 @@ test("[ours.console.settings.tokens] a token is shown once and works, and when i
   const answers = async () => (await server.call("GET", "/review/v1/requests", { token })).status;
   assert.equal(await answers(), 200);
   await picture(page, "settings-tokens");
+  await assertAccessible(page);
   await page
     .getByRole("row", { name: /night-watch/ })
     .getByRole("button", { name: "Revoke" })
@@ -134,6 +138,7 @@ test("[ours.console.settings.channels] a channel is added, tested with what the 
   await press(page, "Send test");
   await page.getByText("Test rejected (507).").waitFor();
   await picture(page, "settings-channels");
+  await assertAccessible(page);
   await press(page, "Turn off");
   await page.getByText("off", { exact: true }).waitFor();
   await press(page, "Delete");

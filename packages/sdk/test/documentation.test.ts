@@ -17,7 +17,13 @@ import { eventually } from "countersign/test/support/eventually.ts";
 import { startAgentScene } from "./support/agent-scene.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
-const PAGES = ["docs/guides/gate-one-tool.md", "docs/reference/sdk.md", "packages/sdk/README.md"];
+const PAGES = [
+  "docs/guides/gate-one-tool.md",
+  "docs/guides/suspend-and-resume.md",
+  "docs/guides/write-your-own-adapter.md",
+  "docs/reference/sdk.md",
+  "packages/sdk/README.md",
+];
 
 /** Every block with the name of a file, by language and name. */
 function blocks(): Map<string, string> {
@@ -139,4 +145,41 @@ test("[ours.sdk.documented] a call is suspended and resumed as the reference sho
   await eventually("an event that is finished", () => readdirSync("events/finished")[0]);
   assert.deepEqual(log.mock.calls[0]?.arguments, ['ran with {"env":"prod"}']);
   listener.closeAllConnections();
+});
+
+test("[ours.sdk.documented] the guide to suspending asks in one process and goes on in others", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  assert.match(await play(t, "ask.ts", { folder, env }), /waits for approval/);
+  assert.match(await play(t, "go-on.ts", { folder, env }), /waits for approval/);
+  await scene.decideNext("approve");
+  assert.equal(await play(t, "go-on.ts", { folder, env }), 'deployed with {"env":"prod"}\n');
+  assert.match(await play(t, "go-on.ts", { folder, env }), /^This call was approved and started/);
+});
+
+test("[ours.sdk.documented] the adapter of the guide runs what is approved and nothing else", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  const program = `import { Client, Gate, MemoryStore } from "@countersign/sdk";
+    import { gated } from "./adapter.ts";
+    const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
+    const gate = new Gate(new Client(PROVIDER_URL, INSTANCE_TOKEN), { store: new MemoryStore() });
+    const ask = gated(gate, { deploy: ({ env }) => "deployed to " + env }, "run 1");
+    for (const [id, tool, given] of JSON.parse(process.env.CALLS ?? "[]")) {
+      console.log(await ask({ id, tool, arguments: given, text: "It is time." }));
+    }`;
+  writeFileSync(join(folder, "calls.ts"), program);
+  const calls = (...list: readonly unknown[]) => {
+    return play(t, "calls.ts", { folder, env: { ...env, CALLS: JSON.stringify(list) } });
+  };
+  const first = calls(["1", "deploy", { env: "prod" }]);
+  await scene.decideNext("approve");
+  assert.equal(await first, "deployed to prod\n");
+  const second = calls(["2", "deploy", { env: "prod" }]);
+  await scene.decideNext("deny", { note: "Not today." });
+  assert.equal(await second, "The provider denied this call: Not today.\n");
+  const none = await calls(["3", "toString", {}]);
+  assert.equal(none, "There is no tool toString.\n");
 });
