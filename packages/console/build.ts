@@ -5,15 +5,30 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "vite";
+import { build, type Plugin } from "vite";
 
 const SERVICE_WORKER = "sw";
+
+/**
+ * The first style that a page loads says which layer is above which, and the build decides which
+ * one that is: so each of them says it.
+ */
+const layerOrder: Plugin = {
+  name: "layer-order",
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type !== "asset" || !file.fileName.endsWith(".css")) continue;
+      file.source = `@layer tokens,base,parts,layout,screens;${file.source}`;
+    }
+  },
+};
 
 await build({
   configFile: false,
   root: import.meta.dirname,
   base: "./",
   logLevel: "warn",
+  plugins: [layerOrder],
   worker: { format: "es" },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
