@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Text } from "../exact/text.tsx";
 
 export interface PageProps {
@@ -13,7 +13,7 @@ export interface PageProps {
 
 /** A screen: its heading, its title in the tab, and its content. */
 export function Page({ title, actions, lead, children }: PageProps) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · Countersign`;
   }, [title]);
   return (
