@@ -11,7 +11,7 @@ import { openInvitation } from "./openInvitation.ts";
 
 const CHALLENGE_BYTES = 32;
 
-/** The same passkey is not made twice; it bounds the options and the account page. */
+/** The same passkey is not made twice; it bounds the options and the settings. */
 export const PASSKEYS_MAX = 20;
 
 /** Kinds of the ceremonies that end in a new passkey: for an account, and for a link. */
