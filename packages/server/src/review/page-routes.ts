@@ -1,7 +1,7 @@
 /**
- * The small pages that the server has itself: setting up, an invitation, signing in. They are plain
- * files and know nothing that is not asked for by the scripts on them; nothing of elsewhere runs, is
- * framed or is loaded there.
+ * The small pages that the server has itself: setting up, an invitation, signing in. They are
+ * plain files and know nothing that is not asked for by the scripts on them; nothing of elsewhere
+ * runs, is framed or is loaded there.
  */
 
 import { readFileSync } from "node:fs";
