@@ -198,6 +198,10 @@ class EndingStore implements Store {
     return this.transact(work);
   }
 
+  transactBeside<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transact(work);
+  }
+
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     if (this.#left-- === 0) return Promise.reject(new Failure("store", "killed"));
     return this.#store.transact(work);

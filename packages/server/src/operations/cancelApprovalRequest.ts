@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
 import { lockRequestOfInstance } from "../storage/sql/requests.ts";
-import { resolveRequest } from "./resolveRequest.ts";
+import { resolveRequest, subjectOf } from "./resolveRequest.ts";
 
 /**
  * Withdraws a pending request on behalf of the instance that made it. Repeating it answers the
@@ -17,7 +17,8 @@ export async function cancelApprovalRequest(
   caller: InstanceCaller,
   id: string,
 ): Promise<StoredRequest> {
-  const { request, resolution } = await context.store.transact(async (tx) => {
+  const subject = subjectOf({ projectId: caller.projectId, requestId: id });
+  const { request, resolution } = await context.store.transactBeside(subject, async (tx) => {
     const locked = await lockRequestOfInstance(tx, caller, id);
     if (locked === undefined) throw new Problem("not_found");
     const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;

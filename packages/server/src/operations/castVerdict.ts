@@ -32,7 +32,7 @@ import { countMisses, missesBar } from "./countMisses.ts";
 import { currentCaller } from "./currentCaller.ts";
 import { endHold, hasVoted, holdVerdict } from "./holdVerdict.ts";
 import { recordVote } from "./recordVote.ts";
-import { DeadlinePassed, type Ended, resolveRequest } from "./resolveRequest.ts";
+import { DeadlinePassed, type Ended, resolveRequest, subjectOf } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
 import { type Signature, useSignature } from "./verifySignature.ts";
 
@@ -73,12 +73,15 @@ export async function castVerdict(
   assertMayVote(caller);
   assertWithin(verdict, bounds(context.settings, undefined));
   const key = { projectId: caller.projectId, requestId: id };
-  const { request, resolution, isAnswer, held, problem } = await inTime(context, async (tx) => {
+  const decide = async (tx: Transaction) => {
     const outcome = await decideLocked(tx, context, caller, id, verdict);
     const isNew = outcome.isAnswer && outcome.resolution?.kind !== "already_terminal";
     if (isNew && outcome.held === undefined) await endHold(tx, context, caller, outcome.request);
     return outcome;
-  });
+  };
+  // A signature uses up its challenge and counts on its passkey, which is no matter of the request.
+  const subject = verdict.signature === undefined ? subjectOf(key) : undefined;
+  const { request, resolution, isAnswer, held, problem } = await inTime(context, decide, subject);
   if (problem !== undefined) throw problem;
   if (held !== undefined) {
     context.wake.signal({ kind: "held", ...key, commitsAt: held.commitsAt });
@@ -97,12 +100,19 @@ export async function castVerdict(
   return { ...request, status: decision.status, decision };
 }
 
-/** Runs what decides a request; once more when the deadline passed while it was written. */
+/**
+ * Runs what decides a request; once more when the deadline passed while it was written.
+ *
+ * @param subject of what may stand beside others
+ */
 export function inTime<T>(
   { store }: Pick<Context, "store">,
   decide: (tx: Transaction) => Promise<T>,
+  subject?: string,
 ): Promise<T> {
-  return store.transact(decide).catch((error: unknown) => {
+  const first =
+    subject === undefined ? store.transact(decide) : store.transactBeside(subject, decide);
+  return first.catch((error: unknown) => {
     if (!(error instanceof DeadlinePassed)) throw error;
     // By now it is too late from the beginning, and expires.
     return store.transact(decide);

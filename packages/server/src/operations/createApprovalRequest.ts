@@ -50,8 +50,11 @@ export async function createApprovalRequest(
   idempotencyKey: string,
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
-  const attempt = (how: Manner) =>
-    context.store.transact((tx) => submit(tx, context, caller, input, keyHash, how));
+  const attempt = (how: Manner) => {
+    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how);
+    if (how.isAlone) return context.store.transact(work);
+    return context.store.transactBeside(`key:${keyHash}`, work);
+  };
   const { outcome, request, signal, inForce } = await insist(context, caller, input.tool, attempt);
   rememberInForce(context, caller, inForce);
   if (signal !== undefined) context.wake.signal(signal);

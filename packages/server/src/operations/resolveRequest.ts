@@ -22,6 +22,11 @@ export type Ended =
   | Exclude<Resolution, { readonly kind: "resolved" }>
   | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
 
+/** What transactions decide on that lock one request: see `Store.transactBeside`. */
+export function subjectOf(key: { readonly projectId: string; readonly requestId: string }): string {
+  return `request:${key.projectId} ${key.requestId}`;
+}
+
 /** While an approval was being written its deadline passed: undo it, and try again. */
 export class DeadlinePassed extends Error {}
 

@@ -82,6 +82,16 @@ export interface Store extends Reader {
   transact<T>(work: (tx: Transaction) => Promise<T>, durability?: Durability): Promise<T>;
 
   /**
+   * As `transact`, and the engine may commit it together with others of its kind, of which it may
+   * then undo this one for nothing that it did, and run it again. Fit for works that are many and
+   * short.
+   *
+   * @param subject names what the work decides on. Works of one subject never have a transaction
+   *   together; of two subjects, neither may go by what the other one changes.
+   */
+  transactBeside<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T>;
+
+  /**
    * As `transact`, and no other process is in one of these at the same time: for migrations and
    * what else happens once for a database. It may take long.
    */

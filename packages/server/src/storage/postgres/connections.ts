@@ -7,6 +7,7 @@ import { hash } from "node:crypto";
 import { Pool, type PoolClient } from "pg";
 import type { SqlValue } from "../store.ts";
 import { breaksConnection } from "./errors.ts";
+import { shareReads } from "./shared-reads.ts";
 import { type Answer, type Prepared, type Statement, StatementBatch } from "./statement-batch.ts";
 
 /** For a free connection, or for a new one to be made. */
@@ -144,8 +145,8 @@ class TakenConnection implements Connection {
   }
 
   #send(): void {
-    const statements = this.#waiting;
-    if (statements.length === 0) return;
+    if (this.#waiting.length === 0) return;
+    const statements = shareReads(this.#waiting);
     this.#waiting = [];
     new StatementBatch(statements, this.#prepared, this.#patienceMs).sendOn(this.#client);
   }

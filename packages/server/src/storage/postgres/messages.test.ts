@@ -158,7 +158,8 @@ test("a deadlock between inserts that nobody waits for is run again", async (t) 
       await insertPart(tx, held, wanted);
     });
   await Promise.all([cross("a", "b"), cross("b", "a")]);
-  assert.equal(runs, 3);
+  // One of them, or each because of the other when the server is slow to undo the first.
+  assert.ok(runs > 2);
   assert.equal((await store.all("select id from part")).length, 2);
 });
 

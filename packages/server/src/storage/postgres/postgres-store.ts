@@ -2,9 +2,9 @@
  * The engine that replicas share: PostgreSQL 15 or newer.
  *
  * A transaction is BEGIN, the work and COMMIT on one connection, READ COMMITTED: what must not
- * change meanwhile is locked, and every statement sees what was committed before it. Commits that
- * wait for the disk together are synced together by the server, so no commits are gathered here;
- * messages are: what one transaction asks in one turn of the loop, and lookups of all exchanges.
+ * change meanwhile is locked, and every statement sees what was committed before it. What one
+ * transaction asks in one turn of the loop goes in one message, and so do lookups of all exchanges;
+ * works that say that they may stand beside others have one transaction with them.
  *
  * Every commit waits for the disk, also where less was asked for: when the database loses what was
  * not synced, replicas that rely on it (the holder of a claim, foremost) live on.
@@ -19,9 +19,11 @@ import type { Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { breaksConnection, isRetriable, reasonOf, toThrown } from "./errors.ts";
+import { breaksConnection, reasonOf, toThrown } from "./errors.ts";
 import { GatheredLookups } from "./gathered-lookups.ts";
-import { PostgresTransaction, type SharedTime } from "./postgres-transaction.ts";
+import { GroupedWorks } from "./grouped-works.ts";
+import type { SharedTime } from "./postgres-transaction.ts";
+import { type Result, runWorks, type Work } from "./run-works.ts";
 
 /** Runs of a work that loses against others: deadlocks, foremost. */
 const RUNS_MAX = 6;
@@ -41,8 +43,6 @@ const ALONE_LOCK = 4_735_401_187_092_310;
 const ALONE_SETTINGS = ["set local lock_timeout = 60000", "set local statement_timeout = 0"];
 
 const IS_NEW = "select case when to_regclass('schema_version') is null then 1 end as is_new";
-
-const BEGIN = "begin isolation level read committed";
 
 const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
@@ -67,6 +67,7 @@ export class PostgresStore implements Store {
   readonly clock: Clock;
   readonly #connections: Connections;
   readonly #lookups: GatheredLookups;
+  readonly #grouped: GroupedWorks<Member>;
   readonly #random: Random;
   readonly #time: SharedTime;
   /** What was begun and has not ended. */
@@ -93,6 +94,7 @@ export class PostgresStore implements Store {
   private constructor({ url, connectionsMax, patienceMs, random, clock }: PostgresOptions) {
     this.#connections = new Connections(url, connectionsMax, patienceMs);
     this.#lookups = new GatheredLookups(() => this.#take());
+    this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), systemClock);
     this.#random = random;
     const shared = new DatabaseClock();
     this.clock = clock ?? shared;
@@ -109,6 +111,16 @@ export class PostgresStore implements Store {
 
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#track(() => this.#transact(work));
+  }
+
+  /** {@link GroupedWorks} */
+  transactBeside<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const join = () =>
+      new Promise<T>((resolve, reject) => {
+        const settles = { resolve: (value: unknown) => resolve(value as T), reject };
+        this.#grouped.add({ subject, work, ...settles });
+      });
+    return this.#track(join);
   }
 
   transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -172,9 +184,9 @@ export class PostgresStore implements Store {
   async #transact<T>(work: Work<T>, patience?: Patience): Promise<T> {
     const giveUpAt = systemClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
-      const outcome = await this.#run(work, patience);
-      if (outcome.kind === "committed") return outcome.value;
-      if (outcome.kind === "failed") throw outcome.error;
+      const outcome = await runWorks(await this.#take(patience), this.#time, [work]);
+      if (outcome.kind === "ended") return told(outcome.results[0]);
+      if (outcome.kind !== "again") throw outcome.error;
       if (run === RUNS_MAX || systemClock.now() >= giveUpAt) {
         throw new Failure("store", "a transaction could not be run to its end", outcome.error);
       }
@@ -182,33 +194,17 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #run<T>(work: Work<T>, patience?: Patience): Promise<Outcome<T>> {
-    const connection = await this.#take(patience);
-    // On its way together with the first statement of the work, which waits for both answers.
-    const begun = connection.query(BEGIN, []).then(
-      () => undefined,
-      (error: unknown) => ({ error }),
-    );
-    const transaction = new PostgresTransaction(connection, this.#time, begun);
-    const worked = await work(transaction).then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
-    transaction.end();
-    const unbegun = await begun;
-    if (unbegun !== undefined) {
-      connection.discard();
-      // The connection broke while nobody used it: the next one may be better.
-      return { kind: "again", error: unbegun.error };
+  /** Settles every member. What cannot be done together is done by each of them alone. */
+  async #transactGroup(group: readonly Member[]): Promise<void> {
+    const works = group.map(({ work }) => work);
+    const outcome = await this.#take()
+      .then((connection) => runWorks(connection, this.#time, works))
+      .catch((error: unknown) => ({ kind: "unknown", error }) as const);
+    for (const [i, member] of group.entries()) {
+      if (outcome.kind === "unknown") member.reject(outcome.error);
+      else if (outcome.kind === "ended") settle(member, outcome.results[i]);
+      else this.#transact(member.work).then(member.resolve, member.reject);
     }
-    if (transaction.fault === undefined && "value" in worked) {
-      return commit(connection, transaction, worked.value);
-    }
-    await transaction.settled();
-    const { fault } = transaction;
-    await rollBack(connection, fault?.error);
-    if (fault !== undefined && isRetriable(fault.error)) return { kind: "again", ...fault };
-    return { kind: "failed", error: "error" in worked ? worked.error : toThrown(fault?.error) };
   }
 
   async #take(patience?: Patience): Promise<Connection> {
@@ -228,59 +224,30 @@ export class PostgresStore implements Store {
   }
 }
 
-type Work<T> = (tx: Transaction) => Promise<T>;
+/** A work that waits for a transaction that it shares. */
+interface Member {
+  readonly subject: string;
+  readonly work: Work<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
 
-type Outcome<T> =
-  | { readonly kind: "committed"; readonly value: T }
-  /** Undone as a whole, for a reason that may have passed. */
-  | { readonly kind: "again"; readonly error: unknown }
-  | { readonly kind: "failed"; readonly error: unknown };
+function settle({ resolve, reject }: Member, result: Result<unknown> | undefined): void {
+  try {
+    resolve(told(result));
+  } catch (error) {
+    reject(error);
+  }
+}
+
+function told<T>(result: Result<T> | undefined): T {
+  if (result === undefined) throw new Error("a work has no result");
+  if ("error" in result) throw result.error;
+  return result.value;
+}
 
 /** What may be sent outside of a transaction. */
 const READS = /^\s*(?:select|with)\b/i;
-
-/**
- * Sends COMMIT behind what the work did not wait for. From here on a connection that breaks leaves
- * the outcome unknown, whichever of their answers is missing; a statement that was refused does
- * not: the server skips a COMMIT behind it, or answers that it has undone everything.
- */
-async function commit<T>(
-  connection: Connection,
-  transaction: PostgresTransaction,
-  value: T,
-): Promise<Outcome<T>> {
-  const committing = connection.query("commit", []).catch((error: unknown) => ({ error }));
-  const [committed] = await Promise.all([committing, transaction.settled()]);
-  if (!("error" in committed)) {
-    connection.release();
-    if (committed.command === "COMMIT") return { kind: "committed", value };
-    return undone(transaction.fault?.error ?? new Failure("store", "a transaction was undone"));
-  }
-  const { error } = committed;
-  if (!breaksConnection(error)) {
-    await rollBack(connection, undefined);
-    return undone(error);
-  }
-  connection.release(error);
-  const message = "the connection broke during a commit: its outcome is unknown";
-  return { kind: "failed", error: new Failure("store", message, error) };
-}
-
-/** What the database did not take. */
-function undone(error: unknown): Outcome<never> {
-  return isRetriable(error) ? { kind: "again", error } : { kind: "failed", error: toThrown(error) };
-}
-
-/** A connection that cannot do so any more is closed, which undoes the transaction as well. */
-async function rollBack(connection: Connection, fault: unknown): Promise<void> {
-  if (fault !== undefined && breaksConnection(fault)) return connection.release(fault);
-  try {
-    await connection.query("rollback", []);
-    connection.release();
-  } catch {
-    connection.discard();
-  }
-}
 
 function databaseTime(clock: DatabaseClock): SharedTime {
   const read: SharedTime["read"] = async (connection) => {

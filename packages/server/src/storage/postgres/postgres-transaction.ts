@@ -31,8 +31,18 @@ const UNAWAITED_MAX = 64;
  */
 const LASTS_MS_MAX = 300_000;
 
+const ONLY_READS = /^\s*select\b/i;
+
+export interface TransactionOptions {
+  /** How many works have this transaction together, each through an object of its own. */
+  readonly works: number;
+  readonly time: SharedTime;
+  /** Resolves when the database has answered that it begins, or that it does not. */
+  readonly begun: Promise<unknown>;
+}
+
 export class PostgresTransaction implements Transaction {
-  readonly lastsMsMax = LASTS_MS_MAX;
+  readonly lastsMsMax: number;
   readonly #connection: Connection;
   readonly #time: SharedTime;
   /**
@@ -44,23 +54,29 @@ export class PostgresTransaction implements Transaction {
   #timeAfterLock: Promise<number> | undefined;
   /** What was written and not waited for. */
   readonly #unawaited: Promise<unknown>[] = [];
+  /** Who is not alone fails in place of waiting for a row: others would wait with it. */
+  readonly #waits: boolean;
+  /** Whether undoing it undoes anything. */
+  hasWritten = false;
   #hasBegun = false;
   #ended = false;
 
-  /** @param begun resolves when the database has answered that it begins, or that it does not */
-  constructor(connection: Connection, time: SharedTime, begun: Promise<unknown>) {
+  constructor(connection: Connection, { works, time, begun }: TransactionOptions) {
+    this.lastsMsMax = works * LASTS_MS_MAX;
     this.#connection = connection;
     this.#time = time;
+    this.#waits = works === 1;
     begun.then(() => {
       this.#hasBegun = true;
     });
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
-    return (await this.#query(sql, values ?? [])).rows[0];
+    return (await this.all(sql, values))[0];
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    if (!ONLY_READS.test(sql)) this.hasWritten = true;
     return (await this.#query(sql, values ?? [])).rows;
   }
 
@@ -69,7 +85,7 @@ export class PostgresTransaction implements Transaction {
    * which begins when this one has the lock, and saves a message on the way.
    */
   lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
-    const locked = this.get(`${sql} for ${mode}`, values);
+    const locked = this.get(`${sql} for ${mode}${this.#waits ? "" : " nowait"}`, values);
     if (this.#time.isAsked) {
       const time = this.#readTime();
       time.catch(() => {});
@@ -89,7 +105,12 @@ export class PostgresTransaction implements Transaction {
     const written = this.#query(sql, values);
     const plain = PLAIN_INSERT.exec(sql)?.groups;
     const isAwaited = values === undefined || !this.#hasBegun || plain === undefined;
-    if (isAwaited) return (await written).count;
+    if (isAwaited) {
+      const { count } = await written;
+      if (count > 0 || values === undefined) this.hasWritten = true;
+      return count;
+    }
+    this.hasWritten = true;
     const unawaited = this.#unawaited.push(written.catch(() => {}));
     if (unawaited >= UNAWAITED_MAX) await this.settled();
     return plain.second === undefined ? 1 : 2;

@@ -95,6 +95,11 @@ export class SqliteStore implements Store {
     });
   }
 
+  /** All commit together anyway, and run one after another. */
+  transactBeside<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.transact(work);
+  }
+
   /**
    * There is one writer anyway. But a single statement of a migration may change a whole table, and
    * what would undo it has to be somewhere: beside the database, not in memory.

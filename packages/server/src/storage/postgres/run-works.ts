@@ -1,0 +1,132 @@
+/**
+ * One run of one transaction on one connection: BEGIN, the works, COMMIT.
+ *
+ * Several works may have it together. They run side by side, so that what they ask at one time goes
+ * in one message, and it ends well for all or is undone for all.
+ *
+ * Called by: postgres-store.ts.
+ */
+
+import { Failure } from "../../failure.ts";
+import type { Transaction } from "../store.ts";
+import type { Connection } from "./connections.ts";
+import { breaksConnection, isRetriable, toThrown } from "./errors.ts";
+import { PostgresTransaction, type SharedTime } from "./postgres-transaction.ts";
+
+export type Work<T> = (tx: Transaction) => Promise<T>;
+
+export type Result<T> = { readonly value: T } | { readonly error: unknown };
+
+export type Outcome<T> =
+  /** Every work has its result: what one of them threw it threw before it had written. */
+  | { readonly kind: "ended"; readonly results: readonly Result<T>[] }
+  /** Undone as a whole, for a reason that may have passed. */
+  | { readonly kind: "again"; readonly error: unknown }
+  /** Undone as a whole, because of one of the works. */
+  | { readonly kind: "undone"; readonly error: unknown }
+  /** Nobody knows whether it was committed. */
+  | { readonly kind: "unknown"; readonly error: Failure };
+
+const BEGIN = "begin isolation level read committed";
+
+/** Runs the works on the connection and gives it back. */
+export async function runWorks<T>(
+  connection: Connection,
+  time: SharedTime,
+  works: readonly Work<T>[],
+): Promise<Outcome<T>> {
+  // On its way together with the first statement of the work, which waits for both answers.
+  const begun = connection.query(BEGIN, []).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  const options = { works: works.length, time, begun };
+  const transactions = works.map(() => new PostgresTransaction(connection, options));
+  const results = await Promise.all(
+    works.map((work, i) => resultOf(work(transactions[i] as PostgresTransaction))),
+  );
+  for (const transaction of transactions) transaction.end();
+  const unbegun = await begun;
+  if (unbegun !== undefined) {
+    connection.discard();
+    // The connection broke while nobody used it: the next one may be better.
+    return { kind: "again", error: unbegun.error };
+  }
+  const isSound = transactions.every(({ fault }) => fault === undefined);
+  const areWorthIt = results.some((result) => "value" in result);
+  const unwanted = results.find((result, i) => "error" in result && transactions[i]?.hasWritten);
+  if (isSound && areWorthIt && unwanted === undefined) {
+    return commit(connection, transactions, results);
+  }
+  await settled(transactions);
+  const fault = faultOf(transactions);
+  await rollBack(connection, fault?.error);
+  if (fault === undefined && unwanted === undefined) return { kind: "ended", results };
+  if (fault !== undefined && isRetriable(fault.error)) return { kind: "again", ...fault };
+  return { kind: "undone", error: errorOf(results) ?? toThrown(fault?.error) };
+}
+
+function resultOf<T>(worked: Promise<T>): Promise<Result<T>> {
+  return worked.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+function errorOf(results: readonly Result<unknown>[]): unknown {
+  const failed = results.find((result) => "error" in result);
+  return failed !== undefined && "error" in failed ? failed.error : undefined;
+}
+
+/** What the database refused first, of all works. */
+function faultOf(transactions: readonly PostgresTransaction[]): { error: unknown } | undefined {
+  return transactions.find(({ fault }) => fault !== undefined)?.fault;
+}
+
+async function settled(transactions: readonly PostgresTransaction[]): Promise<void> {
+  await Promise.all(transactions.map((transaction) => transaction.settled()));
+}
+
+/**
+ * Sends COMMIT behind what the works did not wait for. From here on a connection that breaks leaves
+ * the outcome unknown, whichever of their answers is missing; a statement that was refused does
+ * not: the server skips a COMMIT behind it, or answers that it has undone everything.
+ */
+async function commit<T>(
+  connection: Connection,
+  transactions: readonly PostgresTransaction[],
+  results: readonly Result<T>[],
+): Promise<Outcome<T>> {
+  const committing = connection.query("commit", []).catch((error: unknown) => ({ error }));
+  const [committed] = await Promise.all([committing, settled(transactions)]);
+  if (!("error" in committed)) {
+    connection.release();
+    if (committed.command === "COMMIT") return { kind: "ended", results };
+    const fault = faultOf(transactions);
+    return undone(fault?.error ?? new Failure("store", "a transaction was undone"));
+  }
+  const { error } = committed;
+  if (!breaksConnection(error)) {
+    await rollBack(connection, undefined);
+    return undone(error);
+  }
+  connection.release(error);
+  const message = "the connection broke during a commit: its outcome is unknown";
+  return { kind: "unknown", error: new Failure("store", message, error) };
+}
+
+/** What the database did not take. */
+function undone(error: unknown): Outcome<never> {
+  return isRetriable(error) ? { kind: "again", error } : { kind: "undone", error: toThrown(error) };
+}
+
+/** A connection that cannot do so any more is closed, which undoes the transaction as well. */
+async function rollBack(connection: Connection, fault: unknown): Promise<void> {
+  if (fault !== undefined && breaksConnection(fault)) return connection.release(fault);
+  try {
+    await connection.query("rollback", []);
+    connection.release();
+  } catch {
+    connection.discard();
+  }
+}

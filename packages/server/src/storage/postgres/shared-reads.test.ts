@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shareReads } from "./shared-reads.ts";
+import type { Answer, Statement } from "./statement-batch.ts";
+
+const READ = "select stamp from stamps where id = $1";
+const LOCK = "select n from item where id = $1 for share nowait";
+const WRITE = "update item set n = n + 1 where id = $1";
+
+/** Statements as they are asked, with what each is told. */
+function ask(...texts: readonly (string | readonly [string, string])[]) {
+  const told: (Answer | unknown)[] = texts.map(() => "nothing");
+  const statements = texts.map((asked, i): Statement => {
+    const [text, value] = typeof asked === "string" ? [asked, "a"] : asked;
+    const tell = (answer: unknown) => {
+      told[i] = answer;
+    };
+    return { text, values: [value], name: text, resolve: tell, reject: tell };
+  });
+  const sent = shareReads(statements);
+  return { told, sent, texts: sent.map(({ text }) => text) };
+}
+
+test("the same read of one message is made once, behind the last lock", () => {
+  const { texts } = ask(LOCK, READ, [LOCK, "b"], READ, [LOCK, "c"], READ);
+  assert.deepEqual(texts, [LOCK, LOCK, LOCK, READ]);
+});
+
+test("reads with other values, locks and writes are all made, in their order", () => {
+  const order = [READ, [READ, "b"], LOCK, LOCK, WRITE, WRITE] as const;
+  assert.deepEqual(
+    ask(...order).texts,
+    order.map((asked) => (typeof asked === "string" ? asked : asked[0])),
+  );
+});
+
+test("reads on two sides of a write stay two", () => {
+  assert.deepEqual(ask(READ, WRITE, READ, READ).texts, [READ, WRITE, READ]);
+});
+
+test("everybody who asked is told, and has rows of their own", () => {
+  const { told, sent } = ask(READ, READ);
+  sent[0]?.resolve({ rows: [{ stamp: 1 }], count: 1, command: "SELECT" });
+  const [first, second] = told as [Answer, Answer];
+  assert.deepEqual(first, { rows: [{ stamp: 1 }], count: 1, command: "SELECT" });
+  assert.deepEqual(second, first);
+  assert.notEqual(first.rows[0], second.rows[0]);
+});
+
+test("everybody who asked is told of a failure", () => {
+  const { told, sent } = ask(READ, READ);
+  const error = new RangeError("no");
+  sent[0]?.reject(error);
+  assert.deepEqual(told, [error, error]);
+});

@@ -1,0 +1,72 @@
+/**
+ * Reads that are asked more than once in one message and are answered from one: many exchanges look
+ * for the same credential, and many works of one transaction for the same time.
+ *
+ * Called by: connections.ts.
+ */
+
+import type { Answer, Statement } from "./statement-batch.ts";
+
+/** One that locks waits, and has to wait where it stands. */
+const READS = /^\s*select\b(?!.*\bfor\s+(?:update|share)\b)/is;
+
+const LOCKS = /^\s*select\b/i;
+
+/**
+ * The same statements in the same order, but each read only once: where the last one asked. Who
+ * asked earlier gets what was true later, and still before an answer to anything came; behind the
+ * locks that stand between, because who reads behind a lock must not be told of the time before it.
+ * Reads on two sides of a write stay two.
+ */
+export function shareReads(statements: readonly Statement[]): readonly Statement[] {
+  if (statements.length === 1) return statements;
+  const kept: Statement[] = [];
+  let shared = new Map<string, Statement[]>();
+  for (const statement of statements.toReversed()) {
+    if (!isRead(statement.text)) {
+      if (!LOCKS.test(statement.text)) shared = new Map();
+      kept.push(statement);
+      continue;
+    }
+    const key = JSON.stringify([statement.text, statement.values]);
+    const askers = shared.get(key);
+    if (askers !== undefined) {
+      askers.push(statement);
+      continue;
+    }
+    const first = [statement];
+    shared.set(key, first);
+    kept.push(answering(first));
+  }
+  return kept.reverse();
+}
+
+const known = new Map<string, boolean>();
+
+const KNOWN_MAX = 512;
+
+function isRead(text: string): boolean {
+  const isKnown = known.get(text);
+  if (isKnown !== undefined) return isKnown;
+  const reads = READS.test(text);
+  // Those that come in many texts are looked at each time.
+  if (known.size < KNOWN_MAX) known.set(text, reads);
+  return reads;
+}
+
+/** @param askers of one read; more may come until it is sent */
+function answering(askers: readonly Statement[]): Statement {
+  const [{ text, values, name }] = askers as readonly [Statement];
+  return {
+    ...{ text, values, name },
+    // Each has rows of its own: nobody changes what another one reads.
+    resolve: (answer: Answer) => {
+      for (const { resolve } of askers) {
+        resolve({ ...answer, rows: answer.rows.map((row) => ({ ...row })) });
+      }
+    },
+    reject: (error: unknown) => {
+      for (const { reject } of askers) reject(error);
+    },
+  };
+}
