@@ -171,5 +171,5 @@ test("[ours.retention.erased] more than one round of erasures is worked off with
     }
   });
   clock.advance(RETENTION);
-  await advanceUntil(clock, 20, 20, erasedFrom(server, "idempotency", instance.id));
+  await advanceUntil(clock, 20, 500, erasedFrom(server, "idempotency", instance.id));
 });
