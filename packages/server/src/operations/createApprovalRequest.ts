@@ -252,6 +252,7 @@ function open(
     instanceId: caller.instanceId,
     projectId: caller.projectId,
     tool: JSON.stringify(input.tool),
+    server: input.server === undefined ? null : JSON.stringify(input.server),
     arguments: input.arguments.source,
     timeout: input.timeout,
     agentReasoning:
