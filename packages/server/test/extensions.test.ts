@@ -161,7 +161,7 @@ test("[ours.extensions.consume.replay] of twenty that come with one key all have
   assert.equal((await consumed(scene, id)).length, 1);
 });
 
-test("[ours.extensions.consume.replay] a server that was killed after it consumed knows it, and answers the same key alike", async (t) => {
+test("[ours.extensions.consume.replay] a server that starts again knows what was consumed, and answers the same key alike", async (t) => {
   const scene = await startExtended(t);
   const { id } = await approved(scene);
   const first = await consumeCall(scene, id, "once");

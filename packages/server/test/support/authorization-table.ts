@@ -259,6 +259,15 @@ const CONTRACT: readonly AuthorizationRow[] = [
     ...{ operation: "cancelApprovalRequest", who: BY_INSTANCES, status: 200, foreign: 404 },
     id: (stage) => stage.freshRequest(),
   },
+  // Of extensions; the request is pending.
+  {
+    ...{ operation: "consumeApproval", who: BY_INSTANCES, status: 409, foreign: 404 },
+    id: (stage) => stage.requestId,
+  },
+  {
+    ...{ operation: "reportOutcome", who: BY_INSTANCES, status: 409, foreign: 404 },
+    ...{ id: (stage) => stage.requestId, body: () => ({ status: "succeeded" }) },
+  },
 ];
 
 /** For people in a browser: no token reaches it, whatever it may, and none is looked at. */
