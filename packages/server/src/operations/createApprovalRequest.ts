@@ -222,6 +222,7 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
     subject: `request:${request.id}`,
     detail: {
       tool_sha256: sha256Hex(request.tool),
+      ...(request.server !== null && { server_sha256: sha256Hex(request.server) }),
       arguments_sha256: sha256Hex(request.arguments),
       deadline_at: request.deadlineAt,
       because: judgement.because,
