@@ -25,6 +25,11 @@ export interface Shown {
   readonly note: string | null;
   /** From the decision to the end of the approval; null where there is none. */
   readonly may_start_ms: number | null;
+  readonly server: string | null;
+  /** Whether the approval was used, as the provider says. */
+  readonly consumed: boolean;
+  /** Status and note, as the provider tells back what was reported. */
+  readonly outcome: readonly [string, string | null] | null;
 }
 
 /** What the gate says of a call. */
@@ -211,7 +216,7 @@ function get(client: PythonClient, token: string, request_id: string | null): Pr
 }
 
 /** A gate that answers before anybody decided has failed: waiting on would only hide it. */
-async function early(guarded: Promise<Guarded>): Promise<never> {
+export async function early(guarded: Promise<Guarded>): Promise<never> {
   throw new Error(`the gate did not wait: ${JSON.stringify(await guarded)}`);
 }
 

@@ -4,8 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse, ExtendedApprovalRequest } from "@countersign/protocol";
 import { codeOf, consumeCall, consumed, reportCall, startExtended } from "./support/extensions.ts";
-import { auditOf, end, restart, type Scene, submitBody } from "./support/scene.ts";
+import { auditOf, end, restart, type Scene, storedStatus, submitBody } from "./support/scene.ts";
 import { type Answer, SUBMISSION, startTestProvider } from "./support/test-provider.ts";
+import { until } from "./support/until.ts";
 
 const NEVER = "019c0000-0000-7000-8000-000000000000";
 
@@ -336,6 +337,24 @@ test("[ours.extensions.server] a server is stored, told and part of what a key s
     },
   );
   assert.equal(shown.json.server, name);
+});
+
+test("[ours.extensions.consume.kept] a use is erased with its request, and not before", async (t) => {
+  const scene = await startExtended(t);
+  const { server, clock, instance } = scene;
+  const { id } = await approved(scene);
+  await consumeCall(scene, id, "once");
+  await reportCall(scene, id, { status: "succeeded", note: "done" });
+  const { store, settings } = server.provider.context;
+  const count = async () => (await store.all("select request_id from consumption")).length;
+  clock.advance(settings.retentionMs - 1);
+  assert.equal((await server.read(instance.token, id)).status, "approved");
+  assert.equal(await count(), 1);
+  await until(async () => {
+    clock.advance(10 * 60_000);
+    return (await count()) === 0;
+  }, "the use is erased");
+  assert.equal(await storedStatus(scene, id), undefined);
 });
 
 test("[ours.extensions.setting] a start with an extension that is none, or one without what it is about, is refused", async (t) => {
