@@ -108,7 +108,12 @@ async function playPython(
 ): Promise<void> {
   const process = startPythonClient(program, stage.url, signal);
   try {
-    const scene: PythonScene = { stage, client: process, token: await stage.newInstance() };
+    const scene: PythonScene = {
+      stage,
+      client: process,
+      program,
+      token: await stage.newInstance(),
+    };
     await play(client, stories, scene);
   } finally {
     await process.stop();
@@ -179,7 +184,12 @@ try {
           await playPython("python", pythonStories, stage, pythonProgram, signal);
         }
         if (goProgram === undefined) return;
-        const scene: GoScene = { stage, program: goProgram, home: join(folder, `${name}-home`), signal };
+        const scene: GoScene = {
+          stage,
+          program: goProgram,
+          home: join(folder, `${name}-home`),
+          signal,
+        };
         await play("go", goStories, scene);
       });
     }

@@ -7,6 +7,7 @@
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runAgent } from "./guide.ts";
 import { early, faultOf, type Guarded, type PythonScene, type Shown } from "./python-stories.ts";
 import type { Story } from "./story.ts";
 
@@ -106,4 +107,21 @@ const CLIENT: readonly Story<PythonScene>[] = [
   },
 ];
 
-export const PYTHON_EXTENDED: readonly Story<PythonScene>[] = [...GATED, ...CLIENT];
+const GUIDE: Story<PythonScene> = {
+  title: "the agent of the guide pays once an approval is there, and not again",
+  async play({ stage, token, program }) {
+    const env = { PROVIDER_URL: stage.url, INSTANCE_TOKEN: token };
+    const running = runAgent(program, ["call-1"], env);
+    const ended = running.then((printed): never => {
+      throw new Error(`it did not wait: ${printed}`);
+    });
+    const { id } = await Promise.race([stage.pending("refunds.create"), ended]);
+    ended.catch(() => {});
+    await stage.decide(id, "approve");
+    assert.equal(await running, "1250 back for A-17");
+    assert.match(await runAgent(program, ["call-1"], env), ATTEMPTED);
+    assert.equal((await stage.read(id)).consumption?.outcome?.status, "succeeded");
+  },
+};
+
+export const PYTHON_EXTENDED: readonly Story<PythonScene>[] = [...GATED, ...CLIENT, GUIDE];

@@ -16,6 +16,8 @@ export interface PythonScene {
   readonly client: PythonClient;
   /** Credential of an instance that polls. */
   readonly token: string;
+  /** The interpreter of the environment that the package is in. */
+  readonly program: string;
 }
 
 /** A request as the package reads it, strictly. */
