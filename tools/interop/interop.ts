@@ -6,12 +6,12 @@
  * no network) is no failure: its stories are named as skipped, with the reason, and the last lines
  * say that nothing is known of it. `--require python,go` makes its absence one.
  *
- * Each client is played with twice: with a server as it is, and with one that admits what the client
- * sends beyond the contract.
+ * Each client is played with twice: with a server as it is, and with one that admits what the
+ * client sends beyond the contract.
  *
- * Frameworks that the Python package has integrations for are large: `--frameworks` installs them as
- * well. The Go command is tried with `--go`, or `--aap FILE` for one built elsewhere: its stories
- * were written from its source and have not met it yet.
+ * Frameworks that the Python package has integrations for are large: `--frameworks` installs them
+ * as well. The Go command is tried with `--go`, or `--aap FILE` for one built elsewhere: its
+ * stories were written from its source and have not met it yet.
  *
  * Called by: people, and .ci/run.
  */

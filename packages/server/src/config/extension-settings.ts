@@ -19,7 +19,7 @@ export const EXTENSION_OPTIONS = [
     default: "",
     value: "NAME,NAME",
     group: "server",
-    help: "What is admitted beyond the contract, for clients that send it: consume, outcome, server.",
+    help: "What is admitted beyond the contract, by name: consume, outcome, server.",
   },
 ] as const satisfies readonly Option[];
 
