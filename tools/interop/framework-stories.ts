@@ -16,21 +16,30 @@ interface Played {
   readonly answers: readonly string[];
 }
 
+/** Acts of client.py by the name of their framework. */
 const FRAMEWORKS = { langgraph: "LangGraph", "pydantic-ai": "Pydantic AI" } as const;
+
+/** A second run of the same conversation is the same call. To LangGraph's it is another one. */
+const REPEATING = "pydantic-ai";
 
 export const FRAMEWORK_STORIES: readonly Story<PythonScene>[] = Object.entries(FRAMEWORKS).flatMap(
   ([act, name]) => [
     {
-      title: `${name}: an approved call runs once, and not again when the agent repeats it`,
+      title:
+        act === REPEATING
+          ? `${name}: an approved call runs once, and not again when the agent repeats it`
+          : `${name}: an approved call runs, once, and its outcome is reported`,
       async play({ stage, client, token }: PythonScene) {
         const tool = `interop_${act}`;
-        const playing = client.act<Played>(act, { token, key: `${act}-1`, tool, times: 2 });
+        const times = act === REPEATING ? 2 : 1;
+        const playing = client.act<Played>(act, { token, key: `${act}-1`, tool, times });
         const { id } = await Promise.race([stage.pending(tool), early(playing)]);
         await stage.decide(id, "approve");
         const { ran, answers } = await playing;
         assert.deepEqual(ran, [3]);
         assert.equal(answers[0], "did 3");
-        assert.match(answers[1] ?? "", /was already attempted, so it was not run again/);
+        assert.equal(answers.length, times);
+        if (times > 1) assert.match(answers[1] ?? "", /was already attempted/);
         const { consumption } = await stage.read(id);
         assert.equal(consumption?.outcome?.status, "succeeded");
       },
