@@ -107,6 +107,7 @@ function newRequest(): StoredRequest {
     deadlineAt: now + 604_800_000,
     decision: null,
     policy: null,
+    server: null,
   };
 }
 

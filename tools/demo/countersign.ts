@@ -62,14 +62,20 @@ export interface RunningServer {
  * webhooks to this machine, as one does in development.
  *
  * @param certificate file of a root that it trusts besides the usual ones
+ * @param settings more of its environment
  */
-export async function startServer(data: string, certificate: string): Promise<RunningServer> {
+export async function startServer(
+  data: string,
+  certificate: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   const args = [COMMAND, "serve", "--port", "0", "--data", data, "--json"];
   const env = {
     ...ownEnvironment(),
     NODE_ENV: "development",
     NODE_EXTRA_CA_CERTS: certificate,
     COUNTERSIGN_WEBHOOK_ALLOW_CIDRS: "127.0.0.0/8",
+    ...settings,
   };
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env });
   const ended = once(child, "exit");

@@ -8,6 +8,7 @@ Called by: python-client.ts.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import socket
@@ -82,7 +83,15 @@ def shown(request):
         "may_start_ms": (decision.expires_at - decision.decided_at).total_seconds() * 1000
         if decision and decision.expires_at
         else None,
+        "server": request.server,
+        "consumed": request.consumption is not None,
+        "outcome": outcome_of(request),
     }
+
+
+def outcome_of(request):
+    outcome = request.consumption.outcome if request.consumption else None
+    return [outcome.status, outcome.note] if outcome else None
 
 
 def create(act):
@@ -91,12 +100,30 @@ def create(act):
     return shown(client(act).create(body, act["key"]))
 
 
+class ToolBroke(Exception):
+    """What a tool of a story raises."""
+
+
 def guard(act):
     gate = Gate(client(act), timeout=act.get("timeout"), wait_limit=act.get("wait_limit", 540.0))
     ran = False
-    with gate.guard(call_of(act)) as verdict:
+    with contextlib.suppress(ToolBroke), gate.guard(call_of(act)) as verdict:
         if verdict:
             ran = True
+            if act.get("breaks"):
+                raise ToolBroke
+    return {**told(verdict), "ran": ran}
+
+
+async def guard_async(act):
+    gate = AsyncGate(async_client(act["token"]))
+    ran = False
+    with contextlib.suppress(ToolBroke):
+        async with gate.guard(call_of(act)) as verdict:
+            if verdict:
+                ran = True
+                if act.get("breaks"):
+                    raise ToolBroke
     return {**told(verdict), "ran": ran}
 
 
@@ -104,6 +131,13 @@ async def check(act):
     """Asynchronous mode: the answer is pending until somebody has decided."""
     gate = AsyncGate(async_client(act["token"]), mode="async")
     return told(await gate.check(call_of(act, resume={"framework": "interop", "run": act["key"]})))
+
+
+async def run_framework(name, act):
+    """An agent of a framework, whose only tool counts how often it ran; see frameworks.py."""
+    import frameworks
+
+    return await getattr(frameworks, name)(async_client(act["token"]), act)
 
 
 async def listen(act):
@@ -148,10 +182,18 @@ WAITING = {
     "guard": guard,
     "get": lambda act: shown(client(act).get(act["request_id"], wait=act.get("wait"))),
     "cancel": lambda act: shown(client(act).cancel(act["request_id"])),
-    "report": lambda act: shown(client(act).report_outcome(act["request_id"], "succeeded")),
+    "consume": lambda act: shown(client(act).consume(act["request_id"], act["key"])),
+    "report": lambda act: shown(
+        client(act).report_outcome(
+            act["request_id"], act.get("status", "succeeded"), act.get("note")
+        )
+    ),
 }
 AT_ONCE = {
     "check": check,
+    "guard_async": guard_async,
+    "langgraph": lambda act: run_framework("langgraph_story", act),
+    "pydantic-ai": lambda act: run_framework("pydantic_ai_story", act),
     "listen": listen,
     "provision": provision,
     "exchanges": take_exchanges,

@@ -122,6 +122,31 @@ export const GO_STORIES: readonly Story<GoScene>[] = [
   },
 ];
 
+/** With a server that admits `server`. The first story installs the hook for the other. */
+export const GO_EXTENDED: readonly Story<GoScene>[] = [
+  {
+    title: "install: the hook stands in the settings, for a server that admits `server`",
+    async play(scene) {
+      mkdirSync(join(scene.home, ".claude"), { recursive: true });
+      const token = await scene.stage.newInstance();
+      const where = ["--instance-token", token, "--base-url", scene.stage.url];
+      assert.equal((await run(scene, "install", "claude-code", ...where)).code, 0);
+    },
+  },
+  {
+    title: "hook: the call of an MCP server names it, a reviewer approves, and the agent goes on",
+    async play(scene) {
+      const hook = ended(startHook(scene, "mcp__github__write", {}));
+      const { id, server } = await Promise.race([scene.stage.pending("write"), early(hook)]);
+      assert.equal(server, "github");
+      await scene.stage.decide(id, "approve");
+      const { code, stdout } = await hook;
+      assert.equal(code, 0);
+      assert.doesNotMatch(stdout, /deny/);
+    },
+  },
+];
+
 function settingsFile({ home }: GoScene): string {
   return join(home, ".claude", "settings.json");
 }

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { GO_STORIES } from "./go-stories.ts";
+import { FRAMEWORK_STORIES } from "./framework-stories.ts";
+import { GO_EXTENDED, GO_STORIES } from "./go-stories.ts";
 import { GO_COMMAND, judgeInstall, PYTHON_PACKAGE, pythonFault } from "./obtain.ts";
 import { PYTHON_DEPARTURES } from "./python-departures.ts";
+import { PYTHON_EXTENDED } from "./python-extensions.ts";
 import { PYTHON_STORIES } from "./python-stories.ts";
 import {
   type ClientName,
@@ -108,6 +110,9 @@ test("the page names the releases that are pinned", () => {
 });
 
 test("no two stories have the same title: a reader finds the one that failed", () => {
-  const titles = [...PYTHON_STORIES, ...PYTHON_DEPARTURES, ...GO_STORIES].map(({ title }) => title);
+  const admitted = PYTHON_DEPARTURES.map((departure) => departure.admitted);
+  const python = [...PYTHON_STORIES, ...PYTHON_DEPARTURES, ...admitted, ...PYTHON_EXTENDED];
+  const all = [python, FRAMEWORK_STORIES, GO_STORIES, GO_EXTENDED].flat();
+  const titles = all.map(({ title }) => title);
   assert.equal(new Set(titles).size, titles.length);
 });

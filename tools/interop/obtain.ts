@@ -11,6 +11,8 @@ import { join } from "node:path";
 
 const REQUIREMENTS = join(import.meta.dirname, "requirements.txt");
 
+const FRAMEWORKS = join(import.meta.dirname, "requirements-frameworks.txt");
+
 export const PYTHON_PACKAGE = "agentapprovalprotocol 0.3.3";
 
 /** The release that the protocol's own pages name. */
@@ -56,6 +58,24 @@ export async function obtainPython(folder: string, signal: AbortSignal): Promise
     : await run(program, ["-m", "pip", ...install], signal);
   if (installed.code !== 0) return judgeInstall(installed, "pip install");
   return { kind: "had", program };
+}
+
+/**
+ * Frameworks, beside the package.
+ *
+ * @param program the interpreter that {@link obtainPython} gave
+ */
+export async function obtainFrameworks(program: string, signal: AbortSignal): Promise<Obtained> {
+  const options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--disable-pip-version-check"];
+  const patience = ["--retries", "1", "--timeout", "15"];
+  const install = ["install", ...options, ...patience, "-r", FRAMEWORKS];
+  const hasPip = (await run("python3", ["-m", "pip", "--version"], signal)).code === 0;
+  const installed = hasPip
+    ? await run("python3", ["-m", "pip", "--python", program, ...install], signal)
+    : await run(program, ["-m", "pip", ...install], signal);
+  return installed.code === 0
+    ? { kind: "had", program }
+    : judgeInstall(installed, "pip install of the frameworks");
 }
 
 export async function obtainGo(folder: string, signal: AbortSignal): Promise<Obtained> {

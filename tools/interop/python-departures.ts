@@ -1,5 +1,6 @@
 /**
- * What the Python package does that the contract does not know.
+ * What the Python package does that the contract does not know: refused by a server as it is, and
+ * admitted by one with the setting.
  *
  * Called by: interop.ts; interop.test.ts compares the rows with docs/reference/interop.md.
  */
@@ -18,8 +19,23 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
       "`POST /v1/requests/{id}/consume` when a call is approved: `Gate`, `AsyncGate`, integrations",
       "404 `not_found`",
       "**No approved call runs.** The gate fails closed; the request stays approved",
-      "none",
+      "`extensions: consume`",
     ],
+    admitted: {
+      title: "the gate consumes an approval at a provider that admits it, and the call runs",
+      async play({ stage, client, token }) {
+        await client.act("exchanges");
+        const call = { token, key: "consumed", tool: "Read" };
+        const { verdict, ran, request_id } = await client.act<Guarded>("guard", call);
+        assert.deepEqual([verdict, ran], ["allow", true]);
+        assert.deepEqual(await client.act("exchanges"), [
+          ["POST", "/v1/requests", 201],
+          ["POST", `/v1/requests/${request_id}/consume`, 200],
+          ["POST", `/v1/requests/${request_id}/outcome`, 200],
+        ]);
+        assert.notEqual((await stage.read(request_id ?? "")).consumption, undefined);
+      },
+    },
     async play({ stage, client, token }) {
       await client.act("exchanges");
       const call = { token, key: "consumed", tool: "Read" };
@@ -42,8 +58,20 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
       "`POST /v1/requests/{id}/outcome`: `report_outcome`, and the gate after a call that ran",
       "404 `not_found`",
       "`NotFound`; the gate logs that it could not report",
-      "none",
+      "`extensions: consume,outcome`",
     ],
+    admitted: {
+      title: "a client reports what became of a call to a provider that admits it",
+      async play({ stage, client, token }) {
+        const call = { token, key: "reported", tool: "Read" };
+        const { id: request_id } = await client.act<Shown>("create", call);
+        await client.act("consume", { token, request_id, key: "one" });
+        const reported = await client.act<Shown>("report", { token, request_id });
+        assert.deepEqual(reported.outcome, ["succeeded", null]);
+        const { consumption } = await stage.read(request_id);
+        assert.equal(consumption?.outcome?.status, "succeeded");
+      },
+    },
     async play({ client, token }) {
       const call = { token, key: "reported", tool: "Read" };
       const { id } = await client.act<Shown>("create", call);
@@ -60,8 +88,20 @@ export const PYTHON_DEPARTURES: readonly Departure<PythonScene>[] = [
       "`server` in `POST /v1/requests`, where `Call` has one",
       "400 `invalid_request`, `param` is `server`",
       "The call does not run: the gate fails closed. Nothing is recorded",
-      "none; put the name into `context` instead",
+      "`extensions: server`",
     ],
+    admitted: {
+      title: "a call of an MCP server names it in `server` to a provider that admits it",
+      async play({ stage, client, token }) {
+        const call = { token, key: "server", tool: "Read", server: "github" };
+        const { ran, request_id } = await client.act<Guarded>("guard", call);
+        assert.equal(ran, true);
+        const read = await client.act<Shown>("get", { token, request_id });
+        assert.equal(read.server, "github");
+        const shown = await stage.read(request_id ?? "");
+        assert.deepEqual([shown.server, shown.decided_by], ["github", "policy:reads-of-github"]);
+      },
+    },
     async play({ client, token }) {
       await client.act("exchanges");
       const call = { token, key: "server", tool: "Read", server: "github" };

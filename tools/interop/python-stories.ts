@@ -16,6 +16,8 @@ export interface PythonScene {
   readonly client: PythonClient;
   /** Credential of an instance that polls. */
   readonly token: string;
+  /** The interpreter of the environment that the package is in. */
+  readonly program: string;
 }
 
 /** A request as the package reads it, strictly. */
@@ -25,6 +27,11 @@ export interface Shown {
   readonly note: string | null;
   /** From the decision to the end of the approval; null where there is none. */
   readonly may_start_ms: number | null;
+  readonly server: string | null;
+  /** Whether the approval was used, as the provider says. */
+  readonly consumed: boolean;
+  /** Status and note, as the provider tells back what was reported. */
+  readonly outcome: readonly [string, string | null] | null;
 }
 
 /** What the gate says of a call. */
@@ -211,7 +218,7 @@ function get(client: PythonClient, token: string, request_id: string | null): Pr
 }
 
 /** A gate that answers before anybody decided has failed: waiting on would only hide it. */
-async function early(guarded: Promise<Guarded>): Promise<never> {
+export async function early(guarded: Promise<Guarded>): Promise<never> {
   throw new Error(`the gate did not wait: ${JSON.stringify(await guarded)}`);
 }
 

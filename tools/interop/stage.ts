@@ -15,8 +15,10 @@ import { countersign, startServer } from "../demo/countersign.ts";
 const POLICY = `version: 1
 rules:
   - { id: reads, match: { tool: Read }, then: approve, valid_for: 1m }
+  - { id: reads-of-github, match: { tool: Read, server: github }, then: approve }
+  - { id: brief, match: { tool: Brief }, then: approve, valid_for: 1s }
   - id: no-drops
-    match: { tool: db.drop }
+    match: { tool: [db.drop, db_drop] }
     then: deny
     note: Nobody's agent drops tables.
 `;
@@ -33,6 +35,8 @@ export interface Reviewed {
   readonly status: string;
   readonly arguments_sha256: string;
   readonly decided_by?: string;
+  readonly server?: string;
+  readonly consumption?: { readonly outcome?: { readonly status: string } };
 }
 
 export interface Stage {
@@ -53,8 +57,15 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-/** @param signal ends the waiting for requests */
-export async function setStage(folder: string, signal: AbortSignal): Promise<Stage> {
+/**
+ * @param signal ends the waiting for requests
+ * @param extensions what the server admits beyond the contract
+ */
+export async function setStage(
+  folder: string,
+  signal: AbortSignal,
+  extensions = "",
+): Promise<Stage> {
   const certificate = join(folder, "receiver-cert.pem");
   const certificateKey = join(folder, "receiver-key.pem");
   const files = createSelfSigned();
@@ -62,7 +73,8 @@ export async function setStage(folder: string, signal: AbortSignal): Promise<Sta
   writeFileSync(certificate, files.certificate);
   writeFileSync(certificateKey, files.key, { mode: 0o600 });
   const data = join(folder, "data");
-  const server = await startServer(data, certificate);
+  const settings = { COUNTERSIGN_EXTENSIONS: extensions };
+  const server = await startServer(data, certificate, settings);
   const { url } = server;
   const token = (kind: string, ...more: readonly string[]) =>
     countersign(["tokens", "create", kind, "--name", kind, "--data", data, ...more]);

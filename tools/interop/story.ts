@@ -5,7 +5,7 @@
  */
 
 /** Clients that others wrote. */
-export type ClientName = "python" | "go";
+export type ClientName = "python" | "frameworks" | "go";
 
 export interface Story<Scene> {
   /** A sentence that says what the client and the server do together. */
@@ -19,6 +19,8 @@ export interface Story<Scene> {
  * client still does so and we still answer so. docs/reference/interop.md has its row, to the word.
  */
 export interface Departure<Scene> extends Story<Scene> {
+  /** The same with a server that admits it. */
+  readonly admitted: Story<Scene>;
   /** Cells of the row: what is sent, what is answered, what comes of it, what admits it. */
   readonly row: readonly [string, string, string, string];
 }

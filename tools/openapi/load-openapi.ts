@@ -11,6 +11,8 @@ import { parse } from "yaml";
 
 export const OPENAPI_PATH: string = join(import.meta.dirname, "../../contract/openapi.yaml");
 
+export const EXTENSIONS_PATH: string = join(import.meta.dirname, "../../contract/extensions.yaml");
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A node of the description and its JSON Pointer, by which its schemas are compiled. */
@@ -29,7 +31,29 @@ export interface OpenApi {
 
 /** @throws when the file is no valid YAML, a key stands twice included */
 export function loadOpenApi(): OpenApi {
-  const root: Place = { pointer: "", value: parse(readFileSync(OPENAPI_PATH, "utf8")) };
+  return openApiOf(parse(readFileSync(OPENAPI_PATH, "utf8")));
+}
+
+/**
+ * What stands beside the contract, with the components of the contract that it refers to.
+ *
+ * @throws as {@link loadOpenApi}
+ */
+export function loadExtensions(): OpenApi {
+  const inOne = readFileSync(EXTENSIONS_PATH, "utf8").replaceAll("openapi.yaml#/", "#/");
+  const { components, ...rest } = parse(inOne) as Description;
+  const { components: shared } = parse(readFileSync(OPENAPI_PATH, "utf8")) as Description;
+  const sections = [...new Set([...Object.keys(shared), ...Object.keys(components)])];
+  const merged = sections.map((name) => [name, { ...shared[name], ...components[name] }]);
+  return openApiOf({ ...rest, components: Object.fromEntries(merged) });
+}
+
+interface Description {
+  readonly components: Readonly<Record<string, JsonObject>>;
+}
+
+function openApiOf(description: unknown): OpenApi {
+  const root: Place = { pointer: "", value: description };
   const compile = schemaCompiler(root.value);
 
   function child(place: Place, key: string): Place | undefined {
@@ -209,6 +233,8 @@ function schemaCompiler(document: unknown): (pointer: string) => ValidateFunctio
   ajv.addFormat("uuid", /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
   // Ajv compiles the document around a schema too; in strict mode it has to know its keys.
   ajv.addVocabulary(Object.keys(document));
+  // Which extension admits a schema; see contract/extensions.yaml.
+  ajv.addKeyword("x-extension");
   ajv.addSchema(document, "openapi");
   return (pointer) => {
     const fragment = pointer.split("/").map(encodeURIComponent).join("/");

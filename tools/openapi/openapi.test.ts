@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { createConfig, lint } from "@redocly/openapi-core";
 import {
+  EXTENSIONS_PATH,
   examplesUnder,
   keysOf,
   loadOpenApi,
@@ -19,8 +20,11 @@ const ID = "019cebab-8995-71f5-8b91-45b24d108d7a";
 const EARLIER = "2026-03-14T09:26:53.589Z";
 const LATER = "2026-03-14T09:32:41.902Z";
 
-describe("the description as a document", () => {
-  test("lints without an error or a warning", async () => {
+for (const [what, ref] of [
+  ["the description", OPENAPI_PATH],
+  ["the description of the extensions", EXTENSIONS_PATH],
+] as const) {
+  test(`${what} lints without an error or a warning`, async () => {
     const config = await createConfig({
       extends: ["recommended"],
       rules: {
@@ -29,13 +33,15 @@ describe("the description as a document", () => {
         "no-invalid-media-type-examples": { severity: "error", allowAdditionalProperties: true },
       },
     });
-    const problems = await lint({ ref: OPENAPI_PATH, config });
+    const problems = await lint({ ref, config });
     const lines = problems.map(({ ruleId, message, location }) => {
       return `${location[0]?.pointer}: ${message} (${ruleId})`;
     });
     assert.deepEqual(lines, []);
   });
+}
 
+describe("the description as a document", () => {
   test("names the contract and its version", () => {
     assert.equal(at(["info", "title"]).value, "Approval Provider Interface");
     assert.equal(at(["info", "version"]).value, "1.0.0");

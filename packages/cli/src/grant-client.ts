@@ -15,6 +15,7 @@ export interface Grant {
   readonly reviewer: Named;
   readonly tool: string;
   readonly when: string | undefined;
+  readonly server: string | undefined;
   readonly session: string | undefined;
   readonly note: string | undefined;
   readonly validFor: string | undefined;
@@ -112,6 +113,7 @@ function toGrant(value: JsonObject): Grant | undefined {
     instance: toNamed(instance),
     reviewer: toNamed(reviewer),
     when: text(value, "when"),
+    server: text(value, "server"),
     session: text(value, "session"),
     note: text(value, "note"),
     validFor: text(value, "valid_for"),

@@ -9,7 +9,7 @@ import { visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderGrant(grant: Grant, now: number): string {
-  const { instance, reviewer, when, session, note, validFor } = grant;
+  const { instance, reviewer, server, when, session, note, validFor } = grant;
   const rows = [
     `grant      ${grant.id}`,
     `state      ${stateOf(grant, now)}`,
@@ -18,6 +18,7 @@ export function renderGrant(grant: Grant, now: number): string {
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
   ];
   if (when !== undefined) rows.push(`when       ${visibleText(when)}`);
+  if (server !== undefined) rows.push(`server     ${visibleText(server)}`);
   if (session !== undefined) rows.push(`session    ${visibleText(session)}`);
   if (validFor !== undefined) rows.push(`valid for  ${validFor}`);
   if (note !== undefined) rows.push(`note       ${visibleText(note)}`);

@@ -8,6 +8,7 @@ const ID = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
 
 const PENDING: ReviewedRequest = {
   id: ID,
+  server: undefined,
   tool: "deploy",
   instance: { id: "01a1fb6b-6ba3-7554-8ce5-000000000000", name: "quiet-heron-7k2m" },
   argumentsText: '{"env":"prod","count":9007199254740993}',

@@ -13,6 +13,7 @@ export function renderCard(request: ReviewedRequest, now: number): string {
     `request    ${request.id}`,
     `status     ${renderStatus(request, now)}`,
     `tool       ${visibleText(request.tool)}`,
+    ...(request.server === undefined ? [] : [`server     ${visibleText(request.server)}`]),
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
     `created    ${request.createdAt}`,
     ...(asked === undefined ? [] : renderAsked(asked, decision === undefined)),

@@ -13,6 +13,8 @@ import { object, text, texts } from "./json-members.ts";
 export interface ReviewedRequest {
   readonly id: string;
   readonly tool: string;
+  /** What the adapter calls the MCP server. */
+  readonly server: string | undefined;
   readonly instance: { readonly id: string; readonly name: string };
   /** The exact stored text. */
   readonly argumentsText: string;
@@ -250,6 +252,7 @@ function toRequest(value: JsonObject): ReviewedRequest | undefined {
   return {
     id,
     tool,
+    server: text(value, "server"),
     instance: { id: text(instance, "id") ?? "", name: text(instance, "name") ?? "" },
     argumentsText,
     argumentsSha256: createHash("sha256").update(argumentsText).digest("hex"),

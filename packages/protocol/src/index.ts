@@ -1,6 +1,7 @@
 /** The approval provider interface as code. Zero dependencies; runs wherever fetch exists. */
 
 export * from "./duration.ts";
+export * from "./extensions.ts";
 export * from "./fields.ts";
 export * from "./identifier.ts";
 export * from "./inputs.ts";

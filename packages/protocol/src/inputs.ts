@@ -17,6 +17,8 @@ import { parseWebhookUrl, type WebhookUrl } from "./webhook-url.ts";
 
 export interface CreateApprovalRequestInput {
   readonly tool: string;
+  /** The MCP server of the tool, where that extension is admitted. */
+  readonly server?: string | undefined;
   readonly arguments: JsonObject;
   /** As submitted. */
   readonly timeout: string;
@@ -58,9 +60,18 @@ export interface DeliveryRules {
 
 const SYNCHRONOUS_ONLY: DeliveryRules = { webhooks: false, internalNames: false };
 
-/** @throws Problem `invalid_request` naming the first wrong field */
-export function parseCreateApprovalRequest(body: JsonValue): CreateApprovalRequestInput {
-  const fields = new Fields(body, ["tool", "arguments", "timeout", "agent_reasoning", "context"]);
+const REQUEST_NAMES = ["tool", "arguments", "timeout", "agent_reasoning", "context"];
+
+/**
+ * @param extensions without it, exactly the fields of the contract are admitted
+ * @throws Problem `invalid_request` naming the first wrong field
+ */
+export function parseCreateApprovalRequest(
+  body: JsonValue,
+  extensions: { readonly server: boolean } = { server: false },
+): CreateApprovalRequestInput {
+  const names = extensions.server ? [...REQUEST_NAMES, "server"] : REQUEST_NAMES;
+  const fields = new Fields(body, names);
   const tool = fields.required("tool", fields.text("tool", 1));
   const args = fields.required("arguments", fields.object("arguments"));
   const timeout = fields.required("timeout", fields.text("timeout", 1));
@@ -70,6 +81,7 @@ export function parseCreateApprovalRequest(body: JsonValue): CreateApprovalReque
   }
   return {
     tool,
+    server: fields.text("server", 1),
     arguments: args,
     timeout,
     timeoutMs,

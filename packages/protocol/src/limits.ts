@@ -19,3 +19,6 @@ export const WAIT_MS_MAX = 30_000;
 
 /** The shortest retention of requests, keys, results and deletion records. @see contract: Limits */
 export const RETENTION_MS_MIN = 168 * 3_600_000;
+
+/** Of what an agent says of a call that it ran. @see docs/reference/extensions.md */
+export const OUTCOME_NOTE_CHARS_MAX = 10_000;

@@ -54,6 +54,12 @@ export const PROBLEMS = {
   ),
   already_terminal: row(409, "conflict", "The request already has a decision."),
   instance_deleted: row(409, "conflict", "The instance of this Idempotency-Key was deleted."),
+  not_approved: row(409, "conflict", "The request is not approved."),
+  approval_expired: row(409, "conflict", "The approval may not be used any more."),
+  already_consumed: row(409, "conflict", "The approval was used already."),
+  calls_frozen: row(409, "conflict", "Calls of this instance are frozen."),
+  not_consumed: row(409, "conflict", "The approval was not used."),
+  outcome_conflict: row(409, "conflict", "Another outcome of this call was reported before."),
   policy_conflict: row(409, "conflict", "Another version of the policy was published meanwhile."),
   arguments_mismatch: row(
     409,

@@ -14,6 +14,7 @@ import { observe } from "./gauges.ts";
 import { createGate } from "./http/authenticate.ts";
 import { addContractRoutes } from "./http/contract-routes.ts";
 import { createHttpServer } from "./http/create-http-server.ts";
+import { addExtensionRoutes } from "./http/extension-routes.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
@@ -217,6 +218,7 @@ export function addRoutes(
   const gate = createGate(context, state.publicUrl);
   const prefixed = { prefix: context.settings.pathPrefix };
   app.register(async (scope) => addContractRoutes(scope, context, gate), prefixed);
+  app.register(async (scope) => addExtensionRoutes(scope, context, gate), prefixed);
   addReviewRoutes(app, context, gate, state.publicUrl, report);
   addOperationalRoutes(app, context, report, state);
 }

@@ -16,10 +16,10 @@ import {
   expectedStatus,
 } from "./support/authorization-profiles.ts";
 import { foreignKind, ROWS } from "./support/authorization-table.ts";
-import { startScene } from "./support/scene.ts";
+import { startExtended } from "./support/extensions.ts";
 import type { Answer } from "./support/test-provider.ts";
 
-const scene = await startScene({ after });
+const scene = await startExtended({ after });
 const { server } = scene;
 const { context } = server.provider;
 const callers = await setCallers(scene);

@@ -30,6 +30,8 @@ export interface WireRequest {
   readonly id: string;
   readonly status: Status;
   readonly tool: string;
+  /** What the adapter calls the MCP server. */
+  readonly server?: string;
   readonly created_at: string;
   readonly deadline_at: string;
   readonly agent_reasoning?: string | null;
@@ -40,6 +42,8 @@ export interface WireRequest {
     readonly expires_at?: string;
     readonly note?: string | null;
   } | null;
+  /** How the agent used the approval, as it says. */
+  readonly consumption?: { readonly consumed_at: string };
   readonly decided_by?: string;
   readonly decider?: string;
   readonly policy: {
@@ -97,5 +101,7 @@ export interface WireBackground {
     readonly name?: string;
     readonly status?: string;
     readonly reason?: string;
+    /** What an agent said of its call. */
+    readonly note?: string;
   }[];
 }

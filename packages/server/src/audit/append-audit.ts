@@ -15,6 +15,8 @@ import type { PasskeyProof } from "./passkey-proof.ts";
 export type AuditKind =
   | "request.opened"
   | "request.resolved"
+  | "approval.consumed"
+  | "outcome.reported"
   | "vote.cast"
   | "vote.withdrawn"
   | "verdict.held"

@@ -5,6 +5,7 @@
  */
 
 import { CHANNEL_OPTIONS } from "./channel-options.ts";
+import { EXTENSION_OPTIONS } from "./extension-settings.ts";
 import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
 
@@ -156,6 +157,7 @@ export const OPTIONS = [
     group: "server",
     help: "How long open exchanges may take to finish after SIGTERM.",
   },
+  ...EXTENSION_OPTIONS,
   {
     name: "window_max",
     type: "duration",

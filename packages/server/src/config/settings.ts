@@ -6,6 +6,12 @@ import { isIP } from "node:net";
 import { formatDuration, RETENTION_MS_MIN } from "@countersign/protocol";
 import { parseCidr } from "../core/address.ts";
 import type { Secrets } from "../secrets/master-key.ts";
+import {
+  type ExtensionSettings,
+  findExtensionFaults,
+  toExtensionSettings,
+} from "./extension-settings.ts";
+import { splitList } from "./list.ts";
 import { findMailFaults, type MailSettings, toMailSettings } from "./mail-settings.ts";
 import { findOidcFaults, type OidcSettings, toOidcSettings } from "./oidc-settings.ts";
 import { ConfigError, type ConfigValues } from "./read-config.ts";
@@ -34,6 +40,8 @@ export interface Settings {
     readonly reviewer: number;
     readonly unauthenticated: number;
   };
+  /** What is admitted beyond the contract. */
+  readonly extensions: ExtensionSettings;
   readonly webhooks: WebhookSettings;
   /** Undefined when no mail is sent. The server's URL is a secret: it may have a password. */
   readonly mail: MailSettings | undefined;
@@ -132,6 +140,7 @@ export function toSettings(values: ConfigValues): Settings {
       reviewer: values.reviewer_rate,
       unauthenticated: values.unauthenticated_rate,
     },
+    extensions: toExtensionSettings(values.extensions),
     webhooks: toWebhookSettings(values),
     mail: toMailSettings(values),
     oidc: toOidcSettings(values),
@@ -173,13 +182,6 @@ function toWebhookSettings(values: ConfigValues): WebhookSettings {
       hostVerificationsPerMinute: values.webhook_host_verifications,
     },
   };
-}
-
-function splitList(text: string): string[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
 }
 
 function* findFaults(values: ConfigValues): Generator<string> {
@@ -229,6 +231,7 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (values.validity_default > values.validity_max) {
     yield "validity_default: must not be longer than validity_max";
   }
+  yield* findExtensionFaults(values.extensions);
   yield* findOidcFaults(values);
   yield* findWebhookFaults(values);
   yield* findMailFaults(values);

@@ -11,6 +11,8 @@ import type { Actor } from "./request.ts";
 export interface GrantTerms {
   /** A glob over the whole name of the tool. */
   readonly tool: string;
+  /** The server that a call must name; without it, it must name none. */
+  readonly server?: string;
   /** A condition over the same variables as those of policy. */
   readonly when?: string;
   /** `session_id` of the context. Adapters say it, so it only ever narrows. */

@@ -18,6 +18,7 @@ const stored: StoredRequest = {
   deadlineAt: 60_000,
   decision: null,
   policy: null,
+  server: null,
 };
 
 /** Whether a submission with these changed members is the stored one again. */

@@ -21,6 +21,7 @@ export function isSameRequest(stored: StoredRequest, input: CreateApprovalReques
   return (
     stored.timeout === input.timeout &&
     same(stored.tool, input.tool) &&
+    same(stored.server, input.server) &&
     same(stored.agentReasoning, input.agentReasoning) &&
     same(stored.context, input.context) &&
     same(stored.arguments, input.arguments)

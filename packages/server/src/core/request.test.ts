@@ -20,6 +20,7 @@ const pending: StoredRequest = {
   deadlineAt: DEADLINE,
   decision: null,
   policy: null,
+  server: null,
 };
 
 const approve: Ending = { status: "approved", by: "reviewer:r", note: '"go"', validityMs: 5_000 };

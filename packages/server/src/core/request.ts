@@ -19,6 +19,8 @@ export interface StoredRequest {
   readonly instanceId: string;
   readonly projectId: string;
   readonly tool: JsonText;
+  /** The MCP server that the agent names; a name, which proves nothing. */
+  readonly server: JsonText | null;
   readonly arguments: JsonText;
   readonly timeout: string;
   readonly agentReasoning: JsonText | null;

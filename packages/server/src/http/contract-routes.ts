@@ -17,12 +17,14 @@ import {
 } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
+import type { StoredRequest } from "../core/request.ts";
 import { cancelApprovalRequest } from "../operations/cancelApprovalRequest.ts";
 import { createApprovalRequest } from "../operations/createApprovalRequest.ts";
 import { deleteInstance } from "../operations/deleteInstance.ts";
 import { getApprovalRequest } from "../operations/getApprovalRequest.ts";
 import { getInstance } from "../operations/getInstance.ts";
 import { provisionInstance } from "../operations/provisionInstance.ts";
+import { showConsumption } from "../operations/showConsumption.ts";
 import { updateInstance } from "../operations/updateInstance.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
 import { idempotencyKey, jsonBody, pathIdentifier, sendJson } from "./exchange.ts";
@@ -83,10 +85,13 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
   async createApprovalRequest(context, request, reply) {
     const caller = callerOf(request, "instance");
     const key = idempotencyKey(request);
-    const input = parseCreateApprovalRequest(jsonBody(request));
+    const { extensions } = context.settings;
+    const input = parseCreateApprovalRequest(jsonBody(request), extensions);
     const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
     request.subjectId = approval.id;
-    return sendJson(reply, outcome === "created" ? 201 : 200, writeApprovalRequest(approval));
+    if (outcome === "replayed") return sendJson(reply, 200, await written(context, approval));
+    const beyond = { server: extensions.server, consumption: undefined };
+    return sendJson(reply, 201, writeApprovalRequest(approval, beyond));
   },
 
   async getApprovalRequest(context, request, reply) {
@@ -95,15 +100,22 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const id = pathIdentifier(request);
     const waiting = waitMs === 0 ? undefined : { waitMs, onGone: onGone(reply) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
-    return sendJson(reply, 200, writeApprovalRequest(approval));
+    return sendJson(reply, 200, await written(context, approval));
   },
 
   async cancelApprovalRequest(context, request, reply) {
     const caller = callerOf(request, "instance");
     const approval = await cancelApprovalRequest(context, caller, pathIdentifier(request));
-    return sendJson(reply, 200, writeApprovalRequest(approval));
+    return sendJson(reply, 200, await written(context, approval));
   },
 };
+
+/** A request as its instance reads it: as the contract has it, and what else is admitted. */
+async function written(context: Context, request: StoredRequest): Promise<string> {
+  const { server } = context.settings.extensions;
+  const consumption = await showConsumption(context, request);
+  return writeApprovalRequest(request, { server, consumption });
+}
 
 /**
  * Reads a body that may propose a receiver. What only the settings of today are against is still

@@ -6,26 +6,53 @@
  */
 
 import { formatTimestamp } from "@countersign/protocol";
+import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
 
-export function writeApprovalRequest(request: StoredRequest): string {
-  return `{${approvalRequestMembers(request)}}`;
+/** What is said of a request beyond the contract, where it is admitted. */
+export interface Beyond {
+  /** Whether the server is named that the call names. */
+  readonly server: boolean;
+  /** Undefined: the approval was not used, or that is not said. */
+  readonly consumption: StoredConsumption | undefined;
+}
+
+const NOTHING: Beyond = { server: false, consumption: undefined };
+
+/** @param beyond without it, exactly what the contract has */
+export function writeApprovalRequest(request: StoredRequest, beyond = NOTHING): string {
+  return `{${approvalRequestMembers(request, beyond)}}`;
 }
 
 /** The members without braces, for resources that add to them. */
-export function approvalRequestMembers(request: StoredRequest): string {
+export function approvalRequestMembers(
+  request: StoredRequest,
+  { server, consumption }: Beyond,
+): string {
   const { agentReasoning, context, decision } = request;
   return (
     `"id":"${request.id}","tool":${request.tool},"arguments":${request.arguments}` +
+    (server && request.server !== null ? `,"server":${request.server}` : "") +
     `,"timeout":"${request.timeout}"` +
     (agentReasoning === null ? "" : `,"agent_reasoning":${agentReasoning}`) +
     (context === null ? "" : `,"context":${context}`) +
     `,"status":"${request.status}"` +
     `,"created_at":"${formatTimestamp(request.createdAt)}"` +
     `,"deadline_at":"${formatTimestamp(request.deadlineAt)}"` +
-    (decision === null ? "" : `,"decision":${writeDecision(decision)}`)
+    (decision === null ? "" : `,"decision":${writeDecision(decision)}`) +
+    (consumption === undefined ? "" : `,"consumption":${writeConsumption(consumption)}`)
   );
+}
+
+function writeConsumption({ consumedAt, outcome }: StoredConsumption): string {
+  const reported = outcome === null ? "" : `,"outcome":${writeOutcome(outcome)}`;
+  return `{"consumed_at":"${formatTimestamp(consumedAt)}"${reported}}`;
+}
+
+function writeOutcome({ status, note, reportedAt }: StoredOutcome): string {
+  const said = note === null ? "" : `,"note":${note}`;
+  return `{"status":"${status}"${said},"reported_at":"${formatTimestamp(reportedAt)}"}`;
 }
 
 function writeDecision({ status, note, decidedAt, expiresAt }: StoredDecision): string {

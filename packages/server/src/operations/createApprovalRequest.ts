@@ -225,6 +225,7 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
     subject: `request:${request.id}`,
     detail: {
       tool_sha256: sha256Hex(request.tool),
+      ...(request.server !== null && { server_sha256: sha256Hex(request.server) }),
       arguments_sha256: sha256Hex(request.arguments),
       deadline_at: request.deadlineAt,
       because: judgement.because,
@@ -255,6 +256,7 @@ function open(
     instanceId: caller.instanceId,
     projectId: caller.projectId,
     tool: JSON.stringify(input.tool),
+    server: input.server === undefined ? null : JSON.stringify(input.server),
     arguments: input.arguments.source,
     timeout: input.timeout,
     agentReasoning:

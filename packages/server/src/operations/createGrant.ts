@@ -18,10 +18,11 @@ import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "./useGrant.ts";
 
 export interface GrantOrder {
-  /** A request of the project that fills in what is not given: instance, tool and session. */
+  /** A request of the project that fills in what is not given: instance, tool, server, session. */
   readonly fromRequest: string | undefined;
   readonly instanceId: string | undefined;
   readonly tool: string | undefined;
+  readonly server: string | undefined;
   readonly when: string | undefined;
   /** Null: any, also where the request says one. */
   readonly session: string | null | undefined;
@@ -137,8 +138,10 @@ async function completed(
   const tool = order.tool ?? (request && escapeGlob(JSON.parse(request.tool) as string));
   if (tool === undefined) throw missing("tool");
   const session = order.session === undefined ? request && sessionIn(request) : order.session;
+  const server = order.server ?? (request && serverIn(request));
   const terms = {
     tool,
+    ...(server !== undefined && { server }),
     ...(when !== undefined && { when }),
     ...(typeof session === "string" && { session }),
     ...(note !== undefined && { note }),
@@ -151,6 +154,10 @@ function sessionIn({ context }: StoredRequest): string | undefined {
   const value = context === null ? undefined : parseJson(context);
   if (value === undefined || typeof value !== "object" || value === null) return undefined;
   return "members" in value ? sessionOf({ context: value }) : undefined;
+}
+
+function serverIn({ server }: StoredRequest): string | undefined {
+  return server === null ? undefined : (JSON.parse(server) as string);
 }
 
 function missing(param: string): Problem {

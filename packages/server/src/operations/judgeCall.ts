@@ -46,12 +46,13 @@ export function judgeCall(
   context: Pick<Context, "policies" | "settings">,
   instance: StoredInstance,
   inForce: InForce,
-  input: Pick<CreateApprovalRequestInput, "tool" | "arguments" | "context">,
+  input: Pick<CreateApprovalRequestInput, "tool" | "server" | "arguments" | "context">,
   now: number,
   history: CallHistory | undefined,
 ): Judged {
   const call: Call = {
     tool: input.tool,
+    server: input.server,
     args: input.arguments,
     context: input.context,
     instance: {

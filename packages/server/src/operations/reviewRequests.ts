@@ -1,3 +1,4 @@
+import type { StoredConsumption } from "../core/consumption.ts";
 import { isOverdue, type JsonText, type StoredRequest } from "../core/request.ts";
 import { mayVote } from "../core/scopes.ts";
 import { deciderOf, refusalOf } from "../identity/assert-may.ts";
@@ -13,6 +14,7 @@ import {
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { readMisses } from "../storage/sql/confirmation-misses.ts";
+import { readConsumptions } from "../storage/sql/consumptions.ts";
 import { type HeldVerdict, readHeld } from "../storage/sql/held-verdicts.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readInstances } from "../storage/sql/instances.ts";
@@ -31,6 +33,8 @@ export interface ReviewedRequest {
   readonly votes: readonly ReviewedVote[];
   /** The caller's own verdict that is held; undefined without one. */
   readonly held: HeldVerdict | undefined;
+  /** How the agent used the approval; undefined: not, or it does not say. */
+  readonly consumption: StoredConsumption | undefined;
   readonly mayDecide: MayDecide;
   /** Name of the reviewer who decided; undefined where none did. */
   readonly decider: string | undefined;
@@ -77,6 +81,7 @@ export interface GatheredRequest extends Pick<ReviewedRequest, "request" | "inst
   readonly ownerId: string | null;
   readonly votes: readonly StoredVote[];
   readonly held: readonly HeldVerdict[];
+  readonly consumption: StoredConsumption | undefined;
   readonly misses: Awaited<ReturnType<typeof readMisses>>;
   /** Names of reviewers by their ids: of those who voted and who decided. */
   readonly names: ReadonlyMap<string, string>;
@@ -94,7 +99,7 @@ export async function gatherRequests(
   });
   const idsOf = (isWanted: (one: (typeof judged)[number]) => boolean) =>
     judged.filter(isWanted).map(({ request }) => request.id);
-  const [instances, votes, held, misses] = await Promise.all([
+  const [instances, votes, held, misses, consumptions] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
     readVotes(
       ...([reader, projectId, idsOf(({ requirement }) => takesVotes(requirement))] as const),
@@ -102,6 +107,11 @@ export async function gatherRequests(
     readHeld(...([reader, projectId, idsOf(({ request }) => isPending(request))] as const)),
     readMisses(
       ...([reader, projectId, idsOf((one) => isPending(one.request) && isMatched(one))] as const),
+    ),
+    readConsumptions(
+      reader,
+      projectId,
+      idsOf(({ request }) => request.status === "approved"),
     ),
   ]);
   const deciders = requests.flatMap((request) => deciderId(request) ?? []);
@@ -116,6 +126,7 @@ export async function gatherRequests(
       ...one,
       ...{ instanceName: instance?.name ?? '""', ownerId: instance?.ownerId ?? null, names },
       ...{ votes: votes.filter(isOf), held: held.filter(isOf), misses: misses.filter(isOf) },
+      consumption: consumptions.get(id),
     };
   });
 }
@@ -135,9 +146,9 @@ export function reviewFor(
   gathered: GatheredRequest,
   now: number,
 ): ReviewedRequest {
-  const { request, judgement, requirement, instanceName, names } = gathered;
+  const { request, judgement, requirement, instanceName, names, consumption } = gathered;
   return {
-    ...{ request, judgement, requirement, instanceName },
+    ...{ request, judgement, requirement, instanceName, consumption },
     votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),

@@ -1,9 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredEntry } from "../core/audit-line.ts";
+import type { StoredConsumption } from "../core/consumption.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readEntriesOfRequest } from "../storage/sql/audit-entries.ts";
+import { readConsumption } from "../storage/sql/consumptions.ts";
 import { readReviewers } from "../storage/sql/holders.ts";
 import { readNotificationOfProject } from "../storage/sql/notification-listings.ts";
 import { readRequest, readRequests } from "../storage/sql/requests.ts";
@@ -51,6 +53,8 @@ export interface TimelineEntry {
   readonly name?: string | undefined;
   readonly status?: string;
   readonly reason?: string;
+  /** What an agent said of its call: its claim. */
+  readonly note?: string;
 }
 
 /**
@@ -102,9 +106,10 @@ async function readTimeline(
   request: StoredRequest,
 ): Promise<readonly TimelineEntry[]> {
   const { projectId } = caller;
-  const [entries, notification] = await Promise.all([
+  const [entries, notification, consumption] = await Promise.all([
     readEntriesOfRequest(store, projectId, request.id, TIMELINE_MAX),
     readNotificationOfProject(store, { projectId, id: request.id }),
+    readConsumption(store, request),
   ]);
   const own = `reviewer:${caller.reviewerId}`;
   const between = entries
@@ -119,6 +124,7 @@ async function readTimeline(
     const { decidedAt: at, decidedBy: by, status } = decision;
     timeline.push({ at, kind: "request.resolved", by, status });
   }
+  timeline.push(...useOf(request, consumption));
   if (notification?.ended) {
     const { at, by: reason } = notification.ended;
     const told = { at, by: "system:delivery" };
@@ -131,6 +137,21 @@ async function readTimeline(
     projectId,
     timeline.sort((a, b) => a.at - b.at),
   );
+}
+
+/** When the approval was used, and what the agent said of the call then. */
+function useOf(
+  { instanceId }: StoredRequest,
+  consumption: StoredConsumption | undefined,
+): readonly TimelineEntry[] {
+  if (consumption === undefined) return [];
+  const by = `instance:${instanceId}`;
+  const { consumedAt, outcome } = consumption;
+  const used = { at: consumedAt, kind: "approval.consumed", by };
+  if (outcome === null) return [used];
+  const { reportedAt: at, status, note } = outcome;
+  const said = note === null ? {} : { note: JSON.parse(note) as string };
+  return [used, { at, kind: "outcome.reported", by, status, ...said }];
 }
 
 function toTimelineEntry({ at, kind, actor: by, detail }: StoredEntry): TimelineEntry {

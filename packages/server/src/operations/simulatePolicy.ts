@@ -305,11 +305,12 @@ function fitting(outlines: readonly PastOutline[]): readonly PastOutline[] {
 }
 
 function toCall(
-  { instanceId, tool, arguments: args, context, createdAt }: StoredRequest,
+  { instanceId, tool, server, arguments: args, context, createdAt }: StoredRequest,
   { name, groups }: InstanceOutline,
 ): Parameters<typeof evaluatePolicies>[1] {
   return {
     tool: JSON.parse(tool) as string,
+    server: server === null ? undefined : (JSON.parse(server) as string),
     args: parseObject(args),
     context: context === null ? undefined : parseObject(context),
     instance: { id: instanceId, name: JSON.parse(name) as string, groups },

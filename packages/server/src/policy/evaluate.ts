@@ -18,7 +18,7 @@ import {
   fittingTool,
   inOrder,
   matches,
-  matchesInstance,
+  matchesCaller,
   type PlacedRule,
 } from "./matching.ts";
 import { Meter, StepsExceeded } from "./meter.ts";
@@ -200,7 +200,7 @@ class EvaluationRun {
     const outcomes: Outcome[] = [];
     for (const [policy, prefix] of this.#placed) {
       for (const placed of fittingTool(policy, prefix, call.tool, meter)) {
-        if (!matchesInstance(placed.rule.match, call, meter)) continue;
+        if (!matchesCaller(placed.rule.match, call, meter)) continue;
         outcomes.push({ placed, result: undefined, text: undefined });
       }
     }
@@ -323,8 +323,8 @@ export function isInexactCall({ args, context }: Call): boolean {
 const EMPTY: CelMap = new Map();
 
 /** Characters of what may have to be looked at. */
-export function sizeOf({ args, context, tool }: Call): number {
-  return args.source.length + (context?.source.length ?? 0) + tool.length;
+export function sizeOf({ args, context, tool, server = "" }: Call): number {
+  return args.source.length + (context?.source.length ?? 0) + tool.length + server.length;
 }
 
 function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Fault {

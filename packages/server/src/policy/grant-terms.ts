@@ -14,9 +14,14 @@ import { fitsGlob, type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
 import type { Call } from "./rule.ts";
 
-/** A glob and a condition over the call; `session` is the text of `context.session_id`. */
+/**
+ * A glob and a condition over the call; `session` is the text of `context.session_id`. Of `server`
+ * exactly this name fits, and without it only calls that name none: tools of different servers may
+ * have one name.
+ */
 export interface Terms {
   readonly tool: string;
+  readonly server?: string;
   readonly when?: string;
   readonly session?: string;
 }
@@ -63,10 +68,11 @@ export function fittingTerms<T extends Terms>(all: readonly T[], call: Call): Re
   return new Set(fitting.filter(({ condition }) => holds(condition)).map(({ terms }) => terms));
 }
 
-/** @returns undefined when session or tool are others */
+/** @returns undefined when session, server or tool are others */
 function compiledIfNamed(terms: Terms, call: Call, meter: Meter): Compiled | undefined {
   try {
     if (terms.session !== undefined && sessionOf(call) !== terms.session) return undefined;
+    if (call.server !== terms.server) return undefined;
     const made = compiled(terms);
     return fitsGlob(made.glob, call.tool, meter) ? made : undefined;
   } catch {

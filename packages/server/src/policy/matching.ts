@@ -123,16 +123,23 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
 
 /** Whether the rule applies. */
 export function matches(match: Match, call: Call, meter: Meter): boolean {
-  return matchesInstance(match, call, meter) && fitsTool(match, call.tool, meter);
+  return matchesCaller(match, call, meter) && fitsTool(match, call.tool, meter);
 }
 
-/** Whether the rule applies to the instance, whatever its tools. */
-export function matchesInstance(match: Match, { instance }: Call, meter: Meter): boolean {
+/** Whether the rule applies to the instance and the server that it names, whatever its tools. */
+export function matchesCaller(match: Match, { instance, server }: Call, meter: Meter): boolean {
   meter.spend(1);
+  if (!fitsServer(match, server, meter)) return false;
   const { groups, instanceIds, instanceNames } = match;
   if (instanceIds !== undefined && !instanceIds.has(instance.id)) return false;
   if (groups !== undefined && !instance.groups.some((group) => groups.has(group))) return false;
   return instanceNames?.some((glob) => fitsGlob(glob, instance.name, meter)) ?? true;
+}
+
+function fitsServer({ servers }: Match, server: string | undefined, meter: Meter): boolean {
+  if (servers === undefined) return true;
+  if (server === undefined) return servers.length === 0;
+  return servers.some((glob) => fitsGlob(glob, server, meter));
 }
 
 function fitsTool({ tools }: Match, tool: string, meter: Meter): boolean {

@@ -1,6 +1,7 @@
 /**
- * Whether an approval rests on something that is proved. A name is chosen by whoever connects and
- * context is what an adapter says, so neither may be all that an `approve` rule looks at.
+ * Whether an approval rests on something that is proved. A name is chosen by whoever connects, and
+ * context and server are what an adapter says, so none of them may be all that an `approve` rule
+ * looks at.
  *
  * Called by: read-rule.ts.
  */
@@ -13,11 +14,14 @@ const PROVED_FIELDS: readonly string[] = ["id", "groups"];
 
 /** @returns what is wrong with the rule, or undefined */
 export function unproved(match: Match, when: Expression | undefined): string | undefined {
-  const { tools, groups, instanceIds, instanceNames } = match;
+  const { tools, servers, groups, instanceIds, instanceNames } = match;
   if (groups !== undefined || instanceIds !== undefined) return undefined;
   if (tools !== undefined && !tools.some(isEverything)) return undefined;
   if (when !== undefined && restsOnProof(when, true)) return undefined;
-  const claims = instanceNames !== undefined || (when !== undefined && restsOnClaims(when));
+  const claims =
+    instanceNames !== undefined ||
+    servers !== undefined ||
+    (when !== undefined && restsOnClaims(when));
   // A star alone is how one says: everything, on purpose.
   if (tools !== undefined && !claims) return undefined;
   return (

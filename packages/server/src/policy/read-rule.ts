@@ -22,7 +22,7 @@ import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } fro
 const VALIDITY_MS_MAX = 24 * 3_600_000;
 
 const RULE_KEYS = ["id", "match", "when", "then", "note", "valid_for", "ask"];
-const MATCH_KEYS = ["tool", "instance"];
+const MATCH_KEYS = ["tool", "server", "instance"];
 const INSTANCE_KEYS = ["group", "id", "name"];
 const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 
@@ -36,6 +36,7 @@ const QUORUM_MAX = 10;
 
 const NO_MATCH: Match = {
   tools: undefined,
+  servers: undefined,
   groups: undefined,
   instanceIds: undefined,
   instanceNames: undefined,
@@ -83,7 +84,8 @@ class RuleReader {
     }
     const line = this.#document.lineOf(place);
     const history = this.#history(when);
-    return { id, line, match, when, history, verb, note, validityMs, ask };
+    const applies = verb === "approve" ? withoutServer(match) : match;
+    return { id, line, match: applies, when, history, verb, note, validityMs, ask };
   }
 
   #at<T>(key: string, read: (place: Place) => T | undefined): T | undefined {
@@ -146,12 +148,21 @@ class RuleReader {
     const known = this.#options.groups?.instances;
     const match = {
       tools: readGlobs(document, members?.get("tool")),
+      servers: readGlobs(document, members?.get("server")),
       groups: readNames(document, fields?.get("group"), known),
       instanceIds: readNames(document, fields?.get("id"), undefined),
       instanceNames: readGlobs(document, fields?.get("name")),
     };
     return document.findings.length === before ? match : undefined;
   }
+}
+
+/**
+ * Tools of different servers may have one name: what is approved by that name alone is not meant
+ * for those of a server that nobody thought of.
+ */
+function withoutServer(match: Match): Match {
+  return match.servers === undefined ? { ...match, servers: [] } : match;
 }
 
 export function readDurationMs(document: PolicyDocument, place: Place): number | undefined {

@@ -18,7 +18,7 @@ import type { Call, Expectation, ExpectedAsk, PolicyTest } from "./rule.ts";
 import { readTimestamp } from "./times.ts";
 
 const TEST_KEYS = ["name", "given", "expect"];
-const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history"];
+const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
 const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"]];
@@ -56,15 +56,21 @@ export function readTest(
 function readGiven(document: PolicyDocument, place: Place, rules: KnownRules): Call | undefined {
   const members = document.map(place, GIVEN_KEYS, ["tool"]);
   if (members === undefined) return undefined;
-  const [tool, args, instance, context, now, past] = GIVEN_KEYS.map((key) => members.get(key));
+  const [tool, args, instance, context, now, past, from] = GIVEN_KEYS.map((key) =>
+    members.get(key),
+  );
   const name = tool === undefined ? undefined : document.text(tool, CHARS_MAX);
   const exactArgs = args === undefined ? EMPTY : readObject(document, args);
   const exactContext = context === undefined ? undefined : readObject(document, context);
   const nowMs = now === undefined ? NOW : readNow(document, now);
-  const from = readInstance(document, instance);
+  const caller = readInstance(document, instance);
+  const server = from === undefined ? undefined : document.text(from, CHARS_MAX);
   const history = readGivenHistory(document, past, rules.history);
   if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
-  const call = { tool: name, args: exactArgs, context: exactContext, instance: from, now: nowMs };
+  const call = {
+    ...{ tool: name, server, args: exactArgs, context: exactContext },
+    ...{ instance: caller, now: nowMs },
+  };
   return history.size === 0 ? call : { ...call, history };
 }
 

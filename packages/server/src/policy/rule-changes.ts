@@ -34,6 +34,7 @@ function meanings(rules: readonly Rule[]): ReadonlyMap<string, string> {
 function meaningOf({ match, when, verb, note, validityMs, ask }: Rule): object {
   return {
     tools: globs(match.tools),
+    servers: globs(match.servers),
     groups: names(match.groups),
     ids: names(match.instanceIds),
     names: globs(match.instanceNames),

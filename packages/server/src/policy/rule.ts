@@ -71,6 +71,8 @@ export interface Rule {
 /** What a rule applies to: every list that is given must have a member that fits. */
 export interface Match {
   readonly tools: readonly Glob[] | undefined;
+  /** Of the server that a call names; empty: it names none. */
+  readonly servers: readonly Glob[] | undefined;
   readonly groups: ReadonlySet<string> | undefined;
   readonly instanceIds: ReadonlySet<string> | undefined;
   readonly instanceNames: readonly Glob[] | undefined;
@@ -98,6 +100,8 @@ export interface TypeConfirm {
 /** What policy is asked: everything it may see. */
 export interface Call {
   readonly tool: string;
+  /** What the adapter calls the MCP server; undefined: it names none. */
+  readonly server?: string | undefined;
   readonly args: JsonObject;
   readonly context: JsonObject | undefined;
   readonly instance: {

@@ -67,12 +67,12 @@ export function addGrantRoutes(app: FastifyInstance, context: Context, gate: Gat
 
 function writeGrant({ grant, instanceName, reviewerName }: ReviewedGrant, now: number): string {
   const { id, instanceId, terms, revokedAt } = grant;
-  const { tool, when, session, note, validityMs } = terms;
+  const { tool, server, when, session, note, validityMs } = terms;
   // A name is JSON text as it was written, and stays so.
   const instance = `{"id":"${instanceId}","name":${instanceName}}`;
   const rest = JSON.stringify({
     reviewer: { id: grant.reviewerId, name: reviewerName },
-    ...{ tool, when, session, note },
+    ...{ tool, server, when, session, note },
     ...(validityMs !== undefined && { valid_for: formatDuration(validityMs) }),
     calls: grant.calls,
     calls_max: grant.callsMax,

@@ -11,7 +11,7 @@ import { GRANT_CALLS, GRANT_LASTS_MS } from "../core/grant.ts";
 import type { GrantOrder } from "../operations/createGrant.ts";
 
 const NAMES = [
-  ...["from_request", "instance_id", "tool", "when", "session", "any_session", "note"],
+  ...["from_request", "instance_id", "tool", "server", "when", "session", "any_session", "note"],
   ...["valid_for", "calls", "lasts"],
 ];
 
@@ -30,6 +30,7 @@ export function parseGrant(body: JsonValue): GrantOrder {
     fromRequest: parseId(fields, "from_request", "a request"),
     instanceId: parseId(fields, "instance_id", "an instance"),
     tool: boundedText(fields, "tool", TOOL_CHARS_MAX),
+    server: boundedText(fields, "server", TOOL_CHARS_MAX),
     // Its length is bounded with the rest of it, where it is read.
     when: fields.text("when", 1),
     session: parseSession(fields),

@@ -1,6 +1,6 @@
 /**
- * What reviewers read: the contract's resource, letter for letter, with what a decision needs
- * beside it.
+ * What reviewers read: the contract's resource, letter for letter, with what agents said beyond the
+ * contract, whether that is admitted by now or not, and what a decision needs beside it.
  */
 
 import { formatDuration, formatTimestamp } from "@countersign/protocol";
@@ -13,11 +13,11 @@ import { writeCursor } from "./listing-parameters.ts";
 
 /** @param publicUrl where people reach this server */
 export function writeReviewedRequest(reviewed: ReviewedRequest, publicUrl: string): string {
-  const { request, instanceName, votes, held, mayDecide, decider } = reviewed;
+  const { request, instanceName, votes, held, mayDecide, decider, consumption } = reviewed;
   const instance = `{"id":"${request.instanceId}","name":${instanceName}}`;
   const { decision } = request;
   return (
-    `{${approvalRequestMembers(request)}` +
+    `{${approvalRequestMembers(request, { server: true, consumption })}` +
     `,"instance":${instance}` +
     `,"arguments_sha256":"${sha256Hex(request.arguments)}"` +
     (decision === null ? "" : `,"decided_by":${JSON.stringify(decision.decidedBy)}`) +

@@ -67,7 +67,7 @@ testOnEmptyStores(
     const keys = await uniqueKeys(store, engine);
     const others = keys.filter((key) => !/ \(project_id[,)]/.test(key));
     assert.deepEqual(others, [...OTHER_KEYS].sort());
-    assert.equal(keys.length, OTHER_KEYS.length + 30);
+    assert.equal(keys.length, OTHER_KEYS.length + 31);
   },
 );
 
@@ -144,7 +144,7 @@ const DISTRIBUTED = [
   ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
   ...["receiver", "request", "notification", "audit_entry"],
   ...["standing_grant", "vote", "audit_log", "audit_seal", "audit_tile", "channel", "announcement"],
-  ...["held_verdict", "confirmation_miss", "push_message"],
+  ...["held_verdict", "confirmation_miss", "push_message", "consumption"],
 ];
 
 function isRouted(sql: string): boolean {

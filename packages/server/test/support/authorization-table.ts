@@ -6,6 +6,7 @@
  */
 
 import type { AuthorizationStage } from "./authorization-callers.ts";
+import { EXTENSION_ROWS } from "./authorization-extensions.ts";
 import {
   ADMINISTERING,
   AUDITING,
@@ -259,6 +260,7 @@ const CONTRACT: readonly AuthorizationRow[] = [
     ...{ operation: "cancelApprovalRequest", who: BY_INSTANCES, status: 200, foreign: 404 },
     id: (stage) => stage.freshRequest(),
   },
+  ...EXTENSION_ROWS,
 ];
 
 /** For people in a browser: no token reaches it, whatever it may, and none is looked at. */

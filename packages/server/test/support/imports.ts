@@ -67,6 +67,7 @@ const OTHER_ROWS = [
   `vote values ('p', 'q', 'r', null, 60000, 0, null, '["dba"]')`,
   `held_verdict values ('p', 'q', 'r', 'approve', 'aa', '"why"', 60000, '"3f2a"', 'c', 1, 0, 5000)`,
   "confirmation_miss values ('p', 'q', 'r', 2, 7)",
+  `consumption select project_id, id, 'k', 7, 'failed', '"why"', 8 from request limit 1`,
   "person values ('e', 'ana@example.com', 'Ana', null, null, 0, null)",
   "passkey values ('c', 'e', 'phone', 'pQEC', 0, '[]', 0, null)",
   "session values ('h', 's', 'e', 'p', 'passkey', 'Firefox', 0, 0, 1)",

@@ -149,6 +149,7 @@ export async function storePast(
       agentReasoning: null,
       context: null,
       policy: null,
+      server: null,
       status: "pending",
       createdAt,
       deadlineAt: createdAt + 365 * 24 * 3_600_000,

@@ -12,10 +12,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type ApprovalRequest,
   type ErrorResponse,
+  EXTENSION_OPERATIONS,
   OPERATIONS,
   type ProvisionInstanceResponse,
 } from "@countersign/protocol";
-import { responseValidator } from "../../../../tools/openapi/load-openapi.ts";
+import { loadExtensions, responseValidator } from "../../../../tools/openapi/load-openapi.ts";
 import {
   createToken,
   type Parts,
@@ -69,6 +70,8 @@ export type ReviewedRequest = ApprovalRequest & {
 };
 
 const validate = responseValidator();
+
+const validateExtension = responseValidator(loadExtensions());
 
 export const SUBMISSION = { tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };
 
@@ -185,8 +188,19 @@ export class TestProvider {
     const isContract = path.startsWith(this.#prefix);
     const operation = isContract && operationAt(method, path.slice(this.#prefix.length));
     if (!operation) return;
-    const violations = validate(operation, response.status, response.headers, body);
+    const { status, headers } = response;
+    const violations = isExtension(operation)
+      ? validateExtension(operation, status, headers, body)
+      : validate(operation, status, headers, this.#withoutExtensions(body));
     assert.deepEqual(violations, [], `${method} ${path} breaks the description`);
+  }
+
+  /** What the contract has of an answer; only what is admitted here may stand beside it. */
+  #withoutExtensions(body: unknown): unknown {
+    if (typeof body !== "object" || body === null) return body;
+    const { extensions } = this.provider.context.settings;
+    const beyond = [extensions.server && "server", extensions.consume && "consumption"];
+    return Object.fromEntries(Object.entries(body).filter(([name]) => !beyond.includes(name)));
   }
 }
 
@@ -235,9 +249,13 @@ async function runOut(clock: ManualClock, stopped: Promise<void>): Promise<void>
 
 const TURNS_MAX = 1_000;
 
+function isExtension(operation: string): boolean {
+  return operation in EXTENSION_OPERATIONS;
+}
+
 function operationAt(method: string, path: string): string | undefined {
   const bare = path.split("?", 1)[0] ?? "";
-  for (const [name, operation] of Object.entries(OPERATIONS)) {
+  for (const [name, operation] of Object.entries({ ...OPERATIONS, ...EXTENSION_OPERATIONS })) {
     const pattern = new RegExp(`^${operation.path.replace(":id", "[^/]+")}$`);
     if (operation.method === method && pattern.test(bare)) return name;
   }

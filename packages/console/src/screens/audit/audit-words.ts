@@ -17,6 +17,8 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "verdict.lapsed": "A held verdict lapsed",
     "confirmation.missed": "A confirmation was wrong",
     "request.resolved": "A request ended",
+    "approval.consumed": "An agent used an approval",
+    "outcome.reported": "An agent said what became of a call",
     "history.exported": "The history was exported",
   },
   Deliveries: {

@@ -14,9 +14,10 @@ export interface RequestGroup {
 }
 
 /** Same call, same instance, and deciding takes the same of the same people. */
-function keyOf({ tool, instance, arguments_sha256, requirement, may_decide }: PendingRequest) {
+function keyOf(request: PendingRequest) {
+  const { tool, server, instance, arguments_sha256, requirement, may_decide } = request;
   const asked = [requirement, may_decide.approve, may_decide.deny];
-  return JSON.stringify([instance.id, tool, arguments_sha256, asked]);
+  return JSON.stringify([instance.id, server, tool, arguments_sha256, asked]);
 }
 
 /** @param requests in their order, which the groups keep */

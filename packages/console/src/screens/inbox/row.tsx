@@ -71,7 +71,7 @@ export class Row extends Component<RowProps> {
 }
 
 function RowLink({ request, count }: { readonly request: PendingRequest; readonly count: number }) {
-  const { id, tool, instance, deadlineAt, may_decide, held } = request;
+  const { id, tool, server, instance, deadlineAt, may_decide, held } = request;
   const reason = may_decide.approve ? undefined : may_decide.reason;
   return (
     <a class="row-link" href={href(`/inbox/${id}`)}>
@@ -80,6 +80,11 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         <span class="tool">
           <Text>{tool}</Text>
         </span>
+        {server !== undefined && (
+          <span class="faint server">
+            of <Text>{server}</Text>
+          </span>
+        )}
         {count > 1 && <span class="badge times">× {count}</span>}
         {held !== undefined && <Held held={held} />}
       </span>

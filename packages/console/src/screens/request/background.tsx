@@ -184,6 +184,8 @@ const KINDS: Readonly<Record<string, string>> = {
   "verdict.lapsed": "Held verdict lapsed",
   "confirmation.missed": "Wrong confirmation",
   "request.resolved": "Ended",
+  "approval.consumed": "The approval was used",
+  "outcome.reported": "The agent says that the call",
   "delivery.hurried": "Delivery hurried",
   "delivery.acknowledged": "The agent was told",
   "delivery.ended": "Telling the agent has ended",
@@ -194,12 +196,17 @@ export function Timeline({ timeline }: Pick<WireBackground, "timeline">) {
     <section class="panel" id="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>
       <ol class="timeline">
-        {timeline.map(({ at, kind, by, name, status, reason }, index) => (
+        {timeline.map(({ at, kind, by, name, status, reason, note }, index) => (
           <li key={index}>
             <Time at={at} />
             <span>
               {visibleText(KINDS[kind] ?? kind)}
-              {status !== undefined && `: ${status}`}
+              {status !== undefined && (kind === "outcome.reported" ? ` ${status}` : `: ${status}`)}
+              {note !== undefined && (
+                <>
+                  : “<Text>{note}</Text>”
+                </>
+              )}
               {reason !== undefined && (
                 <>
                   : <Text>{reason}</Text>

@@ -145,7 +145,7 @@ interface WireInstance {
 }
 
 export function AskerFacts({ request }: { readonly request: WireRequest }) {
-  const { instance, created_at: createdAt } = request;
+  const { instance, server, created_at: createdAt } = request;
   const path = `instances/${encodeURIComponent(instance.id)}`;
   const { value } = useLoaded((signal) => call<WireInstance>("GET", path, { signal }), instance.id);
   return (
@@ -157,6 +157,14 @@ export function AskerFacts({ request }: { readonly request: WireRequest }) {
             <Text>{instance.name || instance.id}</Text>
           </span>
         </Fact>
+        {server !== undefined && (
+          <Fact name="Server">
+            <span id="server">
+              <Text>{server}</Text>
+            </span>
+            <span class="faint">, as the agent calls it</span>
+          </Fact>
+        )}
         {value !== undefined && (
           <Fact name="Owner">
             <Text>{value.owner ?? "nobody is named"}</Text>

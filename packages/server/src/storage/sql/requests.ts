@@ -11,7 +11,7 @@ import type { InstanceKey, RowKey } from "./keys.ts";
 
 const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
   expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, policy,
-  checksum`;
+  server, checksum`;
 
 const SELECT = `select ${COLUMNS} from request where project_id = $1 and id = $2`;
 
@@ -30,8 +30,8 @@ export async function insertRequest(
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        decided_at, expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments,
-       policy, checksum)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+       policy, server, checksum)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
@@ -51,6 +51,7 @@ export async function insertRequest(
       request.context,
       request.arguments,
       request.policy,
+      request.server,
       checksum(request),
     ],
   );
@@ -119,7 +120,7 @@ export interface Outline extends Place {
 /** SQL: the length of what a request holds. */
 export const BYTES = `octet_length(arguments) + coalesce(octet_length(context), 0)
   + coalesce(octet_length(agent_reasoning), 0) + octet_length(tool) + octet_length(timeout)
-  + coalesce(octet_length(policy), 0)`;
+  + coalesce(octet_length(policy), 0) + coalesce(octet_length(server), 0)`;
 
 /** Pending requests behind a place, those that end first at the front. */
 export async function listPending(
@@ -282,8 +283,8 @@ export async function updateDecision(
 }
 
 /**
- * Erases decided requests, each with its notification, announcements, messages of Web Push, votes
- * and misses.
+ * Erases decided requests, each with its notification, announcements, messages of Web Push, votes,
+ * misses and use.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -313,6 +314,7 @@ export async function deleteDecidedBefore(
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
     await tx.run("delete from confirmation_miss where project_id = $1 and request_id = $2", key);
     await tx.run("delete from held_verdict where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from consumption where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
   return rows.length;
@@ -354,8 +356,10 @@ function checksum(request: StoredRequest): number {
     ...[request.agentReasoning, request.context],
     ...[decision?.decidedAt, decision?.expiresAt, decision?.decidedBy, decision?.note],
   ];
-  // Rows of the time before policy were written without it.
+  // Rows of the time before policy were written without it, and so with the server. The texts of
+  // the two cannot be taken for each other: an object, and a string.
   if (request.policy !== null) small.push(request.policy);
+  if (request.server !== null) small.push(request.server);
   return crc32(request.arguments, crc32(small.join("\n")));
 }
 
@@ -366,6 +370,7 @@ function readColumns(row: Row): StoredRequest {
     instanceId: row.instance_id as string,
     projectId: row.project_id as string,
     tool: row.tool as string,
+    server: row.server as string | null,
     arguments: row.arguments as string,
     timeout: row.timeout as string,
     agentReasoning: row.agent_reasoning as string | null,

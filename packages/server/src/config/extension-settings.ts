@@ -1,0 +1,45 @@
+/**
+ * What an operator admits beyond the contract: one setting, with the names of extensions.
+ *
+ * Called by: options.ts (the row of the table), settings.ts (what is wrong with it, and its value).
+ *
+ * @see docs/reference/extensions.md
+ */
+
+import { EXTENSIONS, type Extension } from "@countersign/protocol";
+import { splitList } from "./list.ts";
+import type { Option } from "./option.ts";
+
+export type ExtensionSettings = Readonly<Record<Extension, boolean>>;
+
+export const EXTENSION_OPTIONS = [
+  {
+    name: "extensions",
+    type: "text",
+    default: "",
+    value: "NAME,NAME",
+    group: "server",
+    help: "What is admitted beyond the contract, by name: consume, outcome, server.",
+  },
+] as const satisfies readonly Option[];
+
+export function* findExtensionFaults(text: string): Generator<string> {
+  const names = splitList(text);
+  for (const name of names) {
+    if (EXTENSIONS.some((each) => each === name)) continue;
+    yield `extensions: there is no ${JSON.stringify(name)}; known are ${EXTENSIONS.join(", ")}`;
+  }
+  if (names.includes("outcome") && !names.includes("consume")) {
+    yield "extensions: outcome is about approvals that were consumed; give consume as well";
+  }
+}
+
+/** @param text without faults */
+export function toExtensionSettings(text: string): ExtensionSettings {
+  const names = splitList(text);
+  return {
+    consume: names.includes("consume"),
+    outcome: names.includes("outcome"),
+    server: names.includes("server"),
+  };
+}
