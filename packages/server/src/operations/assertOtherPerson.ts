@@ -7,7 +7,8 @@ import type { Reader } from "../storage/store.ts";
 
 /**
  * Why somebody may not publish a proposal, though they may publish policy: where it takes two
- * people they wrote it, with whatever token or session, or they are no person at all.
+ * people, its author and whoever publishes it are two, with whatever tokens and sessions. A bot is
+ * neither: who makes one holds its token.
  *
  * @returns a sentence for them; undefined when they may
  */
@@ -17,13 +18,17 @@ export async function refusalToPublish(
   proposal: ProposalOutline,
 ): Promise<string | undefined> {
   if (!(await readTwoPerson(reader, proposal.projectId))) return undefined;
-  if (caller.isBot) {
-    return "This policy takes two people, and a bot is none: a person must publish the proposal.";
-  }
-  return (await isAuthor(reader, caller, proposal))
+  if (caller.isBot) return NO_BOT;
+  const { proposedBy, proposerProjectId: projectId } = proposal;
+  const id = proposedBy.slice("reviewer:".length);
+  const author = await readReviewer(reader, { projectId, id });
+  if (author === undefined || author.isBot) return `${NO_BOT} Propose it yourself.`;
+  return id === caller.reviewerId || (author.personId ?? "") === caller.personId
     ? "You proposed this, and this policy takes two people: another person must publish it."
     : undefined;
 }
+
+const NO_BOT = "This policy takes two people, and a bot is none of them.";
 
 /** @throws Problem `forbidden` */
 export async function assertOtherPerson(
@@ -35,15 +40,15 @@ export async function assertOtherPerson(
   if (refusal !== undefined) throw new Problem("forbidden", refusal);
 }
 
-/** The same reviewer; or the same person, as a reviewer of before or of another project. */
-async function isAuthor(
+/**
+ * Whether somebody can be the author of what takes two people.
+ *
+ * @throws Problem `forbidden` for a bot
+ */
+export async function assertMayPropose(
   reader: Reader,
-  { reviewerId, personId }: ReviewerCaller,
-  { proposedBy, proposerProjectId }: ProposalOutline,
-): Promise<boolean> {
-  const id = proposedBy.slice("reviewer:".length);
-  if (id === reviewerId) return true;
-  if (personId === null) return false;
-  const author = await readReviewer(reader, { projectId: proposerProjectId, id });
-  return author?.personId === personId;
+  { isBot }: ReviewerCaller,
+  projectId: string,
+): Promise<void> {
+  if (isBot && (await readTwoPerson(reader, projectId))) throw new Problem("forbidden", NO_BOT);
 }

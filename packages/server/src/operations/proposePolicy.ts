@@ -16,6 +16,7 @@ import {
   policyActorOf,
   projectOf,
 } from "./assertMayPublish.ts";
+import { assertMayPropose } from "./assertOtherPerson.ts";
 import { assertExpected, examineDraft, readCurrent } from "./putInForce.ts";
 import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
@@ -51,6 +52,7 @@ export async function proposePolicy(
   assertMayPublish(caller, scope);
   const by = policyActorOf(caller);
   const projectId = projectOf(caller, scope);
+  await assertMayPropose(store, caller, projectId);
   const source = await sourceOf(context, projectId, order);
   const current = await readCurrent(store, projectId);
   if (current?.source === source) {

@@ -102,6 +102,32 @@ function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow[] {
       ...{ operation: `rollback${scope}`, who, status: 200 },
       body: () => ({ number: 1, expected_number: 1 }),
     },
+    ...proposalRows(scope, who),
+  ];
+}
+
+function proposalRows(
+  scope: "Policy" | "Floor",
+  who: AuthorizationRow["who"],
+): readonly AuthorizationRow[] {
+  const foreign = scope === "Policy" ? { foreign: 404 } : {};
+  const id = (stage: AuthorizationStage) => stage.freshProposal(scope);
+  return [
+    { operation: `list${scope}Proposals`, who: LOOKING, status: 200 },
+    { ...{ operation: `show${scope}Proposal`, who: LOOKING, status: 200, id }, ...foreign },
+    {
+      ...{ operation: `propose${scope}`, who, status: 201 },
+      body: (stage) => ({ source: `${EMPTY_POLICY}# ${stage.freshName()}`, expected_number: 1 }),
+    },
+    {
+      ...{ operation: `publish${scope}Proposal`, who, status: 201, id },
+      ...foreign,
+      undo: (stage) => stage.unpublish(scope),
+    },
+    {
+      ...{ operation: `reject${scope}Proposal`, who, status: 200, id, body: () => ({}) },
+      ...foreign,
+    },
   ];
 }
 
