@@ -8,6 +8,8 @@ import { type PolicyScope, powerFor } from "./assertMayPublish.ts";
 import { refusalToPublish } from "./assertOtherPerson.ts";
 import { readActorNames } from "./readPublishers.ts";
 
+export type { ProposalOutline };
+
 /** A proposal with what a reviewer needs to know beside it. */
 export interface ReviewedProposal<P extends ProposalOutline = StoredProposal> {
   readonly scope: PolicyScope;

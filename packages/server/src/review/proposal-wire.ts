@@ -4,8 +4,7 @@
 
 import { formatTimestamp } from "@countersign/protocol";
 import type { ProposalPage } from "../operations/listProposals.ts";
-import type { ReviewedProposal } from "../operations/reviewProposals.ts";
-import type { ProposalOutline } from "../storage/sql/policy-proposals.ts";
+import type { ProposalOutline, ReviewedProposal } from "../operations/reviewProposals.ts";
 import { writeCursor } from "./listing-parameters.ts";
 
 function toWireProposal(reviewed: ReviewedProposal<ProposalOutline>): object {
