@@ -77,7 +77,7 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
             setSource(source === undefined ? await readProposedSource(scope, id) : undefined)
           }
         >
-          {source === undefined ? "Review" : "Close"}
+          {source === undefined ? "Review" : "Hide"}
         </Button>
       </div>
       {source !== undefined && (
@@ -133,7 +133,7 @@ function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
           />
         </div>
       )}
-      <div class="actions">
+      <div class="actions apart">
         <Button kind="danger" onPress={() => acting(() => rejectProposal(scope, id, reason))}>
           {isMine ? "Take back" : "Reject"}
         </Button>

@@ -39,9 +39,9 @@ export function Publishing(props: PublishingProps) {
   return (
     <section class="panel" aria-labelledby="publish-title">
       <h2 id="publish-title">
-        {inForce.number === 0 ? "What would be published" : `Against version ${inForce.number}`}
+        {inForce.number === 0 ? "The first version" : `Against version ${inForce.number}`}
       </h2>
-      <DiffLines hunks={lineDiff(inForce.source ?? "", source)} />
+      {inForce.source !== undefined && <DiffLines hunks={lineDiff(inForce.source, source)} />}
       <div class="field">
         <label for="publish-note">Why (optional, kept with the version)</label>
         <input

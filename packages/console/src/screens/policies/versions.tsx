@@ -106,7 +106,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
               setSource(shown?.source);
             }}
           >
-            {source === undefined ? "Compare with what is in force" : "Close"}
+            {source === undefined ? "Compare with what is in force" : "Hide"}
           </Button>
           {mayPublish && (
             <Button
