@@ -11,6 +11,8 @@ export interface Outline {
   readonly sha256: string;
   readonly note?: string;
   readonly published_at: string;
+  /** Like `reviewer:ID`; `operator:cli` beside the database. */
+  readonly published_by: string;
   /** Name of who published it; absent when that is nobody of this project. */
   readonly publisher?: string;
   /** Of who wrote it, where it was proposed. */

@@ -66,7 +66,7 @@ interface VersionRowProps extends VersionsProps {
 
 function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowProps) {
   const [source, setSource] = useState<string>();
-  const { number, note, published_at: at, publisher, proposer, sha256 } = outline;
+  const { number, note, published_at: at, published_by: by, publisher, proposer, sha256 } = outline;
   const isInForce = number === inForce.number;
   const isTwoPerson = inForce.two_person === true;
   return (
@@ -82,6 +82,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
               by <Text>{publisher}</Text>
             </>
           )}
+          {by === "operator:cli" && " at the command line"}
           {proposer !== undefined && (
             <>
               , written by <Text>{proposer}</Text>

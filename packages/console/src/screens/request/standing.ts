@@ -13,8 +13,8 @@ export const HOLD_MS = 5_000;
 const BEFORE_DEADLINE_MS = 1_000;
 
 /**
- * Whether an approval that is sent now is held first: not one that a passkey signs, and not where the
- * deadline would cut the hold short.
+ * Whether an approval that is sent now is held first: not one that a passkey signs, and not where
+ * the deadline would cut the hold short.
  *
  * @param now by the server's clock, epoch ms
  */

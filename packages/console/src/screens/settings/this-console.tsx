@@ -36,7 +36,7 @@ export function ThisConsole() {
         <Choice name="keys" label="Single keys" value={keys ? "on" : "off"} options={KEYS} />
         <div class="span">
           <Field name="from" label="Quiet from (optional)" type="time" value={quiet?.from ?? ""} />
-          <Field name="to" label="until" type="time" value={quiet?.to ?? ""} />
+          <Field name="to" label="Until" type="time" value={quiet?.to ?? ""} />
         </div>
         <p class="hint">
           No notifications then, in the time of {quiet?.time_zone ?? ZONE}. What still waits is told
