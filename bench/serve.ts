@@ -56,6 +56,8 @@ async function enforce(source: string): Promise<void> {
       note: null,
       publishedAt: clock.now(),
       publishedBy: "operator:cli",
+      proposedBy: null,
+      isTwoPerson: false,
     });
   });
 }

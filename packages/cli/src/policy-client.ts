@@ -21,6 +21,30 @@ export interface PolicyVersion {
   readonly source: string;
 }
 
+/** What somebody wrote for another person to publish. */
+export interface PolicyProposal {
+  readonly id: string;
+  /** open, outdated, published or rejected. */
+  readonly state: string;
+  /** The version that it began from; 0 for none. */
+  readonly baseNumber: number;
+  readonly sha256: string;
+  readonly note: string | undefined;
+  /** How many it brings; all passed when it was proposed. */
+  readonly tests: number;
+  readonly proposedAt: string;
+  /** The name, where it is known, else kind:id; so is `closedBy`. */
+  readonly proposedBy: string;
+  /** Why whoever asks may not publish it. */
+  readonly refusal: string | undefined;
+  readonly closedBy: string | undefined;
+  readonly reason: string | undefined;
+  /** Undefined in lists. */
+  readonly policy: string | undefined;
+  /** The whole answer as it was received. */
+  readonly source: string;
+}
+
 /** How a change on which a draft says something else is told, and how many there are. */
 export type SimulationLine =
   | { readonly kind: "started"; readonly total: number | undefined; readonly source: string }
@@ -71,23 +95,42 @@ export class PolicyClient {
     return this.#version(await this.#review.exchange("GET", this.#path + version));
   }
 
-  /** Follows the pages up to `limit` versions, the newest first. */
+  /** Up to `limit` versions, the newest first. */
   async history(limit: number): Promise<{ versions: PolicyVersion[]; isMore: boolean }> {
-    const versions: PolicyVersion[] = [];
+    const { items, isMore } = await this.#list("versions", limit, {});
+    return { versions: items.map((item) => this.#version(item)), isMore };
+  }
+
+  /** Up to `limit` proposals, the newest first. */
+  async proposals(
+    state: "open" | "closed",
+    limit: number,
+  ): Promise<{ proposals: PolicyProposal[]; isMore: boolean }> {
+    const { items, isMore } = await this.#list("proposals", limit, { state });
+    return { proposals: items.map((item) => this.#proposal(item)), isMore };
+  }
+
+  /** Follows the pages of a listing. */
+  async #list(
+    what: "versions" | "proposals",
+    limit: number,
+    wish: Readonly<Record<string, string>>,
+  ): Promise<{ items: JsonObject[]; isMore: boolean }> {
+    const found: JsonObject[] = [];
     let next: string | undefined;
     do {
-      const count = Math.min(limit - versions.length, PAGE_LIMIT);
-      const query = new URLSearchParams({ limit: String(count), ...(next && { after: next }) });
-      const page = await this.#review.exchange("GET", `${this.#path}/versions?${query}`);
-      const items = page.members.get("versions");
+      const count = String(Math.min(limit - found.length, PAGE_LIMIT));
+      const query = new URLSearchParams({ ...wish, limit: count, ...(next && { after: next }) });
+      const page = await this.#review.exchange("GET", `${this.#path}/${what}?${query}`);
+      const items = page.members.get(what);
       if (!(items instanceof JsonArray)) throw this.#review.stranger();
       for (const item of items.items) {
         if (!(item instanceof JsonObject)) throw this.#review.stranger();
-        versions.push(this.#version(item));
+        found.push(item);
       }
       next = text(page, "next");
-    } while (next !== undefined && versions.length < limit);
-    return { versions, isMore: next !== undefined };
+    } while (next !== undefined && found.length < limit);
+    return { items: found, isMore: next !== undefined };
   }
 
   /** Why the server would not publish it. */
@@ -111,6 +154,31 @@ export class PolicyClient {
     return this.#version(await this.#review.exchange("POST", path, JSON.stringify(order)));
   }
 
+  async proposal(id: string): Promise<PolicyProposal> {
+    return this.#proposal(await this.#review.exchange("GET", this.#proposalPath(id)));
+  }
+
+  /** @param order as the exchange takes it */
+  async propose(order: Readonly<Record<string, unknown>>): Promise<PolicyProposal> {
+    const path = `${this.#path}/proposals`;
+    return this.#proposal(await this.#review.exchange("POST", path, JSON.stringify(order)));
+  }
+
+  async publishProposal(id: string): Promise<PolicyVersion> {
+    const path = `${this.#proposalPath(id)}/publish`;
+    return this.#version(await this.#review.exchange("POST", path));
+  }
+
+  async reject(id: string, note: string | undefined): Promise<PolicyProposal> {
+    const body = JSON.stringify(note === undefined ? {} : { note });
+    const path = `${this.#proposalPath(id)}/reject`;
+    return this.#proposal(await this.#review.exchange("POST", path, body));
+  }
+
+  #proposalPath(id: string): string {
+    return `${this.#path}/proposals/${encodeURIComponent(id)}`;
+  }
+
   /** @param order as the exchange takes it */
   async *simulate(order: Readonly<Record<string, unknown>>): AsyncGenerator<SimulationLine> {
     const path = `${this.#path}/simulate`;
@@ -122,6 +190,24 @@ export class PolicyClient {
     }
     // Cut off, whatever came before: nothing can be said of the whole.
     throw this.#review.stranger();
+  }
+
+  #proposal(answer: JsonObject): PolicyProposal {
+    const [id, state] = [text(answer, "id"), text(answer, "state")];
+    if (id === undefined || state === undefined) throw this.#review.stranger();
+    return {
+      ...{ id, state, baseNumber: countOr0(answer, "base_number") },
+      sha256: text(answer, "sha256") ?? "",
+      note: text(answer, "note"),
+      tests: countOr0(answer, "tests"),
+      proposedAt: text(answer, "proposed_at") ?? "",
+      proposedBy: text(answer, "proposer") ?? text(answer, "proposed_by") ?? "",
+      refusal: text(answer, "refusal"),
+      closedBy: text(answer, "closer") ?? text(answer, "closed_by"),
+      reason: text(answer, "reason"),
+      policy: text(answer, "source"),
+      source: answer.source,
+    };
   }
 
   #version(answer: JsonObject): PolicyVersion {

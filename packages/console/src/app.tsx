@@ -11,7 +11,6 @@ import { href, route } from "./route.ts";
 import { findScreen, SCREENS, type Screen, type ScreenEntry } from "./screens.ts";
 import { isOffline, session } from "./session.ts";
 
-/** In the order of the navigation; also the names of their icons. */
 export function App() {
   const who = session.value;
   const { path } = route.value;
@@ -54,7 +53,8 @@ export function App() {
           Keys <kbd>?</kbd>
         </button>
       </header>
-      <main id="main">
+      {/* The styles of a screen hold below its name and nowhere else. */}
+      <main id="main" data-screen={findScreen(path)?.entry.title.toLowerCase()}>
         <Banners />
         {who === undefined ? <Waiting /> : <Opened />}
       </main>

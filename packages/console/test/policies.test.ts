@@ -72,9 +72,9 @@ test("[ours.console.policies.publish] a test that fails keeps a draft from being
   assert.equal(await publish.count(), 0);
 
   await write(POLICY.replace("< 50", "< 60"));
-  const difference = page.locator(".line-diff");
+  const difference = page.locator(".diff");
   await difference.getByText("when: args.amount < 60").waitFor();
-  assert.deepEqual(await difference.locator(".gone").count(), 1);
+  assert.deepEqual(await difference.locator(".removed").count(), 1);
 });
 
 test("[ours.console.policies.draft] a draft survives a reload, and meets what others published meanwhile", async () => {
@@ -121,12 +121,45 @@ test("[ours.console.policies.rollback] a version of before is compared and comes
   await page.getByRole("button", { name: "Discard my changes" }).click();
   const first = page.locator(".versions > li").filter({ hasText: "Version 1" });
   await first.getByRole("button", { name: "Compare" }).click();
-  await first.locator(".line-diff .gone").waitFor();
+  await first.locator(".diff .removed").waitFor();
   await picture(page, "policies-versions");
   await first.getByRole("button", { name: "Roll back to this" }).click();
   await page.getByText("Version 3").waitFor();
   assert.match(await field.inputValue(), /< 50/);
   assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.policies.two-person] with two people, the author proposes and cannot publish; another reviews the difference and the simulation, and publishes or rejects", async () => {
+  await write(POLICY.replace("version: 1\n", "version: 1\ntwo_person: true\n"));
+  await publish.click();
+  await page.getByText("Version 4").waitFor();
+
+  await write(POLICY.replace("< 50", "< 70"));
+  assert.equal(await publish.count(), 0);
+  await page.getByText("takes two people").waitFor();
+  await page.getByLabel("Why").fill("Without the second person again");
+  await page.getByRole("button", { name: "Propose", exact: true }).click();
+  const mine = page.locator(".proposals > li");
+  await mine.getByText("Yours").waitFor();
+  await mine.getByRole("button", { name: "Review" }).click();
+  await mine.getByText("another person must publish it").waitFor();
+  assert.equal(await mine.getByRole("button", { name: "Publish" }).count(), 0);
+
+  const { page: other, complaints: others } = await scene.visitor("eli", { role: "editor" });
+  await other.goto("/policies");
+  const waiting = other.locator(".proposals > li");
+  await waiting.getByText("eda").waitFor();
+  await waiting.getByRole("button", { name: "Review" }).click();
+  await waiting.locator(".diff .removed").getByText("two_person: true").waitFor();
+  await waiting.getByRole("button", { name: "Simulate" }).click();
+  await waiting.getByText(/calls, /).waitFor();
+  await picture(other, "policies-proposal");
+  await assertAccessible(other);
+  await waiting.getByRole("button", { name: "Publish", exact: true }).click();
+  await other.getByText("Version 5").waitFor();
+  await other.getByText("written by eda").waitFor();
+  assert.equal(await waiting.count(), 0);
+  assert.deepEqual(others, []);
 });
 
 test("[ours.console.policies.read] who may not publish reads the rules and has nothing to press", async () => {

@@ -9,6 +9,7 @@ import { setOwner } from "@countersign/server/test/support/requirements";
 import { auditOf, cancel } from "@countersign/server/test/support/scene";
 import { startConsoleScene } from "./support/console-scene.ts";
 import {
+  approveOn,
   openRequest,
   pressUntil,
   submitAsked,
@@ -106,12 +107,13 @@ test("[ours.request.keys] d asks for the reason: without one nothing is sent, Es
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.request.hold] an approval by key is held: it can be undone, and is given also when the tab is closed", async () => {
+test("[ours.request.hold] an approval is held, by click as by key: it can be undone, and is given also when the tab is closed", async () => {
   const { id } = await submitAsked(scene);
   const cleo = await scene.visitor("cleo");
   await openRequest(cleo.page, id);
   await untilEnabled(cleo.page);
-  await pressUntil(cleo.page, "a", "#held");
+  await cleo.page.locator("#approve").click();
+  await cleo.page.locator("#held").waitFor();
   await cleo.page.getByText(/^Approving in \d s$/).waitFor();
   await picture(cleo.page, "request-held");
   await cleo.page.locator("#undo:focus").waitFor();
@@ -132,12 +134,14 @@ test("[ours.request.together] of two people who look at one call, the second see
   await Promise.all([openRequest(ana.page, id), openRequest(ben.page, id)]);
   await untilEnabled(ana.page);
   await ben.page.locator("#deny:enabled").waitFor();
-  await ana.page.locator("#approve").click();
+  await approveOn(scene, ana.page);
   await ana.page.getByText("Approved by you.").waitFor();
   await ben.page.getByText("Approved by ana.").waitFor();
   await untilDisabled(ben.page);
   await picture(ben.page, "request-decided-elsewhere-360");
-  assert.deepEqual(await kindsOf(id), ["request.opened", "request.resolved"]);
+  assert.deepEqual((await kindsOf(id)).toSorted(), [
+    ...["request.opened", "request.resolved", "verdict.cast", "verdict.held"],
+  ]);
   assert.deepEqual(ben.complaints, []);
 });
 
@@ -160,7 +164,7 @@ test("[ours.request.match] wrong characters are refused, and three of them lock 
   await openRequest(ben.page, id);
   await ben.page.locator("#confirmation").fill(id.slice(-4));
   await untilEnabled(ben.page);
-  await ben.page.locator("#approve").click();
+  await approveOn(scene, ben.page);
   await ben.page.getByText("Approved by you.").waitFor();
 });
 
@@ -174,7 +178,7 @@ test("[ours.request.together] of a quorum of two, one vote leaves it pending, th
   await picture(olga.page, "request-owner");
   await openRequest(ana.page, id);
   await untilEnabled(ana.page);
-  await ana.page.locator("#approve").click();
+  await approveOn(scene, ana.page);
   await ana.page.getByText("1 of 2 approvals").waitFor();
   assert.equal(await statusOf(id), "pending");
   await ana.page.reload();
@@ -183,13 +187,16 @@ test("[ours.request.together] of a quorum of two, one vote leaves it pending, th
   await openRequest(ben.page, id);
   await ben.page.locator("#votes").getByText("ana").waitFor();
   await untilEnabled(ben.page);
-  await ben.page.locator("#approve").click();
+  await approveOn(scene, ben.page);
   await ben.page.getByText("Approved by you.").waitFor();
   await ana.page.getByText("Approved by ben.").waitFor();
   const [opened, ...rest] = await kindsOf(id);
   assert.deepEqual(
     [opened, ...rest.toSorted()],
-    [...["request.opened", "request.resolved", "vote.cast", "vote.cast"]],
+    [
+      ...["request.opened", "request.resolved", "verdict.cast", "verdict.cast"],
+      ...["verdict.held", "verdict.held", "vote.cast", "vote.cast"],
+    ],
   );
   await setOwner(store, instance.id, null);
   await olga.context.close();
@@ -211,7 +218,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   await openRequest(page, first);
   await page.getByText("No earlier call of this tool").waitFor();
   await untilEnabled(page);
-  await page.locator("#approve").click();
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   clock.advance(1_000);
   const second = await submitText(scene, '{"amount":99.00,"to":"a"}', { tool: "pay" });
@@ -234,7 +241,7 @@ test("[ours.request.background] what was approved last is compared, and a call t
   await page.getByText("A note is needed: this call was denied before.").waitFor();
   assert.equal(await statusOf(third), "pending");
   await page.locator("#note").fill("Agreed with finance.");
-  await page.locator("#approve").click();
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   assert.deepEqual(complaints, []);
 });

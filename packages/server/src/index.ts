@@ -49,6 +49,7 @@ export { type ListedReviewer, listReviewers } from "./operations/listReviewers.t
 export { type ListedToken, listTokens } from "./operations/listTokens.ts";
 export { makeReturnLink } from "./operations/makeReturnLink.ts";
 export { makeSetupLink, needsSetup } from "./operations/makeSetupLink.ts";
+export { type Release, releaseProposal } from "./operations/publishProposal.ts";
 export { removeReviewerNamed } from "./operations/removeReviewer.ts";
 export { revokeToken } from "./operations/revokeToken.ts";
 export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";

@@ -5,6 +5,7 @@ import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { EXIT, type ExitCode, usageError } from "../exit.ts";
 import type { PolicyVersion } from "../policy-client.ts";
 import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import { renderProposal } from "../render-proposals.ts";
 import type { Terminal } from "../terminal.ts";
 import { numberOf, policyClient, renderVersion } from "./policy-versions.ts";
 
@@ -20,12 +21,21 @@ const PUBLISHING: OwnOptions = {
 };
 
 export const policyPublish: Command = {
-  usage: "policy publish FILE",
+  usage: "policy publish [FILE]",
   help: "Put a policy in force. Shows which rules change and asks, unless told what was seen.",
   settings: ["client"],
-  options: PUBLISHING,
+  options: {
+    ...PUBLISHING,
+    proposal: {
+      type: "text",
+      value: "ID",
+      help: "What another person proposed, in place of a file.",
+    },
+  },
 
   async run(line, terminal) {
+    const proposal = line.text("proposal");
+    if (proposal !== undefined) return publishProposal(proposal, line, terminal);
     const [file = ""] = line.take("the file of the policy");
     const consent = consentOf(line, terminal);
     const source = readPolicyFile(file);
@@ -41,6 +51,28 @@ export const policyPublish: Command = {
     return tellPublished(published, line, terminal);
   },
 };
+
+async function publishProposal(
+  id: string,
+  line: CommandLine,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  line.take();
+  for (const name of ["note", "expect"]) {
+    if (line.text(name) !== undefined) {
+      throw usageError(`a proposal has its own: --${name} is not taken with --proposal`);
+    }
+  }
+  const consent = consentOf(line, terminal);
+  const client = policyClient(line);
+  const proposal = await client.proposal(id);
+  const current = await client.show();
+  terminal.note(renderProposal(proposal));
+  if (!(await agreed(current, proposal.policy ?? "", consent, terminal))) {
+    return notPublished(terminal);
+  }
+  return tellPublished(await client.publishProposal(id), line, terminal);
+}
 
 export const policyRollback: Command = {
   usage: "policy rollback NUMBER",
@@ -95,31 +127,45 @@ async function agreed(
   return /^y(es)?$/i.test(answer.trim());
 }
 
-function noteOf(line: CommandLine): { readonly note?: string } {
+export function noteOf(line: CommandLine): { readonly note?: string } {
   const note = line.text("note");
   return note === undefined ? {} : { note };
 }
 
+const ALONE = "Publishing does not take two people from then on, unless the floor says so.";
+
+interface PolicyChanges extends RuleChanges {
+  /** Undefined when it stays as it was. */
+  readonly twoPerson: boolean | undefined;
+}
+
 /** @returns undefined when the rules of one of them cannot be told */
-function changesTo(before: string | undefined, after: string): RuleChanges | undefined {
+export function changesTo(before: string | undefined, after: string): PolicyChanges | undefined {
   try {
     // As the more generous of the two kinds: this is for the eye alone.
-    const rules = (source: string) => loadPolicy(source, { kind: "project" }).rules;
-    return compareRules(before === undefined ? [] : rules(before), rules(after));
+    const load = (source: string) => loadPolicy(source, { kind: "project" });
+    const [old, young] = [before === undefined ? undefined : load(before), load(after)];
+    const isSame = (old?.isTwoPerson ?? false) === young.isTwoPerson;
+    const changes = compareRules(old?.rules ?? [], young.rules);
+    return { ...changes, twoPerson: isSame ? undefined : young.isTwoPerson };
   } catch {
     return undefined;
   }
 }
 
-function renderChanges(changes: RuleChanges | undefined): string {
+/** Which rules differ, and whether it takes two people from then on. */
+export function renderChanges(changes: PolicyChanges | undefined): string {
   if (changes === undefined) return "The rules of the version in force cannot be compared.";
-  const { added, changed, removed } = changes;
+  const { added, changed, removed, twoPerson } = changes;
   const lines = [
     ...added.map((id) => `  added    ${id}`),
     ...changed.map((id) => `  changed  ${id}`),
     ...removed.map((id) => `  removed  ${id}`),
   ];
-  return lines.length === 0 ? "No rule changes." : ["Rules that change:", ...lines].join("\n");
+  const rules =
+    lines.length === 0 ? "No rule changes." : ["Rules that change:", ...lines].join("\n");
+  if (twoPerson === undefined) return rules;
+  return `${rules}\n${twoPerson ? "Publishing takes two people from then on." : ALONE}`;
 }
 
 function notPublished(terminal: Terminal): ExitCode {

@@ -3,6 +3,7 @@ import type { CommandLine } from "../command-line.ts";
 import { EXIT, usageError } from "../exit.ts";
 import { PolicyClient, type PolicyVersion } from "../policy-client.ts";
 import { FLOOR } from "../policy-file.ts";
+import type { Terminal } from "../terminal.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
 import { connect } from "./requests.ts";
 
@@ -26,9 +27,7 @@ export const policyShow: Command = {
       terminal.note(`No ${line.flag("floor") ? "floor" : "policy"} was published yet.`);
     } else {
       terminal.note(renderVersion(version));
-      // As it is for a file; for eyes, with what a terminal would obey made visible.
-      const text = version.policy.replace(/\n$/, "");
-      terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
+      tellPolicy(version.policy, terminal);
     }
     return EXIT.done;
   },
@@ -59,6 +58,12 @@ export const policyHistory: Command = {
     return EXIT.done;
   },
 };
+
+/** As it is for a file; for eyes, with what a terminal would obey made visible. */
+export function tellPolicy(source: string, terminal: Terminal): void {
+  const text = source.replace(/\n$/, "");
+  terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
+}
 
 export function policyClient(line: CommandLine): PolicyClient {
   return new PolicyClient(connect(line), line.flag("floor"));

@@ -5,7 +5,9 @@
 import assert from "node:assert/strict";
 import type { Requirement } from "@countersign/server/policy/rule";
 import { require } from "@countersign/server/test/support/requirements";
+import { until } from "@countersign/server/test/support/until";
 import type { Page } from "playwright-core";
+import { HOLD_MS } from "../../src/screens/request/standing.ts";
 import type { ConsoleScene } from "./console-scene.ts";
 
 /** As that of the browser's own waits. */
@@ -92,6 +94,19 @@ export async function untilDecided(
     assert.ok(performance.now() < end, "the request stays pending");
     clock.advance(0);
   }
+}
+
+/** Presses Approve and lets the time pass in which it could be undone. */
+export async function approveOn({ server, clock }: ConsoleScene, page: Page): Promise<void> {
+  const { store } = server.provider.context;
+  await page.locator("#approve:enabled").click();
+  await page.locator("#held").waitFor();
+  clock.advance(HOLD_MS);
+  await until(async () => {
+    // The worker may have to see it come first.
+    clock.advance(0);
+    return (await store.get("select request_id from held_verdict limit 1")) === undefined;
+  }, "the approval counts");
 }
 
 export async function denyWith(page: Page, reason: string): Promise<void> {

@@ -42,6 +42,8 @@ export type AuditKind =
   | "reviewer.updated"
   | "reviewer.removed"
   | "policy.published"
+  | "policy.proposed"
+  | "policy.rejected"
   | "person.created"
   | "person.updated"
   | "session.begun"

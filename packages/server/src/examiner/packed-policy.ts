@@ -13,6 +13,7 @@ import type { Ask, Policy, Rule } from "../policy/rule.ts";
 /** A policy without its source, which the other side has, and without its tests. */
 export interface PackedPolicy {
   readonly sha256: string;
+  readonly isTwoPerson: boolean;
   readonly warnings: Policy["warnings"];
   /** Its rules, some in each piece. */
   readonly pieces: readonly Uint8Array[];
@@ -40,7 +41,7 @@ const PIECE_CHARS = 4_096;
 /** What a rule takes besides its condition, in the same measure. */
 const RULE_CHARS = 64;
 
-export function packPolicy({ sha256, warnings, rules }: Policy): PackedPolicy {
+export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): PackedPolicy {
   const pieces: Uint8Array[] = [];
   let piece: PackedRule[] = [];
   let chars = 0;
@@ -53,13 +54,13 @@ export function packPolicy({ sha256, warnings, rules }: Policy): PackedPolicy {
     chars = 0;
   }
   if (piece.length > 0) pieces.push(serialize(piece));
-  return { sha256, warnings, pieces };
+  return { sha256, isTwoPerson, warnings, pieces };
 }
 
 /** @param breathe called between the pieces */
 export async function unpackPolicy(
   source: string,
-  { sha256, warnings, pieces }: PackedPolicy,
+  { pieces, ...rest }: PackedPolicy,
   breathe: () => Promise<void>,
 ): Promise<Policy> {
   const rules: Rule[] = [];
@@ -67,7 +68,7 @@ export async function unpackPolicy(
     await breathe();
     for (const rule of deserialize(piece) as PackedRule[]) rules.push(unpackRule(rule));
   }
-  return Object.freeze({ sha256, source, rules, tests: [], warnings });
+  return Object.freeze({ ...rest, source, rules, tests: [] });
 }
 
 function packRule({ when, ask, ...rest }: Rule): PackedRule {

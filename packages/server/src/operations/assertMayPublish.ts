@@ -1,3 +1,5 @@
+import type { Actor } from "../core/request.ts";
+import type { Power } from "../core/roles.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
@@ -5,9 +7,25 @@ import { SERVER } from "../storage/sql/policy-versions.ts";
 /** A project's own policy, or the floor of the whole server. */
 export type PolicyScope = "project" | "floor";
 
+/** Who puts a policy in force, or proposes one. */
+export interface PolicyActor {
+  readonly actor: Actor;
+  /** Of which they are a reviewer, and whose people's names they may see. */
+  readonly projectId: string;
+}
+
 /** @throws Problem `forbidden` */
 export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): void {
-  assertMay(caller, scope === "floor" ? "server" : "publish");
+  assertMay(caller, powerFor(scope));
+}
+
+export function powerFor(scope: PolicyScope): Power {
+  return scope === "floor" ? "server" : "publish";
+}
+
+/** Who acts on a policy, for its rows and the audit log. */
+export function policyActorOf({ reviewerId, projectId }: ReviewerCaller): PolicyActor {
+  return { actor: `reviewer:${reviewerId}`, projectId };
 }
 
 /** Under which project the versions of the caller's policy, or of the floor, are kept. */

@@ -23,11 +23,7 @@ export async function listPolicyVersions(
   const shown = found.slice(0, limit);
   const names = await readPublishers(store, caller, shown);
   return {
-    versions: shown.map((version) => ({
-      scope,
-      version,
-      publisher: names.get(version.publishedBy),
-    })),
+    versions: shown.map((version) => ({ scope, version, names })),
     next: shown.length < found.length ? shown.at(-1)?.number : undefined,
   };
 }

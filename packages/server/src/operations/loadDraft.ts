@@ -4,7 +4,7 @@ import type { ReviewerCaller } from "../identity/caller.ts";
 import type { Policy } from "../policy/rule.ts";
 import { readPolicyNumber, readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { invalidPolicy } from "./publishPolicy.ts";
+import { invalidPolicy } from "./putInForce.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 import { shelvePolicy } from "./shelvePolicy.ts";
 

@@ -7,7 +7,7 @@ import type { Reader } from "../storage/store.ts";
 const REVIEWER = "reviewer:";
 
 /**
- * The names of those who published.
+ * The names of those who wrote, published and rejected policies.
  *
  * @returns by actor; those who are no reviewers of the caller's project are absent, as they can
  *   be for the floor
@@ -15,10 +15,20 @@ const REVIEWER = "reviewer:";
 export async function readPublishers(
   reader: Reader,
   { projectId }: Pick<ReviewerCaller, "projectId">,
-  versions: readonly PolicyVersionOutline[],
+  versions: readonly Pick<PolicyVersionOutline, "publishedBy" | "proposedBy">[],
 ): Promise<ReadonlyMap<Actor, string>> {
-  const actors = new Set(versions.map(({ publishedBy }) => publishedBy));
-  const ids = [...actors]
+  const actors = versions.flatMap(({ publishedBy, proposedBy }) => [publishedBy, proposedBy]);
+  return readActorNames(reader, projectId, actors);
+}
+
+/** As {@link readPublishers}, of whoever acted on something. */
+export async function readActorNames(
+  reader: Reader,
+  projectId: string,
+  actors: readonly (Actor | null)[],
+): Promise<ReadonlyMap<Actor, string>> {
+  const ids = [...new Set(actors)]
+    .filter((actor) => actor !== null)
     .filter((actor) => actor.startsWith(REVIEWER))
     .map((actor) => actor.slice(REVIEWER.length));
   const reviewers = await readReviewers(reader, projectId, ids);

@@ -3,7 +3,8 @@ import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
 import { assertMayPublish, projectOf } from "./assertMayPublish.ts";
-import { type Publication, type PublishOutcome, publishPolicy } from "./publishPolicy.ts";
+import { type Publication, publishPolicy } from "./publishPolicy.ts";
+import type { PublishOutcome } from "./putInForce.ts";
 
 export interface Rollback extends Omit<Publication, "source" | "restores"> {
   /** The version to go back to. */

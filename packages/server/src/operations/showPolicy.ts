@@ -1,10 +1,12 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
+import type { Actor } from "../core/request.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import {
   type PolicyVersionOutline,
   readPolicyNumber,
   readPolicyVersion,
+  readTwoPerson,
   type StoredPolicyVersion,
 } from "../storage/sql/policy-versions.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
@@ -13,8 +15,8 @@ import { readPublishers } from "./readPublishers.ts";
 export interface PublishedPolicy<V = StoredPolicyVersion> {
   readonly scope: PolicyScope;
   readonly version: V;
-  /** The name of who published it; undefined when that is nobody of the caller's project. */
-  readonly publisher: string | undefined;
+  /** Of those who wrote and published it, as far as they are of the caller's project. */
+  readonly names: ReadonlyMap<Actor, string>;
 }
 
 export type PublishedOutline = PublishedPolicy<PolicyVersionOutline>;
@@ -39,6 +41,14 @@ export async function showPolicy(
     if (number === undefined) return undefined;
     throw new Problem("not_found", `There is no version ${number} of this policy.`);
   }
-  const names = await readPublishers(store, caller, [version]);
-  return { scope, version, publisher: names.get(version.publishedBy) };
+  return { scope, version, names: await readPublishers(store, caller, [version]) };
+}
+
+/** Whether what is published next takes another person than its author. */
+export async function showTwoPerson(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+): Promise<boolean> {
+  return readTwoPerson(store, projectOf(caller, scope));
 }

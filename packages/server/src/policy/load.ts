@@ -17,6 +17,8 @@ export const POLICY_BYTES_MAX = 256 * 1024;
 export const POLICY_RULES_MAX = 1000;
 export const POLICY_TESTS_MAX = 1000;
 
+const KEYS = ["version", "two_person", "rules", "tests"];
+
 /** The file is no policy. */
 export class PolicyError extends Error {
   /** In the order of the file; at least one, at most 200. */
@@ -43,8 +45,10 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
   const document = new PolicyDocument(source);
   // What is not YAML has no places to speak of.
   if (document.findings.length > 0) throw new PolicyError(document.findings);
-  const members = document.map(document.root, ["version", "rules", "tests"], ["version", "rules"]);
+  const members = document.map(document.root, KEYS, ["version", "rules"]);
   checkVersion(document, members?.get("version"));
+  const twoPerson = members?.get("two_person");
+  const isTwoPerson = twoPerson !== undefined && document.bool(twoPerson) === true;
   const rulePlaces = itemsOf(document, members?.get("rules"), POLICY_RULES_MAX, "rules");
   const rules = readRules(document, rulePlaces, options);
   const testPlaces = itemsOf(document, members?.get("tests"), POLICY_TESTS_MAX, "tests");
@@ -56,6 +60,7 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
   return Object.freeze({
     sha256: createHash("sha256").update(source).digest("hex"),
     source,
+    isTwoPerson,
     rules,
     tests,
     warnings: document.warnings,

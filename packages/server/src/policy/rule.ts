@@ -19,6 +19,8 @@ export interface Policy {
   /** Of the source's UTF-8, in lower-case hexadecimal: the name of this version. */
   readonly sha256: string;
   readonly source: string;
+  /** Whether another person than its author must publish what comes after it. */
+  readonly isTwoPerson: boolean;
   readonly rules: readonly Rule[];
   readonly tests: readonly PolicyTest[];
   /** What is allowed and yet probably not meant. */

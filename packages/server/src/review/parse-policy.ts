@@ -10,7 +10,9 @@ import {
   parseDuration,
   parseIdentifier,
 } from "@countersign/protocol";
+import type { ProposalOrder } from "../operations/proposePolicy.ts";
 import type { Publication } from "../operations/publishPolicy.ts";
+import type { Rejection } from "../operations/rejectProposal.ts";
 import type { Rollback } from "../operations/rollbackPolicy.ts";
 import type { SimulationOrder } from "../operations/simulatePolicy.ts";
 
@@ -63,6 +65,22 @@ export function parseSimulation(body: JsonValue, now: number): Omit<SimulationOr
     limit: wholeOf(fields, "limit", 1, SIMULATED_MAX) ?? SIMULATED_MAX,
     examples: wholeOf(fields, "examples", 0, SIMULATED_MAX) ?? EXAMPLES,
   };
+}
+
+/** @throws Problem `invalid_request` naming the field */
+export function parseProposal(body: JsonValue): Omit<ProposalOrder, "scope"> {
+  const fields = new Fields(body, ["source", "restores", "expected_number", "note"]);
+  const restores = wholeOf(fields, "restores", 1, NUMBER_MAX);
+  if (restores !== undefined && fields.value("source") !== undefined) {
+    throw invalidField("restores", "cannot be given together with source");
+  }
+  const content = restores === undefined ? { source: sourceOf(fields) } : { restores };
+  return { content, expectedNumber: expectedOf(fields), note: noteOf(fields) };
+}
+
+/** @throws Problem `invalid_request` naming the field */
+export function parseRejection(body: JsonValue): Pick<Rejection, "note"> {
+  return { note: noteOf(new Fields(body, ["note"])) };
 }
 
 function sourceOf(fields: Fields): string {

@@ -8,16 +8,16 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonBody, sendJson, sendJsonLines } from "../http/exchange.ts";
-import type { ReviewerCaller } from "../identity/caller.ts";
-import { assertMayPublish, type PolicyScope, projectOf } from "../operations/assertMayPublish.ts";
+import type { PolicyScope } from "../operations/assertMayPublish.ts";
 import { checkPolicy } from "../operations/checkPolicy.ts";
 import { listPolicyVersions } from "../operations/listPolicyVersions.ts";
-import { type PublishOutcome, publishPolicy } from "../operations/publishPolicy.ts";
+import { publishPolicy } from "../operations/publishPolicy.ts";
 import { rollbackPolicy } from "../operations/rollbackPolicy.ts";
-import { showPolicy } from "../operations/showPolicy.ts";
+import { showPolicy, showTwoPerson } from "../operations/showPolicy.ts";
 import { simulatePolicy } from "../operations/simulatePolicy.ts";
 import { ExaminationLine } from "./examination-line.ts";
 import { parseDraft, parsePublication, parseRollback, parseSimulation } from "./parse-policy.ts";
+import { operationAbout, PLACES, placeFor, statusOf } from "./policy-places.ts";
 import {
   writeCheck,
   writePolicy,
@@ -25,12 +25,8 @@ import {
   writeSimulationEvent,
   writeVersions,
 } from "./policy-wire.ts";
+import { addProposalRoutes } from "./proposal-routes.ts";
 import { RunSlots } from "./run-slots.ts";
-
-const PLACES: Readonly<Record<PolicyScope, string>> = {
-  project: "/review/v1/policy",
-  floor: "/review/v1/floor",
-};
 
 const SIMULATIONS = {
   own: "A simulation of this project",
@@ -52,12 +48,8 @@ export function addPolicyRoutes(app: FastifyInstance, context: Context, gate: Ga
     addPublishing(app, context, gate, scope, line);
     addCheck(app, context, gate, scope, line);
     addSimulation(app, context, gate, scope, slots);
+    addProposalRoutes(app, context, gate, scope, line);
   }
-}
-
-/** Names in logs and metrics. */
-function operationAbout(scope: PolicyScope, verb: string): string {
-  return `${verb}${scope === "floor" ? "Floor" : "Policy"}`;
 }
 
 function addReading(app: FastifyInstance, context: Context, gate: Gate, scope: PolicyScope): void {
@@ -69,7 +61,8 @@ function addReading(app: FastifyInstance, context: Context, gate: Gate, scope: P
   app.get(path, show, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const published = await showPolicy(context, caller, scope);
-    return sendJson(reply, 200, writePolicy(scope, published));
+    const isTwoPerson = await showTwoPerson(context, caller, scope);
+    return sendJson(reply, 200, writePolicy(scope, published, isTwoPerson));
   });
 
   app.get(`${path}/versions`, { ...list, onRequest }, async (request, reply) => {
@@ -114,20 +107,6 @@ function addPublishing(
     );
     return sendJson(reply, statusOf(published), writePublished(published));
   });
-}
-
-function statusOf({ outcome }: PublishOutcome): number {
-  return outcome === "published" ? 201 : 200;
-}
-
-/**
- * Whose line an examination waits in.
- *
- * @throws Problem `forbidden`: who may not publish keeps nobody waiting
- */
-function placeFor(caller: ReviewerCaller, scope: PolicyScope): string {
-  assertMayPublish(caller, scope);
-  return projectOf(caller, scope);
 }
 
 function addCheck(

@@ -5,7 +5,7 @@
 import { formatTimestamp } from "@countersign/protocol";
 import type { checkPolicy } from "../operations/checkPolicy.ts";
 import type { PolicyVersionPage } from "../operations/listPolicyVersions.ts";
-import type { PublishOutcome } from "../operations/publishPolicy.ts";
+import type { PublishOutcome } from "../operations/putInForce.ts";
 import type { PublishedOutline, PublishedPolicy } from "../operations/showPolicy.ts";
 import type {
   ChangedRequest,
@@ -13,8 +13,10 @@ import type {
   SimulationSummary,
 } from "../operations/simulatePolicy.ts";
 
-function toWireOutline({ scope, version, publisher }: PublishedOutline): object {
-  const { number, sha256, note, publishedAt, publishedBy } = version;
+function toWireOutline({ scope, version, names }: PublishedOutline): object {
+  const { number, sha256, note, publishedAt, publishedBy, proposedBy } = version;
+  const publisher = names.get(publishedBy);
+  const proposer = proposedBy === null ? undefined : names.get(proposedBy);
   return {
     scope,
     number,
@@ -23,17 +25,24 @@ function toWireOutline({ scope, version, publisher }: PublishedOutline): object 
     published_at: formatTimestamp(publishedAt),
     published_by: publishedBy,
     ...(publisher !== undefined && { publisher }),
+    ...(proposedBy !== null && { proposed_by: proposedBy }),
+    ...(proposer !== undefined && { proposer }),
   };
 }
 
-/** @param published undefined: nothing was published yet */
+/**
+ * @param published undefined: nothing was published yet
+ * @param isTwoPerson whether what is published next takes another person
+ */
 export function writePolicy(
   scope: PublishedPolicy["scope"],
   published: PublishedPolicy | undefined,
+  isTwoPerson = false,
 ): string {
-  if (published === undefined) return JSON.stringify({ scope, number: 0 });
+  const next = isTwoPerson ? { two_person: true } : {};
+  if (published === undefined) return JSON.stringify({ scope, number: 0, ...next });
   const { source } = published.version;
-  return JSON.stringify({ ...toWireOutline(published), source });
+  return JSON.stringify({ ...toWireOutline(published), ...next, source });
 }
 
 export function writePublished(published: PublishOutcome): string {

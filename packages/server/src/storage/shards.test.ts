@@ -135,7 +135,7 @@ function expand(text: string, constants: ReadonlyMap<string, string>): string {
 const LOCAL = [
   ...["project", "secret_key", "health", "schema_version"],
   // Small and asked for with every call, also what is above all projects: a copy on every shard.
-  ...["policy_version", "standing_freeze", "in_force_stamp"],
+  ...["policy_version", "policy_proposal", "standing_freeze", "in_force_stamp"],
   // Who signs in, before a project is known.
   ...["person", "passkey", "session", "invitation", "ceremony"],
   ...["preference", "push_subscription", "push_key"],
@@ -191,6 +191,9 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // Its key is the project alone.
   readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  readTwoPerson: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
+  // What is open in a project: what its editors wrote and nobody has published yet.
+  readOpenProposal: /^SEARCH policy_proposal USING INDEX policy_proposal_open \(project_id=\?\)$/,
   // The first of what waits in a project.
   countPendingOfInstances: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
   // The people of a project, when what is in force has changed, or a call is announced.

@@ -29,6 +29,10 @@ export interface AuthorizationStage {
   /** The id of a viewer's token. */
   freshToken(): Promise<string>;
   freshChannel(): Promise<string>;
+  /** From version 1. */
+  freshProposal(scope: "Policy" | "Floor"): Promise<string>;
+  /** Takes back what was published after version 1. */
+  unpublish(scope: "Policy" | "Floor"): Promise<void>;
   freshName(): string;
   liftAll(): Promise<void>;
 }
@@ -129,6 +133,16 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
       return (await issueToken(server, order)).id;
     },
     freshChannel,
+    async freshProposal(scope) {
+      const source = `version: 1\nrules: []\n# ${freshName()}`;
+      const place = `${scope.toLowerCase()}/proposals`;
+      return (await post(place, { source, expected_number: 1 })).id;
+    },
+    unpublish: (scope) =>
+      store.transact(async (tx) => {
+        const rows = scope === "Floor" ? "project_id = ''" : "project_id <> ''";
+        await tx.run(`delete from policy_version where number > 1 and ${rows}`);
+      }),
     freshName,
     async liftAll() {
       const rows = await store.all("select id from standing_freeze where lifted_at is null");

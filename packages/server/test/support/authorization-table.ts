@@ -7,6 +7,7 @@
 
 import type { AuthorizationStage } from "./authorization-callers.ts";
 import { EXTENSION_ROWS } from "./authorization-extensions.ts";
+import { policyRows } from "./authorization-policies.ts";
 import {
   ADMINISTERING,
   AUDITING,
@@ -22,10 +23,6 @@ import {
   without,
 } from "./authorization-profiles.ts";
 import { SUBMISSION } from "./test-provider.ts";
-
-const EMPTY_POLICY = "version: 1\nrules: []\n";
-
-const draft = () => ({ source: EMPTY_POLICY });
 
 const REQUESTS: readonly AuthorizationRow[] = [
   { operation: "listRequests", who: LOOKING, status: 200 },
@@ -79,35 +76,6 @@ const DELIVERIES: readonly AuthorizationRow[] = [
     body: (stage) => ({ instance_id: stage.instanceId }),
   },
 ];
-
-function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow[] {
-  const who = scope === "Policy" ? PUBLISHING : OPERATING;
-  return [
-    { operation: `show${scope}`, about: "in force", who: LOOKING, status: 200 },
-    {
-      ...{ operation: `show${scope}`, about: "by number", who: LOOKING, status: 200 },
-      ...{ id: () => "1", ...(scope === "Policy" && { foreign: 404 }) },
-    },
-    { operation: `list${scope}Versions`, who: LOOKING, status: 200 },
-    { operation: `check${scope}`, who, status: 200, body: draft },
-    {
-      // What it tells are calls.
-      ...{ operation: `simulate${scope}`, who: without(who, "policy"), status: 200 },
-      body: draft,
-    },
-    {
-      ...{ operation: `publish${scope}`, who, status: 200, ...(scope === "Policy" && FOREIGN_NEW) },
-      body: () => ({ ...draft(), expected_number: 0 }),
-    },
-    {
-      ...{ operation: `rollback${scope}`, who, status: 200 },
-      body: () => ({ number: 1, expected_number: 1 }),
-    },
-  ];
-}
-
-/** Of the other project it is the first version. */
-const FOREIGN_NEW = { foreign: 201 };
 
 const INSTANCES: readonly AuthorizationRow[] = [
   { operation: "listInstances", who: LOOKING, status: 200 },

@@ -32,6 +32,8 @@ export async function enforce(
       note: null,
       publishedAt: await tx.now(),
       publishedBy: "operator:cli",
+      proposedBy: null,
+      isTwoPerson: false,
     });
     return number;
   });

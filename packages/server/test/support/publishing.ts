@@ -49,6 +49,8 @@ export interface WirePolicy {
   readonly published_at: string;
   readonly published_by: string;
   readonly publisher?: string;
+  readonly proposer?: string;
+  readonly two_person?: true;
   readonly source: string;
 }
 
@@ -106,6 +108,82 @@ export function publish(
 ): Promise<Answer<WirePublished>> {
   const body = { source, expected_number: expected, ...(note !== undefined && { note }) };
   return server.call("POST", `/review/v1/${place}`, { token, body });
+}
+
+/** Nothing but that what comes next takes two people. */
+export const TWO_PERSON = "version: 1\ntwo_person: true\nrules: []\n";
+
+/** The same policy, with the requirement kept. */
+export function twoPerson(source: string): string {
+  return source.replace("version: 1\n", "version: 1\ntwo_person: true\n");
+}
+
+/** From the first version on. */
+export async function requireTwo(server: TestProvider, token: string): Promise<void> {
+  const answer = await publish(server, token, TWO_PERSON, 0);
+  assert.equal(answer.status, 201, answer.text);
+}
+
+export interface WireProposal {
+  readonly id: string;
+  readonly state: string;
+  readonly sha256: string;
+  readonly note?: string;
+  readonly restores?: number;
+  readonly proposed_by: string;
+  readonly proposer?: string;
+  readonly refusal?: string;
+  readonly closer?: string;
+  readonly reason?: string;
+  readonly source: string;
+  readonly error: WirePublished["error"];
+}
+
+interface At {
+  readonly place?: Place;
+}
+
+/** @param content the source, or members in its place */
+export function propose(
+  server: TestProvider,
+  token: string,
+  content: string | object,
+  expected: number,
+  { place = "policy", note }: At & { readonly note?: string } = {},
+): Promise<Answer<WireProposal>> {
+  const of = typeof content === "string" ? { source: content } : content;
+  const body = { ...of, expected_number: expected, ...(note !== undefined && { note }) };
+  return server.call("POST", `/review/v1/${place}/proposals`, { token, body });
+}
+
+export async function readProposal(
+  server: TestProvider,
+  token: string,
+  id: string,
+): Promise<WireProposal> {
+  const path = `/review/v1/policy/proposals/${id}`;
+  const answer = await server.call<WireProposal>("GET", path, { token });
+  assert.equal(answer.status, 200, answer.text);
+  return answer.json;
+}
+
+export function publishProposal(
+  server: TestProvider,
+  token: string,
+  id: string,
+  { place = "policy" }: At = {},
+): Promise<Answer<WirePublished>> {
+  return server.call("POST", `/review/v1/${place}/proposals/${id}/publish`, { token });
+}
+
+export function rollBack(
+  server: TestProvider,
+  token: string,
+  number: number,
+  expected: number,
+): Promise<Answer<WirePublished>> {
+  const body = { number, expected_number: expected };
+  return server.call("POST", "/review/v1/policy/rollback", { token, body });
 }
 
 export async function projectIdOf(server: TestProvider, name = "default"): Promise<string> {

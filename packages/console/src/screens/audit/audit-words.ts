@@ -27,6 +27,8 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   "Policy, grants and freezes": {
     "policy.published": "A policy was published",
+    "policy.proposed": "A policy was proposed",
+    "policy.rejected": "A proposed policy was rejected",
     "grant.made": "A grant was made",
     "grant.revoked": "A grant was revoked",
     "freeze.set": "A freeze was set",

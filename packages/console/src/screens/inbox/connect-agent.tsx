@@ -37,7 +37,7 @@ export function ConnectAgent() {
         Connect an agent
       </Button>
       <a class="button" href={href("/instances/new")}>
-        With a name and groups
+        Choose name and groups first
       </a>
     </div>
   );

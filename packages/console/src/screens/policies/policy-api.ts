@@ -11,16 +11,39 @@ export interface Outline {
   readonly sha256: string;
   readonly note?: string;
   readonly published_at: string;
+  /** Like `reviewer:ID`; `operator:cli` beside the database. */
+  readonly published_by: string;
   /** Name of who published it; absent when that is nobody of this project. */
   readonly publisher?: string;
+  /** Of who wrote it, where it was proposed. */
+  readonly proposer?: string;
 }
 
 export interface Version extends Outline {
   readonly source: string;
 }
 
-/** What is in force; `number` 0 and nothing else where nothing was published yet. */
-export type InForce = Version | { readonly number: 0; readonly source?: undefined };
+/** What is in force; `number` 0 and no source where nothing was published yet. */
+export type InForce = (Version | { readonly number: 0; readonly source?: undefined }) & {
+  /** Whether what comes next takes another person than its author. */
+  readonly two_person?: true;
+};
+
+/** What somebody wrote for another person to publish, without its source. */
+export interface Proposal {
+  readonly id: string;
+  readonly state: "open" | "outdated" | "published" | "rejected";
+  readonly base_number: number;
+  readonly sha256: string;
+  readonly note?: string;
+  readonly tests: number;
+  readonly proposed_at: string;
+  /** `reviewer:ID`. */
+  readonly proposed_by: string;
+  readonly proposer?: string;
+  /** Why this reader may not publish it. */
+  readonly refusal?: string;
+}
 
 export interface TestResult {
   readonly index: number;
@@ -88,6 +111,37 @@ export function publish(
 export function rollBack(scope: Scope, to: number, expectedNumber: number): Promise<Version> {
   const body = { number: to, expected_number: expectedNumber };
   return call("POST", `${scope}/rollback`, { body, timeoutMs: CHECK_MS });
+}
+
+export function readProposals(
+  scope: Scope,
+  signal: AbortSignal,
+): Promise<{ readonly proposals: readonly Proposal[] }> {
+  return call("GET", `${scope}/proposals?state=open&limit=50`, { signal });
+}
+
+export async function readProposedSource(scope: Scope, id: string): Promise<string> {
+  return (await call<{ source: string }>("GET", `${scope}/proposals/${id}`)).source;
+}
+
+/** @param content a source, or the older version that is to come back */
+export function propose(
+  scope: Scope,
+  content: { readonly source: string } | { readonly restores: number },
+  { expectedNumber, note = "" }: Pick<Partial<Publication>, "note"> & { expectedNumber: number },
+): Promise<Proposal> {
+  const why = note.trim() === "" ? {} : { note };
+  const body = { ...content, expected_number: expectedNumber, ...why };
+  return call("POST", `${scope}/proposals`, { body, timeoutMs: CHECK_MS });
+}
+
+export function publishProposal(scope: Scope, id: string): Promise<Version> {
+  return call("POST", `${scope}/proposals/${id}/publish`, { timeoutMs: CHECK_MS });
+}
+
+export function rejectProposal(scope: Scope, id: string, note: string): Promise<Proposal> {
+  const body = note.trim() === "" ? {} : { note };
+  return call("POST", `${scope}/proposals/${id}/reject`, { body });
 }
 
 export interface SimulationOrder {

@@ -4,8 +4,6 @@
  */
 
 import "./policies.css";
-import { useState } from "preact/hooks";
-import { Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -16,8 +14,9 @@ import type { ScreenProps } from "../../screens.ts";
 import { session } from "../../session.ts";
 import { draftOf, isChanged, keepDraft, useCheck } from "./draft.ts";
 import { Editor, Verdict } from "./editor.tsx";
-import { LineDiff } from "./line-diff.tsx";
-import { type InForce, publish, readPolicy, type Scope } from "./policy-api.ts";
+import { type InForce, readPolicy, readProposals, type Scope } from "./policy-api.ts";
+import { Proposals } from "./proposals.tsx";
+import { Publishing } from "./publishing.tsx";
 import { Simulation } from "./simulation.tsx";
 import { Versions } from "./versions.tsx";
 
@@ -71,12 +70,23 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
   const { source } = draft;
   const checked = useCheck(scope, source, mayPublish);
   const isNew = source !== (inForce.source ?? "");
+  const key = `${place} ${inForce.number}`;
+  const { value: waiting, reload } = useLoaded((signal) => readProposals(scope, signal), key);
   const published = () => {
-    keepDraft(place, undefined);
     onPublished();
+    reload();
+  };
+  const sent = () => {
+    keepDraft(place, undefined);
+    published();
   };
   return (
     <>
+      <Proposals
+        {...{ scope, inForce, mayPublish }}
+        proposals={waiting?.proposals ?? []}
+        onChange={published}
+      />
       {draft.base !== inForce.number && (
         <Overtaken
           {...{ place, inForce }}
@@ -101,11 +111,11 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
           base={draft.base}
           onDiscard={isChanged(place) ? () => keepDraft(place, undefined) : undefined}
           onConflict={onPublished}
-          onPublished={published}
+          onSent={sent}
         />
       )}
       {mayPublish && <Simulation {...{ scope, source }} />}
-      <Versions {...{ scope, inForce, mayPublish }} onPublished={published} />
+      <Versions {...{ scope, inForce, mayPublish }} onSent={sent} />
     </>
   );
 }
@@ -131,63 +141,5 @@ function Overtaken({ place, inForce, base, onKeep }: OvertakenProps) {
         <Button onPress={onKeep}>Keep my text</Button>
       </div>
     </div>
-  );
-}
-
-interface PublishingProps {
-  readonly scope: Scope;
-  readonly source: string;
-  readonly base: number;
-  readonly inForce: InForce;
-  /** Whether the server has just said that it could be published. */
-  readonly isReady: boolean;
-  readonly onDiscard: (() => void) | undefined;
-  /** Another version is in force by now. */
-  onConflict(): void;
-  onPublished(): void;
-}
-
-function Publishing(props: PublishingProps) {
-  const { scope, source, base, inForce, isReady, onDiscard, onConflict, onPublished } = props;
-  const [note, setNote] = useState("");
-  return (
-    <section class="panel" aria-labelledby="publish-title">
-      <h2 id="publish-title">
-        {inForce.number === 0 ? "What would be published" : `Against version ${inForce.number}`}
-      </h2>
-      <LineDiff before={inForce.source ?? ""} after={source} />
-      <div class="field">
-        <label for="publish-note">Why (optional, kept with the version)</label>
-        <input
-          id="publish-note"
-          maxLength={1000}
-          value={note}
-          onInput={(event) => setNote(event.currentTarget.value)}
-        />
-      </div>
-      <div class="actions">
-        <Button
-          kind="primary"
-          disabled={!isReady || base !== inForce.number}
-          onPress={async () => {
-            try {
-              await publish(scope, { source, expectedNumber: base, note });
-            } catch (error) {
-              // What is in force by now is shown beside the draft.
-              if (error instanceof Refusal && error.code === "policy_conflict") onConflict();
-              throw error;
-            }
-            onPublished();
-          }}
-        >
-          Publish
-        </Button>
-        {onDiscard !== undefined && (
-          <Button kind="quiet" onPress={onDiscard}>
-            Discard my changes
-          </Button>
-        )}
-      </div>
-    </section>
   );
 }

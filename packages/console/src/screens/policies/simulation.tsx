@@ -1,6 +1,6 @@
 /** What a draft would change of calls that were made; nothing is written. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { messageOf } from "../../parts/button.tsx";
 import { href } from "../../route.ts";
@@ -28,6 +28,7 @@ interface SimulationProps {
 }
 
 export function Simulation({ scope, source }: SimulationProps) {
+  const titleId = useId();
   const [since, setSince] = useState<string>("168h");
   const [run, setRun] = useState<Run>();
   const stop = useRef<AbortController>(undefined);
@@ -63,8 +64,8 @@ export function Simulation({ scope, source }: SimulationProps) {
 
   const isRunning = run !== undefined && run.summary === undefined && run.fault === "";
   return (
-    <section class="panel" aria-labelledby="simulation-title">
-      <h2 id="simulation-title">What would change</h2>
+    <section class="panel" aria-labelledby={titleId}>
+      <h2 id={titleId}>What would change</h2>
       <form
         class="inline-form"
         onSubmit={(event) => {

@@ -3,28 +3,30 @@
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
+import { DiffLines } from "../../parts/diff-lines.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
-import { LineDiff } from "./line-diff.tsx";
+import { When } from "../../parts/when.tsx";
+import { lineDiff } from "../../previews/line-diff.ts";
 import {
   type InForce,
   type Outline,
+  propose,
   readVersion,
   readVersions,
   rollBack,
   type Scope,
 } from "./policy-api.ts";
 
-const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
 interface VersionsProps {
   readonly scope: Scope;
   readonly inForce: InForce;
   /** Whether going back to one is offered. */
   readonly mayPublish: boolean;
-  onPublished(): void;
+  /** An older version was published again, or proposed. */
+  onSent(): void;
 }
 
-export function Versions({ scope, inForce, mayPublish, onPublished }: VersionsProps) {
+export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) {
   const [more, setMore] = useState<readonly Outline[]>([]);
   const [next, setNext] = useState<number | null>();
   const first = useLoaded(() => readVersions(scope, undefined), `${scope} ${inForce.number}`);
@@ -39,10 +41,7 @@ export function Versions({ scope, inForce, mayPublish, onPublished }: VersionsPr
       )}
       <ul class="versions">
         {versions.map((outline) => (
-          <VersionRow
-            key={outline.number}
-            {...{ scope, inForce, outline, mayPublish, onPublished }}
-          />
+          <VersionRow key={outline.number} {...{ scope, inForce, outline, mayPublish, onSent }} />
         ))}
       </ul>
       {after !== null && after !== undefined && (
@@ -65,21 +64,28 @@ interface VersionRowProps extends VersionsProps {
   readonly outline: Outline;
 }
 
-function VersionRow({ scope, inForce, outline, mayPublish, onPublished }: VersionRowProps) {
+function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowProps) {
   const [source, setSource] = useState<string>();
-  const { number, note, published_at: at, publisher, sha256 } = outline;
+  const { number, note, published_at: at, published_by: by, publisher, proposer, sha256 } = outline;
   const isInForce = number === inForce.number;
+  const isTwoPerson = inForce.two_person === true;
   return (
     <li>
       <div class="version-head">
         <strong>Version {number}</strong>
         {isInForce && <span class="badge approved">in force</span>}
         <span class="hint">
-          <time dateTime={at}>{TIME.format(new Date(at))}</time>
+          <When at={at} exact />
           {publisher !== undefined && (
             <>
               {" "}
               by <Text>{publisher}</Text>
+            </>
+          )}
+          {by === "operator:cli" && " at the command line"}
+          {proposer !== undefined && (
+            <>
+              , written by <Text>{proposer}</Text>
             </>
           )}
         </span>
@@ -101,22 +107,24 @@ function VersionRow({ scope, inForce, outline, mayPublish, onPublished }: Versio
               setSource(shown?.source);
             }}
           >
-            {source === undefined ? "Compare with what is in force" : "Close"}
+            {source === undefined ? "Compare with what is in force" : "Hide"}
           </Button>
           {mayPublish && (
             <Button
               kind="quiet"
               onPress={async () => {
-                await rollBack(scope, number, inForce.number);
-                onPublished();
+                const expectedNumber = inForce.number;
+                if (isTwoPerson) await propose(scope, { restores: number }, { expectedNumber });
+                else await rollBack(scope, number, expectedNumber);
+                onSent();
               }}
             >
-              Roll back to this
+              {isTwoPerson ? "Propose to roll back to this" : "Roll back to this"}
             </Button>
           )}
         </div>
       )}
-      {source !== undefined && <LineDiff before={source} after={inForce.source ?? ""} />}
+      {source !== undefined && <DiffLines hunks={lineDiff(source, inForce.source ?? "")} />}
     </li>
   );
 }

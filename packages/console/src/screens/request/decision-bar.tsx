@@ -176,7 +176,7 @@ function Verdicts({ request, standing, decision }: DecisionBarProps) {
             id="approve"
             disabled={!standing.canApprove}
             aria-busy={busy === "approve"}
-            onClick={() => void decision.approve(false)}
+            onClick={() => void decision.approve()}
           >
             <span>{isSigned ? "Approve with a passkey" : "Approve"}</span>
             <span class="key" aria-hidden="true">

@@ -7,13 +7,13 @@ import { type JsonValue, parseJson } from "@countersign/protocol";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
+import { DiffLines } from "../../parts/diff-lines.tsx";
 import { type FileEdit, fileEditsIn } from "../../previews/file-edit.ts";
 import { commandsIn, type FoundSql, sqlIn } from "../../previews/find.ts";
 import { type Money, moneyIn } from "../../previews/money.ts";
 import { type ShellPiece, splitShell } from "../../previews/shell.ts";
 import { NEEDS_WHERE } from "../../previews/sql.ts";
 import { type Host, hostsIn } from "../../previews/urls.ts";
-import { DiffLines } from "./diff-lines.tsx";
 
 export interface PreviewsProps {
   readonly tool: string;

@@ -23,7 +23,7 @@ import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { AskerFacts, Claim, ContextFacts, RuleFacts } from "./facts.tsx";
 import { Previews } from "./previews.tsx";
-import { type Standing, standingOf } from "./standing.ts";
+import { canBeHeld, type Standing, standingOf } from "./standing.ts";
 import { type LoadedBackground, useBackground } from "./use-background.ts";
 import { type Decision, useDecision } from "./use-decision.ts";
 import { type OpenRequest, type Shown, useRequest } from "./use-request.ts";
@@ -99,10 +99,11 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   const deadlineAt = Date.parse(request.deadline_at);
   // The page itself is not made anew with every tick of the clock.
   const isOver = useComputed(() => now.value >= deadlineAt).value;
+  const isShort = useComputed(() => !canBeHeld(request, now.value)).value;
   const standing = standingOf({
     ...{ request, hasSeenEnd },
     me: session.value?.project?.reviewer.name,
-    isOver,
+    ...{ isOver, isShort },
     isLive: open.isLive && connection.value !== "lost",
     isLookingBack: loaded.isLoading,
     wasOffered: wasOffered.current,
@@ -173,7 +174,7 @@ function keysOf(decision: Decision, { canApprove, canDeny }: Standing): Deciding
   return [
     {
       ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
-      act: isFree && canApprove ? () => void decision.approve(true) : undefined,
+      act: isFree && canApprove ? () => void decision.approve() : undefined,
     },
     {
       ...{ key: "d", does: "Deny this call: asks for the reason" },

@@ -6,12 +6,34 @@
 import type { WireRequest } from "../../requests/wire.ts";
 import { outcomeOf, stillMissing } from "../../requests/words.ts";
 
+/** How long an approval can be taken back before it counts. */
+export const HOLD_MS = 5_000;
+
+/** The server gives what is held so long before the deadline at the latest. */
+const BEFORE_DEADLINE_MS = 1_000;
+
+/**
+ * Whether an approval that is sent now is held first: not one that a passkey signs, and not where
+ * the deadline would cut the hold short.
+ *
+ * @param now by the server's clock, epoch ms
+ */
+export function canBeHeld(
+  { requirement, deadline_at: at }: Pick<WireRequest, "requirement" | "deadline_at">,
+  now: number,
+): boolean {
+  if (requirement.confirm.kind === "passkey") return false;
+  return Date.parse(at) - now >= HOLD_MS + BEFORE_DEADLINE_MS;
+}
+
 export interface Seen {
   readonly request: WireRequest;
   /** The reviewer that the person is in the project. */
   readonly me: string | undefined;
   /** Whether the deadline has passed, by the server's clock. */
   readonly isOver: boolean;
+  /** Whether too little time is left for an approval to be held. */
+  readonly isShort: boolean;
   readonly isLive: boolean;
   /** The end of the arguments was on the screen, or all of them were asked for. */
   readonly hasSeenEnd: boolean;
@@ -61,8 +83,13 @@ function statusOf(request: WireRequest, me: string | undefined, hasVoted: boolea
   return hasVoted ? `Your approval is kept. ${stillMissing(request)}` : "";
 }
 
-function hintOf({ request: { may_decide: may }, hasSeenEnd, isLookingBack }: Seen): string {
+function hintOf({ request, hasSeenEnd, isLookingBack, isShort }: Seen): string {
+  const may = request.may_decide;
   if (may.reason !== undefined) return may.reason;
   if (!hasSeenEnd) return "To approve, read to the end of the arguments or show all.";
-  return isLookingBack ? "Looking for earlier calls like this one…" : "";
+  if (isLookingBack) return "Looking for earlier calls like this one…";
+  const isSigned = request.requirement.confirm.kind === "passkey";
+  return isShort && may.approve && !isSigned ? AT_ONCE : "";
 }
+
+const AT_ONCE = "Little time is left: an approval counts at once, without Undo.";

@@ -7,7 +7,9 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { call, Refusal } from "../../api.ts";
 import { messageOf } from "../../parts/button.tsx";
 import type { WireRequest } from "../../requests/wire.ts";
+import { now } from "../../time.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
+import { canBeHeld, HOLD_MS } from "./standing.ts";
 import type { OpenRequest, Shown } from "./use-request.ts";
 
 export interface Draft {
@@ -33,14 +35,14 @@ export interface Decision {
   readonly isDenying: boolean;
   openDenial(): void;
   closeDenial(): void;
-  /** @param isHeld it can be taken back for some seconds */
-  approve(isHeld: boolean): Promise<void>;
+  /** It can be taken back for some seconds, where there is time for that. */
+  approve(): Promise<void>;
   deny(): Promise<void>;
   withdraw(): Promise<void>;
   undo(): Promise<void>;
 }
 
-const HOLD = "5s";
+const HOLD = `${HOLD_MS / 1_000}s`;
 const EMPTY: Draft = { note: "", confirmation: "", validFor: "", reason: "" };
 
 /** Of a member, its field on the page. */
@@ -85,12 +87,12 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
       setDenying(true);
     },
     closeDenial: () => setDenying(false),
-    approve: (isHeld) =>
+    approve: () =>
       once("approve", async () => {
         const { shown } = open;
         if (shown === undefined) return;
         requireParts(shown.request, draft, isAskedAgain);
-        await cast(approvalOf(shown, draft, isHeld));
+        await cast(approvalOf(shown, draft));
       }),
     deny: () =>
       once("deny", async () => {
@@ -180,15 +182,14 @@ function requireParts(request: WireRequest, draft: Draft, isAskedAgain: boolean)
   }
 }
 
-function approvalOf({ request, digest }: Shown, draft: Draft, isHeld: boolean): Verdict {
+function approvalOf({ request, digest }: Shown, draft: Draft): Verdict {
   const validFor = draft.validFor.trim();
-  const canBeHeld = request.requirement.confirm.kind !== "passkey";
   return {
     ...{ verdict: "approve", arguments_sha256: digest },
     ...(draft.note !== "" && { note: draft.note }),
     ...(isTyped(request) && { confirmation: draft.confirmation }),
     ...(validFor !== "" && { valid_for: validFor }),
-    ...(isHeld && canBeHeld && { hold: HOLD }),
+    ...(canBeHeld(request, now.value) && { hold: HOLD }),
   };
 }
 

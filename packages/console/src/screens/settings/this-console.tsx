@@ -34,19 +34,14 @@ export function ThisConsole() {
       >
         <Choice name="theme" label="Colours" value={theme} options={THEMES} />
         <Choice name="keys" label="Single keys" value={keys ? "on" : "off"} options={KEYS} />
-        <Field
-          name="from"
-          label="No notifications from (optional)"
-          type="time"
-          value={quiet?.from ?? ""}
-        />
-        <Field
-          name="to"
-          label="until"
-          type="time"
-          value={quiet?.to ?? ""}
-          hint={`In the time of ${quiet?.time_zone ?? ZONE}. What still waits is told afterwards.`}
-        />
+        <div class="span">
+          <Field name="from" label="Quiet from (optional)" type="time" value={quiet?.from ?? ""} />
+          <Field name="to" label="Until" type="time" value={quiet?.to ?? ""} />
+        </div>
+        <p class="hint">
+          No notifications then, in the time of {quiet?.time_zone ?? ZONE}. What still waits is told
+          afterwards.
+        </p>
       </Form>
     </section>
   );

@@ -22,11 +22,16 @@ export interface StoredPolicyVersion {
   /** Epoch ms. */
   readonly publishedAt: number;
   readonly publishedBy: Actor;
+  /** Who wrote it, where somebody else published it; null when nobody proposed it. */
+  readonly proposedBy: Actor | null;
+  /** Whether another person than its author must publish what comes after it. */
+  readonly isTwoPerson: boolean;
 }
 
 export type PolicyVersionOutline = Omit<StoredPolicyVersion, "source">;
 
-const OUTLINE = "project_id, number, sha256, note, published_at, published_by";
+const OUTLINE = `project_id, number, sha256, note, published_at, published_by, proposed_by,
+  is_two_person`;
 
 /** @returns false when there is a version of this number already */
 export async function insertPolicyVersion(
@@ -35,8 +40,9 @@ export async function insertPolicyVersion(
 ): Promise<boolean> {
   const inserted = await tx.run(
     `insert into policy_version
-       (project_id, number, sha256, source, note, published_at, published_by)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict (project_id, number) do nothing`,
+       (project_id, number, sha256, source, note, published_at, published_by, proposed_by,
+        is_two_person)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (project_id, number) do nothing`,
     [
       version.projectId,
       version.number,
@@ -45,6 +51,8 @@ export async function insertPolicyVersion(
       version.note,
       version.publishedAt,
       version.publishedBy,
+      version.proposedBy,
+      version.isTwoPerson ? 1 : 0,
     ],
   );
   if (inserted === 1) await touchInForce(tx, version.projectId);
@@ -56,6 +64,18 @@ export async function readPolicyNumber(reader: Reader, projectId: string): Promi
   const sql = `select number from policy_version where project_id = $1
     order by number desc limit 1`;
   return Number((await reader.get(sql, [projectId]))?.number ?? 0);
+}
+
+/**
+ * Whether what is published next takes another person than its author: because the version in
+ * force says so, or the floor, which says so for itself and for every project.
+ */
+export async function readTwoPerson(reader: Reader, projectId: string): Promise<boolean> {
+  const sql = `select is_two_person from policy_version where project_id = $1
+    order by number desc limit 1`;
+  const own = await reader.get(sql, [projectId]);
+  const floor = await reader.get(sql, [SERVER]);
+  return Number(own?.is_two_person ?? 0) === 1 || Number(floor?.is_two_person ?? 0) === 1;
 }
 
 export async function readPolicyVersion(
@@ -91,5 +111,7 @@ function toOutline(row: Row): PolicyVersionOutline {
     note: row.note as string | null,
     publishedAt: Number(row.published_at),
     publishedBy: row.published_by as Actor,
+    proposedBy: row.proposed_by as Actor | null,
+    isTwoPerson: Number(row.is_two_person) === 1,
   };
 }

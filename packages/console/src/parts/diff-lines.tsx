@@ -1,7 +1,8 @@
+import "./diff-lines.css";
 import { useState } from "preact/hooks";
-import { Text } from "../../exact/text.tsx";
-import { Scroller } from "../../parts/scroller.tsx";
-import type { DiffLine, Hunk } from "../../previews/line-diff.ts";
+import { Text } from "../exact/text.tsx";
+import type { DiffLine, Hunk } from "../previews/line-diff.ts";
+import { Scroller } from "./scroller.tsx";
 
 /** At first; more are a press away. */
 const SHOWN_MAX = 300;
@@ -21,9 +22,9 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
   );
   return (
     <>
-      <Scroller class="source diff" label="Difference">
+      <Scroller class="diff" label="Difference">
         {lines.slice(0, most).map(({ kind, text, isFirst }, index) => (
-          <div key={index} class={isFirst ? `line ${kind} gap` : `line ${kind}`}>
+          <div key={index} class={`diff-line ${kind}${isFirst ? " gap" : ""}`}>
             <span class="sign" aria-hidden="true">
               {SIGNS[kind]}
             </span>

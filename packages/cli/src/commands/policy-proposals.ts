@@ -1,0 +1,118 @@
+import type { Command } from "../command.ts";
+import type { CommandLine } from "../command-line.ts";
+import { EXIT, usageError } from "../exit.ts";
+import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import { renderProposal, renderProposals } from "../render-proposals.ts";
+import type { Terminal } from "../terminal.ts";
+import { changesTo, noteOf, renderChanges } from "./policy-publish.ts";
+import { numberOf, policyClient, tellPolicy } from "./policy-versions.ts";
+
+const LIMIT_MAX = 1_000;
+
+export const policyPropose: Command = {
+  usage: "policy propose [FILE]",
+  help: "Offer a policy to another person, who publishes or rejects it.",
+  settings: ["client"],
+  options: {
+    ...FLOOR,
+    restore: { type: "text", value: "NUMBER", help: "An older version, in place of a file." },
+    note: { type: "text", value: "TEXT", help: "Why; kept with the version." },
+    expect: {
+      type: "text",
+      value: "NUMBER",
+      help: "The version that you began from, 0 for none; refused if another is in force.",
+    },
+  },
+
+  async run(line, terminal) {
+    const restores = numberOf(line, "restore");
+    const client = policyClient(line);
+    const [file = `version ${restores}`] =
+      restores === undefined ? line.take("the file of the policy") : line.take();
+    const content =
+      restores === undefined ? { source: readChecked(file, line, terminal) } : { restores };
+    const current = await client.show();
+    const expected = numberOf(line, "expect", 0) ?? current.number;
+    const order = { ...content, expected_number: expected, ...noteOf(line) };
+    const proposed = await withPlaces(file, terminal, line.json, () => client.propose(order));
+    if (!line.json) terminal.note(renderChanges(changesTo(current.policy, proposed.policy ?? "")));
+    terminal.out(line.json ? proposed.source : `Proposed as ${proposed.id}.`);
+    return EXIT.done;
+  },
+};
+
+function readChecked(file: string, line: CommandLine, terminal: Terminal): string {
+  const source = readPolicyFile(file);
+  const { findings } = examineFile(source, line.flag("floor"));
+  if (findings.length > 0) refuseFile(file, findings, terminal, line.json);
+  return source;
+}
+
+export const policyProposals: Command = {
+  usage: "policy proposals",
+  help: "List the policies that wait to be published, the newest first.",
+  settings: ["client"],
+  options: {
+    ...FLOOR,
+    closed: { type: "flag", help: "Those that were published or rejected instead." },
+    limit: { type: "text", value: "COUNT", help: `At most so many, up to ${LIMIT_MAX}. [50]` },
+  },
+
+  async run(line, terminal) {
+    line.take();
+    const limit = numberOf(line, "limit") ?? 50;
+    if (limit > LIMIT_MAX) throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
+    const state = line.flag("closed") ? "closed" : "open";
+    const { proposals, isMore } = await policyClient(line).proposals(state, limit);
+    if (line.json) {
+      terminal.out(`[${proposals.map(({ source }) => source).join(",")}]`);
+    } else if (proposals.length === 0) {
+      terminal.out(state === "open" ? "Nothing is proposed." : "No proposal was closed.");
+    } else {
+      terminal.out(renderProposals(proposals));
+      if (isMore) terminal.note(`There are more than ${limit}; see --limit.`);
+    }
+    return EXIT.done;
+  },
+};
+
+export const policyProposal: Command = {
+  usage: "policy proposal ID",
+  help: "Print a proposal letter for letter, and which rules it changes.",
+  settings: ["client"],
+  options: FLOOR,
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the proposal");
+    const client = policyClient(line);
+    const proposal = await client.proposal(id);
+    if (line.json) {
+      terminal.out(proposal.source);
+      return EXIT.done;
+    }
+    terminal.note(renderProposal(proposal));
+    const { policy = "" } = proposal;
+    if (proposal.state === "open") {
+      terminal.note(renderChanges(changesTo((await client.show()).policy, policy)));
+    }
+    tellPolicy(policy, terminal);
+    return EXIT.done;
+  },
+};
+
+export const policyReject: Command = {
+  usage: "policy reject ID",
+  help: "Close a proposal without publishing it, or take back your own.",
+  settings: ["client"],
+  options: {
+    ...FLOOR,
+    note: { type: "text", value: "TEXT", help: "Why; kept with the proposal." },
+  },
+
+  async run(line, terminal) {
+    const [id = ""] = line.take("the id of the proposal");
+    const rejected = await policyClient(line).reject(id, line.text("note"));
+    terminal.out(line.json ? rejected.source : `Rejected ${rejected.id}.`);
+    return EXIT.done;
+  },
+};

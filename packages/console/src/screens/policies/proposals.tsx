@@ -1,0 +1,148 @@
+/** What others wrote and nobody has published yet: looked at, tried, published or rejected. */
+
+import { useState } from "preact/hooks";
+import { Text } from "../../exact/text.tsx";
+import { Button } from "../../parts/button.tsx";
+import { DiffLines } from "../../parts/diff-lines.tsx";
+import { When } from "../../parts/when.tsx";
+import { lineDiff } from "../../previews/line-diff.ts";
+import { session } from "../../session.ts";
+import {
+  type InForce,
+  type Proposal,
+  publishProposal,
+  readProposedSource,
+  rejectProposal,
+  type Scope,
+} from "./policy-api.ts";
+import { Simulation } from "./simulation.tsx";
+
+interface ProposalsProps {
+  readonly scope: Scope;
+  readonly inForce: InForce;
+  readonly proposals: readonly Proposal[];
+  readonly mayPublish: boolean;
+  /** One was published or rejected, by whomever. */
+  onChange(): void;
+}
+
+export function Proposals({ proposals, ...rest }: ProposalsProps) {
+  if (proposals.length === 0) return null;
+  return (
+    <section class="panel" aria-labelledby="proposals-title">
+      <h2 id="proposals-title">
+        {proposals.length === 1 ? "A proposal waits" : `${proposals.length} proposals wait`}
+      </h2>
+      <ul class="proposals">
+        {proposals.map((proposal) => (
+          <ProposalRow key={proposal.id} {...rest} proposal={proposal} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface ProposalRowProps extends Omit<ProposalsProps, "proposals"> {
+  readonly proposal: Proposal;
+}
+
+function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: ProposalRowProps) {
+  const [source, setSource] = useState<string>();
+  const { id, state, note, sha256, tests, proposed_at: at, proposer } = proposal;
+  const isMine = proposal.proposed_by === `reviewer:${session.value?.project?.reviewer.id}`;
+  return (
+    <li>
+      <div class="version-head">
+        <strong>
+          {isMine ? "Yours" : <Text>{proposer ?? "Somebody of another project"}</Text>}
+        </strong>
+        {state === "outdated" && <span class="badge">outdated</span>}
+        <span class="hint">
+          <When at={at} />, from {from(proposal)}, {passed(tests)}
+        </span>
+      </div>
+      {note !== undefined && (
+        <p>
+          <Text>{note}</Text>
+        </p>
+      )}
+      {state === "outdated" && (
+        <p class="hint">
+          Version {inForce.number} is in force since: it cannot be published, only proposed anew.
+        </p>
+      )}
+      <div class="actions">
+        <Button
+          onPress={async () =>
+            setSource(source === undefined ? await readProposedSource(scope, id) : undefined)
+          }
+        >
+          {source === undefined ? "Review" : "Hide"}
+        </Button>
+      </div>
+      {source !== undefined && (
+        <div class="stack">
+          <DiffLines hunks={lineDiff(inForce.source ?? "", source)} />
+          <p class="hint">
+            SHA-256 <code>{sha256}</code>
+          </p>
+          {mayPublish && <Simulation {...{ scope, source }} />}
+          {mayPublish && <Closing {...{ scope, proposal, isMine, onChange }} />}
+        </div>
+      )}
+    </li>
+  );
+}
+
+function from({ base_number: number }: Proposal): string {
+  return number === 0 ? "no version" : `version ${number}`;
+}
+
+function passed(tests: number): string {
+  if (tests === 0) return "without tests";
+  return tests === 1 ? "its test passed" : `its ${tests} tests passed`;
+}
+
+interface ClosingProps extends Pick<ProposalsProps, "scope" | "onChange"> {
+  readonly proposal: Proposal;
+  readonly isMine: boolean;
+}
+
+function Closing({ scope, proposal, isMine, onChange }: ClosingProps) {
+  const [reason, setReason] = useState("");
+  const { id, state, refusal } = proposal;
+  // Whatever came of it, somebody else may have been quicker.
+  const acting = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work();
+    } finally {
+      onChange();
+    }
+  };
+  return (
+    <>
+      {refusal !== undefined && <p class="note">{refusal}</p>}
+      {!isMine && (
+        <div class="field">
+          <label for={`reason-${id}`}>Why not (optional, for rejecting)</label>
+          <input
+            id={`reason-${id}`}
+            maxLength={1000}
+            value={reason}
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        </div>
+      )}
+      <div class="actions apart">
+        <Button kind="danger" onPress={() => acting(() => rejectProposal(scope, id, reason))}>
+          {isMine ? "Take back" : "Reject"}
+        </Button>
+        {refusal === undefined && state === "open" && (
+          <Button kind="primary" onPress={() => acting(() => publishProposal(scope, id))}>
+            Publish
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,75 @@
+/** What a draft changes, and the way to put it in force: by oneself, or with another person. */
+
+import { useState } from "preact/hooks";
+import { Refusal } from "../../api.ts";
+import { Button } from "../../parts/button.tsx";
+import { DiffLines } from "../../parts/diff-lines.tsx";
+import { lineDiff } from "../../previews/line-diff.ts";
+import { type InForce, propose, publish, type Scope } from "./policy-api.ts";
+
+interface PublishingProps {
+  readonly scope: Scope;
+  readonly source: string;
+  readonly base: number;
+  readonly inForce: InForce;
+  /** Whether the server has just said that it could be published. */
+  readonly isReady: boolean;
+  readonly onDiscard: (() => void) | undefined;
+  /** Another version is in force by now. */
+  onConflict(): void;
+  /** It was published or proposed. */
+  onSent(): void;
+}
+
+export function Publishing(props: PublishingProps) {
+  const { scope, source, base, inForce, isReady, onDiscard, onConflict, onSent } = props;
+  const [note, setNote] = useState("");
+  const isTwoPerson = inForce.two_person === true;
+  async function send(): Promise<void> {
+    try {
+      if (isTwoPerson) await propose(scope, { source }, { expectedNumber: base, note });
+      else await publish(scope, { source, expectedNumber: base, note });
+    } catch (error) {
+      // What is in force by now is shown beside the draft.
+      if (error instanceof Refusal && error.code === "policy_conflict") onConflict();
+      throw error;
+    }
+    onSent();
+  }
+  return (
+    <section class="panel" aria-labelledby="publish-title">
+      <h2 id="publish-title">
+        {inForce.number === 0 ? "The first version" : `Against version ${inForce.number}`}
+      </h2>
+      {inForce.source !== undefined && <DiffLines hunks={lineDiff(inForce.source, source)} />}
+      <div class="field">
+        <label for="publish-note">Why (optional, kept with the version)</label>
+        <input
+          id="publish-note"
+          maxLength={1000}
+          value={note}
+          onInput={(event) => setNote(event.currentTarget.value)}
+        />
+      </div>
+      <div class="actions">
+        <Button kind="primary" disabled={!isReady || base !== inForce.number} onPress={send}>
+          {isTwoPerson ? "Propose" : "Publish"}
+        </Button>
+        {onDiscard !== undefined && (
+          <Button kind="quiet" onPress={onDiscard}>
+            Discard my changes
+          </Button>
+        )}
+      </div>
+      <p class="hint">
+        {isTwoPerson ? (
+          "This policy takes two people: another person than you publishes what you propose."
+        ) : (
+          <>
+            With <code>two_person: true</code> in it, another person must publish what comes after.
+          </>
+        )}
+      </p>
+    </section>
+  );
+}

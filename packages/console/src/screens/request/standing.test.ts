@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WireRequest } from "../../requests/wire.ts";
+import { canBeHeld, type Seen, standingOf } from "./standing.ts";
+
+const DEADLINE = Date.parse("2026-01-01T01:00:00Z");
+
+function asking(kind: "click" | "match" | "passkey"): WireRequest {
+  return {
+    ...{ id: "r", status: "pending", deadline_at: "2026-01-01T01:00:00Z", votes: [] },
+    may_decide: { approve: true, deny: true },
+    requirement: { confirm: { kind } },
+  } as unknown as WireRequest;
+}
+
+test("[ours.request.hold] an approval is held where the hold ends before the deadline, and none that a passkey signs", () => {
+  for (const [leftMs, isHeld] of [
+    [3_600_000, true],
+    [6_000, true],
+    [5_999, false],
+    [0, false],
+    [-1, false],
+  ] as const) {
+    const now = DEADLINE - leftMs;
+    assert.equal(canBeHeld(asking("click"), now), isHeld, String(leftMs));
+    assert.equal(canBeHeld(asking("match"), now), isHeld, String(leftMs));
+    assert.equal(canBeHeld(asking("passkey"), now), false, String(leftMs));
+  }
+});
+
+test("[ours.request.hold] who presses Approve when there is no time to hold it is told before that it counts at once", () => {
+  const seen: Omit<Seen, "request"> = {
+    ...{ me: "ana", isOver: false, isShort: true, isLive: true, hasSeenEnd: true },
+    ...{ isLookingBack: false, wasOffered: true },
+  };
+  const hint = (request: WireRequest, more: Partial<Seen> = {}) =>
+    standingOf({ ...seen, request, ...more }).hint;
+  assert.match(hint(asking("click")), /counts at once, without Undo/);
+  assert.equal(hint(asking("click"), { isShort: false }), "");
+  assert.equal(hint(asking("passkey")), "");
+});
