@@ -340,3 +340,51 @@ function outcome(read: () => unknown): { value: unknown } | undefined {
     return undefined;
   }
 }
+
+test("[ours.json.encoding] text that no bytes could have been is refused, wherever the surrogate stands", () => {
+  for (const text of ['"\ud800"', '"a\udfff"', '{"\ud800":1}', "\ud800"]) {
+    assert.throws(() => parseJson(text), { code: "invalid_json", param: "body" });
+  }
+  assert.equal(parseJson('"\ud83d\ude00"'), "\u{1f600}");
+});
+
+/** What each fault is called: whoever sent it repairs it by these words. */
+const WORDS: readonly (readonly [string, string, number, string])[] = [
+  ["", "the text ends where a value is expected", 0, "body"],
+  ["x", "a value is expected", 0, "body"],
+  ["tru", "a value is expected", 0, "body"],
+  ["[1,]", "a value is expected", 3, "[1]"],
+  ["{", "a key in quotes is expected", 1, "body"],
+  ["{a", "a key in quotes is expected", 1, "body"],
+  ['{"a"', "a colon is expected after a key", 4, "a"],
+  ['{"a" 1}', "a colon is expected after a key", 5, "a"],
+  ["[1 2", "a comma or a closing bracket is expected", 3, "[0]"],
+  ["-", "a digit is expected", 1, "body"],
+  ["1.", "a digit is expected", 2, "body"],
+  ['"a', "a string does not end", 2, "body"],
+  ['"\n"', "a control character stands bare in a string", 1, "body"],
+  ['"\\x"', "an escape is unknown", 1, "body"],
+  ['"\\udc00"', "a low surrogate stands alone", 7, "body"],
+  ['"\\ud800"', "a high surrogate stands alone", 7, "body"],
+  ['"\\ud800\\n"', "a high surrogate stands alone", 7, "body"],
+  ['"\\ud800\\u0041"', "a high surrogate stands alone", 13, "body"],
+  ['"\\u12"', "an escape needs four hexadecimal digits", 1, "body"],
+  ["1 2", "text after the end of the value", 2, "body"],
+];
+
+test("[ours.json.malformed] each fault is told in words of its own, with its place", () => {
+  for (const [text, what, at, param] of WORDS) {
+    const message = `The body is not valid JSON: ${what} (at character ${at}).`;
+    assert.throws(() => parseJson(text), { code: "invalid_json", message, param }, text);
+  }
+  const others: readonly (readonly [string, string, string])[] = [
+    ['{"a":1,"a":2}', "duplicate_key", "An object has the same key twice."],
+    ["[".repeat(101), "too_deep", "The JSON is nested deeper than 100 levels."],
+    ["1".repeat(1_001), "number_too_long", "A number is longer than 1000 characters."],
+  ];
+  for (const [text, code, message] of others) {
+    assert.throws(() => parseJson(text), { code, message });
+  }
+  const message = "The body is not valid UTF-8.";
+  assert.throws(() => parseJsonBytes(Uint8Array.of(0xff)), { message });
+});

@@ -75,11 +75,15 @@ export function parseJsonBytes(bytes: Uint8Array, limits = DEFAULT_LIMITS): Json
   } catch {
     throw new Problem("invalid_json", "The body is not valid UTF-8.", { param: "body" });
   }
-  return parseJson(text, limits);
+  return new Parser(text, limits).parse();
 }
 
 /** As {@link parseJsonBytes}, for text that is already decoded. */
 export function parseJson(text: string, limits = DEFAULT_LIMITS): JsonValue {
+  // Bytes that are valid hold none: as bytes it would be another text than the one that was read.
+  if (!text.isWellFormed()) {
+    throw new Problem("invalid_json", "The text holds a lone surrogate.", { param: "body" });
+  }
   return new Parser(text, limits).parse();
 }
 

@@ -5,9 +5,6 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createHttpServer } from "../src/http/create-http-server.ts";
-import { Report } from "../src/index.ts";
-import { addRoutes } from "../src/provider.ts";
 import { setAuthorizationStage, setCallers } from "./support/authorization-callers.ts";
 import {
   type AuthorizationRow,
@@ -17,44 +14,22 @@ import {
 } from "./support/authorization-profiles.ts";
 import { foreignKind, ROWS } from "./support/authorization-table.ts";
 import { startExtended } from "./support/extensions.ts";
+import { type Route, routesOf } from "./support/routes.ts";
 import type { Answer } from "./support/test-provider.ts";
 
 const scene = await startExtended({ after });
 const { server } = scene;
-const { context } = server.provider;
 const callers = await setCallers(scene);
 const stage = await setAuthorizationStage(scene);
 
-interface Route {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: string;
-}
-
-/** Those that Fastify really has. */
-async function routesOfServer(): Promise<readonly Route[]> {
-  const report = new Report("silent", { write: () => {} });
-  const app = createHttpServer(context.settings, report);
-  const routes: Route[] = [];
-  app.addHook("onRoute", ({ method, url, config }) => {
-    for (const each of [method].flat()) {
-      routes.push({ method: each, path: url, operation: config?.operation ?? "" });
-    }
-  });
-  addRoutes(app, context, report, { accepting: () => true, publicUrl: () => "http://localhost" });
-  await app.ready();
-  await app.close();
-  return routes;
-}
-
-const routes = await routesOfServer();
+const routes = await routesOf(server);
 
 function titleOf({ operation, about }: AuthorizationRow): string {
   return about === undefined ? operation : `${operation}, ${about}`;
 }
 
 /** The route of a row: with a parameter when the row says what to put there. */
-function routesOf({ operation, id }: AuthorizationRow): readonly Route[] {
+function routesOfRow({ operation, id }: AuthorizationRow): readonly Route[] {
   return routes.filter(
     (route) => route.operation === operation && route.path.includes("/:") === (id !== undefined),
   );
@@ -74,17 +49,17 @@ async function call(row: AuthorizationRow, route: Route, caller: CallerName): Pr
 
 test("[ours.authorization.table] every route has a name and a row, and every row a route", () => {
   for (const route of routes) {
-    const rows = ROWS.filter((row) => routesOf(row).includes(route));
+    const rows = ROWS.filter((row) => routesOfRow(row).includes(route));
     assert.notEqual(rows.length, 0, `${route.method} ${route.path} (${route.operation})`);
   }
-  for (const row of ROWS) assert.equal(routesOf(row).length, 1, titleOf(row));
+  for (const row of ROWS) assert.equal(routesOfRow(row).length, 1, titleOf(row));
   assert.ok(routes.length > 40, String(routes.length));
 });
 
 for (const row of ROWS) {
   const reached = row.who.length === CALLERS.length ? "everybody" : `${row.who.length} callers`;
   test(`[ours.authorization.table] ${titleOf(row)} is for ${reached} and nobody else`, async () => {
-    const [route] = routesOf(row);
+    const [route] = routesOfRow(row);
     assert.ok(route, "the row has no route");
     const wrong: string[] = [];
     for (const caller of CALLERS) {

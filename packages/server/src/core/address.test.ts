@@ -6,6 +6,7 @@ import { NO_ADDRESSES, NOT_PUBLIC, PUBLIC } from "../../test/support/address-tab
 import {
   type AddressRules,
   type Cidr,
+  countedNetwork,
   embeddedIpv4,
   isPublicAddress,
   isWithin,
@@ -231,4 +232,16 @@ test("[delivery.url.addresses] behind a NAT64 prefix of the operator the IPv4 ad
   assert.equal(embeddedIpv4(prefix, "64:ff9b::1:0:0"), undefined);
   assert.equal(embeddedIpv4(prefix, "1.2.3.4"), undefined);
   assert.equal(embeddedIpv4(cidr("64:ff9b::/64"), "64:ff9b::102:304"), undefined);
+});
+
+test("[ours.limit.rate] all addresses that one machine may give itself count as one, and those of two machines as two", () => {
+  const of = countedNetwork;
+  assert.equal(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+  assert.notEqual(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+  assert.equal(of("fe80::1%eth0"), of("fe80::2%eth0"));
+  assert.notEqual(of("192.0.2.1"), of("192.0.2.2"));
+  // A listener for both families writes IPv4 this way: it must be neither one network nor new peers.
+  assert.equal(of("::ffff:192.0.2.1"), "192.0.2.1");
+  assert.notEqual(of("::ffff:192.0.2.1"), of("::ffff:192.0.2.2"));
+  for (const nobody of ["", "unix", "300.0.0.1"]) assert.equal(of(nobody), nobody);
 });

@@ -65,6 +65,21 @@ export function isWithin(cidrs: readonly Cidr[], address: string): boolean {
   return bytes !== undefined && isInAny(cidrs, bytes);
 }
 
+/**
+ * What counts as one peer where peers are counted. Of IPv6 it is a network of 64 bits: the smallest
+ * that a machine is given, in which it may take as many addresses as it likes. An IPv4 address is
+ * the same however a listener for both families writes it.
+ *
+ * @returns what is no address as it is
+ * @see RFC 4291 sections 2.5.1 and 2.5.5.2
+ */
+export function countedNetwork(address: string): string {
+  const bytes = parseAddress(address.split("%", 1)[0] ?? "");
+  if (bytes === undefined || bytes.length === IPV4_BYTES) return address;
+  if (contains(MAPPED_IPV4, bytes)) return bytes.subarray(-IPV4_BYTES).join(".");
+  return `${Array.from(bytes.subarray(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("")}/64`;
+}
+
 /** @returns undefined unless it is `address/bits` with all bits after the prefix zero */
 export function parseCidr(text: string): Cidr | undefined {
   const [address = "", bits = "", ...rest] = text.split("/");
@@ -183,6 +198,8 @@ const SPECIAL_IPV4 = [
   "224.0.0.0/4", // multicast
   "240.0.0.0/4", // reserved, broadcast included
 ].map(network);
+
+const MAPPED_IPV4 = network("::ffff:0:0/96");
 
 const GLOBAL_UNICAST = network("2000::/3");
 

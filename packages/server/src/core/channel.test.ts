@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pace } from "./channel.ts";
-import { remindAt, restMs, tellsOf } from "./channel.ts";
+import { remindAt, restMs, sendingStatus, sendingText, tellsOf } from "./channel.ts";
 import { nextTurn, paced } from "./channel-pace.ts";
 import { shownTarget } from "./channel-target.ts";
 
@@ -81,4 +81,13 @@ test("[ours.notify.secrets] of a target only the host, or first letter and domai
   assert.equal(shownTarget({ kind: "email", to: ["anna@a.example"] }), "a...@a.example");
   const to = ["anna@a.example", "b@b.example", "c@c.example"];
   assert.equal(shownTarget({ kind: "email", to }), "a...@a.example and 2 more");
+});
+
+test("[ours.notify.test] what came of a message is told by its kind, the reason of what was not reached and the status that was answered", () => {
+  const unreachable = { kind: "unreachable", reason: "tls" } as const;
+  const rejected = { kind: "rejected", status: 410, retryAfterMs: undefined } as const;
+  assert.equal(sendingText(unreachable), "unreachable:tls");
+  assert.equal(sendingText(rejected), "rejected");
+  assert.equal(sendingStatus(unreachable), null);
+  assert.equal(sendingStatus(rejected), 410);
 });

@@ -54,3 +54,15 @@ test("a stored answer that lacks something is not repaired", () => {
     assert.throws(() => readAnswer(ID, text), /incomplete/);
   }
 });
+
+test("[ours.instance.name.readable] two bytes draw a word, so that all words are about as likely", () => {
+  const first = (high: number, low: number) =>
+    defaultInstanceName(Uint8Array.of(high, low, 0, 0, 0, 0, 0, 0)).split("-")[0];
+  const words = new Set<string | undefined>();
+  for (let low = 0; low < 256; low++) words.add(first(0, low));
+  assert.equal(first(1, 0), first(0, 256 % words.size));
+  assert.equal(first(2, 3), first(0, (2 * 256 + 3) % words.size));
+  assert.equal(first(0, words.size), first(0, 0));
+  for (const word of words) assert.match(word ?? "", /^[a-z]{4,7}$/);
+  assert.ok(words.size > 50);
+});

@@ -235,3 +235,23 @@ function flip(hash: Hash, bit: number): Hash {
   assert.ok(!areEqual(copy, hash));
   return copy;
 }
+
+test("[ours.audit.checkpoint] a text is the same leaf as its bytes in UTF-8", () => {
+  const bytes = Buffer.from("h\u00e9llo");
+  const leaf = createHash("sha256")
+    .update(Buffer.concat([Buffer.of(0), bytes]))
+    .digest();
+  assert.deepEqual(Buffer.from(hashLeaf("h\u00e9llo")), leaf);
+  assert.deepEqual(Buffer.from(hashLeaf(bytes)), leaf);
+});
+
+test("[ours.audit.checkpoint] no tree begins with a larger one, and none without a proof begins with another", () => {
+  const roots = ["a", "b", "c", "d", "e"].map((text) => hashLeaf(text));
+  const [one = EMPTY_ROOT, two = EMPTY_ROOT] = roots;
+  assert.equal(isConsistent({ size: 2, root: one }, { size: 1, root: one }, []), false);
+  assert.equal(isConsistent({ size: 3, root: one }, { size: 5, root: two }, []), false);
+  assert.equal(isConsistent({ size: 0, root: EMPTY_ROOT }, { size: 2, root: two }, []), true);
+  assert.equal(isConsistent({ size: 0, root: one }, { size: 2, root: two }, []), false);
+  assert.equal(isConsistent({ size: 0, root: EMPTY_ROOT }, { size: 2, root: two }, [one]), false);
+  assert.equal(isConsistent({ size: 2, root: one }, { size: 2, root: one }, [one]), false);
+});

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { deadline, type Ending, isOverdue, resolve, type StoredRequest } from "./request.ts";
+import {
+  deadline,
+  type Ending,
+  isOverdue,
+  kindOfActor,
+  resolve,
+  type StoredRequest,
+} from "./request.ts";
 
 const CREATED = 1_000_000;
 const DEADLINE = CREATED + 60_000;
@@ -146,4 +153,9 @@ test("[request.expire.no-late-approval] [decision.expiry.approved] [request.deci
     }
   });
   fc.assert(property);
+});
+
+test("of what kind an actor is stands before the first colon", () => {
+  assert.equal(kindOfActor("reviewer:019c0000-0000-7000-8000-000000000001"), "reviewer");
+  assert.equal(kindOfActor("operator:cli"), "operator");
 });

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { allows, type Power, REVIEWER_ROLES, type ReviewerRole } from "./roles.ts";
-import { covers, decidesFor, may, mayVote, scopesFault, toScopes } from "./scopes.ts";
+import {
+  both,
+  covers,
+  decidesFor,
+  decidesThrough,
+  may,
+  mayVote,
+  scopesFault,
+  toScopes,
+} from "./scopes.ts";
 
 const POWERS: readonly Power[] = [
   ...["read", "decide", "freeze", "publish", "people", "audit", "server"],
@@ -86,4 +95,21 @@ test("[ours.authorization.scopes] what is no scope is refused by its name", () =
   const many = Array.from({ length: 33 }, (_, i) => `decide:g${i}`);
   assert.equal(scopesFault(many), "must not be more than 32");
   assert.deepEqual(toScopes(["read", "decide", "read"]), ["decide", "read"]);
+});
+
+test("[ours.authorization.scopes] several ways in reach what each of them reaches, and one for everything reaches everything", () => {
+  assert.deepEqual(decidesThrough([["decide:ops"], ["decide:dba", "read"]]), ["dba", "ops"]);
+  assert.deepEqual(decidesThrough([["decide:ops"], ["decide:ops"]]), ["ops"]);
+  assert.deepEqual(decidesThrough([["read"]]), []);
+  assert.deepEqual(decidesThrough([]), []);
+  assert.equal(decidesThrough([["decide:ops"], null]), null);
+  assert.equal(decidesThrough([["decide"], ["read"]]), null);
+});
+
+test("[ours.authorization.scopes] two narrowings leave what both leave", () => {
+  assert.equal(both(null, null), null);
+  assert.deepEqual(both(null, ["ops"]), ["ops"]);
+  assert.deepEqual(both(["ops"], null), ["ops"]);
+  assert.deepEqual(both(["ops", "dba"], ["lead", "ops"]), ["ops"]);
+  assert.deepEqual(both(["ops"], ["dba"]), []);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { test } from "node:test";
 import { EMPTY_ROOT } from "./merkle.ts";
 import {
@@ -84,4 +85,33 @@ test("[ours.audit.checkpoint] what was changed in a checkpoint or its key does n
   const key = writeVerifier(verifier);
   assert.equal(readVerifier(key.replace(NAME, "another")), undefined);
   assert.equal(readVerifier(key.slice(0, -3)), undefined);
+});
+
+test("[ours.audit.checkpoint] a key of another length or kind is no verifier, even under the hash that would be its", () => {
+  const lineOf = (bytes: Uint8Array) => {
+    const id = hash("sha256", Buffer.concat([Buffer.from("x\n"), bytes]), "buffer").subarray(0, 4);
+    return `x+${id.toString("hex")}+${Buffer.from(bytes).toString("base64")}`;
+  };
+  const key = Buffer.alloc(33, 7);
+  key[0] = 1;
+  assert.ok(readVerifier(lineOf(key)));
+  assert.equal(readVerifier(lineOf(key.subarray(0, 32))), undefined);
+  assert.equal(readVerifier(lineOf(Buffer.concat([key, key.subarray(0, 1)]))), undefined);
+  const other = Buffer.from(key);
+  other[0] = 2;
+  assert.equal(readVerifier(lineOf(other)), undefined);
+  assert.equal(readVerifier(""), undefined);
+});
+
+test("[ours.audit.checkpoint] a root that is spelled in another base64 is no checkpoint", () => {
+  const { note } = setUp();
+  const [origin = "", size = "", root = "", ...rest] = note.split("\n");
+  // The last character before the sign of equality holds two bits that decode to nothing.
+  const respelled = root.replace(/.=$/, (end) => `${end === "U=" ? "V" : "U"}=`);
+  const read = (text: string) => readCheckpoint([origin, size, text, ...rest].join("\n"));
+  assert.ok(read(root));
+  assert.notEqual(respelled, root);
+  assert.equal(Buffer.from(respelled, "base64").length, 32);
+  const isSame = Buffer.from(respelled, "base64").equals(Buffer.from(root, "base64"));
+  assert.equal(read(respelled) === undefined, isSame);
 });

@@ -11,7 +11,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { WebhookBounds } from "../config/settings.ts";
-import { type Cidr, embeddedIpv4, parseAddress } from "../core/address.ts";
+import { type Cidr, countedNetwork, embeddedIpv4 } from "../core/address.ts";
 import { RateLimiter } from "../rate-limiter.ts";
 import { Bound, type Entry, Line } from "./waiting-line.ts";
 
@@ -135,16 +135,11 @@ function countedHost(host: string): string {
   return host.toLowerCase().replace(/\.$/, "");
 }
 
-/**
- * What counts as one address. Of IPv6 it is a network of 64 bits: the smallest that a machine is
- * given, in which it may take as many addresses as it likes (RFC 4291 section 2.5.1).
- */
+/** Behind a translator, the IPv4 address inside counts. */
 function countedAddress(address: string, nat64: readonly Cidr[]): string {
   for (const prefix of nat64) {
     const inner = embeddedIpv4(prefix, address);
     if (inner !== undefined) return inner;
   }
-  const bytes = parseAddress(address);
-  if (bytes === undefined || bytes.length === 4) return address;
-  return `${Buffer.from(bytes.subarray(0, 8)).toString("hex")}/64`;
+  return countedNetwork(address);
 }

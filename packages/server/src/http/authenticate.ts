@@ -6,7 +6,7 @@
  */
 
 import { type CredentialKind, Problem } from "@countersign/protocol";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import { originOf } from "../config/public-url.ts";
 import type { Context } from "../context.ts";
 import { assertMay } from "../identity/assert-may.ts";
@@ -14,10 +14,11 @@ import type { Caller, ReviewerCaller, SignedIn } from "../identity/caller.ts";
 import { authenticateCaller } from "../operations/authenticateCaller.ts";
 import { authenticateSession, reviewerOf } from "../operations/authenticateSession.ts";
 import { RateLimiter } from "../rate-limiter.ts";
+import { peerOf } from "./peer.ts";
 import { assertSameOrigin } from "./same-origin.ts";
 import { sessionCookie } from "./session-cookie.ts";
 
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+type Hook = (request: FastifyRequest) => Promise<void>;
 
 export interface Gate {
   /**
@@ -73,17 +74,16 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     } catch (error) {
       // Only those who fail pay, so one broken client cannot lock out its neighbours.
       const isRefusal = error instanceof Problem && error.code === "invalid_credential";
-      if (isRefusal) take(limiters.unauthenticated, request.socket.remoteAddress ?? "");
+      if (isRefusal) take(limiters.unauthenticated, peerOf(request));
       throw error;
     }
   }
 
   return {
-    admit: (kind) => async (request, reply) => {
+    admit: (kind) => async (request) => {
       const look = () => refusable(request, () => identify(context, request, kind, publicUrl()));
       await look();
       const caller = request.caller as Caller;
-      if (request.signedIn !== null) reply.header("cache-control", "no-store");
       // An instance's credential ends with the instance, which is locked and looked at.
       if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, look);
       take(limiters[caller.kind], caller.credentialId);
@@ -92,8 +92,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
         assertMay(caller, request.routeOptions.config.looking ?? "read");
       }
     },
-    async admitPerson(request, reply) {
-      reply.header("cache-control", "no-store");
+    async admitPerson(request) {
       if (request.headers.authorization !== undefined) {
         throw new Problem("wrong_credential_kind", "This is for people who have signed in.");
       }
@@ -102,10 +101,9 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       if (!request.raw.complete) arriving.set(request, look);
       take(limiters.reviewer, signedInBy(request).session.id);
     },
-    async admitStranger(request, reply) {
-      reply.header("cache-control", "no-store");
+    async admitStranger(request) {
       assertSameOrigin(request, originOf(publicUrl()));
-      take(limiters.unauthenticated, request.socket.remoteAddress ?? "");
+      take(limiters.unauthenticated, peerOf(request));
     },
     async lookAgain(request) {
       await identify(context, request, "reviewer", publicUrl());

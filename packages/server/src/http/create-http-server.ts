@@ -14,7 +14,8 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import type { Report } from "../report.ts";
-import { sendError, toProblem } from "./exchange.ts";
+import { ANSWER_HEADERS, sendError, toProblem } from "./exchange.ts";
+import { findMessageFault } from "./message-fault.ts";
 
 // Importing these two as modules reads every export, lazy ones included, and with them loads an
 // HTTP client that costs a server 4 MB and is not used here.
@@ -59,9 +60,13 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header("x-request-id", request.id);
-    const { host } = request.headers;
-    if (host === undefined && request.raw.httpVersion === "1.1") done(NO_HOST);
+    reply.headers(ANSWER_HEADERS).header("x-request-id", request.id);
+    const fault = findMessageFault(request.raw);
+    if (fault?.isUnframed) {
+      reply.header("connection", "close");
+      // The parser may find a fault of its own behind the headers, and answers that: once is enough.
+      setImmediate(done, fault.problem);
+    } else if (fault !== undefined) done(fault.problem);
     else if (request.is404) done(unrouted(app, request, reply));
     else done();
   });
@@ -95,8 +100,6 @@ const NO_SCHEMAS = { buildValidator: refuseSchema, buildSerializer: refuseSchema
 function refuseSchema(): never {
   throw new Error("routes have no schemas here");
 }
-
-const NO_HOST = new Problem("invalid_request", "The header Host is required.", { param: "Host" });
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
@@ -142,6 +145,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
     response.writeHead(problem.status, {
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
+      ...ANSWER_HEADERS,
       "x-request-id": id,
       connection: "close",
     });
@@ -207,6 +211,10 @@ function fromParserError({ code }: NodeJS.ErrnoException): Problem {
   }
 }
 
+const RAW_ANSWER_HEADERS = Object.entries(ANSWER_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join("");
+
 /** For exchanges that never became one: the parser gave up before there was a response. */
 function answerRaw(socket: Duplex, problem: Problem): void {
   if (!socket.writable) {
@@ -222,6 +230,7 @@ function answerRaw(socket: Duplex, problem: Problem): void {
     "Content-Type: application/json\r\n" +
     `Content-Length: ${Buffer.byteLength(body)}\r\n` +
     `X-Request-ID: ${id}\r\n` +
+    RAW_ANSWER_HEADERS +
     "Connection: close\r\n\r\n" +
     body;
   // Nothing reads this socket any more, so nothing would notice that the client keeps it open.

@@ -52,6 +52,16 @@ declare module "fastify" {
 
 export const JSON_TYPE = "application/json";
 
+/**
+ * On every answer that says nothing else: it may hold a credential or a call, so nobody keeps it,
+ * and it is data, so no browser runs it, shows it in a frame or takes it for a script.
+ */
+export const ANSWER_HEADERS: Readonly<Record<string, string>> = {
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+};
+
 const LINES_TYPE = "application/x-ndjson";
 
 /** Answers below this size are not worth counting. */
@@ -231,7 +241,7 @@ export function sendError(
 ): FastifyReply {
   const problem = toProblem(error, request.id, report);
   request.errorCode = problem.code;
-  reply.header("x-request-id", request.id);
+  reply.headers(ANSWER_HEADERS).header("x-request-id", request.id);
   if (problem.retryAfterS !== undefined) reply.header("retry-after", problem.retryAfterS);
   if (problem.status === 401) reply.header("www-authenticate", "Bearer");
   const envelope = JSON.stringify(errorResponse(problem, request.id));

@@ -7,6 +7,8 @@ import {
   denialBar,
   isBlank,
   isEnough,
+  MISSES_MAX,
+  missedBar,
   needsPasskey,
   passkeyBar,
   takesVotes,
@@ -184,4 +186,21 @@ test("[ours.authorization.scopes] who decides for one group stands for that one 
   const two = asks({ from: [["group:dba"], ["group:ops"]], quorum: 1 });
   assert.equal(isEnough(two, [both]), true);
   assert.equal(isEnough(two, [{ ...both, forGroups: ["dba"] }]), false);
+});
+
+test("[ours.verdict.confirmation] after three wrong confirmations somebody cannot approve, and is told so", () => {
+  assert.equal(MISSES_MAX, 3);
+  for (const misses of [0, 1, 2]) assert.equal(missedBar(misses), undefined);
+  const told = "You have sent three wrong confirmations, so you cannot approve this call any more.";
+  for (const misses of [3, 4]) assert.equal(missedBar(misses), told);
+});
+
+test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {
+  const confirms: readonly Requirement["confirm"][] = [
+    ...[{ kind: "click" }, { kind: "match" }, { kind: "passkey" }],
+    { kind: "type", text: "prod" },
+  ] as Requirement["confirm"][];
+  for (const confirm of confirms) {
+    assert.equal(approvalBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined, confirm.kind);
+  }
 });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { approvalBar, type Decider, isEnough } from "./decider.ts";
-import { mergeRequirements, takesBots } from "./requirement.ts";
-import { type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
+import { differingParts, mergeRequirements, requirementOfRule, takesBots } from "./requirement.ts";
+import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
 function requirement(changes: Partial<Requirement>): Requirement {
   return { ...NO_REQUIREMENT, ...changes };
@@ -124,4 +124,50 @@ test("[ours.policy.order] merging does not depend on the order", () => {
     assert.deepEqual(mergeRequirements(all), mergeRequirements([...all].reverse()));
   });
   fc.assert(property);
+});
+
+test("[ours.policy.merge] two requirements differ in the parts that ask for something else, whatever their order", () => {
+  const differ = (one: Partial<Requirement>, other: Partial<Requirement>) =>
+    differingParts({ requirement: requirement(one) }, { requirement: requirement(other) });
+  assert.deepEqual(differ({}, {}), []);
+  assert.deepEqual(differ({ from: [["group:b", "group:a"]] }, { from: [["group:a"]] }), ["from"]);
+  const sets = [["group:b", "group:a", "group:b"], ["group:c"]];
+  const same = [["group:c"], ["group:a", "group:b"]];
+  assert.deepEqual(differ({ from: sets }, { from: same }), []);
+  assert.deepEqual(differ({ from: [["a", "b"]] }, { from: [["ab"]] }), ["from"]);
+  const counted = { from: sets, quorums: [2, 1] };
+  assert.deepEqual(differ(counted, { from: same, quorums: [1, 2] }), []);
+  assert.deepEqual(differ(counted, { from: same, quorums: [2, 1] }), ["quorum"]);
+  assert.deepEqual(differ(counted, { from: same }), ["quorum"]);
+  assert.deepEqual(differ({ from: sets, quorums: [1, 1] }, { from: same }), []);
+  assert.deepEqual(differ({ quorum: 2 }, {}), ["quorum"]);
+  assert.deepEqual(differ({ excludeOwner: true }, {}), ["exclude"]);
+  assert.deepEqual(differ({ noteRequired: true }, {}), ["note"]);
+  assert.deepEqual(differ({ withinMs: 1 }, {}), ["within"]);
+  assert.deepEqual(differ({ grants: !NO_REQUIREMENT.grants }, {}), ["grants"]);
+  assert.deepEqual(differ({ bots: true }, { bots: false }), ["bots"]);
+  // Rows of an earlier version say nothing of bots.
+  const { bots: _, ...before } = requirement({});
+  const old = { requirement: before as Requirement };
+  assert.deepEqual(differingParts(old, { requirement: requirement({ bots: false }) }), []);
+  assert.deepEqual(differ({ confirm: { kind: "match" } }, {}), ["confirm"]);
+  const typed = (text: string): Partial<Requirement> => ({ confirm: { kind: "type", text } });
+  assert.deepEqual(differ(typed("a"), typed("b")), ["confirm"]);
+  assert.deepEqual(differ(typed("a"), typed("a")), []);
+  const bare = { requirement: requirement({}) };
+  assert.deepEqual(differingParts({ ...bare, validityMs: 1 }, bare), ["valid_for"]);
+});
+
+test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed is matched", () => {
+  const ask = {
+    ...{ from: ["group:dba"], quorum: 2, excludeOwner: true, confirm: { kind: "match" } },
+    ...{ noteRequired: true, withinMs: 5, grants: false, bots: true },
+  } as const satisfies Ask;
+  assert.deepEqual(requirementOfRule(ask, undefined), { ...ask, from: [["group:dba"]] });
+  assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);
+  const { from: _, ...nobody } = ask;
+  assert.deepEqual(requirementOfRule({ ...nobody, from: undefined } as Ask, undefined).from, []);
+  const typing = { ...ask, confirm: { kind: "type" } } as unknown as Ask;
+  assert.deepEqual(requirementOfRule(typing, "prod").confirm, { kind: "type", text: "prod" });
+  assert.deepEqual(requirementOfRule(typing, undefined).confirm, { kind: "match" });
 });

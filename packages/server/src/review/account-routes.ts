@@ -7,6 +7,7 @@ import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import { type Gate, signedInBy } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
+import { peerOf } from "../http/peer.ts";
 import { clearSessionCookie } from "../http/session-cookie.ts";
 import type { SignedIn } from "../identity/caller.ts";
 import { changePassword } from "../operations/changePassword.ts";
@@ -56,7 +57,7 @@ export function addAccountRoutes(
       };
       const signedIn = signedInBy(request);
       const { login } = signedIn.person;
-      const passed = limits.begin(login, request.socket.remoteAddress ?? "");
+      const passed = limits.begin(login, peerOf(request));
       await changePassword(context, signedIn, change);
       passed();
       return sendJson(reply, 200, '{"changed":true}');

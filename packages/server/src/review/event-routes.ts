@@ -45,7 +45,6 @@ export function addEventRoutes(
       return reply
         .code(200)
         .header("content-type", "text/event-stream")
-        .header("cache-control", "no-store")
         .header("x-accel-buffering", "no")
         .send(stream.body);
     },

@@ -60,7 +60,6 @@ export function addInstanceRoutes(app: FastifyInstance, context: Context, gate: 
       const caller = callerOf(request, "reviewer");
       const { id, token } = await createInstance(context, caller, parseOrder(jsonBody(request)));
       request.subjectId = id;
-      reply.header("cache-control", "no-store");
       return sendJson(reply, 201, writeInstance(await showInstance(context, caller, id), token));
     },
   );

@@ -56,7 +56,6 @@ export function addInvitationRoutes(
       const made = await createInvitation(context, caller, parseOrder(jsonBody(request)));
       request.subjectId = made.invitation.id;
       const url = `${publicUrl()}/invitation#${made.token}`;
-      reply.header("cache-control", "no-store");
       return sendJson(reply, 201, JSON.stringify({ ...toWire(made.invitation, now()), url }));
     },
   );

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { type Gate, signedInBy } from "../http/authenticate.ts";
 import { jsonBody, sendJson } from "../http/exchange.ts";
+import { peerOf } from "../http/peer.ts";
 import { sessionCookie } from "../http/session-cookie.ts";
 import { acceptInvitation, joinProject } from "../operations/acceptInvitation.ts";
 import { authenticateSession } from "../operations/authenticateSession.ts";
@@ -43,7 +44,7 @@ export function addSignInRoutes(
       const login = fields.required("login", fields.text("login", 1));
       const password = fields.required("password", fields.text("password", 1));
       const order = { login, password, userAgent: userAgentOf(request) };
-      const passed = limits.begin(login, request.socket.remoteAddress ?? "");
+      const passed = limits.begin(login, peerOf(request));
       try {
         const cookie = await signInWithPassword(context, order);
         passed();

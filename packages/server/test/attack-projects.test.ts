@@ -1,0 +1,253 @@
+/**
+ * Somebody with all power in one project against everything of another one: what the table of
+ * authorization cannot say with one id for each operation.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { untilSealed } from "./support/audit-logs.ts";
+import { setAuthorizationStage } from "./support/authorization-callers.ts";
+import { ROWS } from "./support/authorization-table.ts";
+import { assertRefused } from "./support/envelope.ts";
+import { newSigner } from "./support/passkeys.ts";
+import { callAs, newPerson } from "./support/people.ts";
+import { PushBrowser } from "./support/push-browser.ts";
+import { type Route, routesOf } from "./support/routes.ts";
+import type { Scene } from "./support/scene.ts";
+import type { Answer } from "./support/test-provider.ts";
+import { startWebhookScene } from "./support/webhook-scene.ts";
+
+/** In whatever the attacked project holds, and in no answer to others. */
+const CANARY = "canary";
+
+const hooks = await startWebhookScene({ after }, { settings: { reviewer_rate: "0" } });
+const { server, clock } = hooks;
+const { store } = hooks.server.provider.context;
+
+const ids = await fillProject();
+const attacker = await newPerson(server, { login: "mallory", role: "admin", project: "elsewhere" });
+const token = await server.token({
+  ...{ kind: "reviewer", name: "mallory's", role: "admin", project: "elsewhere" },
+  isBot: false,
+});
+const provisioner = await server.token({ kind: "provisioner", project: "elsewhere" });
+const { credential } = (await server.provision(provisioner)) as { credential: { token: string } };
+const routes = await routesOf(server);
+
+/** Something of every kind, by kind. */
+async function fillProject(): Promise<Readonly<Record<string, string>>> {
+  const operator = await server.token({ kind: "reviewer", name: `${CANARY} op`, role: "operator" });
+  const created = await server.call<{ instance: { id: string }; credential: { token: string } }>(
+    ...(["POST", "/v1/instances"] as const),
+    {
+      ...{ token: hooks.provisioner, key: "one" },
+      body: { instance_name: `${CANARY} instance`, delivery: hooks.delivery() },
+    },
+  );
+  assert.equal(created.status, 201, created.text);
+  const { instance, credential } = created.json;
+  const scene: Scene = {
+    ...{ server, clock, reviewer: operator },
+    instance: { ...instance, token: credential.token, provisioner: hooks.provisioner },
+  };
+  const stage = await setAuthorizationStage(scene);
+  const fields = { tool: `${CANARY}.tool`, arguments: { [CANARY]: 1 }, agent_reasoning: CANARY };
+  const decided = await server.submit(credential.token, fields);
+  await server.decide(operator, decided.id, "deny", { note: `${CANARY} note` });
+  const pending = await server.submit(credential.token, fields);
+  const invited = await server.call<{ id: string }>("POST", "/review/v1/invitations", {
+    ...{ token: operator, body: { name: `${CANARY} guest`, role: "viewer" } },
+  });
+  assert.equal(invited.status, 201, invited.text);
+  const signer = await newSigner(server, { login: CANARY, role: "admin" });
+  const subscribed = await callAs<{ id: string }>(server, signer, "POST", "/account/push", {
+    body: new PushBrowser(hooks.receiver.url("/push")).toJSON() as object,
+  });
+  assert.equal(subscribed.status, 201, subscribed.text);
+  await untilSealed(scene);
+  const row = async (sql: string): Promise<string> => String((await store.get(sql))?.id);
+  return {
+    instance: instance.id,
+    otherInstance: stage.otherInstanceId,
+    ...{ decided: decided.id, pending: pending.id, invitation: invited.json.id },
+    ...{ grant: stage.grantId, channel: stage.channelId, bystander: stage.bystanderId },
+    ...{ freeze: await stage.freshFreeze("instance"), token: await stage.freshToken() },
+    ...{ passkey: signer.authenticator.id, person: signer.id, push: subscribed.json.id },
+    notification: await row("select id from notification"),
+    session: await row(`select id from session where person_id = '${signer.id}'`),
+    entry: await row(`select id from audit_entry where subject = 'request:${decided.id}'`),
+    project: await row("select id from project where name = 'default'"),
+  };
+}
+
+/** As a person in a browser, with a token, and with the credentials of the contract. */
+async function attempts(
+  { method, path }: Route,
+  id: string,
+  query = "",
+  body?: object,
+): Promise<readonly Answer[]> {
+  const target = path.replace(/:(id|number)/, id) + query;
+  const call = { key: server.freshKey(), ...(body && { body }) };
+  if (path.startsWith("/v1/")) {
+    return [
+      await server.call(method, target, { ...call, token: provisioner }),
+      await server.call(method, target, { ...call, token: credential.token }),
+    ];
+  }
+  if (!path.startsWith("/review/v1/")) return [];
+  return [
+    await callAs(server, attacker, method, target.replace("/review/v1", ""), call),
+    await server.call(method, target, { ...call, token }),
+  ];
+}
+
+function assertTellsNothing(route: Route, sent: string, answer: Answer): void {
+  // The log of exports says what was asked for, which they know.
+  const text = answer.text.replaceAll(/"query":"[^"]*"/g, "");
+  const told = Object.values(ids).filter((id) => id !== sent && text.includes(id));
+  assert.deepEqual(told, [], `${route.operation} tells ids: ${text}`);
+  assert.doesNotMatch(text, new RegExp(CANARY), `${route.operation} with ${sent}`);
+}
+
+test("[ours.authorization.projects] no read with an id of another project tells anything of it", async () => {
+  const reads = routes.filter(({ method, path }) => method === "GET" && path.includes(":"));
+  assert.ok(reads.length > 5, String(reads.length));
+  for (const route of reads) {
+    for (const id of [...Object.values(ids), "1"]) {
+      for (const answer of await attempts(route, id)) assertTellsNothing(route, id, answer);
+    }
+  }
+});
+
+test("[ours.authorization.projects] no list, export, count or proof shows what is of another project, whatever it filters by", async () => {
+  const { instance = "", decided = "", entry = "" } = ids;
+  const filters = [
+    ...["", "?format=csv", "?format=json", `?instance_id=${instance}`, `?instance=${instance}`],
+    ...[`?instance_id=${instance}&format=csv`, `?q=${CANARY}`, `?tool=${CANARY}.tool`],
+    ...[`?before=${decided}`, `?after=${decided}`, `?cursor=${decided}`, `?cursor=${entry}`],
+    ...["?status=denied", "?status=pending", `?project=default`, `?project_id=${ids.project}`],
+  ];
+  const lists = routes.filter(({ method, path }) => method === "GET" && !path.includes(":"));
+  const followed = lists.filter(({ operation }) => operation !== "followEvents");
+  assert.ok(followed.length > 15, String(followed.length));
+  for (const route of followed) {
+    for (const filter of filters) {
+      for (const answer of await attempts(route, "", filter)) {
+        assertTellsNothing(route, "", answer);
+      }
+    }
+  }
+});
+
+test("[ours.authorization.projects] a stream that is asked to go on where another project's was tells nothing of it", async () => {
+  const abort = new AbortController();
+  const response = await fetch(`${server.url}/review/v1/events?last_event_id=${ids.entry}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: abort.signal,
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  const first = await reader?.read();
+  abort.abort();
+  for (const id of Object.values(ids)) assert.ok(!first?.value?.includes(id));
+  assert.doesNotMatch(first?.value ?? "", new RegExp(CANARY));
+});
+
+/** What the table has only one id for, of nothing that is there. */
+const CHANGES: readonly (readonly [string, keyof typeof ids, object?])[] = [
+  ["showDelivery", "notification"],
+  ["showDelivery", "decided"],
+  ["retryDelivery", "notification"],
+  ["retryDelivery", "decided"],
+  ["revokeInvitation", "invitation"],
+  ["proveAuditEntry", "entry"],
+  ["endSession", "session"],
+  ["unsubscribePush", "push"],
+  ["testPush", "push"],
+  ["renamePasskey", "passkey", { name: "mine" }],
+  ["removePasskey", "passkey"],
+  ["challengeVerdict", "pending", { verdict: "approve", arguments_sha256: "0".repeat(64) }],
+  ["takeBackVerdict", "pending"],
+  ["withdrawVote", "pending"],
+  ["revokeToken", "token"],
+  ["liftFreeze", "freeze"],
+  ["showBackground", "pending"],
+  ["removeInstance", "otherInstance"],
+];
+
+for (const [operation, kind, body] of CHANGES) {
+  test(`[ours.authorization.projects] ${operation} of another project's ${kind} is a 404 that changes nothing`, async () => {
+    const route = routes.find((each) => each.operation === operation && each.path.includes(":"));
+    assert.ok(route);
+    const before = await snapshot();
+    for (const answer of await attempts(route, ids[kind] ?? "", "", body)) {
+      // For browsers alone, a token is refused before anything is looked at.
+      assert.ok(answer.status === 404 || answer.status === 403, `${operation}: ${answer.text}`);
+      if (answer.status === 404) assertRefused(answer, 404, "not_found");
+      assertTellsNothing(route, ids[kind] ?? "", answer);
+    }
+    assert.deepEqual(await snapshot(), before);
+  });
+}
+
+async function snapshot(): Promise<unknown> {
+  const tables = ["request", "session", "passkey", "invitation", "instance", "push_subscription"];
+  const rows = tables.map((table) => `(select count(*) from ${table}) as ${table}`);
+  const refused = await store.all(
+    `select id from invitation where used_at is not null order by id`,
+  );
+  return [await store.get(`select ${rows.join(", ")}`), refused];
+}
+
+test("[ours.authorization.projects] nobody looks at a project that they are no reviewer of", async () => {
+  const route = routes.find(({ operation }) => operation === "switchProject");
+  assert.ok(route);
+  const answer = await callAs(
+    server,
+    attacker,
+    route.method,
+    route.path.replace("/review/v1", ""),
+    {
+      body: { project_id: ids.project },
+    },
+  );
+  assert.ok([403, 404].includes(answer.status), answer.text);
+  const listed = await callAs(server, attacker, "GET", "/requests");
+  assert.doesNotMatch(listed.text, new RegExp(CANARY));
+});
+
+test("[ours.authorization.projects] the same for both: an id that is another project's, and one that is nobody's", async () => {
+  const nobodys = "019cebab-898c-7217-800b-f38c40604079";
+  const bare = ({ status, text }: Answer, id: string): unknown => [
+    status,
+    text.replaceAll(id, "ID").replace(/"request_id":"[^"]*"/, ""),
+  ];
+  for (const [operation, kind] of CHANGES) {
+    const route = routes.find((each) => each.operation === operation && each.path.includes(":"));
+    assert.ok(route);
+    if (/passkey/i.test(operation)) continue;
+    const body = CHANGES.find(([name]) => name === operation)?.[2];
+    const theirs = await attempts(route, ids[kind] ?? "", "", body);
+    const none = await attempts(route, nobodys, "", body);
+    assert.deepEqual(
+      theirs.map((answer) => bare(answer, ids[kind] ?? "")),
+      none.map((answer) => bare(answer, nobodys)),
+      operation,
+    );
+  }
+});
+
+test("[ours.authorization.projects] every operation with an id is refused for another project, here or in the table", () => {
+  const inTable = new Set(
+    ROWS.filter(({ foreign }) => foreign === 404).map(({ operation }) => operation),
+  );
+  const here = new Set(CHANGES.map(([operation]) => operation));
+  // Of the whole server, for everybody who looks; or the same page and file for all.
+  const ofNoProject = new Set(["showFloor", "pageAsset", "consoleAsset", "requestPage"]);
+  const left = routes
+    .filter(({ path }) => path.includes(":"))
+    .map(({ operation }) => operation)
+    .filter((name) => !inTable.has(name) && !here.has(name) && !ofNoProject.has(name))
+    .filter((name) => !name.endsWith("ItemPage"));
+  assert.deepEqual(left, []);
+});

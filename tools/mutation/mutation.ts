@@ -1,0 +1,146 @@
+/**
+ * Makes one small fault after the other in the files that carry the most, and runs the tests that
+ * hold them: a fault that no test notices is a rule that no test states.
+ *
+ *   npm run mutation -- --files 'packages/server/src/core/retry.ts'
+ *
+ * Without --files it measures what targets.ts says. It prints the survivors with their places and a
+ * line for each file; --report FILE writes the same as JSON. The exit code is 1 when fewer than
+ * --least percent (90) were noticed.
+ */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { parseSources } from "../tidy/source.ts";
+import { apply, findMutants, type Mutant } from "./mutants.ts";
+import { MEASURED, TESTS } from "./targets.ts";
+import type { Order, Outcome } from "./worker.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+const TIMEOUT_MS = 60_000;
+/** Modules of former rounds are never freed. */
+const ROUNDS_OF_WORKER = 60;
+
+export interface Result extends Mutant {
+  /** Undefined: it survived. */
+  readonly killedBy: string | undefined;
+}
+
+/** A child process that is started anew when it has had enough, or does not come back. */
+class Worker {
+  #child: ChildProcess | undefined;
+  #rounds = 0;
+
+  async judge(order: Order): Promise<Outcome> {
+    this.#child ??= fork(join(import.meta.dirname, "worker.ts"), { stdio: "ignore" });
+    const child = this.#child;
+    child.send(order);
+    const abort = new AbortController();
+    const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+    const gone = once(child, "exit", { signal: abort.signal });
+    const answered = once(child, "message", { signal: abort.signal });
+    try {
+      const [outcome] = (await Promise.race([
+        answered,
+        gone.then(() => [{ killedBy: "the process ended" }]),
+      ])) as [Outcome];
+      if (++this.#rounds >= ROUNDS_OF_WORKER || child.exitCode !== null) this.stop();
+      return outcome;
+    } catch {
+      this.stop();
+      return { killedBy: `no answer within ${TIMEOUT_MS / 1000} s` };
+    } finally {
+      clearTimeout(timer);
+      abort.abort();
+      for (const each of [gone, answered]) each.catch(() => {});
+    }
+  }
+
+  stop(): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    this.#rounds = 0;
+  }
+}
+
+/** The tests that hold a file, absolute. */
+export function testsOf(file: string): string[] {
+  const beside = file.replace(/\.ts$/, ".test.ts");
+  const tests = [...(existsSync(join(ROOT, beside)) ? [beside] : []), ...(TESTS[file] ?? [])];
+  return tests.map((test) => join(ROOT, test));
+}
+
+/** @param worker each mutant of the file after the other */
+export async function measureFile(
+  file: string,
+  workers: readonly Worker[],
+  tell: (result: Result) => void,
+): Promise<Result[]> {
+  const text = readFileSync(join(ROOT, file), "utf8");
+  const tests = testsOf(file);
+  if (tests.length === 0) throw new Error(`no test is said to hold ${file}: see targets.ts`);
+  const order = { file: join(ROOT, file), tests };
+  const [first] = workers;
+  const { killedBy: fault } = (await first?.judge({ ...order, text: undefined })) ?? {};
+  if (fault !== undefined) throw new Error(`without a mutant, ${file} fails: ${fault}`);
+  const [source] = parseSources(new Map([[file, text]]));
+  const waiting = source === undefined ? [] : findMutants(source);
+  const results: Result[] = [];
+  await Promise.all(
+    workers.map(async (worker) => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        const { killedBy } = await worker.judge({ ...order, text: apply(text, next) });
+        const result = { ...next, killedBy };
+        results.push(result);
+        tell(result);
+      }
+    }),
+  );
+  return results.sort((a, b) => a.start - b.start);
+}
+
+/** Of files that are named, those that run. */
+export function findFiles(patterns: readonly string[]): string[] {
+  const found = patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT }));
+  return [...new Set(found)].filter((file) => !/\.test\.ts$|\.d\.ts$/.test(file)).sort();
+}
+
+function describeMutant({ file, line, operator, original, replacement }: Mutant): string {
+  const short = (text: string): string => JSON.stringify(text.slice(0, 70));
+  return `${file}:${line} ${operator}: ${short(original)} -> ${short(replacement)}`;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      files: { type: "string", multiple: true },
+      parallel: { type: "string", default: "2" },
+      least: { type: "string", default: "90" },
+      report: { type: "string" },
+    },
+  });
+  const files = findFiles(values.files ?? MEASURED);
+  const workers = Array.from({ length: Number(values.parallel) }, () => new Worker());
+  const all: Result[] = [];
+  const print = (line: string) => process.stdout.write(`${line}\n`);
+  for (const file of files) {
+    const results = await measureFile(file, workers, (result) => {
+      if (result.killedBy === undefined) print(`survived  ${describeMutant(result)}`);
+    });
+    all.push(...results);
+    const killed = results.filter(({ killedBy }) => killedBy !== undefined).length;
+    if (results.length > 0) print(`${killed} of ${results.length} killed  ${file}`);
+    if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(all, null, 1));
+  }
+  for (const worker of workers) worker.stop();
+  const killed = all.filter(({ killedBy }) => killedBy !== undefined).length;
+  const percent = all.length === 0 ? 0 : (100 * killed) / all.length;
+  print(`${killed} of ${all.length} mutants killed: ${percent.toFixed(1)} %`);
+  if (percent < Number(values.least)) process.exitCode = 1;
+}
+
+if (import.meta.main) await main();

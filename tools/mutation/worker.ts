@@ -1,0 +1,112 @@
+/**
+ * A process that runs tests against mutants, one after the other: the modules of the repository are
+ * loaded anew for each, with the text of the mutant in place of its file; nothing on disk changes.
+ *
+ * Called by: mutation.ts, as a child process.
+ */
+
+import { readFileSync } from "node:fs";
+import { registerHooks, stripTypeScriptTypes } from "node:module";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { runTest, takeCollected } from "./collected-tests.ts";
+
+export interface Order {
+  /** Absolute. */
+  readonly file: string;
+  /** Of the file; its own when undefined. */
+  readonly text: string | undefined;
+  /** Absolute. */
+  readonly tests: readonly string[];
+}
+
+export interface Outcome {
+  /** The name of the test that failed, or what else did; undefined when all passed. */
+  readonly killedBy: string | undefined;
+}
+
+const ROOT = pathToFileURL(resolve(dirname(fileURLToPath(import.meta.url)), "../.."));
+const OWN = pathToFileURL(import.meta.dirname).href;
+const STAND_IN = new URL("collected-tests.ts", import.meta.url).href;
+
+/** Of modules as they are on disk, without types. */
+const stripped = new Map<string, string>();
+let round = 0;
+let order: Order | undefined;
+
+function isOurs(url: string): boolean {
+  return (
+    url.startsWith(`${ROOT.href}/`) && !url.includes("/node_modules/") && !url.startsWith(`${OWN}/`)
+  );
+}
+
+registerHooks({
+  resolve(specifier, context, next) {
+    // Asked for by this process itself, it is already there.
+    if (specifier === "node:test") return { url: STAND_IN, shortCircuit: true };
+    const resolved = next(specifier, context);
+    if (!isOurs(resolved.url) || !/\.ts$/.test(resolved.url)) return resolved;
+    return { ...resolved, url: `${resolved.url}?round=${round}` };
+  },
+  load(url, context, next) {
+    const [plain = ""] = url.split("?", 1);
+    if (plain === url || !isOurs(plain)) return next(url, context);
+    const path = fileURLToPath(plain);
+    if (order?.text !== undefined && path === order.file) {
+      const source = stripTypeScriptTypes(order.text);
+      return { format: "module", shortCircuit: true, source };
+    }
+    let source = stripped.get(path);
+    if (source === undefined) {
+      source = stripTypeScriptTypes(readFileSync(path, "utf8"));
+      stripped.set(path, source);
+    }
+    return { format: "module", shortCircuit: true, source };
+  },
+});
+
+let stray: unknown;
+process.on("uncaughtException", (error) => {
+  stray = error;
+});
+process.on("unhandledRejection", (error) => {
+  stray = error;
+});
+
+async function judge(): Promise<Outcome> {
+  stray = undefined;
+  takeCollected();
+  for (const path of order?.tests ?? []) {
+    let end: (() => unknown)[] = [];
+    try {
+      await import(`${pathToFileURL(path).href}?round=${round}`);
+      const { tests, before, after } = takeCollected();
+      end = after;
+      for (const begin of before) await begin();
+      for (const each of tests) {
+        try {
+          await runTest(each);
+        } catch {
+          return { killedBy: each.name };
+        }
+        if (stray !== undefined) return { killedBy: `${each.name} (stray)` };
+      }
+    } catch (error) {
+      takeCollected();
+      return { killedBy: `the file: ${error instanceof Error ? error.message : String(error)}` };
+    } finally {
+      for (const each of end) await Promise.resolve(each()).catch(() => {});
+    }
+  }
+  return { killedBy: undefined };
+}
+
+process.on("message", (message: Order) => {
+  order = message;
+  round++;
+  judge().then(
+    (outcome) => process.send?.(outcome),
+    (error) => process.send?.({ killedBy: `the end: ${String(error)}` }),
+  );
+});
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,65 @@
+/**
+ * What the lockfile may hold: packages whose bytes are named, from one place, that run nothing when
+ * they are installed but where it is allowed, under licences that everybody may ship.
+ *
+ * Called by: supply.ts and its test.
+ */
+
+export interface LockedPackage {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly license?: string;
+}
+
+export interface Lockfile {
+  /** By folder, like `node_modules/yaml`. */
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+/** Of what is shipped; tools of developers may have others. */
+const LICENSES: ReadonlySet<string> = new Set([
+  ...["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "BlueOak-1.0.0"],
+  ...["MIT-0", "(MIT OR CC0-1.0)", "Unlicense"],
+  ...["(Apache-2.0 AND BSD-3-Clause)", "(AFL-2.1 OR BSD-3-Clause)"],
+]);
+
+const INSIDE = "node_modules/";
+
+/**
+ * @param allowed names of packages whose scripts may run, with true
+ * @returns what is wrong, in words
+ */
+export function lockfileFaults(
+  { packages }: Lockfile,
+  allowed: Readonly<Record<string, boolean>>,
+): string[] {
+  const faults: string[] = [];
+  const hosts = new Set<string>();
+  for (const [folder, locked] of Object.entries(packages)) {
+    if (!folder.includes(INSIDE) || locked.link) continue;
+    const name = folder.slice(folder.lastIndexOf(INSIDE) + INSIDE.length);
+    const what = `${name}@${locked.version}`;
+    if (!/^sha512-/.test(locked.integrity ?? "")) faults.push(`${what} has no sha512 of its bytes`);
+    // Without an address it is what the registry has under this name.
+    if (locked.resolved !== undefined) {
+      if (!/^https:\/\//.test(locked.resolved)) faults.push(`${what} is no package of a registry`);
+      else hosts.add(new URL(locked.resolved).origin);
+    }
+    if (locked.dev) continue;
+    if (locked.hasInstallScript) faults.push(`${what} is shipped and runs a script when installed`);
+    if (!LICENSES.has(locked.license ?? "")) {
+      faults.push(`${what} is shipped under ${locked.license ?? "no licence"}`);
+    }
+  }
+  if (hosts.size > 1) faults.push(`packages come from ${hosts.size} places`);
+  for (const [name, isAllowed] of Object.entries(allowed)) {
+    const locked = Object.entries(packages).find(([folder]) => folder === INSIDE + name)?.[1];
+    if (isAllowed && !locked?.hasInstallScript)
+      faults.push(`${name} is allowed a script it has not`);
+  }
+  return faults;
+}

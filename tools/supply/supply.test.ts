@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type LockedPackage, lockfileFaults } from "./lockfile-rules.ts";
+import { faultsHere, readAudit } from "./supply.ts";
+
+const GOOD: LockedPackage = {
+  version: "1.0.0",
+  resolved: "https://packages.example/yaml/-/yaml-1.0.0.tgz",
+  integrity: "sha512-AAAA",
+  license: "MIT",
+};
+
+function faultsOf(change: LockedPackage, allowed = {}): readonly string[] {
+  const packages = { "": {}, "packages/cli": {}, "node_modules/yaml": { ...GOOD, ...change } };
+  return lockfileFaults({ packages }, allowed);
+}
+
+test("the lockfile names the bytes of every package, and what is shipped runs nothing when it is installed", () => {
+  assert.deepEqual(faultsHere(), []);
+});
+
+test("what the rules are against is named", () => {
+  assert.deepEqual(faultsOf({}), []);
+  assert.deepEqual(faultsOf({ dev: true, license: "GPL-3.0", hasInstallScript: true }), []);
+  assert.match(faultsOf({ integrity: "sha1-x" }).join(), /yaml@1.0.0 has no sha512/);
+  assert.match(faultsOf({ resolved: "git+ssh://a/b.git" }).join(), /no package of a registry/);
+  assert.match(faultsOf({ license: "SSPL-1.0" }).join(), /under SSPL-1.0/);
+  assert.match(faultsOf({ hasInstallScript: true }).join(), /runs a script/);
+  assert.match(faultsOf({}, { yaml: true }).join(), /allowed a script it has not/);
+  const elsewhere = { ...GOOD, resolved: "https://other.example/a.tgz" };
+  const packages = { "node_modules/a": GOOD, "node_modules/a/node_modules/b": elsewhere };
+  assert.match(lockfileFaults({ packages }, {}).join(), /from 2 places/);
+});
+
+test("an audit that could not be made is told from one that found nothing", () => {
+  assert.equal(readAudit('{"metadata":{"vulnerabilities":{"high":1,"critical":2,"low":9}}}'), 3);
+  assert.equal(readAudit('{"metadata":{"vulnerabilities":{"high":0,"critical":0}}}'), 0);
+  for (const none of ["", "{}", '{"error":{"summary":"405"}}', "<html>"]) {
+    assert.equal(readAudit(none), undefined);
+  }
+});
