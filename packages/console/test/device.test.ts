@@ -18,12 +18,16 @@ import { answered } from "./support/waits.ts";
 const scene = await startConsoleScene({ after });
 const { server, instance } = scene;
 
-/** The worker, when it has kept the shell and the page is its own. */
+/** The worker, when it has kept the shell and the page is its own, as after the first visit. */
 async function untilInstalled(page: Page, context: BrowserContext): Promise<Worker> {
   await answered(
     page.evaluate("navigator.serviceWorker.ready.then(() => undefined)"),
     "the service worker is there",
   );
+  const isOwn = page.evaluate<boolean>("navigator.serviceWorker.controller !== null");
+  // A page that began to load before there was a worker.
+  if (!(await answered(isOwn, "whose page it is"))) await page.reload();
+  await page.waitForFunction("navigator.serviceWorker.controller !== null");
   const [worker] = context.serviceWorkers();
   return worker ?? context.waitForEvent("serviceworker");
 }
