@@ -24,10 +24,14 @@ async function untilInstalled(page: Page, context: BrowserContext): Promise<Work
     page.evaluate("navigator.serviceWorker.ready.then(() => undefined)"),
     "the service worker is there",
   );
-  const isOwn = page.evaluate<boolean>("navigator.serviceWorker.controller !== null");
+  const isOwn = () =>
+    answered(
+      page.evaluate<boolean>("navigator.serviceWorker.controller !== null"),
+      "whose page it is",
+    );
   // A page that began to load before there was a worker.
-  if (!(await answered(isOwn, "whose page it is"))) await page.reload();
-  await page.waitForFunction("navigator.serviceWorker.controller !== null");
+  if (!(await isOwn())) await page.reload();
+  await until(isOwn, "the page is the worker's own");
   const [worker] = context.serviceWorkers();
   return worker ?? context.waitForEvent("serviceworker");
 }

@@ -132,7 +132,7 @@ test("[ours.console.motion] nothing moves for who has asked for less motion", ()
 
 test("[ours.console.secrets] no secret is in a screen, in what it was made of, or in what is taken away", async () => {
   const token = await server.token({ kind: "reviewer", name: "reads", role: "operator" });
-  await untilSealed({ ...scene, instance: { ...instance, provisioner: scene.provisioner } });
+  await untilSealed(scene);
   for (const path of [
     ...["history/export?format=csv", "history/export?format=jsonl", "history/insights"],
     ...["audit/entries?limit=200", "audit/export", "audit/checkpoint", "requests", "deliveries"],
