@@ -189,7 +189,7 @@ test("a credential is shown once, with commands that work, and never again", asy
   assert.doesNotMatch(await page.evaluate<string>(kept), /cs_inst_/);
 });
 
-test("deleting asks for the name, cancels what is pending, which leaves open inboxes, ends the credential", async () => {
+test("deleting asks for the name, cancels what is pending in open inboxes too", async () => {
   const made = await server.provision(provisioner, "short-lived");
   const { id } = await server.submit(made.credential.token, { tool: "of-short-lived" });
   const other = await scene.member("ben");

@@ -11,7 +11,7 @@ export interface Detour {
   readonly url: string;
   /** Whose connections there are from now on; nobody's when undefined. */
   lead(to: string | undefined): void;
-  /** Passes nothing on any more and closes nothing, as where packets are dropped; until it leads. */
+  /** Passes nothing on and closes nothing, as where packets are dropped, until it leads. */
   fallSilent(): void;
   /** Pulses of the stream that was opened last, as many as were passed on. */
   pulses(): number;
@@ -43,19 +43,10 @@ export async function startDetour(t: Lifetime): Promise<Detour> {
       return;
     }
     const upstream = connect(Number(target.port), target.hostname);
-    const end = () => {
-      client.destroy();
-      upstream.destroy();
+    endTogether(open, [client, upstream], () => {
       streaming.delete(client);
       changes.emit("change");
-    };
-    for (const socket of [client, upstream]) {
-      open.add(socket);
-      socket.on("error", end).on("close", () => {
-        open.delete(socket);
-        end();
-      });
-    }
+    });
     client.on("data", (chunk) => {
       if (!chunk.includes(STREAM)) return;
       streaming.add(client);
@@ -95,4 +86,19 @@ export async function startDetour(t: Lifetime): Promise<Detour> {
       while (streaming.size !== count) await once(changes, "change");
     },
   };
+}
+
+/** When one of the two sockets is closed, so is the other. */
+function endTogether(open: Set<Socket>, both: readonly Socket[], onEnd: () => void): void {
+  const end = () => {
+    for (const socket of both) socket.destroy();
+    onEnd();
+  };
+  for (const socket of both) {
+    open.add(socket);
+    socket.on("error", end).on("close", () => {
+      open.delete(socket);
+      end();
+    });
+  }
 }
