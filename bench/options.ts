@@ -27,7 +27,13 @@ export const POSTGRES_SECTIONS = [
   "postgres-growth",
 ] as const;
 
-export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number];
+/** Needs a browser; not part of a run that names no section. */
+export const BROWSER_SECTIONS = ["console"] as const;
+
+export type Section =
+  | (typeof SECTIONS)[number]
+  | (typeof POSTGRES_SECTIONS)[number]
+  | (typeof BROWSER_SECTIONS)[number];
 
 export interface Options {
   /** Alternations of floor and subject; the median of them is printed. */
@@ -56,7 +62,8 @@ export interface Options {
 export const USAGE = `npm run bench -- [sections] [options]
 
 Sections, all when none is named: ${SECTIONS.join(", ")}
-Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
+Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")};
+console, in the Chromium that CHROMIUM names or /usr/bin/chromium
 
   --rounds N        alternations of floor and subject (5)
   --seconds S       length of one timed run (3)
@@ -67,7 +74,7 @@ Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres
-                    2000000); how many to simulate over (100000)
+                    2000000); how many to simulate over, and to scroll through (100000)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
 `;
@@ -132,7 +139,7 @@ function count(name: string, text: string, min: number): number {
 function sections(lists: readonly string[]): readonly Section[] {
   const named = lists.flatMap((list) => list.split(","));
   const names = named.flatMap((name) => (name === "postgres" ? POSTGRES_SECTIONS : [name]));
-  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS];
+  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS, ...BROWSER_SECTIONS];
   for (const name of names) {
     if (!known.includes(name)) {
       throw new Error(`${name} is not one of ${known.join(", ")}, postgres`);

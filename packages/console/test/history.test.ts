@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { copyDecided } from "@countersign/server/test/support/history";
+import { copyDecided, parseCsv } from "@countersign/server/test/support/history";
 import { picture } from "@countersign/server/test/support/page-scene";
 import { cancel, end, submitBody } from "@countersign/server/test/support/scene";
 import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
@@ -142,6 +142,51 @@ test("files have the rows of the filters, exact numbers, and no formulas", async
   assert.equal(json.name, "history.jsonl");
   assert.equal(json.text.trimEnd().split("\n").length, 2);
   assert.ok(json.text.includes(`"arguments":${EXACT}`));
+});
+
+/** What spreadsheets begin a formula with, the full-width forms included. */
+const FORMULAS = ["=1+1", "+1", "-1", "@SUM(1)", "\t=1", "\r=1", "\uFF1D1", "\uFF0B1", "\uFF20A1"];
+
+test("files have the rows that are listed, and no cell of any begins like a formula", async () => {
+  const cells = await server.instance();
+  for (const [at, formula] of FORMULAS.entries()) {
+    const fields = { tool: `${formula}.cell`, agent_reasoning: formula, context: { at } };
+    const { id } = await server.submit(cells.token, fields);
+    await server.decide(reviewer, id, "deny", { note: formula });
+  }
+  await page.goto(`/history?instance=${cells.id}`);
+  await untilCount(links, FORMULAS.length);
+  const addresses = await links.evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  const ids = addresses.map((address) => address?.split("/").at(-1));
+  const take = async (name: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name, exact: true }).click(),
+    ]);
+    return readFileSync(await download.path(), "utf8");
+  };
+  const [head = [], ...records] = parseCsv(await take("CSV"));
+  const of = (record: readonly string[], name: string) => record[head.indexOf(name)] ?? "";
+  const listed = records.filter((record) => ids.includes(of(record, "id")));
+  // The last one says how many there are.
+  assert.equal(records.length, listed.length + 1);
+  assert.deepEqual(listed.map((record) => of(record, "id")).sort(), ids.toSorted());
+  for (const record of listed) {
+    assert.ok(
+      !record.some((cell) => /^[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/.test(cell)),
+      `${record}`,
+    );
+  }
+  for (const name of ["tool", "note", "agent_reasoning"]) {
+    const [plain, shown] = [FORMULAS, listed.map((record) => of(record, name))];
+    assert.ok(
+      plain.every((formula) => shown.some((cell) => cell.startsWith(`'${formula}`))),
+      name,
+    );
+  }
+  const lines = (await take("JSON lines")).trimEnd().split("\n");
+  const found = lines.map((line) => (JSON.parse(line) as { id?: string }).id).slice(0, -1);
+  assert.deepEqual(found.sort(), ids.toSorted());
 });
 
 test("texts of agents are texts: nothing runs, hides or scrolls sideways", async () => {

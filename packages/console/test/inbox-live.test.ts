@@ -9,6 +9,7 @@ import { freeze, lift } from "@countersign/server/test/support/freezes";
 import { picture, visit } from "@countersign/server/test/support/page-scene";
 import { NO_RATES } from "@countersign/server/test/support/scene";
 import { type Lifetime, startTestProvider } from "@countersign/server/test/support/test-provider";
+import { until } from "@countersign/server/test/support/until";
 import type { BrowserContext, Page } from "playwright-core";
 import { startDetour } from "./support/detour.ts";
 import { rowOf, toolsOf, untilLive } from "./support/inbox-scene.ts";
@@ -151,6 +152,75 @@ test("[ours.inbox.list] two people look at the same: what one of them decides le
   await eva.page.getByRole("button", { name: "Deny 1 call" }).click();
   for (const { page } of [eva, ben]) {
     await rowOf(page, "between-two").waitFor({ state: "detached" });
+  }
+});
+
+const NO_SHARED_WORKER = "delete globalThis.SharedWorker;";
+
+const NO_LOCKS = 'Object.defineProperty(Navigator.prototype, "locks", { get: () => undefined });';
+
+/** Counts what the page has heard of the stream that it opened last. */
+const COUNT_PULSES = `{
+  const Real = EventSource;
+  globalThis.EventSource = class extends Real {
+    constructor(...rest) {
+      super(...rest);
+      globalThis.heard = 0;
+      this.addEventListener("pulse", () => { globalThis.heard++; });
+    }
+  };
+}`;
+
+function heardBy(page: Page): Promise<number> {
+  return page.evaluate<number>("globalThis.heard");
+}
+
+/** A tab without a shared worker, whose time a test moves: until then it goes on by itself. */
+async function openTimed(login: string, script: string): Promise<Page> {
+  const { page } = await visit(browser, server, login);
+  await page.addInitScript(NO_SHARED_WORKER + script);
+  await page.clock.install();
+  await page.goto("/inbox");
+  await untilLive(page);
+  return page;
+}
+
+/** Time stands still from a moment on; a busy machine may need it to be later. */
+async function stopTime(page: Page, aheadMs = 100): Promise<void> {
+  const at = (await page.evaluate<number>("Date.now()")) + aheadMs;
+  await page.clock.pauseAt(at).catch(() => stopTime(page, 2 * aheadMs));
+}
+
+test("[ours.console.silence] a connection that dies without a word is noticed within five seconds, and lets nothing be decided", async () => {
+  const { page } = ana;
+  const { id } = await server.submit(instance.token, { tool: "in-silence", timeout: "1h" });
+  await page.goto("/inbox");
+  await rowOf(page, "in-silence").getByRole("checkbox").check();
+  const deny = page.locator("button", { hasText: "Deny…" });
+  await untilLive(page);
+  const asking = await openTimed("asa", NO_LOCKS);
+  const leading = await openTimed("sil", COUNT_PULSES);
+  for (const timed of [asking, leading]) await stopTime(timed);
+  const before = await heardBy(leading);
+  await until(async () => ![0, before].includes(await heardBy(leading)), "it hears another pulse");
+  detour.fallSilent();
+  const hasAll = async () => (await heardBy(leading)) === detour.pulses();
+  await until(hasAll, "it has heard what was on its way");
+  await leading.clock.runFor(3_000);
+  await untilLive(leading);
+  await leading.clock.runFor(1_900);
+  await asking.clock.runFor(4_900);
+  for (const tab of [leading, asking, page]) await tab.getByText("Not live.").waitFor();
+  await picture(page, "banner-silent");
+  assert.equal(await deny.isDisabled(), true);
+  detour.lead(server.url);
+  await server.decide(reviewer, id, "deny");
+  await rowOf(page, "in-silence").waitFor({ state: "detached" });
+  await untilLive(page);
+  for (const timed of [asking, leading]) {
+    await timed.clock.resume();
+    await untilLive(timed);
+    await timed.context().close();
   }
 });
 

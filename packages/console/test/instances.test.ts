@@ -189,9 +189,14 @@ test("a credential is shown once, with commands that work, and never again", asy
   assert.doesNotMatch(await page.evaluate<string>(kept), /cs_inst_/);
 });
 
-test("deleting asks for the name, cancels what is pending, ends the credential", async () => {
+test("deleting asks for the name, cancels what is pending in open inboxes too", async () => {
   const made = await server.provision(provisioner, "short-lived");
-  const { id } = await server.submit(made.credential.token);
+  const { id } = await server.submit(made.credential.token, { tool: "of-short-lived" });
+  const other = await scene.member("ben");
+  await other.page.goto("/inbox");
+  const pending = other.page.locator(".row").filter({ hasText: "of-short-lived" });
+  await pending.waitFor();
+  await other.page.locator(".connection.live").waitFor();
   await page.goto(`/instances/${made.instance.id}`);
   await press("Delete");
   const confirm = page.getByRole("button", { name: "Delete it for good" });
@@ -207,6 +212,9 @@ test("deleting asks for the name, cancels what is pending, ends the credential",
   await list.getByRole("link").first().waitFor();
   await untilCount(list.getByRole("link").filter({ hasText: "short-lived" }), 0);
   assert.equal(await storedStatus(scene, id), "cancelled");
+  // The clock stands still, so no look of the server's tells it: the signal does.
+  await pending.waitFor({ state: "detached" });
+  await other.context.close();
   await page.goto(`/instances/${made.instance.id}`);
   await page.getByText("There is no such instance").waitFor();
 });

@@ -5,8 +5,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { picture } from "@countersign/server/test/support/page-scene";
+import { publish as publishAs, storePast } from "@countersign/server/test/support/publishing";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
+import { submitText } from "./support/request-scene.ts";
+import { untilCount } from "./support/waits.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, instance } = scene;
@@ -117,14 +120,60 @@ test("[ours.console.policies.simulate] what a draft would change is listed, each
   assert.match((await changed.getAttribute("href")) ?? "", /\/inbox\/[0-9a-f-]{36}$/);
 });
 
+const OPEN = `version: 1
+rules:
+  - id: all-refunds
+    match: { tool: stripe.refund }
+    then: approve
+`;
+
+test("[ours.console.policies.simulate] a draft over a thousand calls lists what changes with the rule that fails on them, and writes nothing", async () => {
+  const { store } = server.provider.context;
+  await storePast(server, instance.id, 1_000);
+  const editor = await server.token({ kind: "reviewer", name: "ed", role: "editor" });
+  assert.equal((await publishAs(server, editor, OPEN, 2)).status, 201);
+  for (const [given, status] of [
+    ["{}", "approved"],
+    ['{"amount":10}', "approved"],
+    // What no number of the rules can hold is asked whatever they say.
+    ['{"amount":12345678901234567890}', "pending"],
+  ] as const) {
+    const id = await submitText(scene, given, { tool: "stripe.refund" });
+    assert.equal((await server.read(instance.token, id)).status, status);
+  }
+  const count = async () => {
+    const tables = ["request", "vote", "audit_entry", "policy_version", "notification"];
+    const counts = tables.map((table) => store.get(`select count(*) as n from ${table}`));
+    return (await Promise.all(counts)).map((row) => Number(row?.n));
+  };
+  await page.reload();
+  await write(POLICY);
+  const before = await count();
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.getByText(/^1,?\d{3} calls, /).waitFor();
+  const change = (id: string) => page.locator(".changes li").filter({ hasText: id });
+  const failing = page.locator(".changes li").filter({ hasText: "approve → ask" });
+  await failing.filter({ hasText: /small-refunds.*amount/ }).waitFor();
+  await untilCount(failing, 1);
+  await picture(page, "policies-simulated-errors");
+  assert.deepEqual(await count(), before);
+  for (const link of await change("stripe.refund").getByRole("link").all()) {
+    assert.match((await link.getAttribute("href")) ?? "", /\/inbox\/[0-9a-f-]{36}$/);
+  }
+  await failing.first().getByRole("link").click();
+  await page.getByRole("heading", { level: 1, name: "stripe.refund" }).waitFor();
+  await page.goBack();
+  await field.waitFor();
+});
+
 test("[ours.console.policies.rollback] a version of before is compared and comes back with one press", async () => {
   await page.getByRole("button", { name: "Discard my changes" }).click();
   const first = page.locator(".versions > li").filter({ hasText: "Version 1" });
   await first.getByRole("button", { name: "Compare" }).click();
-  await first.locator(".diff .removed").waitFor();
+  await first.locator(".diff .removed").first().waitFor();
   await picture(page, "policies-versions");
   await first.getByRole("button", { name: "Roll back to this" }).click();
-  await page.getByText("Version 3").waitFor();
+  await page.getByText("Version 4").waitFor();
   assert.match(await field.inputValue(), /< 50/);
   assert.deepEqual(complaints, []);
 });

@@ -4,8 +4,12 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { startMailServer } from "@countersign/server/test/support/mail-server";
 import { PASSWORD, picture, press, signIn } from "@countersign/server/test/support/page-scene";
+import { callAs } from "@countersign/server/test/support/people";
+import { PushBrowser } from "@countersign/server/test/support/push-browser";
 import { startTlsReceiver } from "@countersign/server/test/support/tls-receiver";
+import { until } from "@countersign/server/test/support/until";
 import { plugIn } from "@countersign/server/test/support/virtual-authenticator";
 import type { Page } from "playwright-core";
 import { assertAccessible } from "./support/axe.ts";
@@ -15,9 +19,22 @@ import { startConsoleScene } from "./support/console-scene.ts";
 const receiver = await startTlsReceiver({ after }, ({ path }, response) => {
   response.writeHead(path === "/full" ? 507 : 204).end();
 });
+const mail = await startMailServer(
+  { after },
+  {
+    onRcptTo({ address }, _, done) {
+      const isFull = address.startsWith("full@");
+      done(isFull ? Object.assign(new Error("mailbox full"), { responseCode: 552 }) : null);
+    },
+  },
+);
 const scene = await startConsoleScene(
   { after },
-  { ca: [receiver.certificate], settings: { webhook_allow_cidrs: "127.0.0.0/8" } },
+  {
+    ca: [receiver.certificate, mail.certificate],
+    settings: { webhook_allow_cidrs: "127.0.0.0/8", smtp_from: "countersign@example.com" },
+    environment: { COUNTERSIGN_SMTP_URL: `smtp://localhost:${mail.port}` },
+  },
 );
 const { server } = scene;
 const ada = await scene.visitor("ada", { role: "admin" });
@@ -111,6 +128,11 @@ test("[ours.console.settings.tokens] a token is shown once and works, and when i
   await press(page, "Make a token");
   const token = await secretOf(page);
   await press(page, "I have kept it");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.ok(!(await page.content()).includes(token));
+  await page.reload();
+  await page.getByRole("row", { name: /night-watch/ }).waitFor();
+  assert.ok(!(await page.content()).includes(token));
   const answers = async () => (await server.call("GET", "/review/v1/requests", { token })).status;
   assert.equal(await answers(), 200);
   await picture(page, "settings-tokens");
@@ -144,6 +166,61 @@ test("[ours.console.settings.channels] a channel is added, tested with what the 
   await press(page, "Delete");
   await page.getByText("Nobody is told yet").waitFor();
   assert.deepEqual(complaints, []);
+});
+
+/** What is sent to whom, and what of the other side's answer the page says. */
+const TESTED = [
+  ["slack", "URL", "/slack", "Test sent (204)."],
+  ["slack", "URL", "/full", "Test rejected (507)."],
+  ["webhook", "URL", "/hook", "Test sent (204)."],
+  ["email", "Addresses", "ops@example.com", "Test sent (250)."],
+  ["email", "Addresses", "full@example.com", "Test rejected (552)."],
+] as const;
+
+test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mail server, and says how they answered", async () => {
+  const { page, complaints } = ada;
+  for (const [kind, label, to, said] of TESTED) {
+    await page.goto("/settings/channels");
+    await page.getByLabel("Kind").selectOption(kind);
+    await page.getByLabel("Name", { exact: true }).fill("tested");
+    const target = kind === "email" ? to : `https://localhost:${receiver.port}${to}`;
+    await page.getByLabel(label).fill(target);
+    await press(page, "Add channel");
+    if (kind === "webhook") await press(page, "I have kept it");
+    await press(page, "Send test");
+    await page.getByText(said).waitFor();
+    await press(page, "Delete");
+    await page.getByText("Nobody is told yet").waitFor();
+  }
+  assert.deepEqual(
+    mail.mails.map((one) => one.to),
+    [["ops@example.com"]],
+  );
+  assert.ok(receiver.requests.some(({ path }) => path === "/slack"));
+  assert.deepEqual(complaints, []);
+});
+
+test("[ours.console.settings.push] a test of a browser that is told by push says how its service answered", async () => {
+  const { page, context } = await scene.visitor("pam");
+  const cookies = await context.cookies();
+  const { value: cookie = "" } = cookies.find(({ name }) => name === "__Host-countersign") ?? {};
+  for (const [path, name] of [
+    ["/push", "Phone"],
+    ["/full", "Old phone"],
+  ] as const) {
+    const browser = new PushBrowser(`https://localhost:${receiver.port}${path}`);
+    const body = { ...(browser.toJSON() as object), expirationTime: undefined, name };
+    const answer = await callAs(server, { cookie }, "POST", "/account/push", { body });
+    assert.equal(answer.status, 201, answer.text);
+  }
+  await page.goto("/settings");
+  const row = (name: string) => page.getByRole("listitem").filter({ hasText: name });
+  await row("Old phone").getByRole("button", { name: "Send test" }).click();
+  await page.getByText(/507/).waitFor();
+  await page.getByRole("button", { name: "Send test to Phone", exact: true }).click();
+  await until(() => receiver.requests.some((one) => one.path === "/push"), "the push arrives");
+  await page.getByRole("button", { name: "Send test to Phone", exact: true }).waitFor();
+  await context.close();
 });
 
 test("[ours.console.settings.read] who may not change people is offered nothing to change, on a phone neither", async () => {

@@ -174,6 +174,17 @@ test("[ours.events.told] what no signal told of is found by a look within a seco
   assert.equal(beat.data.pending, Number(count?.n));
 });
 
+test("[ours.events.alive] a stream says that it is there all the time, also while nothing happens and the server's clock stands still", async (t) => {
+  const reader = await follow(t);
+  const ready = await reader.next("ready");
+  assert.ok(ready.data.pulse_ms > 0);
+  for (let times = 0; times < 2; times++) {
+    const { id, source } = await reader.next("pulse");
+    assert.deepEqual([id, source], [undefined, "{}"]);
+  }
+  assert.equal(reader.lastEventId, ready.id);
+});
+
 test("[ours.events.resumed] after a break each request is told once, and only what has changed", async (t) => {
   const before = await server.submit(instance.token);
   const first = await follow(t);

@@ -125,13 +125,17 @@ worker.addEventListener("notificationclick", (event) => {
   event.waitUntil(open(urlOf(path.replace(/^\//, ""))));
 });
 
+/** In a window of the console, the one that shows it already where there is one. */
 async function open(url: string): Promise<void> {
   const windows = await worker.clients.matchAll({ type: "window" });
-  const own = windows.find((client) => client.url.startsWith(worker.registration.scope));
+  const own =
+    windows.find((client) => client.url === url) ??
+    windows.find((client) => client.url.startsWith(worker.registration.scope));
   if (own === undefined) {
     await worker.clients.openWindow(url);
     return;
   }
-  await own.focus();
-  await own.navigate(url);
+  // A browser that lets no window come to the front still shows in it what was asked for.
+  await own.focus().catch(console.info);
+  if (own.url !== url) await own.navigate(url);
 }

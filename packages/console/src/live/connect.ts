@@ -13,9 +13,11 @@ import { type HeardMessage, heardNow } from "./heard.ts";
 
 export type Hear = (heard: HeardMessage) => void;
 
-/** The stream says something every 10 s, and so does the tab that leads. */
-const SILENCE_MS = 15_000;
+/** The tab that leads says that the stream is silent; when it does not, it is gone itself. */
+const LEADER_LATE_MS = 200;
 const ASK_EVERY_MS = 2_000;
+/** Of a tab that leads and has no stream: it says every 2 s that everybody asks. */
+const ASK_SILENCE_MS = 3_400;
 
 /**
  * The first message says how things stand.
@@ -61,11 +63,16 @@ function joinTabs(name: string, hear: Hear): () => void {
   const channel = new BroadcastChannel(`countersign-feed/${name}`);
   const stop = new AbortController();
   let silence: ReturnType<typeof setTimeout> | undefined;
+  let silenceMs: number | undefined;
   let answer: (() => HeardMessage) | undefined;
 
   function listen(heard: HeardMessage): void {
     clearTimeout(silence);
-    if (heard.message.kind !== "lost") silence = setTimeout(miss, SILENCE_MS);
+    const { message } = heard;
+    if (message.kind === "open") silenceMs = message.silenceMs;
+    else if (message.kind !== "event") silenceMs = undefined;
+    if (message.kind === "ask") silence = setTimeout(miss, ASK_SILENCE_MS);
+    if (silenceMs !== undefined) silence = setTimeout(miss, silenceMs + LEADER_LATE_MS);
     hear(heard);
   }
 

@@ -9,8 +9,11 @@
 export type FeedMessage =
   /** It has only begun. */
   | { readonly kind: "opening" }
-  /** The stream is open. `resumed`: what has been shown, with what follows, is right. */
-  | { readonly kind: "open"; readonly resumed: boolean }
+  /**
+   * The stream is open. `resumed`: what has been shown, with what follows, is right. After
+   * `silenceMs` without a word it is not there any more.
+   */
+  | { readonly kind: "open"; readonly resumed: boolean; readonly silenceMs: number }
   | { readonly kind: "event"; readonly name: string; readonly data: string }
   /** Nothing is heard; what is shown may be old. */
   | { readonly kind: "lost" }
@@ -18,7 +21,13 @@ export type FeedMessage =
   | { readonly kind: "ask" }
   | { readonly kind: "signed-out" };
 
-/** The stream says something every 10 s; a little more than that without a word is a break. */
+/**
+ * With so many pulses of the server missed, and a little more, the connection is broken; a page
+ * says so when it has not come back within the grace of live.ts, and that is within 5 s.
+ */
+const PULSES_MISSED = 2;
+const PULSE_LATE_MS = 200;
+/** Of a server that has no pulse and says something every 10 s. */
 const SILENCE_MS = 13_000;
 const OPENING_MS = 8_000;
 const RETRY_MS_MIN = 500;
@@ -29,8 +38,13 @@ const ASK_EVERY_MS = 2_000;
 
 const EVENTS = [
   ...["request.opened", "request.changed", "request.resolved"],
-  ...["freezes", "heartbeat", "reset"],
+  ...["freezes", "heartbeat", "pulse", "reset"],
 ];
+
+interface ReadyData {
+  readonly resumed: boolean;
+  readonly pulse_ms?: number;
+}
 
 export class Feed {
   readonly #root: string;
@@ -39,6 +53,7 @@ export class Feed {
   #lastId = "";
   #state: FeedMessage = { kind: "opening" };
   #retryMs = RETRY_MS_MIN;
+  #silenceMs = SILENCE_MS;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #next: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setInterval> | undefined;
@@ -92,8 +107,10 @@ export class Feed {
     source.addEventListener("ready", (event) => {
       this.#retryMs = RETRY_MS_MIN;
       clearInterval(this.#asking);
-      const { resumed } = JSON.parse(event.data) as { readonly resumed: boolean };
-      this.#say({ kind: "open", resumed });
+      const { resumed, pulse_ms: pulseMs } = JSON.parse(event.data) as ReadyData;
+      this.#silenceMs =
+        pulseMs === undefined ? SILENCE_MS : PULSES_MISSED * pulseMs + PULSE_LATE_MS;
+      this.#say({ kind: "open", resumed, silenceMs: this.#silenceMs });
       this.#pass(event);
     });
     for (const name of EVENTS) source.addEventListener(name, (event) => this.#pass(event));
@@ -106,7 +123,7 @@ export class Feed {
 
   #pass({ type, data, lastEventId }: MessageEvent<string>): void {
     this.#lastId = lastEventId || this.#lastId;
-    this.#expectWord(SILENCE_MS);
+    this.#expectWord(this.#silenceMs);
     this.#tell({ kind: "event", name: type, data });
   }
 

@@ -54,6 +54,8 @@ const RETRY_MS = 2_000;
 /** A stream that a proxy has cut is there again before that. */
 const GRACE_MS = 1_500;
 const FREEZES_EVERY_MS = 5_000;
+/** An answer that takes longer says nothing of now; with the pause between two, that is 5 s. */
+const ASKED_MS_MAX = 2_800;
 /** Messages that say another number than is listed, before the list is read anew. */
 const MISCOUNTS_MAX = 2;
 
@@ -202,6 +204,9 @@ class Listening {
     this.#isListing = true;
     this.#miscounts = 0;
     const losses = this.#losses;
+    const slow = setTimeout(() => {
+      if (connection.value === "asking") this.#be("lost");
+    }, ASKED_MS_MAX);
     try {
       if (then === "asking") await this.#askFreezes();
       if (!(await listAnew(this.#hasListed)) || this.#isClosed) return;
@@ -213,6 +218,7 @@ class Listening {
       this.#be("lost");
       if (then === "live") this.#retry = setTimeout(() => void this.#list(then), RETRY_MS);
     } finally {
+      clearTimeout(slow);
       this.#isListing = false;
     }
   }

@@ -1,11 +1,30 @@
 /**
- * Waiting for what a page shows, for as long as a busy machine needs.
+ * Waiting for what a page shows, for as long as a busy machine needs and no longer.
  */
 
 import type { Locator } from "playwright-core";
+
+/** As that of the browser's own waits. */
+const PATIENCE_MS = 30_000;
 
 /** Until there are so many of them, and no more. */
 export async function untilCount(found: Locator, count: number): Promise<void> {
   if (count > 0) await found.nth(count - 1).waitFor();
   await found.nth(count).waitFor({ state: "detached" });
+}
+
+/**
+ * What a script in the browser or its debugger answers: they wait for ever, and a test that does
+ * holds up the whole run instead of failing.
+ */
+export async function answered<T>(answer: Promise<T>, what: string): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer: ${what}`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([answer, over]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -30,7 +30,7 @@ import {
   ToldStates,
   writeCursor,
 } from "./event-cursor.ts";
-import type { EventStreams } from "./event-streams.ts";
+import { type EventStreams, PULSE_MS } from "./event-streams.ts";
 import { writeFreeze } from "./freeze-wire.ts";
 import type { Change, ProjectFeed } from "./project-feed.ts";
 import { writeShownRequest } from "./review-wire.ts";
@@ -57,6 +57,9 @@ const PASSED_OVER_MAX = 50;
 
 /** How soon a browser comes again when the connection broke. */
 const RETRY_MS = 1_000;
+
+/** Without an id, which would be made for each reader: where one is stays as it was. */
+const PULSE = event("pulse", undefined, "{}");
 
 export type EndReason = "signed_out" | "project" | "shutdown";
 
@@ -107,7 +110,9 @@ export class EventStream {
     }
     this.body.on("error", () => this.close());
     this.body.write(`retry: ${RETRY_MS}\n\n`);
-    this.#endings.push(this.#parts.streams.add({ stop: () => this.#end("shutdown") }));
+    const { streams } = this.#parts;
+    const pulse = () => this.#put(PULSE);
+    this.#endings.push(streams.add({ pulse, stop: () => this.#end("shutdown") }));
     this.#every(HEARTBEAT_MS, () => this.#beat());
     this.#every(CALLER_MS, () => void this.#lookAgain());
     void this.#open();
@@ -150,6 +155,7 @@ export class EventStream {
       this.#write("ready", {
         ...this.#counted(),
         resumed: isResumed,
+        pulse_ms: PULSE_MS,
         freezes: rawFreezes(this.#feed.freezes),
       });
       if (isResumed) await this.#catchUp(cursor, touched);

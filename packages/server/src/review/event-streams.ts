@@ -1,11 +1,12 @@
 /**
- * The streams that are open in this process: how many there may be, what they follow, and how much
- * of what was sent is still unread.
+ * The streams that are open in this process: how many there may be, what they follow, how much of
+ * what was sent is still unread, and that each says something all the time.
  *
- * Called by: event-routes.ts.
+ * Called by: event-routes.ts, event-stream.ts.
  */
 
 import { Problem } from "@countersign/protocol";
+import { systemClock } from "../clock.ts";
 import type { Context } from "../context.ts";
 import { ProjectFeed } from "./project-feed.ts";
 
@@ -19,7 +20,18 @@ const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
 
 const RETRY_S = 5;
 
+/**
+ * How often each stream says that it is there. A connection can die without a word to either side,
+ * and its reader, who may decide only what is true now, has no other way to tell.
+ */
+export const PULSE_MS = 1_500;
+
+/** One timer is for all streams, and each of its ticks for a part of them: no burst of many. */
+const PULSE_PARTS = 6;
+
 interface Stream {
+  /** Says that it is there. */
+  pulse(): void;
   /** Says that the server stops, and ends. */
   stop(): void;
 }
@@ -29,10 +41,12 @@ export class EventStreams {
   readonly #onFailure: (error: unknown) => void;
   /** By session or token. */
   readonly #taken = new Map<string, number>();
-  readonly #open = new Set<Stream>();
+  readonly #open = Array.from({ length: PULSE_PARTS }, () => new Set<Stream>());
   readonly #feeds = new Map<string, ProjectFeed>();
   readonly #unsubscribe: () => void;
   #isStopped = false;
+  #added = 0;
+  #cancelPulse: (() => void) | undefined;
   #taking = 0;
   #unread = 0;
 
@@ -85,9 +99,24 @@ export class EventStreams {
   }
 
   add(stream: Stream): () => void {
-    this.#open.add(stream);
+    const part = this.#open[this.#added++ % PULSE_PARTS];
+    part?.add(stream);
     if (this.#isStopped) stream.stop();
-    return () => this.#open.delete(stream);
+    else if (this.#cancelPulse === undefined) this.#pulseLater(0);
+    return () => part?.delete(stream);
+  }
+
+  /**
+   * In real time, also where a test or a simulation sets the clock: like the timeouts of Node's own
+   * sockets it is about the connection, and decides nothing.
+   */
+  #pulseLater(turn: number): void {
+    this.#cancelPulse = systemClock.after(PULSE_MS / PULSE_PARTS, () => {
+      for (const stream of this.#open[turn] ?? []) stream.pulse();
+      this.#cancelPulse = undefined;
+      const isNeeded = !this.#isStopped && this.#open.some(({ size }) => size > 0);
+      if (isNeeded) this.#pulseLater((turn + 1) % PULSE_PARTS);
+    });
   }
 
   /** @returns whether there is room for so much more that is unread */
@@ -98,8 +127,9 @@ export class EventStreams {
 
   stop(): void {
     this.#isStopped = true;
+    this.#cancelPulse?.();
     this.#unsubscribe();
-    for (const stream of [...this.#open]) stream.stop();
+    for (const stream of this.#open.flatMap((part) => [...part])) stream.stop();
     for (const feed of this.#feeds.values()) feed.end();
   }
 }

@@ -35,18 +35,21 @@ export interface VisitorOptions {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
+  /** Pixels of the screen for each of the page: with half a window it is a zoom of 200 %. */
+  readonly scale?: number;
 }
 
 /** Somebody with a browser of their own: no cookies, one page. */
 export async function newVisitor(
   browser: Browser,
   url: string,
-  { width = 1280, height = 800, colorScheme = "light" }: VisitorOptions = {},
+  { width = 1280, height = 800, colorScheme = "light", scale = 1 }: VisitorOptions = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width, height },
     colorScheme,
+    deviceScaleFactor: scale,
   });
   const page = await context.newPage();
   const complaints: string[] = [];

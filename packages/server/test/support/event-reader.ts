@@ -16,6 +16,7 @@ export interface ReadEvent {
     readonly request: (ReviewedRequest & { readonly held?: object }) | null;
     readonly pending: number;
     readonly resumed: boolean;
+    readonly pulse_ms: number;
     readonly reason: string;
     readonly freezes: readonly { readonly id: string; readonly note?: string }[];
   };
