@@ -139,7 +139,8 @@ export class Worker {
     const key = this.#fresh("request");
     const filler = "x".repeat(Math.floor(this.#chance() ** 4 * 20_000));
     // A number that no double holds, a spelling that JSON.parse would lose.
-    const source = `{"key": ${JSON.stringify(key)}, "n": 1.50e1,"big":9007199254740993${this.#count},"filler":"${filler}"}`;
+    const numbers = `"n": 1.50e1,"big":9007199254740993${this.#count}`;
+    const source = `{"key": ${JSON.stringify(key)}, ${numbers},"filler":"${filler}"}`;
     const timeout = this.#chance() < 0.2 ? (this.#one(shortTimeouts) ?? "1h") : "1h";
     await this.#resubmit(journal.begin({ instance, key, source, timeout }));
   }

@@ -101,10 +101,7 @@ export async function openPlace(
       const url = String(input).replace(ANYWHERE, anyUp().url);
       return fetch(url, init);
     }) as typeof fetch,
-    token: (kind, name) => {
-      type Order = Parameters<typeof createToken>[1];
-      return makeToken(data, { kind, name } as Order, database);
-    },
+    ...outside(t, data, database),
     async start(index) {
       up.set(index, await startServer({ ...owned }, options));
     },
@@ -128,8 +125,22 @@ export async function openPlace(
       up.clear();
       await Promise.all(servers.map((server) => server.stop()));
     },
+  };
+}
+
+/** What an operator does beside the servers. */
+function outside(
+  t: Lifetime,
+  data: string,
+  env: Readonly<Record<string, string>>,
+): Pick<Place, "token" | "withStore" | "verifyLog"> {
+  return {
+    token: (kind, name) => {
+      type Order = Parameters<typeof createToken>[1];
+      return makeToken(data, { kind, name } as Order, env);
+    },
     async withStore(work) {
-      const config = readConfig({ data }, database);
+      const config = readConfig({ data }, env);
       const { context, close } = await openContext(toSettings(config), toSecrets(config));
       try {
         return await work(context.store);
