@@ -44,6 +44,11 @@ function event(fields: Partial<Heard> = {}): Heard {
   return { ...told, at: CREATED + 2_000, decidedAt: CREATED + 1_000, ...fields };
 }
 
+/** An answer to what was asked just now. */
+function see(journal: Journal, submission: Submission, answered: ApprovalRequest): void {
+  journal.observe(submission, answered, performance.now());
+}
+
 /** The promises that were broken, in order. */
 function broken({ violations }: Journal): string[] {
   return violations.map((text) => text.split(":")[0] ?? "");
@@ -55,15 +60,15 @@ test("what callers may see in any order breaks no promise", () => {
   journal.provisioned(instance());
   const one = begin(journal);
   one.wishes.add("approve");
-  journal.observe(one, request());
-  journal.observe(one, decided("approved"));
-  journal.observe(one, decided("approved"));
+  see(journal, one, request());
+  see(journal, one, decided("approved"));
+  see(journal, one, decided("approved"));
   journal.arrived(event())();
   journal.arrived(event())();
   const late = begin(journal, instance(), "late");
   const expiry = { status: "expired", note: undefined, decidedAt: DEADLINE } as const;
   const expired = { status: "expired", decision: { ...expiry, expiresAt: undefined } } as const;
-  journal.observe(late, request({ id: "other", ...expired }));
+  see(journal, late, request({ id: "other", ...expired }));
   assert.deepEqual(journal.violations, []);
 });
 
@@ -71,21 +76,32 @@ test("a decision that changes, or is taken back, is seen", () => {
   const journal = new Journal();
   const one = begin(journal);
   one.wishes.add("approve").add("deny");
-  journal.observe(one, decided("approved"));
-  journal.observe(one, decided("denied"));
+  see(journal, one, decided("approved"));
+  see(journal, one, decided("denied"));
   assert.deepEqual(broken(journal), ["I1"]);
   const other = new Journal();
   const two = begin(other);
   two.wishes.add("deny");
-  other.observe(two, decided("denied"));
-  other.observe(two, request());
+  see(other, two, decided("denied"));
+  see(other, two, request());
   assert.deepEqual(broken(other), ["I1"]);
+});
+
+test("what was asked before the decision may come late and tell of none", () => {
+  const journal = new Journal();
+  const askedAt = performance.now();
+  const one = begin(journal);
+  one.wishes.add("deny");
+  see(journal, one, decided("denied"));
+  journal.observe(one, request(), askedAt);
+  assert.deepEqual(broken(journal), []);
+  assert.equal(one.known?.status, "denied");
 });
 
 test("a decision that nobody asked for is seen, and an expiry that comes early", () => {
   for (const status of ["approved", "denied", "cancelled", "expired"] as const) {
     const journal = new Journal();
-    journal.observe(begin(journal), decided(status));
+    see(journal, begin(journal), decided(status));
     assert.deepEqual(broken(journal), ["I12"], status);
   }
 });
@@ -94,19 +110,19 @@ test("an approval at its deadline is seen", () => {
   const journal = new Journal();
   const one = begin(journal);
   one.wishes.add("approve");
-  journal.observe(one, decided("approved", DEADLINE));
+  see(journal, one, decided("approved", DEADLINE));
   assert.deepEqual(broken(journal), ["I6"]);
 });
 
 test("a key with two requests, a request with two keys, and other arguments are seen", () => {
   const journal = new Journal();
   const one = begin(journal);
-  journal.observe(one, request());
-  journal.observe(one, request({ id: "other" }));
+  see(journal, one, request());
+  see(journal, one, request({ id: "other" }));
   assert.deepEqual(broken(journal), ["I2"]);
-  journal.observe(begin(journal, instance(), "second"), request());
+  see(journal, begin(journal, instance(), "second"), request());
   assert.deepEqual(broken(journal), ["I2", "I2"]);
-  journal.observe(begin(journal, instance(), "third"), request({ id: "third" }, '{"n": 15}'));
+  see(journal, begin(journal, instance(), "third"), request({ id: "third" }, '{"n": 15}'));
   assert.deepEqual(broken(journal), ["I2", "I2", "I10"]);
 });
 
@@ -135,14 +151,14 @@ test("an event that tells another time than the decision is seen, whichever come
   const journal = new Journal();
   const one = begin(journal);
   one.wishes.add("deny");
-  journal.observe(one, decided("denied"));
+  see(journal, one, decided("denied"));
   journal.arrived(event({ decidedAt: CREATED }));
   assert.deepEqual(broken(journal), ["I3"]);
   const other = new Journal();
   const two = begin(other);
   two.wishes.add("deny");
   other.arrived(event({ decidedAt: CREATED }));
-  other.observe(two, decided("denied"));
+  see(other, two, decided("denied"));
   assert.deepEqual(broken(other), ["I3"]);
 });
 

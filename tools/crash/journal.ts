@@ -32,6 +32,8 @@ export interface Submission {
   readonly timeout: string;
   /** As it was answered last; undefined when no answer has come. */
   known: ApprovalRequest | undefined;
+  /** By `performance.now()`, when it was first known to be decided. */
+  decidedBy: number | undefined;
   readonly wishes: Set<Wish>;
 }
 
@@ -66,8 +68,9 @@ export class Journal {
     this.violations.push(`${promise}: ${what}`);
   }
 
-  begin(submission: Omit<Submission, "known" | "wishes">): Submission {
-    const begun = { ...submission, known: undefined, wishes: new Set<Wish>() };
+  begin(submission: Omit<Submission, "known" | "decidedBy" | "wishes">): Submission {
+    const unknown = { known: undefined, decidedBy: undefined };
+    const begun = { ...submission, ...unknown, wishes: new Set<Wish>() };
     this.submissions.push(begun);
     return begun;
   }
@@ -83,8 +86,12 @@ export class Journal {
     }
   }
 
-  /** An answer about a request, from whichever operation. */
-  observe(submission: Submission, request: ApprovalRequest): void {
+  /**
+   * An answer about a request, from whichever operation.
+   *
+   * @param askedAt by `performance.now()`: what was pending then may be decided by now
+   */
+  observe(submission: Submission, request: ApprovalRequest, askedAt: number): void {
     const { known, key, source } = submission;
     const { id, decision } = request;
     const other = this.#byId.get(id);
@@ -95,11 +102,14 @@ export class Journal {
     }
     if (request.arguments.source !== source) this.violate("I10", `${id} has other arguments`);
     const before = known?.decision;
+    const isOvertaken = decision === undefined && askedAt < (submission.decidedBy ?? 0);
+    if (isOvertaken) return;
     if (before !== undefined && JSON.stringify(before) !== JSON.stringify(decision)) {
       const [was, is] = [JSON.stringify(before), JSON.stringify(decision)];
       this.violate("I1", `${id} was ${was} and is ${is}`);
     }
     if (before === undefined) this.#judge(submission, request);
+    if (decision !== undefined) submission.decidedBy ??= performance.now();
     this.#byId.set(id, submission);
     submission.known = request;
   }

@@ -146,32 +146,35 @@ export class Worker {
   }
 
   async #resubmit(submission: Submission): Promise<void> {
-    const { key, source, timeout, instance } = submission;
+    const { key, source, timeout } = submission;
     const input = { key, tool: "deploy", arguments: parseJson(source) as object, timeout };
-    this.#observe(submission, await this.#of(instance, (client) => client.create(input)));
+    await this.#observe(submission, (client) => client.create(input));
   }
 
   async #read(submission: Submission, known: ApprovalRequest, wait?: string): Promise<void> {
-    const { instance } = submission;
-    this.#observe(submission, await this.#of(instance, (client) => client.read(known, { wait })));
+    await this.#observe(submission, (client) => client.read(known, { wait }));
   }
 
   async #cancel(submission: Submission, known: ApprovalRequest): Promise<void> {
-    const { instance, wishes } = submission;
-    wishes.add("cancel");
-    const cancelled = this.#of(instance, (client) => client.cancel(known), ["already_terminal"]);
-    this.#observe(submission, await cancelled);
+    submission.wishes.add("cancel");
+    await this.#observe(submission, (client) => client.cancel(known), ["already_terminal"]);
   }
 
-  #observe(submission: Submission, request: ApprovalRequest | undefined): void {
-    if (request !== undefined) this.#callers.journal.observe(submission, request);
+  async #observe(
+    submission: Submission,
+    ask: (client: Client) => Promise<ApprovalRequest>,
+    allowed: readonly string[] = [],
+  ): Promise<void> {
+    const askedAt = performance.now();
+    const request = await this.#of(submission.instance, ask, allowed);
+    if (request !== undefined) this.#callers.journal.observe(submission, request, askedAt);
   }
 
   /** Asks as an instance; once it is being deleted, its credential may be gone. */
   async #of(
     instance: KnownInstance,
     ask: (client: Client) => Promise<ApprovalRequest>,
-    allowed: readonly string[] = [],
+    allowed: readonly string[],
   ): Promise<ApprovalRequest | undefined> {
     // Some give up at once and never learn what became of it.
     const withinMs = this.#chance() < 0.3 ? IMPATIENT_MS : PATIENT_MS;

@@ -6,7 +6,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, Provisioner, parseJson, SdkError } from "@countersign/sdk";
+import { type ApprovalRequest, Client, Provisioner, parseJson, SdkError } from "@countersign/sdk";
 import type { Journal, KnownInstance, Submission } from "./journal.ts";
 import { type Callers, settle } from "./load.ts";
 import { ANYWHERE, type Place, type Store } from "./place.ts";
@@ -88,15 +88,19 @@ async function askAgain(callers: Callers, submission: Submission): Promise<void>
   if (instance.deletedAt !== undefined) return;
   const client = new Client(ANYWHERE, instance.token, { fetch });
   try {
+    const observe = async (asked: Promise<ApprovalRequest>) => {
+      const askedAt = performance.now();
+      journal.observe(submission, await asked, askedAt);
+    };
     // Read before it is sent again: sending would make anew what was lost.
-    if (known !== undefined) journal.observe(submission, await client.read(known));
+    if (known !== undefined) await observe(client.read(known));
     const input = { key, tool: "deploy", arguments: parseJson(source) as object, timeout };
     const again = await client.create(input);
-    journal.observe(submission, again);
+    await observe(Promise.resolve(again));
     if (again.status !== "pending") return;
     wishes.add("cancel");
-    const ended = await settle(client.cancel(again), ["already_terminal"]);
-    journal.observe(submission, ended ?? (await client.read(again)));
+    await settle(client.cancel(again), ["already_terminal"]);
+    await observe(client.read(again));
     if (submission.known?.status === "pending") journal.violate("stranded", `${again.id} pends`);
   } catch (error) {
     journal.violate("I11", `${key}, known as ${known?.id}: ${error}`);
