@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- --engine sqlite --cycles 500`: kills servers under load, and ends with 1 and
- * the command that repeats it when a promise was broken.
+ * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing.
  *
  * Called by: people.
  */
@@ -12,12 +12,14 @@ const { values } = parseArgs({
   options: {
     engine: { type: "string", default: "sqlite" },
     cycles: { type: "string", default: "500" },
+    minutes: { type: "string", default: "600" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
 const { engine } = values;
 if (engine !== "sqlite" && engine !== "postgres") throw new Error("--engine sqlite|postgres");
 const [cycles, seed] = [readCount("cycles", values.cycles), readCount("seed", values.seed)];
+const killingMs = readCount("minutes", values.minutes) * 60_000;
 
 /** Failures and the leases of those who died are minutes, not more. */
 const SETTLE_MS = 240_000;
@@ -28,7 +30,8 @@ const startedAt = performance.now();
 try {
   const tell = (line: string) => console.log(line);
   tell(`engine ${engine}, ${cycles} cycles, seed ${seed}`);
-  const plan = { engine, cycles, seed, isWhole: true, settleMs: SETTLE_MS, tell } as const;
+  const bounds = { cycles, killingMs, settleMs: SETTLE_MS, isWhole: true };
+  const plan = { engine, seed, tell, ...bounds } as const;
   const { violations, ...found } = await runCycles(lifetime, plan);
   tell(JSON.stringify(found));
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);

@@ -20,6 +20,8 @@ export interface Plan {
   readonly engine: Engine;
   readonly cycles: number;
   readonly seed: number;
+  /** Kills no more after so long, however many cycles are left. */
+  readonly killingMs: number;
   /** Waits at the end until receivers that failed have everything, which takes minutes. */
   readonly isWhole: boolean;
   /** How long what is owed may take at the end. */
@@ -46,7 +48,7 @@ const ACTS_MAX = 150;
 /** And then so long at most, so that it is not always right after an answer. */
 const LIFE_MS_MAX = 30;
 /** On any machine; a server that answers nobody for so long is stuck. */
-const STUCK_MS = 60_000;
+const STUCK_MS = 240_000;
 /** About as long as a start takes. */
 const START_MS_MAX = 500;
 const KILLED_IN_START = 0.15;
@@ -81,10 +83,14 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
     }
   });
   let killsInStart = 0;
+  let kills = 0;
   const chance = seeded(seed);
+  const endsAt = performance.now() + plan.killingMs;
+  const isKilling = () => performance.now() < endsAt && journal.violations.length === 0;
   try {
-    for (let cycle = 1; cycle <= cycles && journal.violations.length === 0; cycle++) {
+    for (let cycle = 1; cycle <= cycles && isKilling(); cycle++) {
       killsInStart += await killOnce(place, chance, () => acts);
+      kills = cycle;
       const { submissions, arrivals } = journal;
       if (cycle % 25 !== 0) continue;
       tell(`cycle ${cycle}: ${submissions.length} submitted, ${arrivals} notifications`);
@@ -98,7 +104,7 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
     await verifyAll(place, callers, plan.isWhole, plan.settleMs);
   }
   await place.stop();
-  return summarize(journal, cycles, killsInStart);
+  return summarize(journal, kills, killsInStart);
 }
 
 /** @returns how many starts were cut short on the way */
@@ -118,7 +124,7 @@ async function killOnce(place: Place, chance: Chance, acts: () => number): Promi
   return isCutShort ? 1 : 0;
 }
 
-function summarize(journal: Journal, cycles: number, killsInStart: number): Found {
+function summarize(journal: Journal, kills: number, killsInStart: number): Found {
   const { submissions, instances, violations, events, arrivals } = journal;
   const decisions: Record<string, number> = {};
   for (const { known } of submissions) {
@@ -127,7 +133,7 @@ function summarize(journal: Journal, cycles: number, killsInStart: number): Foun
   }
   return {
     ...{ violations, killsInStart, decisions },
-    kills: cycles,
+    kills,
     submitted: submissions.length,
     instances: instances.length,
     events: events.size,

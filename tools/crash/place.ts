@@ -17,13 +17,9 @@ import {
   toSecrets,
   toSettings,
 } from "@countersign/server";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import {
-  countersign,
-  type Server,
-  spawnCountersign,
-  startServer,
-} from "countersign/test/support/countersign.ts";
+import { type Child, temporaryFolder } from "countersign/test/support/child.ts";
+import { countersign, Server, spawnCountersign } from "countersign/test/support/countersign.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
 import { makeToken } from "countersign/test/support/people.ts";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
 import type { Chance } from "../capacity/random.ts";
@@ -56,6 +52,10 @@ export interface Place {
   /** Runs `countersign audit verify`. @returns what it says when the log is wrong */
   verifyLog(): Promise<string | undefined>;
 }
+
+/** Of a machine on which hundreds of other processes want to run. */
+const START_MS_MAX = 240_000;
+const STARTED = /"event":"server\.started","address":"([^"]+)"/;
 
 const ARGS = [
   ...["--log-level", "info", "--instance-rate", "0", "--provisioner-rate", "0"],
@@ -94,7 +94,8 @@ export async function openPlace(
   t.after(async () => {
     for (const server of up.values()) await server.kill();
   });
-  const options = { data, args: ARGS, env };
+  const words = ["serve", "--port", "0", "--data", data, "--json", ...ARGS];
+  const begin = () => spawnCountersign({ ...owned }, words, { env });
   return {
     replicas,
     fetch: (async (input, init) => {
@@ -103,12 +104,11 @@ export async function openPlace(
     }) as typeof fetch,
     ...outside(t, data, database),
     async start(index) {
-      up.set(index, await startServer({ ...owned }, options));
+      up.set(index, await startPatiently(begin(), data));
     },
     async killInStart(index, afterMs) {
       assert.ok(!up.has(index));
-      const words = ["serve", "--port", "0", "--data", data, "--json", ...ARGS];
-      const child = spawnCountersign({ ...owned }, words, { env });
+      const child = begin();
       await new Promise((resolve) => setTimeout(resolve, afterMs));
       const { code, stderr } = await child.end("SIGKILL");
       assert.equal(code, null, `a start ended by itself: ${stderr}`);
@@ -126,6 +126,21 @@ export async function openPlace(
       await Promise.all(servers.map((server) => server.stop()));
     },
   };
+}
+
+/** @throws AssertionError with what was printed, when it ends or does not listen */
+async function startPatiently(child: Child, data: string): Promise<Server> {
+  let hasEnded = false;
+  void child.exited.then(() => {
+    hasEnded = true;
+  });
+  const url = await eventually(
+    "a server that listens, or has ended",
+    () => STARTED.exec(child.stdout)?.[1] ?? (hasEnded ? "" : undefined),
+    START_MS_MAX,
+  );
+  assert.notEqual(url, "", `a start ended by itself: ${child.stdout}\n${child.stderr}`);
+  return new Server(url, data, child);
 }
 
 /** What an operator does beside the servers. */

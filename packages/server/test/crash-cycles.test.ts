@@ -14,6 +14,7 @@ test("[ours.operations.crash] [ours.operations.crash-under-load] servers that ar
     engine: ENGINE,
     cycles: CYCLES,
     seed: 1,
+    killingMs: Number.POSITIVE_INFINITY,
     isWhole: false,
     settleMs: 60_000,
     tell: (line) => t.diagnostic(line),
