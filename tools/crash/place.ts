@@ -117,8 +117,9 @@ export async function openPlace(
       const server = up.get(index);
       assert.ok(server);
       up.delete(index);
-      const { code, stderr } = await server.process.end("SIGKILL");
-      assert.equal(code, null, `a server ended by itself: ${stderr}`);
+      const { code, stdout, stderr } = await server.process.end("SIGKILL");
+      const last = stdout.slice(-2_000);
+      assert.equal(code, null, `a server ended by itself: ${last}\n${stderr}`);
     },
     async stop() {
       const servers = [...up.values()];
