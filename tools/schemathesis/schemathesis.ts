@@ -45,6 +45,8 @@ try {
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
+// What pip started and was not let finish may hold our output.
+process.exit();
 
 /** @returns the exit code of Schemathesis */
 async function run(python: string): Promise<number> {
