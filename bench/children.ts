@@ -18,7 +18,7 @@ for (const [signal, code] of [
   process.once(signal, () => process.exit(code));
 }
 
-const READY_MS_MAX = 30_000;
+const READY_MS_MAX = 180_000;
 const END_MS_MAX = 30_000;
 
 export interface Child<T> {

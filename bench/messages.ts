@@ -68,6 +68,10 @@ export function cancelMessage(token: string, id: string): string {
   return `DELETE /v1/requests/${id} HTTP/1.1\r\n${HOST}${bearer(token)}\r\n`;
 }
 
+export function deleteInstanceMessage(token: string, id: string): string {
+  return `DELETE /v1/instances/${id} HTTP/1.1\r\n${HOST}${bearer(token)}\r\n`;
+}
+
 /** Approves the request `id` that was made from tool call `n`. */
 export function approveMessage(token: string, id: string, n: number): string {
   const body = `{"verdict":"approve","arguments_sha256":"${argumentsDigest(n)}"}`;

@@ -3,7 +3,7 @@
  * environment of its own, the Go command into a folder of its own. What cannot be had is said, with
  * the words of whoever refused; a wheel that is not the pinned one is a fault and no absence.
  *
- * Called by: interop.ts.
+ * Called by: interop.ts; tools/schemathesis for the Python alone.
  */
 
 import { spawn } from "node:child_process";
@@ -35,7 +35,12 @@ interface Ran {
   readonly output: string;
 }
 
-export async function obtainPython(folder: string, signal: AbortSignal): Promise<Obtained> {
+/** @param requirements a file that pins what is installed, with hashes */
+export async function obtainPython(
+  folder: string,
+  signal: AbortSignal,
+  requirements = REQUIREMENTS,
+): Promise<Obtained> {
   const version = await run("python3", ["-c", "import sys; print(*sys.version_info[:2])"], signal);
   const fault = pythonFault(version);
   if (fault !== undefined) return { kind: "absent", reason: fault };
@@ -52,7 +57,7 @@ export async function obtainPython(folder: string, signal: AbortSignal): Promise
   const options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"];
   // pip would try for minutes where there is no network.
   const patience = ["--retries", "1", "--timeout", "15", "--disable-pip-version-check"];
-  const install = ["install", ...options, ...patience, "-r", REQUIREMENTS];
+  const install = ["install", ...options, ...patience, "-r", requirements];
   const installed = hasPip
     ? await run("python3", ["-m", "pip", "--python", program, ...install], signal)
     : await run(program, ["-m", "pip", ...install], signal);

@@ -84,6 +84,14 @@ export class Child {
     return pid;
   }
 
+  /** Settles when it has ended, however long that takes; never rejects. */
+  get exited(): Promise<void> {
+    return this.#ended.then(
+      () => {},
+      () => {},
+    );
+  }
+
   /** Waits until what was printed matches. */
   async prints(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray> {
     const bound = AbortSignal.timeout(WAIT_MS_MAX);

@@ -19,13 +19,15 @@ import { findMessageFault } from "./message-fault.ts";
 
 // Importing these two as modules reads every export, lazy ones included, and with them loads an
 // HTTP client that costs a server 4 MB and is not used here.
-const { createServer } = process.getBuiltinModule("node:http");
+const { createServer, STATUS_CODES } = process.getBuiltinModule("node:http");
 const { createServer: createTlsServer, Server: TlsServer } = process.getBuiltinModule("node:https");
 
 /** Longer than common load balancers keep theirs, so that they and not we close first. */
 const KEEP_ALIVE_MS = 75_000;
 const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
+/** Told to whom these times have cut off. */
+const LATE_RETRY_S = 1;
 /** Without a byte in either direction a connection is cut: longer than any poll is held. */
 const SILENCE_MS_MAX = 60_000;
 /** How often Node looks for connections that are over these times. */
@@ -205,7 +207,11 @@ function fromParserError({ code }: NodeJS.ErrnoException): Problem {
     case "HPE_HEADER_OVERFLOW":
       return new Problem("invalid_request", "The headers are too large.", { param: "headers" });
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new Problem("invalid_request", "The request took too long to arrive.");
+      // It may have waited for us: after a pause of this process (a suspended machine, one that has
+      // no time for us) what had arrived by then is late as well. Who is told 400 does not try again.
+      return new Problem("unavailable", "The request took too long to arrive.", {
+        retryAfterS: LATE_RETRY_S,
+      });
     default:
       return new Problem("invalid_request", "The request is not valid HTTP.");
   }
@@ -223,10 +229,11 @@ function answerRaw(socket: Duplex, problem: Problem): void {
   }
   const id = randomUUID();
   const body = JSON.stringify(errorResponse(problem, id));
-  const isMethodRefused = problem.status === 405;
+  const { status, retryAfterS } = problem;
   const answer =
-    `HTTP/1.1 ${problem.status} ${isMethodRefused ? "Method Not Allowed" : "Bad Request"}\r\n` +
-    (isMethodRefused ? `Allow: ${METHODS.join(", ")}\r\n` : "") +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n` +
+    (status === 405 ? `Allow: ${METHODS.join(", ")}\r\n` : "") +
+    (retryAfterS === undefined ? "" : `Retry-After: ${retryAfterS}\r\n`) +
     "Content-Type: application/json\r\n" +
     `Content-Length: ${Buffer.byteLength(body)}\r\n` +
     `X-Request-ID: ${id}\r\n` +

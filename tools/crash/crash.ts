@@ -1,0 +1,56 @@
+/**
+ * `npm run crash -- --engine sqlite --cycles 500`: kills servers under load, and ends with 1 and
+ * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing.
+ *
+ * Called by: people.
+ */
+
+import { parseArgs } from "node:util";
+import { runCycles } from "./cycles.ts";
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: "string", default: "sqlite" },
+    cycles: { type: "string", default: "500" },
+    minutes: { type: "string", default: "600" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+  },
+});
+const { engine } = values;
+if (engine !== "sqlite" && engine !== "postgres") throw new Error("--engine sqlite|postgres");
+const [cycles, seed] = [readCount("cycles", values.cycles), readCount("seed", values.seed)];
+const killingMs = readCount("minutes", values.minutes) * 60_000;
+
+/** Failures and the leases of those who died are minutes, not more. */
+const SETTLE_MS = 240_000;
+
+const ends: (() => Promise<void>)[] = [];
+const lifetime = { after: (end: () => Promise<void>) => void ends.unshift(end) };
+const startedAt = performance.now();
+try {
+  const tell = (line: string) => console.log(line);
+  tell(`engine ${engine}, ${cycles} cycles, seed ${seed}`);
+  const bounds = { cycles, killingMs, settleMs: SETTLE_MS, isWhole: true };
+  const plan = { engine, seed, tell, ...bounds } as const;
+  const { violations, ...found } = await runCycles(lifetime, plan);
+  tell(JSON.stringify(found));
+  const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
+  for (const violation of violations) tell(`BROKEN  ${violation}`);
+  tell(violations.length === 0 ? `nothing was broken, in ${minutes} minutes` : repeat());
+  process.exitCode = violations.length === 0 ? 0 : 1;
+} catch (error) {
+  console.error(error);
+  console.error(repeat());
+  process.exitCode = 1;
+} finally {
+  for (const end of ends) await end();
+}
+
+function repeat(): string {
+  return `repeat it with: npm run crash -- --engine ${engine} --cycles ${cycles} --seed ${seed}`;
+}
+
+function readCount(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} is a whole number, not ${text}`);
+  return Number(text);
+}

@@ -1,0 +1,191 @@
+/**
+ * When the killing is over: everything that was promised is asked for again, what nobody was told
+ * of is sent again, and the database is counted from outside.
+ *
+ * Called by: cycles.ts.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ApprovalRequest, Client, Provisioner, parseJson, SdkError } from "@countersign/sdk";
+import type { Journal, KnownInstance, Submission } from "./journal.ts";
+import { type Callers, settle } from "./load.ts";
+import { ANYWHERE, type Place, type Store } from "./place.ts";
+
+const AT_ONCE = 16;
+const PAUSE_MS = 100;
+
+/** @param isWhole also waits for what failed and is to be tried again, which may take minutes */
+export async function verifyAll(
+  place: Place,
+  callers: Callers,
+  isWhole: boolean,
+  settleMs: number,
+): Promise<void> {
+  const { journal } = callers;
+  await inParallel(journal.instances, (one) => deleteAgain(callers, one));
+  await inParallel(journal.submissions, (one) => askAgain(callers, one));
+  await place.withStore(async (store) => {
+    await untilNone(journal, "requests are pending after their deadline", settleMs, () =>
+      count(store, OVERDUE, [Date.now()]),
+    );
+    callers.receivers.heal();
+    const owed = isWhole ? OWED : DUE;
+    await untilNone(journal, "notifications are owed and not delivered", settleMs, () =>
+      count(store, owed, isWhole ? [] : [Date.now()]),
+    );
+    await judgeRows(journal, store);
+    if (isWhole) await judgeEvents(journal, store);
+  });
+  const wrong = await place.verifyLog();
+  if (wrong !== undefined) journal.violate("I15", `the audit log: ${wrong}`);
+}
+
+const OVERDUE = "select count(*) as n from request where status = 'pending' and deadline_at < $1";
+const OWED = "select count(*) as n from notification where ended_at is null";
+/** Those that a worker could take now: a lease of somebody who was killed ends by time. */
+const DUE = `${OWED} and next_at < $1 and (not_before is null or not_before < $1)
+  and (claimed_until is null or claimed_until < $1)`;
+
+async function count(store: Store, sql: string, values: readonly number[]): Promise<number> {
+  return Number((await store.get(sql, values))?.n);
+}
+
+async function untilNone(
+  journal: Journal,
+  what: string,
+  withinMs: number,
+  look: () => Promise<number>,
+): Promise<void> {
+  const endsAt = performance.now() + withinMs;
+  let left = await look();
+  while (left > 0 && performance.now() < endsAt) {
+    await sleep(PAUSE_MS);
+    left = await look();
+  }
+  if (left > 0) journal.violate("stranded", `${left} ${what}`);
+}
+
+/** A deletion that nobody heard of is asked for again; a deleted one stays so. */
+async function deleteAgain(callers: Callers, instance: KnownInstance): Promise<void> {
+  if (!instance.isDeleting) return;
+  const { journal, provisioner, fetch } = callers;
+  const made = new Provisioner(ANYWHERE, provisioner, { fetch });
+  const known = await settle(made.delete(instance.id).then(() => true));
+  if (known === undefined) journal.violate("I7", `${instance.id} cannot be deleted`);
+  instance.deletedAt ??= Date.now();
+  const client = new Client(ANYWHERE, instance.token, { fetch });
+  const read = client.read(instance.id).catch((error: unknown) => error);
+  const error = await read;
+  if (!(error instanceof SdkError) || error.providerCode !== "invalid_credential") {
+    journal.violate("I7", `the credential of the deleted ${instance.id} is good`);
+  }
+}
+
+/** The same key and input: what was answered before is there, and nothing is there twice. */
+async function askAgain(callers: Callers, submission: Submission): Promise<void> {
+  const { journal, fetch } = callers;
+  const { instance, known, key, source, timeout, wishes } = submission;
+  if (instance.deletedAt !== undefined) return;
+  const client = new Client(ANYWHERE, instance.token, { fetch });
+  try {
+    const observe = async (asked: Promise<ApprovalRequest>) => {
+      const askedAt = performance.now();
+      journal.observe(submission, await asked, askedAt);
+    };
+    // Read before it is sent again: sending would make anew what was lost.
+    if (known !== undefined) await observe(client.read(known));
+    const input = { key, tool: "deploy", arguments: parseJson(source) as object, timeout };
+    const again = await client.create(input);
+    await observe(Promise.resolve(again));
+    if (again.status !== "pending") return;
+    wishes.add("cancel");
+    await settle(client.cancel(again), ["already_terminal"]);
+    await observe(client.read(again));
+    if (submission.known?.status === "pending") journal.violate("stranded", `${again.id} pends`);
+  } catch (error) {
+    journal.violate("I11", `${key}, known as ${known?.id}: ${error}`);
+  }
+}
+
+/** What callers cannot see: rows that are too many, or too few. */
+async function judgeRows(journal: Journal, store: Store): Promise<void> {
+  const checks: readonly (readonly [promise: string, what: string, sql: string])[] = [
+    [
+      "I2",
+      "keys have several requests",
+      `select count(*) as n from (select 1 as one from request
+         group by instance_id, key_hash having count(*) > 1) as doubled`,
+    ],
+    [
+      "I3",
+      "requests have several events",
+      `select count(*) as n from (select 1 as one from notification
+         group by request_id having count(*) > 1) as doubled`,
+    ],
+    [
+      "I3",
+      "events are of pending requests",
+      `select count(*) as n from notification join request on request.id = notification.request_id
+         where request.status = 'pending'`,
+    ],
+    [
+      "I7",
+      "requests of deleted instances are pending",
+      `select count(*) as n from request join instance on instance.id = request.instance_id
+         where request.status = 'pending' and instance.deleted_at is not null`,
+    ],
+    ["I15", "requests lack their entry of opening", withoutEntry("request.opened", "")],
+    [
+      "I15",
+      "decisions lack their entry",
+      withoutEntry("request.resolved", "status <> 'pending' and"),
+    ],
+    [
+      "I15",
+      "transitions have two entries",
+      `select count(*) as n from (select 1 as one from audit_entry
+         where kind in ('request.opened', 'request.resolved')
+         group by subject, kind having count(*) > 1) as doubled`,
+    ],
+  ];
+  for (const [promise, what, sql] of checks) {
+    const found = await count(store, sql, []);
+    if (found > 0) journal.violate(promise, `${found} ${what}`);
+  }
+  const rows = await count(store, "select count(*) as n from request", []);
+  if (rows > journal.submissions.length) {
+    journal.violate("I2", `${rows} requests of ${journal.submissions.length} submissions`);
+  }
+}
+
+function withoutEntry(kind: string, condition: string): string {
+  return `select count(*) as n from request where ${condition} not exists (select 1
+    from audit_entry where kind = '${kind}' and subject = 'request:' || request.id)`;
+}
+
+/** Each decision of an instance with a receiver was told, and none of those without. */
+async function judgeEvents(journal: Journal, store: Store): Promise<void> {
+  for (const { instance, known } of journal.submissions) {
+    if (known?.decision === undefined) continue;
+    const event = journal.eventOf(known.id);
+    if (instance.receiver === undefined && event !== undefined) {
+      journal.violate("I3", `${known.id} has an event and its instance no receiver`);
+    }
+    const mustBeTold = instance.receiver !== undefined && instance.deletedAt === undefined;
+    if (mustBeTold && event === undefined) {
+      journal.violate("I5", `${known.id} was ${known.status} and nobody was told`);
+    }
+  }
+  const ended = `select count(*) as n from notification
+    where ended_by not in ('acknowledged', 'deletion')`;
+  const lost = await count(store, ended, []);
+  if (lost > 0) journal.violate("I5", `${lost} notifications were given up`);
+}
+
+async function inParallel<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const run = async () => {
+    for (let one = all[next++]; one !== undefined; one = all[next++]) await work(one);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, run));
+}
