@@ -43,7 +43,9 @@ const ERRANDS = {
   ...{ withdraw: 0.7, retry: 1, freeze: 0.4, publish: 0.4, show: 0.5 },
 };
 
-const AT_ONCE_MAX = 10;
+const AT_ONCE_MAX = 12;
+/** Before there is anything to do with what they provision. */
+const FIRST_AT_ONCE_MAX = 3;
 const TRIES_MAX = 6;
 
 /** Numbers and spellings that a parse and a write would change. */
@@ -75,10 +77,11 @@ export class Clients {
 
   /** Sends somebody on an errand, unless too many are under way. */
   begin(): void {
-    if (this.running >= AT_ONCE_MAX) return;
+    const isFirst = this.#instances.length === 0;
+    if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
     const { draw } = world;
-    const errand = this.#instances.length === 0 ? "provision" : draw.weighted(ERRANDS);
+    const errand = isFirst ? "provision" : draw.weighted(ERRANDS);
     const name = `${errand}-${++this.#count}`;
     const client: Actor = { name, isAlive: true, isFrozen: false };
     this.running++;

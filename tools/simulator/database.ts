@@ -87,6 +87,11 @@ export class Database {
     this.#reading = new Statements(this.#reader);
   }
 
+  /** Whether no transaction is under way. */
+  get isIdle(): boolean {
+    return this.#session === undefined;
+  }
+
   /** What is committed; looking at it this way is no turn of anybody. */
   look(sql: string, values: readonly SqlValue[] = []): Row[] {
     return this.#reading.all(sql, values);

@@ -12,9 +12,9 @@ const MARGIN_MS = 200;
 /** Nothing to be done for so long is worth a leap. */
 const LEAP_MS_MIN = 2_000;
 
-/** When something falls due next, by the database's clock; @param skip leaves out the first ones */
-export function nextEvent({ world, snapshot, database }: Facts, skip = 0): number | undefined {
-  const times = [
+/** When everything that is to come falls due, by the database's clock. */
+function dueTimes({ snapshot, database }: Facts): number[] {
+  return [
     ...snapshot.all("request").flatMap(({ status, deadline_at: at }) => {
       return status === "pending" ? [Number(at)] : [];
     }),
@@ -23,22 +23,25 @@ export function nextEvent({ world, snapshot, database }: Facts, skip = 0): numbe
     }),
     ...database.look("select commits_at from held_verdict").map((row) => Number(row.commits_at)),
   ];
-  const coming = times.filter((at) => at > world.now).sort((a, b) => a - b);
-  return coming[Math.min(skip, coming.length - 1)];
+}
+
+/** When something falls due next; @param skip leaves out the first ones */
+export function nextEvent(facts: Facts, skip: number): number | undefined {
+  const coming = dueTimes(facts).filter((at) => at > facts.world.now);
+  return coming.sort((a, b) => a - b)[Math.min(skip, coming.length - 1)];
 }
 
 /** Whether everything has ended; else how long it is safe to leap, ms. */
 export function healed(facts: Facts): { readonly isOver: boolean; readonly leapMs: number } {
-  const { world, snapshot, database, attempts } = facts;
-  const pending = snapshot.all("request").some(({ status }) => status === "pending");
-  const waiting = snapshot.all("notification").some(({ ended_at: at }) => at === null);
-  const held = database.look("select 1 from held_verdict limit 1").length > 0;
+  const { world, attempts, database } = facts;
   const isSending = [...attempts.values()].flat().some(({ isOver }) => !isOver);
   if (isSending) return { isOver: false, leapMs: 0 };
-  if (!pending && !waiting && !held) return { isOver: isFree(facts), leapMs: 0 };
-  const next = nextEvent(facts);
-  const leapMs = next === undefined ? 0 : next - world.now - MARGIN_MS;
-  return { isOver: false, leapMs: leapMs < LEAP_MS_MIN ? 0 : leapMs };
+  const times = dueTimes(facts);
+  if (times.length === 0) return { isOver: isFree(facts), leapMs: 0 };
+  const ms = Math.min(...times) - world.now - MARGIN_MS;
+  // What is due has its turn first, and what is under way comes to its end.
+  const mayLeap = ms >= LEAP_MS_MIN && database.isIdle;
+  return { isOver: false, leapMs: mayLeap ? ms : 0 };
 }
 
 function isFree({ replicas }: Facts): boolean {

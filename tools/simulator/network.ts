@@ -55,7 +55,8 @@ export class Network {
     if (draw.happens(faults().exchangeTwice)) void this.#play(draw.among(serving), call);
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const giveUp = () => resolve(LOST);
-    const cancels = [world.after(client, PATIENCE_MS, "gives up waiting", giveUp)];
+    const cancels: (() => void)[] = [];
+    cancels.push(world.after(client, PATIENCE_MS, "gives up waiting", giveUp));
     if (isQuestionLost) world.after(client, draw.between(10, 5_000), "notices a loss", giveUp);
     else {
       const replica = draw.among(serving);
@@ -101,16 +102,8 @@ export class Network {
 
   /** The connection of a process that ended is reset. @returns ends the watch */
   #whenGone(client: Actor, replica: Replica, giveUp: () => void): () => void {
-    const { world } = this.#parts;
-    let isOver = false;
-    const look = () => {
-      if (isOver) return;
-      if (!replica.isAlive) giveUp();
-      else world.after(client, 1_000, "is still connected", look);
-    };
-    world.after(client, 1_000, "is still connected", look);
-    return () => {
-      isOver = true;
-    };
+    const notice = () => this.#parts.world.begin(client, "is cut off", giveUp);
+    replica.onEnd.add(notice);
+    return () => replica.onEnd.delete(notice);
   }
 }

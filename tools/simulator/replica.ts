@@ -71,6 +71,8 @@ export class Replica implements Actor {
   isAlive = true;
   isFrozen = false;
   readonly context: Context;
+  /** Called when it is gone. */
+  readonly onEnd = new Set<() => void>();
   /** How far the clock of its machine is ahead, ms. */
   aheadMs: number;
   readonly #house: House;
@@ -123,6 +125,8 @@ export class Replica implements Actor {
     this.#house.database.tidyUp();
     // Its machine closes what it had open; this reaches nobody who is dead.
     this.context.delivery.close();
+    for (const notice of this.onEnd) notice();
+    this.onEnd.clear();
   }
 
   /** What another replica, or this one, has sent arrives. */

@@ -112,7 +112,7 @@ class Run {
     world.paceMs = world.draw.among(PACES);
     for (let step = 0; step < steps && world.broken === undefined; step++) {
       this.#misfortune();
-      if (world.draw.happens(0.04)) clients.begin();
+      if (world.draw.happens(0.08)) clients.begin();
       await world.step();
     }
     this.#heal();
@@ -248,10 +248,10 @@ class Run {
   /** Lets everything end, and leaps where nothing happens. */
   async #settle(clients: Clients): Promise<void> {
     const world = this.#world;
-    const stepsMax = 60_000;
+    const stepsMax = 30_000;
     for (let step = 0; world.broken === undefined; step++) {
       const isQuiet = clients.running === 0 && this.#replicas.every(({ isServing }) => isServing);
-      if (isQuiet && step % 50 === 0) {
+      if (isQuiet && step % 20 === 0) {
         const { isOver, leapMs } = healed(this.#facts);
         if (isOver) return;
         if (leapMs > 0) world.leap(leapMs);
