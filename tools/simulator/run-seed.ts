@@ -5,7 +5,12 @@
  * Called by: simulate.ts, the tests.
  */
 
+import { authenticateCaller } from "@countersign/server/operations/authenticateCaller";
 import { createToken } from "@countersign/server/operations/createToken";
+import {
+  type VerificationEvent,
+  verifyAuditLog,
+} from "@countersign/server/operations/verifyAuditLog";
 import { Clients, type Tokens } from "./clients.ts";
 import { Database, type Template } from "./database.ts";
 import { Draw } from "./draw.ts";
@@ -44,6 +49,11 @@ export interface SeedOutcome {
 /** Of time between two turns, ms: from replicas that are fast to those that are overloaded. */
 const PACES = [1, 5, 20, 80];
 const CALM_PACE_MS = 1;
+
+const LEAPS_TO_ERASURE = 5;
+const ERASURE_LEAP_MS = 50 * 3_600_000;
+const STEPS_PER_LEAP = 100;
+const STEPS_TO_ERASURE = 5_000;
 
 export async function runSeed(template: Template, options: SeedOptions): Promise<SeedOutcome> {
   const run = new Run(template, options);
@@ -117,21 +127,69 @@ class Run {
     }
     this.#heal();
     await this.#settle(clients);
+    this.#countEnds();
     if (world.broken === undefined) facts.atEnd();
+    if (world.broken === undefined) await this.#verifyAuditLog(tokens);
+    await this.#growOld();
+  }
+
+  async #verifyAuditLog({ reviewers: [token = ""] }: Tokens): Promise<void> {
+    const [replica] = this.#replicas;
+    if (replica === undefined) return;
+    const { context } = replica;
+    const results: string[] = [];
+    const tell = async (event: VerificationEvent) => {
+      if (event.kind !== "verified") return;
+      const { finding } = event.result;
+      if (finding !== undefined) results.push(finding.message);
+      this.#count("verified logs");
+    };
+    const verify = async () => {
+      const caller = await authenticateCaller(context, `Bearer ${token}`);
+      if (caller.kind !== "reviewer") return;
+      const { signal } = new AbortController();
+      await verifyAuditLog(context, caller, "project", { tell, signal });
+    };
+    let isOver = false;
+    verify()
+      .catch((error: unknown) => results.push(String(error)))
+      .finally(() => {
+        isOver = true;
+      });
+    while (!isOver) await this.#world.step();
+    this.#world.assert(results.length === 0, "I15", () => `the audit log: ${results[0]}`);
+  }
+
+  /** Until what is over is erased; in parts, so that too early is seen as well. */
+  async #growOld(): Promise<void> {
+    const world = this.#world;
+    if (world.broken !== undefined) return;
+    const left = () => this.#facts.snapshot.all("request").length;
+    for (let leap = 0; leap < LEAPS_TO_ERASURE; leap++) {
+      world.leap(ERASURE_LEAP_MS);
+      for (let step = 0; step < STEPS_PER_LEAP && world.broken === undefined; step++) {
+        await world.step();
+      }
+    }
+    for (let step = 0; step < STEPS_TO_ERASURE && left() > 0; step++) await world.step();
+    world.assert(left() === 0, "I14", () => `${left()} requests were never erased`);
   }
 
   outcome(): SeedOutcome {
     const { broken, digest, trace, turns } = this.#world;
     const { seed } = this.#options;
-    const statuses = this.#facts.snapshot.all("request").map(({ status }) => `${status}`);
-    for (const status of statuses) this.#count(status);
-    for (const { ended_by: by } of this.#facts.snapshot.all("notification")) this.#count(`by ${by}`);
     return { seed, broken, digest, trace, turns, faults: this.#drawn, counts: this.#counts };
   }
 
   close(): void {
     for (const replica of this.#replicas) replica.end();
     this.#database.close();
+  }
+
+  #countEnds(): void {
+    const { snapshot } = this.#facts;
+    for (const { status } of snapshot.all("request")) this.#count(String(status));
+    for (const { ended_by: by } of snapshot.all("notification")) this.#count(`by ${by}`);
   }
 
   #count(what: string): void {

@@ -19,11 +19,17 @@ export const EXACT: Promised = {
     }
   },
 
-  onAnswer({ world, snapshot }, { answer: { status, text } }) {
+  onAnswer({ world, snapshot }, { call, answer: { status, text } }) {
     const request = requestIn(status, text);
-    const stored = snapshot.get("request", request?.id);
+    if (request === undefined) return;
+    if (call.kind === "create") {
+      const args = /"arguments":(.*),"timeout"/.exec(call.body)?.[1];
+      const isOwn = text.includes(`"arguments":${args},"timeout"`);
+      world.assert(isOwn, "I10", () => `${call.body} was answered with ${text}`);
+    }
+    const stored = snapshot.get("request", request.id);
     if (stored === undefined) return;
     const isExact = text.includes(`"arguments":${stored.arguments},"timeout"`);
-    world.assert(isExact, "I10", () => `${request?.id} was told as ${text}`);
+    world.assert(isExact, "I10", () => `${request.id} was told as ${text}`);
   },
 };
