@@ -127,7 +127,8 @@ export class Clients {
       await this.#insist(client, { kind: "get", token, id, waitMs });
     }
     if (errand === "cancel") await this.#insist(client, { kind: "cancel", token, id });
-    if (errand === "withdraw") await this.#insist(client, { kind: "withdraw", token: reviewer, id });
+    if (errand === "withdraw")
+      await this.#insist(client, { kind: "withdraw", token: reviewer, id });
     if (errand === "retry") await this.#insist(client, { kind: "retry", token: reviewer, id });
     if (errand !== "verdict") return;
     const verdict = draw.happens(0.75) ? "approve" : "deny";
@@ -190,7 +191,7 @@ export class Clients {
   /** Now and then twice at the same time, or with another input under the same key. */
   async #maybeBoth(
     client: Actor,
-    call: Call & { readonly body: string },
+    call: Extract<Call, { readonly body: string }>,
     other: string,
   ): Promise<void> {
     const { draw } = this.#parts.world;

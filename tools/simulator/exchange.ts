@@ -109,7 +109,8 @@ async function perform(context: Context, caller: Caller, call: Call): Promise<Do
       const instance = await updateInstance(context, caller, call.id, proposed, call.key);
       return [200, writeInstance(instance)];
     }
-    if (call.kind === "show") return [200, writeInstance(await getInstance(context, caller, call.id))];
+    if (call.kind === "show")
+      return [200, writeInstance(await getInstance(context, caller, call.id))];
     if (call.kind === "delete") {
       await deleteInstance(context, caller, call.id);
       return [204, ""];

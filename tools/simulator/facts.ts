@@ -5,7 +5,6 @@
  * Called by: run-seed.ts, which tells it; the promises.
  */
 
-import type { Row } from "@countersign/server/storage/store";
 import type { Database } from "./database.ts";
 import type { Call } from "./exchange.ts";
 import type { Faults } from "./faults.ts";
@@ -98,10 +97,6 @@ export class Facts {
   /** Whether the database's clock was lately set by more than the margin of a lease. */
   get wasClockSet(): boolean {
     return this.world.elapsedMs - this.world.clockSetAt < 60_000;
-  }
-
-  notificationOf(requestId: unknown): Row | undefined {
-    return this.snapshot.all("notification").find((row) => row.request_id === requestId);
   }
 
   /** Whose key it is, and the key. */

@@ -191,7 +191,8 @@ class Line extends Duplex {
     };
     if (!world.draw.happens(faults().receiver)) {
       watch.proved(registrationId);
-      return this.#answer(proof({ challenge }));
+      this.#answer(proof({ challenge }));
+      return;
     }
     const way = world.draw.weighted(LIES);
     world.note(this.#wire, `answers the challenge: ${way}`);
@@ -210,11 +211,13 @@ class Line extends Duplex {
     const { world, faults, watch } = this.#parts;
     const secret = this.#secrets.get(arrival.registrationId) ?? "";
     if (signatureOf(secret, arrival) !== arrival.signature) {
-      return this.#answer("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n");
+      this.#answer("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n");
+      return;
     }
     if (!world.draw.happens(faults().receiver)) {
       watch.saved(arrival.id);
-      return this.#answer(world.draw.happens(0.5) ? OK : "HTTP/1.1 204 No Content\r\n\r\n");
+      this.#answer(world.draw.happens(0.5) ? OK : "HTTP/1.1 204 No Content\r\n\r\n");
+      return;
     }
     const way = world.draw.weighted(WAYS);
     world.note(this.#wire, `handles ${arrival.id}: ${way}`);

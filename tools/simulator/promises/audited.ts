@@ -45,7 +45,8 @@ function entryOf({ table, key, before, after }: Change): Expected | undefined {
     return isNew ? ["instance.updated", `instance:${key}`] : undefined;
   }
   if (table === "notification") {
-    if (before === undefined || before.ended_at !== null || after.ended_at === null) return undefined;
+    if (before === undefined || before.ended_at !== null || after.ended_at === null)
+      return undefined;
     return ["delivery.ended", `request:${after.request_id}`, `instance:${after.instance_id}`];
   }
   if (table === "standing_freeze") {

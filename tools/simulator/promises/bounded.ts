@@ -4,10 +4,11 @@ export const BOUNDED: Promised = {
   id: "I14",
   says: "What is under way is bounded, and when nothing is, nothing is held.",
 
-  onArrival({ world, attempts }, { replica }) {
+  onArrival({ world, attempts, replicas }, { replica }) {
     const all = [...attempts.values()].flat();
     const open = all.filter(({ arrival, isOver }) => arrival.replica === replica && !isOver);
-    const { inFlightMax } = replica.context.settings.webhooks.bounds;
+    const [{ context } = { context: undefined }] = replicas;
+    const { inFlightMax = 0 } = context?.settings.webhooks.bounds ?? {};
     // This one comes on top of those.
     const isBounded = open.length < inFlightMax;
     world.assert(isBounded, "I14", () => `${replica.name} has ${open.length + 1} in flight`);

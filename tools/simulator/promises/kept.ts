@@ -1,5 +1,5 @@
 import type { Row } from "@countersign/server/storage/store";
-import type { Facts, Promised } from "../facts.ts";
+import type { Promised } from "../facts.ts";
 import { requestIn } from "./final.ts";
 
 const HOUR_MS = 3_600_000;
@@ -30,17 +30,17 @@ export const KEPT: Promised = {
     }
   },
 
-  onCommit(facts, { changes, lastAt }) {
+  onCommit({ world }, { changes, lastAt }) {
     for (const { table, key, before, after } of changes) {
       if (before === undefined || after !== undefined) continue;
-      const mayGo = mayBeErased(facts, table, before, lastAt);
-      facts.world.assert(mayGo, "I11", () => `the ${table} ${key} was erased too early`);
+      const mayGo = mayBeErased(table, before, lastAt);
+      world.assert(mayGo, "I11", () => `the ${table} ${key} was erased too early`);
     }
   },
 };
 
 /** Of the row itself; that of a notification goes with its request. */
-function mayBeErased({ notificationOf }: Facts, table: string, row: Row, now: number): boolean {
+function mayBeErased(table: string, row: Row, now: number): boolean {
   if (table === "receiver") return true;
   if (table === "instance") return row.deleted_at !== null && now - age(row.deleted_at) >= KEPT_MS;
   if (table === "credential") return row.revoked_at !== null;

@@ -1,6 +1,6 @@
 import type { Promised } from "../facts.ts";
 
-/** How long an attempt may take, ms: after that it is over, whatever a stopped process holds open. */
+/** How long an attempt may take, ms: then it is over, whatever a stopped process holds open. */
 const ATTEMPT_MS_MAX = 10_000;
 
 export const ONE_ATTEMPT: Promised = {
