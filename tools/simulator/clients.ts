@@ -110,10 +110,20 @@ export class Clients {
       return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
-    // Mostly what came last.
     const { draw } = this.#parts.world;
-    const late = this.#requests.slice(-6);
-    await this.#concern(errand, client, draw.among(draw.happens(0.8) ? late : this.#requests));
+    const urgent = draw.happens(0.4) ? this.#mostUrgent() : undefined;
+    // Otherwise mostly what came last.
+    const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
+    await this.#concern(errand, client, urgent ?? draw.among(others));
+  }
+
+  /** Whose deadline comes next: it may pass on the way. */
+  #mostUrgent(): KnownRequest | undefined {
+    const pending = this.#parts.facts.snapshot.all("request").filter(({ id, status }) => {
+      return status === "pending" && this.#requests.some((known) => known.id === id);
+    });
+    const [first] = pending.sort((a, b) => Number(a.deadline_at) - Number(b.deadline_at));
+    return this.#requests.find(({ id }) => id === first?.id);
   }
 
   async #concern(errand: string, client: Actor, request: KnownRequest): Promise<void> {

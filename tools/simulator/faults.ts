@@ -59,7 +59,7 @@ const RANGES: Readonly<Record<keyof Faults, readonly [number, number]>> = {
   clock: [0.0005, 0.003],
   databaseClock: [0.0005, 0.003],
   databaseLeap: [0.0002, 0.001],
-  leap: [0.0005, 0.005],
+  leap: [0.001, 0.02],
   statement: [0.0005, 0.02],
   commitLost: [0.005, 0.1],
   commitUnknown: [0.005, 0.1],

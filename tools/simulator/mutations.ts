@@ -45,7 +45,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "event-in-a-second-transaction",
+    name: "event-left-out",
     breaks: "I3",
     file: "operations/resolveRequest.ts",
     edits: [

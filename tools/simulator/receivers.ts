@@ -29,8 +29,6 @@ export type Handling = "saved" | "refused" | "dropped";
 
 /** Told of everything that receivers see. */
 export interface ReceiverWatch {
-  /** The first byte of a message has come. */
-  begun(replica: Actor, connection: object): void;
   /** It is there as a whole. @returns what is wrong with it, for a 401 */
   arrived(arrival: Arrival, connection: object): void;
   /** The receiver has durably received it, whether its answer arrives or not. */
@@ -153,7 +151,7 @@ class Line extends Duplex {
 
   override _write(chunk: Buffer, _: string, done: () => void): void {
     const { world, watch } = this.#parts;
-    if (this.#text === "") watch.begun(this.#replica, this);
+    if (this.#text === "") world.exposed.add(this.#replica);
     this.#text += chunk.toString("latin1");
     done();
     const message = readMessage(this.#text);
@@ -258,6 +256,7 @@ class Line extends Duplex {
 
   #say(text: string): void {
     const { world } = this.#parts;
+    world.exposed.add(this.#replica);
     world.begin(this.#replica, `hears ${JSON.stringify(text.slice(0, 24))}`, () => {
       if (!this.destroyed) this.push(Buffer.from(text, "latin1"));
     });

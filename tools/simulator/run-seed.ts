@@ -50,6 +50,11 @@ export interface SeedOutcome {
 const PACES = [1, 5, 20, 80];
 const CALM_PACE_MS = 1;
 
+/** How much likelier what goes wrong is right after what cannot be undone. */
+const EXPOSED = 8;
+
+const UNDER_WAY_MS_MAX = 9_000;
+
 const LEAPS_TO_ERASURE_MAX = 40;
 const LONG_LEAPS = 5;
 const LONG_LEAP_MS = 50 * 3_600_000;
@@ -238,6 +243,11 @@ class Run {
   #misfortune(): void {
     const { draw } = this.#world;
     const faults = this.#faults;
+    for (const exposed of this.#replicas.filter((each) => this.#world.exposed.has(each))) {
+      if (draw.happens(faults.crash * EXPOSED) && exposed.isAlive) this.#crash(exposed);
+      if (draw.happens(faults.freeze * EXPOSED) && exposed.isAlive) this.#freeze(exposed);
+    }
+    this.#world.exposed.clear();
     const replica = draw.among(this.#replicas);
     if (draw.happens(faults.crash) && replica.isAlive) this.#crash(replica);
     if (draw.happens(faults.restart) && replica.isAlive) this.#stop(replica);
@@ -299,7 +309,9 @@ class Run {
     this.#count("leaps");
     const due = nextEvent(this.#facts, draw.below(4));
     const ms = due === undefined ? draw.below(60_000) : due - this.#world.now;
-    this.#world.leap(Math.max(0, ms - draw.among([0, 1, 20, 200])));
+    // What is under way would be cut off by a longer one.
+    const bounded = this.#database.isIdle ? ms : Math.min(ms, UNDER_WAY_MS_MAX);
+    this.#world.leap(Math.max(0, bounded - draw.among([0, 1, 20, 200])));
   }
 
   /** From now on nothing fails, and what was down comes up. */
@@ -328,7 +340,6 @@ class Run {
 
   #watch() {
     return {
-      begun: () => {},
       arrived: (...arrived: Parameters<Facts["onArrival"]>) => {
         this.#count("messages");
         this.#facts.onArrival(...arrived);

@@ -112,6 +112,7 @@ export class SimulatedStore implements Store {
     }
     try {
       database.commit(session);
+      world.exposed.add(actor);
     } catch (error) {
       return { kind: "failed", error };
     }

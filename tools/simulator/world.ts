@@ -65,6 +65,8 @@ export class World {
   readonly trace: string[] = [];
   /** The first promise that did not hold. */
   broken: Broken | undefined;
+  /** Who has just done what cannot be undone, as a commit: the worst moment to end or freeze. */
+  readonly exposed = new Set<Actor>();
   /** Called after every turn, with time as it is then. */
   onTurn = () => {};
   readonly #isTraced: boolean;
