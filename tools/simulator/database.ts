@@ -31,7 +31,7 @@ export interface Committed {
   readonly actor: Actor;
   /** Tables that were written to. */
   readonly tables: ReadonlySet<string>;
-  /** When the last statement before the commit was run, by the database's clock, epoch ms. */
+  /** The latest time at any of its statements, by the database's clock, epoch ms. */
   readonly lastAt: number;
   /** The time as it was read last, epoch ms. */
   readonly timeReadAt: number;
@@ -43,7 +43,7 @@ export interface Session {
   readonly tables: Set<string>;
   /** {@link World.elapsedMs} of its last statement. */
   touchedAt: number;
-  /** The same by the database's clock. */
+  /** The latest time so far, by the database's clock. */
   lastAt: number;
   /** The time as it was read last. */
   timeReadAt: number;
@@ -114,7 +114,8 @@ export class Database {
   run<T>(session: Session, work: (statements: Statements) => T): T {
     this.#assertOpen(session);
     session.touchedAt = this.#world.elapsedMs;
-    session.lastAt = this.#world.now;
+    // The clock may have been set back since.
+    session.lastAt = Math.max(session.lastAt, this.#world.now);
     return work(this.#writing);
   }
 
