@@ -47,6 +47,7 @@ const AT_ONCE_MAX = 12;
 /** Before there is anything to do with what they provision. */
 const FIRST_AT_ONCE_MAX = 3;
 const TRIES_MAX = 6;
+const SOON_MS = 20_000;
 
 /** Numbers and spellings that a parse and a write would change. */
 const ODD = [
@@ -141,11 +142,21 @@ export class Clients {
       await this.#insist(client, { kind: "withdraw", token: reviewer, id });
     if (errand === "retry") await this.#insist(client, { kind: "retry", token: reviewer, id });
     if (errand !== "verdict") return;
+    if (draw.happens(0.5)) await this.#untilLate(client, id);
     const verdict = draw.happens(0.75) ? "approve" : "deny";
     const validityMs = draw.happens(0.3) ? draw.between(1, 3_000) * 1_000 : undefined;
     const holdMs = draw.happens(0.1) ? draw.between(1, 20_000) : undefined;
     const asked = { validityMs, holdMs, args };
     await this.#insist(client, { kind: "verdict", token: reviewer, id, verdict, ...asked });
+  }
+
+  /** Until right before or after the deadline, when that is soon. */
+  async #untilLate(client: Actor, id: string): Promise<void> {
+    const { world, facts } = this.#parts;
+    const leftMs = Number(facts.snapshot.get("request", id)?.deadline_at ?? 0) - world.now;
+    if (leftMs < 0 || leftMs > SOON_MS) return;
+    const at = leftMs - world.draw.between(-50, Math.ceil(world.paceMs * 40));
+    await world.sleep(client, at, "has taken its time");
   }
 
   async #provision(client: Actor): Promise<void> {

@@ -65,9 +65,15 @@ async function play(): Promise<void> {
   const { runSeed } = await import("./run-seed.ts");
   const template = await Template.make();
   const totals: Record<string, number> = {};
-  let [played, broken, turns] = [0, 0, 0];
+  let [played, broken, turns, isStopped] = [0, 0, 0, false];
+  // Ctrl-C ends it with what was found until then.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      isStopped = true;
+    });
+  }
   try {
-    for (let seed = from; seed < from + count; seed++) {
+    for (let seed = from; seed < from + count && !isStopped; seed++) {
       const outcome = await runSeed(template, { seed, replicas, steps, isTraced: values.trace });
       played++;
       turns += outcome.turns;
