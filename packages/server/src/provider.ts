@@ -5,6 +5,7 @@
 import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { systemClock } from "./clock.ts";
 import { publicUrlOf } from "./config/public-url.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -25,16 +26,9 @@ import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
-import { startAnnouncing } from "./workers/announcing.ts";
 import { startAwaited } from "./workers/awaited.ts";
-import { startDelivery } from "./workers/delivery.ts";
-import { startExpiry } from "./workers/expiry.ts";
-import { startFreeze } from "./workers/freeze.ts";
-import { startHolding } from "./workers/holding.ts";
-import { startPushing } from "./workers/pushing.ts";
-import { startRetention } from "./workers/retention.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
-import { startSealing } from "./workers/sealing.ts";
+import { startWorkers } from "./workers/start-workers.ts";
 import type { Worker } from "./workers/worker.ts";
 
 export interface Provider {
@@ -134,7 +128,7 @@ async function withSharedWake(context: Context, secrets: SecretSettings): Promis
   const { random } = context;
   const url = secrets.databaseDirectUrl ?? secrets.databaseUrl;
   const channel = new PostgresChannel({ url, random });
-  const shared = new SharedWake({ local: new LocalWake(), channel, random });
+  const shared = new SharedWake({ local: new LocalWake(), channel, random, clock: systemClock });
   return { context: { ...context, wake: shared }, shared };
 }
 
@@ -158,13 +152,7 @@ async function serve(
   observe(context, report);
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
-  const always = [
-    ...[startExpiry, startHolding, startFreeze, startRetention, startAnnouncing, startSealing],
-  ];
-  const workers = always.map((start) => start(context, report));
-  if (settings.webhooks.enabled) {
-    workers.push(startDelivery(context, report), startPushing(context, report));
-  }
+  const workers = startWorkers(context, report);
   if (shared !== undefined) {
     workers.push(startAwaiting(context, shared, report));
     const schemas = { version: schema.version, known: schemaKnown, onOutgrown: close };

@@ -39,6 +39,8 @@ export interface DoorOptions extends DialOptions {
   readonly userAgent?: string;
   /** How many messages may be in flight to one destination: so many connections are kept. */
   readonly perDestinationMax?: number;
+  /** In place of TLS connections, for simulations. */
+  readonly dial?: Dial;
 }
 
 /** @throws TypeError when the proxy's URL is none */
@@ -75,7 +77,7 @@ class GuardedDoor implements Door {
 
   constructor(options: DoorOptions) {
     this.#options = options;
-    this.#dial = createDial(options);
+    this.#dial = options.dial ?? createDial(options);
     this.#idle = new IdleConnections(options.clock, options.perDestinationMax);
   }
 

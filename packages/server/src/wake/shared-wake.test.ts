@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { turns, until } from "../../test/support/until.ts";
-import { systemRandom } from "../clock.ts";
+import { systemClock, systemRandom } from "../clock.ts";
 import type { Channel, ChannelListener } from "../storage/channel.ts";
 import { LocalWake } from "./local-wake.ts";
 import { SharedWake } from "./shared-wake.ts";
@@ -53,7 +53,10 @@ interface Replica {
 
 function start(): Replica {
   const channel = new HeldChannel();
-  const wake = new SharedWake({ local: new LocalWake(), channel, random: systemRandom() });
+  const wake = new SharedWake({
+    ...{ local: new LocalWake(), channel },
+    ...{ random: systemRandom(), clock: systemClock },
+  });
   const looks: Replica["looks"] = [];
   wake.open({
     onListening() {},

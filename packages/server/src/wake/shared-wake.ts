@@ -9,8 +9,7 @@
  * Called by: provider.ts.
  */
 
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Random, systemClock } from "../clock.ts";
+import type { Clock, Random } from "../clock.ts";
 import type { Channel, ChannelListener } from "../storage/channel.ts";
 import { EVERYTHING, type Hint, readMessage, toHint, toMessage } from "./hints.ts";
 import type { LocalWake } from "./local-wake.ts";
@@ -23,6 +22,8 @@ export interface SharedWakeParts {
   readonly local: LocalWake;
   readonly channel: Channel;
   readonly random: Random;
+  /** That of the machine: it also goes on where tests hold the time of everything else. */
+  readonly clock: Pick<Clock, "after">;
 }
 
 export interface SharedWakeListener extends Pick<ChannelListener, "onListening" | "onLost"> {
@@ -33,6 +34,7 @@ export interface SharedWakeListener extends Pick<ChannelListener, "onListening" 
 export class SharedWake implements Wake {
   readonly #local: LocalWake;
   readonly #channel: Channel;
+  readonly #clock: Pick<Clock, "after">;
   readonly #id: string;
   /** What is to be told. */
   readonly #hints = new Set<string>();
@@ -49,9 +51,10 @@ export class SharedWake implements Wake {
   /** Those of other replicas. */
   received = 0;
 
-  constructor({ local, channel, random }: SharedWakeParts) {
+  constructor({ local, channel, random, clock }: SharedWakeParts) {
     this.#local = local;
     this.#channel = channel;
+    this.#clock = clock;
     this.#id = random.uuid();
     this.#bytes = toMessage(this.#id, []).length;
   }
@@ -136,12 +139,16 @@ export class SharedWake implements Wake {
 
   async #send(): Promise<void> {
     // What is signalled in one go is told in one go.
-    await nextTurn();
+    await this.#sleep(0);
     while (this.#isEverything || this.#hints.size > 0) {
       if (await this.#channel.send(this.#take())) this.sent++;
-      await new Promise<void>((resolve) => void systemClock.after(GAP_MS, resolve));
+      await this.#sleep(GAP_MS);
     }
     this.#sending = undefined;
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
 
   #take(): string {

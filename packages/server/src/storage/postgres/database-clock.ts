@@ -7,19 +7,25 @@
 import { type Clock, systemClock } from "../../clock.ts";
 
 export class DatabaseClock implements Clock {
+  readonly #own: Clock;
   /** How far the database is ahead, ms. */
   #ahead = 0;
 
+  /** @param own of this process */
+  constructor(own: Clock = systemClock) {
+    this.#own = own;
+  }
+
   now(): number {
-    return Math.round(systemClock.now() + this.#ahead);
+    return Math.round(this.#own.now() + this.#ahead);
   }
 
   monotonic(): number {
-    return systemClock.monotonic();
+    return this.#own.monotonic();
   }
 
   after(delayMs: number, callback: () => void): () => void {
-    return systemClock.after(delayMs, callback);
+    return this.#own.after(delayMs, callback);
   }
 
   /**
@@ -28,7 +34,7 @@ export class DatabaseClock implements Clock {
    */
   learn(read: number, askedAt: number): void {
     // It read its clock at some time in between; both clocks cut off up to a millisecond.
-    const least = read - systemClock.now() - 1;
+    const least = read - this.#own.now() - 1;
     const most = read - askedAt + 1;
     this.#ahead = Math.min(Math.max(this.#ahead, least), most);
   }

@@ -1,0 +1,293 @@
+/**
+ * Everybody who uses the provider: provisioners, agents and reviewers, each minding its own
+ * business beside the others, and asking again when an answer is lost.
+ *
+ * Called by: run-seed.ts.
+ */
+
+import type { Answer, Call } from "./exchange.ts";
+import type { Facts } from "./facts.ts";
+import { LOST, type Network } from "./network.ts";
+import { policyNumbered, TOOLS } from "./policies.ts";
+import { requestIn } from "./promises/final.ts";
+import { PRIVATE } from "./promises/no-secrets.ts";
+import type { Receivers } from "./receivers.ts";
+import type { Actor, World } from "./world.ts";
+
+export interface Tokens {
+  readonly provisioner: string;
+  readonly reviewers: readonly string[];
+}
+
+export interface ClientParts {
+  readonly world: World;
+  readonly network: Network;
+  readonly facts: Facts;
+  readonly receivers: Receivers;
+  readonly tokens: Tokens;
+}
+
+interface KnownInstance {
+  readonly id: string;
+  readonly token: string;
+}
+
+interface KnownRequest {
+  readonly id: string;
+  readonly instance: KnownInstance;
+  readonly args: string;
+}
+
+const ERRANDS = {
+  ...{ provision: 2, update: 2, remove: 0.4, create: 9, poll: 4, cancel: 1, verdict: 8 },
+  ...{ withdraw: 0.7, retry: 1, freeze: 0.4, publish: 0.4, show: 0.5 },
+};
+
+const AT_ONCE_MAX = 12;
+/** Before there is anything to do with what they provision. */
+const FIRST_AT_ONCE_MAX = 3;
+const TRIES_MAX = 6;
+const SOON_MS = 20_000;
+
+/** Numbers and spellings that a parse and a write would change. */
+const ODD = [
+  '"n":9007199254740993',
+  '"n":0',
+  '"n":1e400',
+  '"n":1.50',
+  '"n":-0',
+  '"n":"\\u0041\\/"',
+  '"n":{"__proto__":[1,{"a":null}]}',
+  '"n":[]',
+];
+
+export class Clients {
+  readonly #parts: ClientParts;
+  readonly #instances: KnownInstance[] = [];
+  readonly #requests: KnownRequest[] = [];
+  /** Created with a key each, to be sent again. */
+  readonly #creates: Call[] = [];
+  #count = 0;
+  #policies = 0;
+  /** Errands that are not over. */
+  running = 0;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+  }
+
+  /** Sends somebody on an errand, unless too many are under way. */
+  begin(): void {
+    const isFirst = this.#instances.length === 0;
+    if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
+    const { world } = this.#parts;
+    const { draw } = world;
+    const errand = isFirst ? "provision" : draw.weighted(ERRANDS);
+    const name = `${errand}-${++this.#count}`;
+    const client: Actor = { name, isAlive: true, isFrozen: false };
+    this.running++;
+    const over = () => {
+      this.running--;
+      client.isAlive = false;
+    };
+    // A defect of the simulator is one of the run.
+    const fail = (error: unknown) => {
+      over();
+      world.fail("simulator", error instanceof Error ? String(error.stack) : String(error));
+    };
+    this.#run(errand, client).then(over, fail);
+  }
+
+  async #run(errand: keyof typeof ERRANDS, client: Actor): Promise<void> {
+    if (errand === "provision") return this.#provision(client);
+    if (errand === "publish") return this.#publish(client);
+    const instance = this.#parts.world.draw.among(this.#instances);
+    if (errand === "update") return this.#update(client, instance);
+    if (errand === "remove") return this.#remove(client, instance);
+    if (errand === "create") return this.#create(client, instance);
+    if (errand === "freeze") return this.#freeze(client, instance);
+    if (errand === "show") {
+      const { provisioner: token } = this.#parts.tokens;
+      return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
+    }
+    if (this.#requests.length === 0) return;
+    const { draw } = this.#parts.world;
+    const urgent = draw.happens(0.4) ? this.#mostUrgent() : undefined;
+    // Otherwise mostly what came last.
+    const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
+    await this.#concern(errand, client, urgent ?? draw.among(others));
+  }
+
+  /** Whose deadline comes next: it may pass on the way. */
+  #mostUrgent(): KnownRequest | undefined {
+    const pending = this.#parts.facts.snapshot.all("request").filter(({ id, status }) => {
+      return status === "pending" && this.#requests.some((known) => known.id === id);
+    });
+    const [first] = pending.sort((a, b) => Number(a.deadline_at) - Number(b.deadline_at));
+    return this.#requests.find(({ id }) => id === first?.id);
+  }
+
+  async #concern(errand: string, client: Actor, request: KnownRequest): Promise<void> {
+    const { world, tokens } = this.#parts;
+    const { draw } = world;
+    const { id, instance, args } = request;
+    const { token } = instance;
+    const reviewer = draw.among(tokens.reviewers);
+    if (errand === "poll") {
+      const waitMs = draw.among([0, 1_000, 30_000]);
+      await this.#insist(client, { kind: "get", token, id, waitMs });
+    }
+    if (errand === "cancel") await this.#insist(client, { kind: "cancel", token, id });
+    if (errand === "withdraw")
+      await this.#insist(client, { kind: "withdraw", token: reviewer, id });
+    if (errand === "retry") await this.#insist(client, { kind: "retry", token: reviewer, id });
+    if (errand !== "verdict") return;
+    if (draw.happens(0.5)) await this.#untilLate(client, id);
+    const verdict = draw.happens(0.75) ? "approve" : "deny";
+    const validityMs = draw.happens(0.3) ? draw.between(1, 3_000) * 1_000 : undefined;
+    const holdMs = draw.happens(0.1) ? draw.between(1, 20_000) : undefined;
+    const asked = { validityMs, holdMs, args };
+    await this.#insist(client, { kind: "verdict", token: reviewer, id, verdict, ...asked });
+  }
+
+  /** Until right before or after the deadline, when that is soon. */
+  async #untilLate(client: Actor, id: string): Promise<void> {
+    const { world, facts } = this.#parts;
+    const leftMs = Number(facts.snapshot.get("request", id)?.deadline_at ?? 0) - world.now;
+    if (leftMs < 0 || leftMs > SOON_MS) return;
+    const at = leftMs - world.draw.between(-50, Math.ceil(world.paceMs * 40));
+    await world.sleep(client, at, "has taken its time");
+  }
+
+  async #provision(client: Actor): Promise<void> {
+    const { tokens } = this.#parts;
+    const key = `p${this.#count}`;
+    const body = this.#instanceBody(`instance ${key}`);
+    const call: Call = { kind: "provision", token: tokens.provisioner, key, body };
+    await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`));
+  }
+
+  async #update(client: Actor, { id }: KnownInstance): Promise<void> {
+    const { tokens } = this.#parts;
+    const key = `u${this.#count}`;
+    const body = this.#instanceBody(`instance ${key}`, true);
+    const call: Call = { kind: "update", token: tokens.provisioner, id, key, body };
+    await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`, true));
+  }
+
+  async #remove(client: Actor, { id }: KnownInstance): Promise<void> {
+    const { provisioner: token } = this.#parts.tokens;
+    await this.#insist(client, { kind: "delete", token, id });
+  }
+
+  async #create(client: Actor, { token }: KnownInstance): Promise<void> {
+    const { draw } = this.#parts.world;
+    if (draw.happens(0.2) && this.#creates.length > 0) {
+      await this.#insist(client, draw.among(this.#creates));
+      return;
+    }
+    const key = `c${this.#count}`;
+    const call: Call = { kind: "create", token, key, body: this.#requestBody() };
+    this.#creates.push(call);
+    await this.#maybeBoth(client, call, this.#requestBody());
+  }
+
+  async #freeze(client: Actor, { id: instanceId }: KnownInstance): Promise<void> {
+    const { world, tokens } = this.#parts;
+    const [token = ""] = tokens.reviewers;
+    const frozen = await this.#insist(client, { kind: "freeze", token, instanceId });
+    if (frozen.status !== 200) return;
+    await world.sleep(client, world.draw.between(10, 20_000), "lets it be frozen");
+    await this.#insist(client, { kind: "lift", token, id: frozen.text });
+  }
+
+  async #publish(client: Actor): Promise<void> {
+    const { tokens, facts } = this.#parts;
+    const [token = ""] = tokens.reviewers;
+    const source = policyNumbered(++this.#policies);
+    const expected = facts.snapshot.all("policy_version").length;
+    await this.#insist(client, { kind: "publish", token, source, expected });
+  }
+
+  /** Now and then twice at the same time, or with another input under the same key. */
+  async #maybeBoth(
+    client: Actor,
+    call: Extract<Call, { readonly body: string }>,
+    other: string,
+  ): Promise<void> {
+    const { draw } = this.#parts.world;
+    const all = [this.#insist(client, call)];
+    if (draw.happens(0.2)) all.push(this.#insist(client, call));
+    if (draw.happens(0.1)) all.push(this.#insist(client, { ...call, body: other }));
+    await Promise.all(all);
+  }
+
+  /** Asks until there is an answer that says more than to ask again, or patience ends. */
+  async #insist(client: Actor, call: Call): Promise<Answer> {
+    const { world, network, facts } = this.#parts;
+    for (let tries = 1; tries <= TRIES_MAX; tries++) {
+      facts.onCall(call);
+      const answer = await network.ask(client, call);
+      this.#learn(call, answer);
+      const isOver = answer.status !== 0 && answer.status !== 503 && answer.status !== 429;
+      if (isOver) return answer;
+      await world.sleep(client, world.draw.between(10, 3_000), "tries again");
+    }
+    return LOST;
+  }
+
+  #learn(call: Call, { status, text }: Answer): void {
+    const { holders } = this.#parts.facts;
+    if (call.kind === "provision" && (status === 200 || status === 201)) {
+      const { instance, credential } = JSON.parse(text) as Provisioned;
+      if (this.#instances.some(({ id }) => id === instance.id)) return;
+      this.#instances.push({ id: instance.id, token: credential.token });
+      holders.set(credential.token, instance.id);
+    }
+    const request = requestIn(status, text);
+    if (call.kind !== "create" || request === undefined) return;
+    if (this.#requests.some(({ id }) => id === request.id)) return;
+    const instance = this.#instances.find(({ token }) => token === call.token);
+    const args = /"arguments":(.*),"timeout"/.exec(call.body)?.[1] ?? "";
+    if (instance !== undefined) this.#requests.push({ id: request.id, instance, args });
+  }
+
+  #requestBody(): string {
+    const { draw } = this.#parts.world;
+    const tool = draw.among(TOOLS);
+    const args = `{${draw.among(ODD)},"p" : "${PRIVATE} ${draw.below(1_000)}"}`;
+    const timeout = draw.among(["1s", "3s", "10s", "30s", "2m", "10m", "1h", "168h"]);
+    const context = draw.happens(0.3) ? ',"context":{"b":1E+2,"a":[ ]}' : "";
+    return `{"tool":"${tool}","arguments":${args},"timeout":"${timeout}"${context}}`;
+  }
+
+  /** @param isUpdate may leave things as they are, or take the receiver away */
+  #instanceBody(name: string, isUpdate = false): string {
+    const { draw } = this.#parts.world;
+    const isNamed = !isUpdate || draw.happens(0.6);
+    const named = isNamed ? { instance_name: name } : {};
+    const kind = draw.weighted({ receiver: 7, none: 2, removal: isUpdate ? 2 : 0 });
+    if (kind === "removal") return JSON.stringify({ ...named, delivery: null });
+    if (kind === "none" && isNamed) return JSON.stringify(named);
+    return JSON.stringify({ ...named, delivery: this.#delivery() });
+  }
+
+  #delivery(): object {
+    const { world, receivers } = this.#parts;
+    const { draw } = world;
+    const registrationId = draw.uuid();
+    const secret = `whsec_${Buffer.from(draw.bytes(32)).toString("base64")}`;
+    receivers.secrets.set(registrationId, secret);
+    return {
+      type: "webhook",
+      url: `https://hooks-${draw.below(3)}.example.com/${registrationId}`,
+      registration_id: registrationId,
+      signing_secret: secret,
+    };
+  }
+}
+
+interface Provisioned {
+  readonly instance: { readonly id: string };
+  readonly credential: { readonly token: string };
+}

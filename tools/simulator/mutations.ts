@@ -1,0 +1,274 @@
+/**
+ * Defects to be planted, one at a time, in the source of the product while it is loaded: whoever
+ * does not find them proves nothing. Each breaks a promise in a way that somebody might.
+ *
+ * Called by: simulate.ts.
+ */
+
+import { registerHooks } from "node:module";
+
+export interface Mutation {
+  readonly name: string;
+  /** The promise that it breaks, or one of them. */
+  readonly breaks: string;
+  /** Under packages/server/src. */
+  readonly file: string;
+  /** What stands there, once each, and what takes its place. */
+  readonly edits: readonly (readonly [from: string, to: string])[];
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: "decided-twice",
+    breaks: "I1",
+    file: "core/request.ts",
+    edits: [["if (request.decision !== null) {", "if (request.decision?.status === 'approved') {"]],
+  },
+  {
+    name: "key-not-looked-up",
+    breaks: "I2",
+    file: "secrets/keyring.ts",
+    edits: [
+      ["export function hashRequestKey(", "let calls = 0;\nexport function hashRequestKey("],
+      [
+        "(instanceId: string, key: string): string {",
+        "(instanceId: string, key: string): string {\nkey += calls++;",
+      ],
+    ],
+  },
+  {
+    name: "other-input-replayed",
+    breaks: "I10",
+    file: "operations/createApprovalRequest.ts",
+    edits: [
+      ['if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");', ""],
+    ],
+  },
+  {
+    name: "event-left-out",
+    breaks: "I3",
+    file: "operations/resolveRequest.ts",
+    edits: [
+      [
+        "await insertNotification(tx, {",
+        "if (requestId < id) return undefined; await insertNotification(tx, {",
+      ],
+    ],
+  },
+  {
+    name: "claimed-beside-a-lease",
+    breaks: "I4",
+    file: "storage/sql/notifications.ts",
+    edits: [
+      ["and (notification.claimed_until is null or notification.claimed_until <= $3)", ""],
+      ["and (claimed_until is null or claimed_until <= $4)", ""],
+    ],
+  },
+  {
+    name: "sent-without-a-last-look",
+    breaks: "I7",
+    file: "operations/isStillClaimed.ts",
+    edits: [["if (store.isExclusive) return", "return true; if (store.isExclusive) return"]],
+  },
+  {
+    name: "rejection-taken-for-receipt",
+    breaks: "I5",
+    file: "core/notification.ts",
+    edits: [
+      [
+        'if (outcome.kind === "acknowledged")',
+        'if (outcome.kind === "acknowledged" || outcome.kind === "rejected")',
+      ],
+    ],
+  },
+  {
+    name: "redirect-taken-for-receipt",
+    breaks: "I5",
+    file: "delivery/webhook-delivery.ts",
+    edits: [["if (status >= 200 && status < 300)", "if (status >= 200 && status < 400)"]],
+  },
+  {
+    name: "approved-after-the-deadline",
+    breaks: "I6",
+    file: "core/request.ts",
+    edits: [
+      [
+        "if (isOverdue(request, now)) {",
+        'if (isOverdue(request, now) && ending.status !== "approved") {',
+      ],
+    ],
+  },
+  {
+    name: "written-past-the-deadline",
+    breaks: "I6",
+    file: "operations/resolveRequest.ts",
+    edits: [["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"]],
+  },
+  {
+    name: "credentials-survive",
+    breaks: "I7",
+    file: "operations/deleteInstance.ts",
+    edits: [["await revokeCredentialsOf(tx, instance.instanceId, now)", "0"]],
+  },
+  {
+    name: "receiver-survives",
+    breaks: "I7",
+    file: "operations/deleteInstance.ts",
+    edits: [["  await removeReceiver(tx, instance);", ""]],
+  },
+  {
+    name: "failed-verification-commits",
+    breaks: "I8",
+    file: "operations/commitVerified.ts",
+    edits: [
+      [
+        'if (verified.kind !== "verified") throw refusal(verified);',
+        'if (verified.kind === "unsafe") throw refusal(verified);',
+      ],
+    ],
+  },
+  {
+    name: "echo-taken-for-proof",
+    breaks: "I8",
+    file: "delivery/webhook-delivery.ts",
+    edits: [["answer.members.size === 1 &&", ""]],
+  },
+  {
+    name: "body-written-anew",
+    breaks: "I9",
+    file: "delivery/webhook-delivery.ts",
+    edits: [
+      [
+        "let reply = await this.#post(url, signingKey, id, body,",
+        "let reply = await this.#post(url, signingKey, id, ' ' + body,",
+      ],
+    ],
+  },
+  {
+    name: "arguments-parsed-and-written",
+    breaks: "I10",
+    file: "http/wire.ts",
+    edits: [
+      [
+        "const { agentReasoning, context, decision } = request;",
+        "const { agentReasoning, context, decision } = request;\n" +
+          "request = { ...request, arguments: JSON.stringify(JSON.parse(request.arguments)) };",
+      ],
+    ],
+  },
+  {
+    name: "erased-while-it-may-be-replayed",
+    breaks: "I11",
+    file: "operations/eraseExpired.ts",
+    edits: [
+      [
+        "const before = now - context.settings.retentionMs;",
+        "const before = now - context.settings.retentionMs / 4;",
+      ],
+    ],
+  },
+  {
+    name: "one-of-two-is-enough",
+    breaks: "I12",
+    file: "operations/castVerdict.ts",
+    edits: [["if (!tally.isEnough)", "if (tally.counted.length === 0)"]],
+  },
+  {
+    name: "frozen-and-approved",
+    breaks: "I12",
+    file: "operations/castVerdict.ts",
+    edits: [["if (freeze !== undefined) {", "if (freeze === null) {"]],
+  },
+  {
+    name: "secret-in-an-error",
+    breaks: "I13",
+    file: "operations/createApprovalRequest.ts",
+    edits: [
+      [
+        'throw new Problem("idempotency_conflict");',
+        'throw new Problem("idempotency_conflict", existing.arguments);',
+      ],
+    ],
+  },
+  {
+    name: "place-never-left",
+    breaks: "I14",
+    file: "workers/delivery-line.ts",
+    edits: [["      leave();\n      for (const key of keys) {", "      for (const key of keys) {"]],
+  },
+  {
+    name: "ending-without-an-entry",
+    breaks: "I15",
+    file: "operations/resolveRequest.ts",
+    edits: [
+      [
+        "  await appendAudit(tx, random, auditOf(request,",
+        "  if (decision.status !== 'expired') await appendAudit(tx, random, auditOf(request,",
+      ],
+    ],
+  },
+  {
+    name: "only-signals-are-followed",
+    breaks: "liveness",
+    file: "workers/delivery.ts",
+    edits: [
+      [
+        "    const pauseMs = next ===",
+        "    if (next === undefined) return;\n    const pauseMs = next ===",
+      ],
+    ],
+  },
+  {
+    name: "deadline-slept-past",
+    breaks: "liveness",
+    file: "workers/at-times.ts",
+    edits: [
+      [
+        "      report.dependencyFailed(timed.name, error);\n    }",
+        "      report.dependencyFailed(timed.name, error); return;\n    }",
+      ],
+    ],
+  },
+  {
+    name: "leases-of-the-dead-never-end",
+    breaks: "liveness",
+    file: "storage/sql/notifications.ts",
+    edits: [
+      [
+        "(notification.claimed_until is null or notification.claimed_until <= $3)",
+        "notification.claimed_until is null",
+      ],
+    ],
+  },
+  {
+    name: "run-again-on-what-was-undone",
+    breaks: "bug",
+    file: "operations/commitVerified.ts",
+    edits: [
+      [
+        "if (current?.fence !== fence) return undefined;",
+        "if (current === undefined) throw new Error('there is none');",
+      ],
+    ],
+  },
+];
+
+/** Plants one in everything that is loaded from now on. @throws Error when there is no place */
+export function plant(name: string): Mutation {
+  const mutation = MUTATIONS.find((each) => each.name === name);
+  if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
+  const { file, edits } = mutation;
+  registerHooks({
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (!url.endsWith(`/packages/server/src/${file}`)) return loaded;
+      let source = String(loaded.source);
+      for (const [from, to] of edits) {
+        if (source.split(from).length !== 2) throw new Error(`${name} has no one place in ${file}`);
+        source = source.replace(from, () => to);
+      }
+      return { ...loaded, source };
+    },
+  });
+  return mutation;
+}

@@ -1,0 +1,34 @@
+/**
+ * The policies that come into force during a simulation.
+ *
+ * Called by: clients.ts; the promise about approvals.
+ */
+
+/** What every policy here approves at once, unless its condition says no. */
+export const APPROVED_TOOL = "read";
+/** What no policy here lets through without two people. */
+export const QUORUM_TOOL = "deploy";
+export const DENIED_TOOL = "drop";
+/** What is counted: a few of them are approved. */
+export const ASKED_TOOL = "write";
+
+export const TOOLS = [APPROVED_TOOL, QUORUM_TOOL, DENIED_TOOL, ASKED_TOOL, ASKED_TOOL] as const;
+
+/** @param number makes it another one than those before */
+export function policyNumbered(number: number): string {
+  return `version: 1
+rules:
+  - id: approved-${number}
+    match: { tool: "${APPROVED_TOOL}" }
+    when: "1 / args.n >= 0"
+    then: approve
+    valid_for: ${number + 10}s
+  - id: two-people
+    match: { tool: "${QUORUM_TOOL}" }
+    then: ask
+    ask: { quorum: 2 }
+  - id: denied
+    match: { tool: "${DENIED_TOOL}" }
+    then: deny
+`;
+}

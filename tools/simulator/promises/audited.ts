@@ -1,0 +1,57 @@
+import type { Row } from "@countersign/server/storage/store";
+import type { Promised } from "../facts.ts";
+import type { Change } from "../snapshot.ts";
+
+export const AUDITED: Promised = {
+  id: "I15",
+  says: "Every transition has its audit entry, in its transaction; no entry is ever taken out.",
+
+  onCommit({ world, snapshot }, { changes, entries }) {
+    for (const change of changes) {
+      const expected = entryOf(change);
+      if (expected === undefined) continue;
+      const isThere = entries.some((entry) => isEntry(entry, expected));
+      const [kind] = expected;
+      world.assert(isThere, "I15", () => `${kind} of ${change.key} has no audit entry`);
+    }
+    if (entries.length > 0) {
+      world.assert(snapshot.isLogWhole, "I15", () => "an audit entry was taken out");
+    }
+  },
+};
+
+type Expected = readonly [kind: string, ...subjects: string[]];
+
+function isEntry({ kind, subject }: Row, [expected, ...subjects]: Expected): boolean {
+  return kind === expected && subjects.includes(String(subject));
+}
+
+/** What a change must be told as; undefined when it is told with another one, or is none. */
+function entryOf({ table, key, before, after }: Change): Expected | undefined {
+  if (after === undefined) return undefined;
+  if (table === "request") {
+    if (before === undefined) return ["request.opened", `request:${key}`];
+    const hasEnded = before.status === "pending" && after.status !== "pending";
+    return hasEnded ? ["request.resolved", `request:${key}`] : undefined;
+  }
+  if (table === "instance") {
+    if (before === undefined) return ["instance.provisioned", `instance:${key}`];
+    const isGone = before.deleted_at === null && after.deleted_at !== null;
+    if (isGone) return ["instance.deleted", `instance:${key}`];
+    return before.name === after.name ? undefined : ["instance.updated", `instance:${key}`];
+  }
+  if (table === "receiver") {
+    const isNew = before !== undefined && before.registration_id !== after.registration_id;
+    return isNew ? ["instance.updated", `instance:${key}`] : undefined;
+  }
+  if (table === "notification") {
+    if (before === undefined || before.ended_at !== null || after.ended_at === null)
+      return undefined;
+    return ["delivery.ended", `request:${after.request_id}`, `instance:${after.instance_id}`];
+  }
+  if (table === "standing_freeze") {
+    return [before === undefined ? "freeze.set" : "freeze.lifted", `freeze:${key}`];
+  }
+  if (table === "policy_version") return ["policy.published", `policy:${key}`];
+  return undefined;
+}

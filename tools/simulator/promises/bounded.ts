@@ -1,0 +1,25 @@
+import type { Promised } from "../facts.ts";
+
+export const BOUNDED: Promised = {
+  id: "I14",
+  says: "What is under way is bounded, and when nothing is, nothing is held.",
+
+  onArrival({ world, attempts, replicas }, { replica }) {
+    const all = [...attempts.values()].flat();
+    const open = all.filter(({ arrival, isOver }) => arrival.replica === replica && !isOver);
+    const [{ context } = { context: undefined }] = replicas;
+    const { inFlightMax = 0 } = context?.settings.webhooks.bounds ?? {};
+    // This one comes on top of those.
+    const isBounded = open.length < inFlightMax;
+    world.assert(isBounded, "I14", () => `${replica.name} has ${open.length + 1} in flight`);
+  },
+
+  atEnd({ world, replicas }) {
+    for (const { name, context } of replicas) {
+      const { limits } = context.delivery;
+      const held = { places: limits.size, inLine: limits.waiting, polls: context.wake.waiting };
+      const isFree = Object.values(held).every((count) => count === 0);
+      world.assert(isFree, "I14", () => `${name} still holds ${JSON.stringify(held)}`);
+    }
+  },
+};

@@ -1,0 +1,59 @@
+import type { Facts, Promised } from "../facts.ts";
+import type { Change } from "../snapshot.ts";
+
+export const DELETION: Promised = {
+  id: "I7",
+  says:
+    "After the deletion of an instance there is no valid credential, no pending request and no " +
+    "new attempt.",
+
+  onCommit(facts, { changes }) {
+    for (const change of changes) {
+      if (change.after === undefined) continue;
+      if (change.table === "instance" && change.after.deleted_at !== null) {
+        assertNothingLeft(facts, change.key);
+      }
+      assertNothingNew(facts, change);
+    }
+  },
+
+  onAnswer({ world, deletionsTold, holders }, { call, answer, begunAt }) {
+    const instanceId = holders.get(call.token);
+    const toldAt = deletionsTold.get(instanceId ?? "");
+    if (toldAt === undefined || toldAt >= begunAt) return;
+    const isRefused = answer.status === 401 || answer.status === 503;
+    world.assert(isRefused, "I7", () => `${instanceId} may ${call.kind}: ${answer.status}`);
+  },
+
+  onArrival({ world, snapshot, receiverRemoved, claimsSeen }, { id }) {
+    const instanceId = String(snapshot.get("notification", id)?.instance_id);
+    const removedIn = receiverRemoved.get(instanceId);
+    if (removedIn === undefined || snapshot.get("receiver", instanceId) !== undefined) return;
+    const isBegun = (claimsSeen.get(id) ?? -1) < removedIn;
+    world.assert(isBegun, "I7", () => `${id} was tried after the end of its receiver`);
+  },
+};
+
+function assertNothingLeft({ world, snapshot }: Facts, instanceId: string): void {
+  const valid = snapshot.all("credential").filter(({ holder_id: holder, revoked_at: revoked }) => {
+    return holder === instanceId && revoked === null;
+  });
+  world.assert(valid.length === 0, "I7", () => `${instanceId} has a valid credential`);
+  const receiver = snapshot.get("receiver", instanceId);
+  world.assert(receiver === undefined, "I7", () => `${instanceId} has a receiver`);
+  const pending = snapshot.all("request").filter(({ instance_id: owner, status }) => {
+    return owner === instanceId && status === "pending";
+  });
+  world.assert(pending.length === 0, "I7", () => `${instanceId} has a pending request`);
+}
+
+function assertNothingNew({ world, snapshot }: Facts, { table, key, before, after }: Change): void {
+  const instanceId = after?.instance_id ?? after?.holder_id;
+  const instance = snapshot.get("instance", instanceId);
+  if (instance === undefined || instance.deleted_at === null) return;
+  const isPending = table === "request" && after?.status === "pending";
+  const isClaim = table === "notification" && Number(after?.fence) > Number(before?.fence ?? 0);
+  const isValid = table === "credential" && after?.revoked_at === null;
+  const isNew = isPending || isClaim || isValid || table === "receiver";
+  world.assert(!isNew, "I7", () => `the ${table} ${key} came after its instance was deleted`);
+}

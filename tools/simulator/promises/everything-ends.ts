@@ -1,0 +1,14 @@
+import type { Promised } from "../facts.ts";
+
+export const EVERYTHING_ENDS: Promised = {
+  id: "liveness",
+  says: "Once nothing fails any more, everything that is pending ends, and everybody is answered.",
+
+  atEnd({ world, snapshot, database }) {
+    for (const { id, status } of snapshot.all("request")) {
+      world.assert(status !== "pending", "liveness", () => `${id} is still pending`);
+    }
+    const [held] = database.look("select count(*) as n from held_verdict");
+    world.assert(held?.n === 0, "liveness", () => "a verdict is still held");
+  },
+};

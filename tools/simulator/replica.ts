@@ -1,0 +1,262 @@
+/**
+ * One process of a replica: the product's operations and workers, composed as provider.ts does it,
+ * on the world's time, chance, database and network. HTTP alone is left out: calls come in through
+ * exchange.ts.
+ *
+ * Called by: run-seed.ts.
+ */
+
+import { type Clock, systemClock } from "@countersign/server/clock";
+import { readConfig } from "@countersign/server/config/read-config";
+import { toSettings } from "@countersign/server/config/settings";
+import type { Context } from "@countersign/server/context";
+import { DestinationLimits } from "@countersign/server/delivery/destination-limits";
+import { createDoor } from "@countersign/server/delivery/guarded-fetch";
+import { ReceiverUrls } from "@countersign/server/delivery/receiver-urls";
+import { WebhookDelivery } from "@countersign/server/delivery/webhook-delivery";
+import type { Examination, ExaminationOrder } from "@countersign/server/examiner/examiner";
+import { Failure } from "@countersign/server/failure";
+import { NoNotifier } from "@countersign/server/notify/no-notifier";
+import { IN_FORCE_KEPT_MAX } from "@countersign/server/operations/findInForce";
+import { examinePolicy } from "@countersign/server/policy/examine";
+import { PolicyShelf } from "@countersign/server/policy/policy-shelf";
+import { RecentlyUsed } from "@countersign/server/recently-used";
+import { Report } from "@countersign/server/report";
+import { Keyring } from "@countersign/server/secrets/keyring";
+import { PasswordHasher } from "@countersign/server/secrets/password-hasher";
+import type { ChannelListener } from "@countersign/server/storage/channel";
+import { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
+import { LocalWake } from "@countersign/server/wake/local-wake";
+import { SharedWake } from "@countersign/server/wake/shared-wake";
+import { startAwaited } from "@countersign/server/workers/awaited";
+import { startWorkers } from "@countersign/server/workers/start-workers";
+import type { Worker } from "@countersign/server/workers/worker";
+import type { Database } from "./database.ts";
+import type { Faults } from "./faults.ts";
+import type { Receivers } from "./receivers.ts";
+import { SimulatedStore } from "./simulated-store.ts";
+import type { Actor, World } from "./world.ts";
+
+/** Small, so that places are fought for. */
+const SETTINGS = toSettings(
+  readConfig(
+    {
+      ...{ data: "nowhere", log_level: "info", retention: "168h", window_max: "2h" },
+      ...{ instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" },
+      ...{ webhook_account_rate: "0", webhook_host_rate: "0", webhook_address_rate: "0" },
+      ...{ webhook_account_verifications: "0", webhook_host_verifications: "0" },
+      ...{ webhook_in_flight_max: "6", webhook_account_in_flight_max: "5" },
+      ...{ webhook_host_in_flight_max: "3", webhook_address_in_flight_max: "4" },
+    },
+    {},
+  ),
+);
+
+const SECRET_KEY = Buffer.alloc(32, 7);
+const FINGERPRINT_KEY = Buffer.alloc(32, 9);
+
+/** What the replicas share. */
+export interface House {
+  readonly world: World;
+  readonly database: Database;
+  readonly receivers: Receivers;
+  readonly faults: () => Faults;
+  readonly replicas: readonly Replica[];
+  /** Every line that a replica writes to its log. */
+  readonly onLogLine: (line: string) => void;
+}
+
+export class Replica implements Actor {
+  readonly name: string;
+  isAlive = true;
+  isFrozen = false;
+  readonly context: Context;
+  /** Called when it is gone. */
+  readonly onEnd = new Set<() => void>();
+  /** How far the clock of its machine is ahead, ms. */
+  aheadMs: number;
+  readonly #house: House;
+  readonly #workers: Worker[];
+  readonly #wake: SharedWake;
+  #listener: ChannelListener | undefined;
+  #isStopping = false;
+
+  /** @param aheadMs of its machine's clock */
+  constructor(house: House, name: string, aheadMs: number) {
+    this.name = name;
+    this.aheadMs = aheadMs;
+    this.#house = house;
+    const report = new SimulatedReport(house);
+    const clock = new DatabaseClock(this.#ownClock());
+    // As provider.ts, which has asked the database for the time when it was opened.
+    clock.learn(house.world.now, this.#ownNow());
+    this.#wake = this.#createWake(clock);
+    this.context = this.#compose(clock, report);
+    const { context } = this;
+    const awaited = startAwaited(context, report);
+    this.#wake.open({
+      onListening: () => report.wakeListening(),
+      onLost: (error) => report.wakeLost(error),
+      onResolvedElsewhere: (requestIds) => awaited.look(requestIds),
+    });
+    this.#workers = [...startWorkers(context, report), awaited];
+  }
+
+  /** Whether it takes calls. */
+  get isServing(): boolean {
+    return this.isAlive && !this.#isStopping;
+  }
+
+  /** As a server that is asked to stop; `exchanges` are those that it still answers. */
+  async stop(exchanges: () => Promise<unknown>): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    this.context.wake.releaseAll();
+    await Promise.all([exchanges(), ...this.#workers.map((worker) => worker.stop())]);
+    this.context.delivery.close();
+    await this.#wake.close();
+    this.end();
+  }
+
+  /** From one turn to the next it is gone. */
+  end(): void {
+    this.isAlive = false;
+    this.#house.world.bury();
+    this.#house.database.tidyUp();
+    // Its machine closes what it had open; this reaches nobody who is dead.
+    this.context.delivery.close();
+    for (const notice of this.onEnd) notice();
+    this.onEnd.clear();
+  }
+
+  /** What another replica, or this one, has sent arrives. */
+  hear(message: string): void {
+    this.#listener?.onMessage(message);
+  }
+
+  /** The connection that it listens on breaks, and comes back later. */
+  loseChannel(): void {
+    const listener = this.#listener;
+    if (listener === undefined) return;
+    this.#listener = undefined;
+    listener.onLost(new Error("the connection broke"));
+    this.#house.world.after(this, 2_000, "listens again", () => {
+      this.#listener = listener;
+      listener.onListening();
+    });
+  }
+
+  #ownNow(): number {
+    return this.#house.world.now + this.aheadMs;
+  }
+
+  #ownClock(): Clock {
+    const { world } = this.#house;
+    return {
+      now: () => this.#ownNow(),
+      monotonic: () => world.elapsedMs,
+      after: (delayMs, callback) =>
+        world.after(this, delayMs, `wakes after ${Math.round(delayMs)} ms`, callback),
+    };
+  }
+
+  #compose(clock: DatabaseClock, report: Report): Context {
+    const { world, database, faults } = this.#house;
+    const parts = { world, database, actor: this, clock, ownNow: () => this.#ownNow(), faults };
+    const random = world.draw.random();
+    const keyring = new Keyring(SECRET_KEY);
+    keyring.useFingerprintKey(FINGERPRINT_KEY);
+    const examiner = { examine: this.#examine.bind(this), close: async () => {} };
+    return {
+      ...{ store: new SimulatedStore(parts), clock, random, wake: this.#wake, keyring },
+      ...{ passwords: new PasswordHasher(random), settings: SETTINGS },
+      delivery: this.#createDelivery(clock, report),
+      notifier: new NoNotifier(),
+      identityProvider: undefined,
+      policies: new PolicyShelf(),
+      examiners: { drafts: examiner, inForce: examiner },
+      inForce: new RecentlyUsed(IN_FORCE_KEPT_MAX),
+    };
+  }
+
+  #createDelivery(clock: Clock, report: Report): WebhookDelivery {
+    const { world, receivers } = this.#house;
+    const { bounds } = SETTINGS.webhooks;
+    const door = createDoor({
+      rules: { allow: [], nat64: [] },
+      resolver: receivers.resolver(this),
+      clock,
+      perDestinationMax: Math.min(bounds.hostInFlightMax, bounds.addressInFlightMax),
+      dial: receivers.dial(this),
+    });
+    const limits = new DestinationLimits(bounds, clock);
+    const urls = new ReceiverUrls({ internalNames: false });
+    return new WebhookDelivery({ door, limits, urls, clock, random: world.draw.random(), report });
+  }
+
+  #createWake(clock: Clock): SharedWake {
+    const { world, replicas, faults } = this.#house;
+    const channel = {
+      messageBytesMax: 300,
+      open: (listener: ChannelListener) => {
+        this.#listener = listener;
+        world.after(this, 50, "listens", () => listener.onListening());
+      },
+      send: async (message: string) => {
+        await world.turn(this, "tells the others");
+        for (const replica of replicas) {
+          const copies = world.draw.happens(faults().wakeTwice) ? 2 : 1;
+          for (let copy = 0; copy < copies; copy++) {
+            if (world.draw.happens(faults().wakeLost)) continue;
+            world.begin(replica, "is told", () => replica.hear(message));
+          }
+        }
+        return true;
+      },
+      close: async () => {
+        this.#listener = undefined;
+      },
+    };
+    const random = world.draw.random();
+    return new SharedWake({ local: new LocalWake(), channel, random, clock });
+  }
+
+  /** In place of the thread: the same, with a turn before and after it. */
+  async #examine(order: ExaminationOrder): Promise<Examination> {
+    const { world, faults } = this.#house;
+    await world.turn(this, "examines a policy");
+    if (world.draw.happens(faults().statement)) {
+      throw new Failure("examiner", "the examiner is stopping");
+    }
+    const { kind, groups, keptMs, source, runsTests } = order;
+    const clock = runsTests ? systemClock : null;
+    const { policy, findings, tests } = examinePolicy({ kind, groups, keptMs }, source, clock);
+    await world.turn(this, "has examined it");
+    const [warnings, rules] = [policy?.warnings ?? [], policy?.rules.length ?? 0];
+    return { policy, findings, tests, warnings, rules, isStopped: false };
+  }
+}
+
+/** What is no failure of a dependency is a bug, whoever caught it. */
+class SimulatedReport extends Report {
+  readonly #world: World;
+
+  constructor({ world, onLogLine }: House) {
+    super("info", { write: onLogLine });
+    this.#world = world;
+  }
+
+  override dependencyFailed(dependency: string, error: unknown, exchangeId?: string): void {
+    if (!(error instanceof Failure)) this.#found(error);
+    super.dependencyFailed(dependency, error, exchangeId);
+  }
+
+  override bugFound(error: unknown, exchangeId?: string): void {
+    this.#found(error);
+    super.bugFound(error, exchangeId);
+  }
+
+  #found(error: unknown): void {
+    this.#world.fail("bug", error instanceof Error ? String(error.stack) : String(error));
+  }
+}
