@@ -9,9 +9,13 @@ import { DECIDE } from "./decide.ts";
 import { EXPIRE } from "./expire.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { INSTANCES } from "./instances.ts";
+import { NOTIFY } from "./notify.ts";
 import { PROVISION } from "./provision.ts";
 import { RACES } from "./races.ts";
 import { READ } from "./read.ts";
+import { RECEIVER_UPDATES } from "./receiver-updates.ts";
+import { RECEIVERS } from "./receivers.ts";
+import { RETRY } from "./retry.ts";
 import { SERVICE } from "./service.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -27,4 +31,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EXPIRE,
   ...DECIDE,
   ...RACES,
+  ...RECEIVERS,
+  ...RECEIVER_UPDATES,
+  ...NOTIFY,
+  ...RETRY,
 ];
