@@ -8,6 +8,7 @@ export {
 export { type UrlDeciderOptions, urlDecider } from "./deciders/url-decider.ts";
 export * from "./options.ts";
 export { type CertificateAuthority, createAuthority, isUsable } from "./receiver/certificates.ts";
+export { renderJson } from "./render/render-json.ts";
 export { renderJunit } from "./render/render-junit.ts";
 export { renderList } from "./render/render-list.ts";
 export { renderOutcome, renderSummary } from "./render/render-text.ts";

@@ -12,7 +12,7 @@ export function renderJunit(report: Report): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="conformance" ${counts}>`,
-    `<testsuite name="${escape(report.baseUrl)}" timestamp="${report.startedAt}" ${counts}>`,
+    `<testsuite name="${escapeXml(report.baseUrl)}" timestamp="${report.startedAt}" ${counts}>`,
     ...report.scenarios.map(renderCase),
     "</testsuite>",
     "</testsuites>",
@@ -22,9 +22,10 @@ export function renderJunit(report: Report): string {
 
 function renderCase({ id, outcome, reason = "", violated, durationMs }: ScenarioOutcome): string {
   const [group] = id.split(".");
-  const head = `<testcase classname="${group}" name="${escape(id)}" time="${seconds(durationMs)}"`;
+  const name = `classname="${group}" name="${escapeXml(id)}"`;
+  const head = `<testcase ${name} time="${seconds(durationMs)}"`;
   if (outcome === "passed") return `${head}/>`;
-  const why = `message="${escape(violated === undefined ? reason : `${violated}: ${reason}`)}"`;
+  const why = `message="${escapeXml(violated === undefined ? reason : `${violated}: ${reason}`)}"`;
   const result = outcome === "failed" ? `<failure ${why}/>` : `<skipped ${why}/>`;
   return `${head}>${result}</testcase>`;
 }
@@ -41,7 +42,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** XML has no place for most control characters, not even as entities. */
-function escape(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? "")
     .replace(/\p{Cc}/gu, " ")
