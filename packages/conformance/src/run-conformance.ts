@@ -56,7 +56,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
       failed: count("failed"),
       notTested: count("not_tested"),
       scenarios: outcomes,
-      requirements: judgeRequirements(outcomes, scenarios),
+      requirements: judgeRequirements({ outcomes, scenarios, otherMode: otherMode(options) }),
       leftBehind: run.leftBehind,
     };
   } finally {
@@ -70,11 +70,16 @@ function select({ only = [], skip = [], synchronousOnly = false }: ConformanceOp
     if (SCENARIOS.some(({ id }) => isMeant(id, wish))) continue;
     throw new CannotRun("selection", `there is no scenario ${wish}`);
   }
-  const mode = synchronousOnly ? "asynchronous" : "synchronous-only";
+  const mode = otherMode({ synchronousOnly });
   return SCENARIOS.filter((scenario) => {
     if (only.length > 0 && !only.some((wish) => isMeant(scenario.id, wish))) return false;
     return scenario.mode !== mode;
   });
+}
+
+/** The mode that the provider does not have. */
+function otherMode({ synchronousOnly }: Pick<ConformanceOptions, "synchronousOnly">) {
+  return synchronousOnly === true ? "asynchronous" : "synchronous-only";
 }
 
 /** A wish is an id, or the beginning of one up to a dot. */
