@@ -156,9 +156,10 @@ class Run {
         this.#options.onOutcome?.(outcome);
       }
     };
+    const { concurrency = DEFAULT_CONCURRENCY } = this.#options;
     const slow = line.filter(({ isSlow }) => isSlow).length;
-    // Waiting costs nothing, so it takes no place of those that work.
-    const places = (this.#options.concurrency ?? DEFAULT_CONCURRENCY) + slow;
+    // Waiting costs little, so it does not keep others from working.
+    const places = concurrency + Math.min(slow, concurrency);
     await Promise.all(Array.from({ length: Math.min(places, scenarios.length) }, next));
     return scenarios.flatMap((scenario) => outcomes.get(scenario) ?? []);
   }

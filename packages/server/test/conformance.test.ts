@@ -30,7 +30,7 @@ const NO_BOUNDS = {
 };
 
 /** A machine may be busy; what never happens still fails. */
-const PATIENT = { patienceMs: 60_000, retryPatienceMs: 60_000, totalMs: 300_000 };
+const PATIENT = { patienceMs: 120_000, retryPatienceMs: 120_000, totalMs: 580_000 };
 
 const authority = createAuthority();
 
@@ -54,6 +54,7 @@ test("[ours.conformance.kept] this provider keeps every requirement that the kit
     }),
     receiver: { host: "127.0.0.1", authority },
     timing: PATIENT,
+    concurrency: 8,
   });
   const bad = report.scenarios.filter(({ outcome }) => outcome !== "passed");
   assert.deepEqual(
@@ -61,12 +62,9 @@ test("[ours.conformance.kept] this provider keeps every requirement that the kit
     [],
   );
   const open = report.requirements.filter(({ outcome }) => {
-    return outcome !== "passed" && outcome !== "untestable";
+    return outcome === "failed" || outcome === "not_tested";
   });
-  assert.deepEqual(
-    open.map(({ id, reason }) => ({ id, reason })),
-    [],
-  );
+  assert.deepEqual(open, []);
   assert.deepEqual(report.leftBehind, []);
   // All but the one that is for providers of synchronous mode alone.
   assert.equal(report.passed, SCENARIOS.length - 1);
