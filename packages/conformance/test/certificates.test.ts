@@ -21,7 +21,7 @@ test("a certificate of the authority is one for its host, and for no other", () 
   }
 });
 
-test("a client that trusts the authority connects, and one that trusts another does not", async (t) => {
+test("a client that trusts the authority connects, and one of another does not", async (t) => {
   const [authority, other] = [createAuthority(), createAuthority()];
   const { key, certificate } = issue(authority, "localhost");
   const server = createServer({ key, cert: certificate }, (socket) => socket.end());

@@ -21,6 +21,7 @@ export function renderSummary(report: Report): string {
   // Those that a run with --only does not come near are counted, and not listed.
   const near = untested.filter((requirement) => requirement.scenarios.length > 0);
   const untestable = requirements.filter(({ outcome }) => outcome === "untestable");
+  const others = requirements.filter(({ outcome }) => outcome === "not_applicable");
   const passed = requirements.filter(({ outcome }) => outcome === "passed");
   return [
     "",
@@ -29,7 +30,8 @@ export function renderSummary(report: Report): string {
     `${scenarios.length} scenarios in ${(report.durationMs / 1000).toFixed(1)} s: ` +
       `${report.passed} passed, ${report.failed} failed, ${report.notTested} not tested.`,
     `${requirements.length} requirements: ${passed.length} kept, ${broken.length} broken, ` +
-      `${untested.length} not tested, ${untestable.length} that nothing from outside tells of.`,
+      `${untested.length} not tested, ${others.length} for the other mode, ` +
+      `${untestable.length} that nothing from outside tells of.`,
     ...section("Left behind at the provider", report.leftBehind, (id) => [`  instance ${id}`]),
   ].join("\n");
 }
