@@ -41,6 +41,8 @@ export interface RequestConduct {
   /** Milliseconds for which a read may be held. */
   hold(waitMs: number, request: StoredRequest): number;
   wakes(cause: Cause): boolean;
+  /** When a submission comes again. */
+  replayed(request: StoredRequest, ledger: Ledger): void;
 }
 
 export const CORRECT_REQUESTS: RequestConduct = {
@@ -61,6 +63,7 @@ export const CORRECT_REQUESTS: RequestConduct = {
   cancelDecided: (status) => (status === "cancelled" ? "show" : "conflict"),
   hold: (waitMs, { decision }) => (decision === undefined ? Math.min(waitMs, WAIT_MS_MAX) : 0),
   wakes: () => true,
+  replayed: () => undefined,
 };
 
 /** What is asked for beyond it is shortened. */
@@ -76,8 +79,10 @@ export interface InstanceConduct {
   showCredential(members: Members, instance: StoredInstance): Members;
   /** @returns the text that is answered to a replayed creation or update */
   replayText(kept: string, instance: StoredInstance, ledger: Ledger): string;
-  /** Whether what was refused late, or failed, is undone as a whole. */
-  renamesBeforeVerification(): boolean;
+  /** Whether the new name is there before the rest of the update was looked at. */
+  renamesFirst(): boolean;
+  /** Whether a failed attempt uses its key up. */
+  keepsFailed(): boolean;
   /** What the replay of a creation does when the instance is deleted. */
   replayDeleted(instance: StoredInstance): "conflict" | "show" | "restore";
   /** What becomes of an update when the instance was deleted meanwhile, or before its replay. */
@@ -102,7 +107,8 @@ export const CORRECT_INSTANCES: InstanceConduct = {
   showDelivery: (members) => members,
   showCredential: (members) => members,
   replayText: (kept) => kept,
-  renamesBeforeVerification: () => false,
+  renamesFirst: () => false,
+  keepsFailed: () => false,
   replayDeleted: () => "conflict",
   updateDeleted: () => "refuse",
   deletion: new Set(["forget", "revoke", "cancel", "end-delivery"]),

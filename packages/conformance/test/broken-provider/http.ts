@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorResponse, type OperationName, Problem } from "@countersign/protocol";
 import type { About, Answer } from "./conduct-exchange.ts";
 import { deleteInstance, provisionInstance, readInstance, updateInstance } from "./instances.ts";
-import type { Caller, Ledger } from "./ledger.ts";
+import type { Caller, Ledger, StoredInstance } from "./ledger.ts";
 import { cancelRequest, createRequest, type Done, readRequest } from "./requests.ts";
 
 const BODY_BYTES_MAX = 1 << 20;
@@ -100,9 +100,8 @@ async function dispatch(ledger: Ledger, incoming: Incoming): Promise<Done> {
   if (operation === undefined) throw new Problem("not_found");
   const caller = authenticate(ledger, incoming.token);
   if (!conduct.permits(caller, operation)) throw new Problem("wrong_credential_kind");
-  // Whoever is let through here with another kind of credential acts for nobody's instance.
-  const agent = caller.kind === "instance" ? caller.instance : nobody(ledger);
   const key = conduct.key(operation, incoming.request.headers);
+  const waitMs = operation === "getApprovalRequest" ? conduct.readWait(query.get("wait")) : 0;
   switch (operation) {
     case "provisionInstance":
       return provisionInstance(ledger, caller, key, readBody(ledger, incoming));
@@ -113,11 +112,11 @@ async function dispatch(ledger: Ledger, incoming: Incoming): Promise<Done> {
     case "deleteInstance":
       return deleteInstance(ledger, caller, id);
     case "createApprovalRequest":
-      return createRequest(ledger, agent, key, readBody(ledger, incoming));
+      return createRequest(ledger, agentOf(ledger, caller), key, readBody(ledger, incoming));
     case "getApprovalRequest":
-      return readRequest(ledger, agent, id, conduct.readWait(query.get("wait")), gone);
+      return readRequest(ledger, agentOf(ledger, caller), id, waitMs, gone);
     case "cancelApprovalRequest":
-      return cancelRequest(ledger, agent, id);
+      return cancelRequest(ledger, agentOf(ledger, caller), id);
   }
 }
 
@@ -133,7 +132,9 @@ function authenticate(ledger: Ledger, token: string | undefined): Caller {
   throw new Problem("invalid_credential");
 }
 
-function nobody(ledger: Ledger) {
+/** Who is let through with another kind of credential, by a fault, acts for some instance. */
+function agentOf(ledger: Ledger, caller: Caller): StoredInstance {
+  if (caller.kind === "instance") return caller.instance;
   const [instance] = ledger.instances.values();
   if (instance === undefined) throw new Problem("not_found");
   return instance;

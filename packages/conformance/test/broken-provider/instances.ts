@@ -6,6 +6,7 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import {
+  JsonObject,
   type JsonValue,
   type OperationName,
   Problem,
@@ -44,7 +45,7 @@ export async function provisionInstance(
     name: instanceName ?? conduct.assignName(id),
     ...{ receiver: undefined, isDeleted: false, isRevoked: false },
   };
-  return commit(provisionings, scope, body, instance, 201, async () => {
+  return commit(ledger, provisionings, scope, body, instance, 201, async () => {
     if (delivery !== undefined) await verifyReceiver(ledger, instance, delivery);
     instance.receiver = delivery;
     ledger.instances.set(id, instance);
@@ -66,8 +67,9 @@ export async function updateInstance(
   body: JsonValue,
 ): Promise<Done> {
   const { conduct, updates } = ledger;
-  const input = conduct.readUpdate(body, rulesOf(ledger));
   const instance = reach(ledger, caller, id);
+  if (conduct.renamesFirst()) instance.name = nameIn(body) ?? instance.name;
+  const input = conduct.readUpdate(body, rulesOf(ledger));
   if (instance.isDeleted) {
     const effect = conduct.updateDeleted(instance);
     if (effect === "refuse") throw new Problem("not_found");
@@ -80,7 +82,7 @@ export async function updateInstance(
     return repeat(ledger, replay);
   }
   await conduct.pause("updateInstance");
-  return commit(updates, scope, body, instance, 200, () => applyUpdate(ledger, instance, input));
+  return commit(ledger, updates, scope, body, instance, 200, () => applyUpdate(ledger, instance, input));
 }
 
 async function applyUpdate(
@@ -89,7 +91,6 @@ async function applyUpdate(
   { instanceName, delivery }: UpdateInstanceInput,
 ): Promise<string> {
   const { conduct } = ledger;
-  if (conduct.renamesBeforeVerification()) instance.name = instanceName ?? instance.name;
   if (delivery) await verifyReceiver(ledger, instance, delivery);
   if (instance.isDeleted) {
     const effect = conduct.updateDeleted(instance);
@@ -160,6 +161,7 @@ function repeat(ledger: Ledger, { instance, text }: Replay): Done {
 
 /** Does it once for all that come with the key meanwhile; a failure frees the key. */
 async function commit(
+  { conduct }: Ledger,
   keys: Map<string, Kept>,
   scope: string,
   body: JsonValue,
@@ -168,13 +170,20 @@ async function commit(
   work: () => Promise<string>,
 ): Promise<Done> {
   const result = work().then((text) => ({ instance, text }));
+  // Whoever waits for it hears of a failure; when nobody does, it is not lost either.
+  result.catch(() => undefined);
   keys.set(scope, { body, result });
   try {
     return { status, text: (await result).text, isReplay: false };
   } catch (error) {
-    keys.delete(scope);
+    if (!conduct.keepsFailed()) keys.delete(scope);
     throw error;
   }
+}
+
+function nameIn(body: JsonValue): string | undefined {
+  const name = body instanceof JsonObject ? body.members.get("instance_name") : undefined;
+  return typeof name === "string" ? name : undefined;
 }
 
 function restore(instance: StoredInstance): void {

@@ -34,6 +34,7 @@ export async function createRequest(
     if (!conduct.isSameInput("createApprovalRequest", kept.body, body)) {
       throw new Problem("idempotency_conflict");
     }
+    conduct.replayed(kept.request, ledger);
     return { status: 200, text: show(ledger, kept.request), isReplay: true };
   }
   await conduct.pause("createApprovalRequest");
