@@ -33,6 +33,8 @@ export interface Reply {
 
 export interface DeliveryConduct {
   isPublic(address: string): boolean;
+  /** Whether certificates are judged. */
+  judgesCertificates(): boolean;
   challenge(): string;
   verificationMembers(members: Members, receiver: Receiver, instance: StoredInstance): Members;
   /** What is sent in place of the message that proves a receiver; undefined: nothing. */
@@ -70,6 +72,7 @@ const LONGEST_BACKOFF_MS = 3_600_000;
 
 export const CORRECT_DELIVERY: DeliveryConduct = {
   isPublic: isPublicAddress,
+  judgesCertificates: () => true,
   challenge: () => randomUUID(),
   verificationMembers: (members) => members,
   verification: (message) => [message],

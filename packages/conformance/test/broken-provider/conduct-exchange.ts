@@ -43,6 +43,8 @@ export interface About {
   /** Of a refusal. */
   readonly problem: Problem | undefined;
   readonly token: string | undefined;
+  /** The body of the request. */
+  readonly sent: string;
   /** The last part of the path. */
   readonly id: string;
 }

@@ -45,7 +45,7 @@ export async function answerExchange(
   const requestId = ledger.conduct.requestId();
   const { answer, isReplay, problem } = await operate(ledger, incoming, requestId);
   const { operation, token, id } = incoming;
-  const about: About = { operation, requestId, isReplay, problem, token, id };
+  const about: About = { operation, requestId, isReplay, problem, token, id, sent: `${body}` };
   const sent = ledger.conduct.answer(answer, about);
   response.writeHead(sent.status, { ...sent.headers });
   response.end(sent.body);

@@ -82,7 +82,9 @@ export async function updateInstance(
     return repeat(ledger, replay);
   }
   await conduct.pause("updateInstance");
-  return commit(ledger, updates, scope, body, instance, 200, () => applyUpdate(ledger, instance, input));
+  return commit(ledger, updates, scope, body, instance, 200, () =>
+    applyUpdate(ledger, instance, input),
+  );
 }
 
 async function applyUpdate(

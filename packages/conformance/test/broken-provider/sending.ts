@@ -73,6 +73,7 @@ async function post(
     ...{ host: address, port: url.port, path: url.path, method: "POST", agent: false, signal },
     servername: isIP(url.host) ? "" : url.host,
     ca: [...ledger.options.ca],
+    rejectUnauthorized: ledger.conduct.judgesCertificates(),
     headers: ledger.conduct.headers(headers, instance),
   });
   outgoing.on("error", reject);

@@ -42,7 +42,9 @@ const SHAPES: readonly Fault[] = [
     section: "Resources, Scalar formats",
     breaks: ["resources.timestamp", "resources.request.shape"],
     sentence: "`created_at` is a number of seconds.",
-    plant: { showRequest: (members, { createdAt }) => ({ ...members, created_at: `${createdAt}` }) },
+    plant: {
+      showRequest: (members, { createdAt }) => ({ ...members, created_at: `${createdAt}` }),
+    },
   },
   {
     id: "request-more",
@@ -180,7 +182,8 @@ const EXPIRY: readonly Fault[] = [
       settle(request, ledger, overdue) {
         CORRECT.settle(request, ledger, overdue);
         const { status, decidedAt, expiresAt } = request.decision ?? {};
-        if (status !== "approved" || decidedAt === undefined || Date.now() < (expiresAt ?? 0)) return;
+        if (status !== "approved" || decidedAt === undefined || Date.now() < (expiresAt ?? 0))
+          return;
         request.decision = { status: "expired", note: undefined, decidedAt, expiresAt: undefined };
       },
     },
@@ -322,7 +325,9 @@ const ENDS: readonly Fault[] = [
       showRequest: (members, { decision }) => ({
         ...members,
         arguments:
-          decision?.note === undefined ? members.arguments : `{"note":${JSON.stringify(decision.note)}}`,
+          decision?.note === undefined
+            ? members.arguments
+            : `{"note":${JSON.stringify(decision.note)}}`,
       }),
     },
   },

@@ -270,9 +270,4 @@ const STATUSES: readonly Fault[] = [
   },
 ];
 
-export const EXCHANGE_FAULTS: readonly Fault[] = [
-  ...SERVICE,
-  ...HEADERS,
-  ...ENVELOPE,
-  ...STATUSES,
-];
+export const EXCHANGE_FAULTS: readonly Fault[] = [...SERVICE, ...HEADERS, ...ENVELOPE, ...STATUSES];

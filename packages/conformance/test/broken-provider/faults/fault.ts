@@ -5,7 +5,8 @@
  */
 
 import { JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
-import { type Conduct, CORRECT } from "../conduct.ts";
+import type { RequirementId } from "../../../src/index.ts";
+import { CORRECT, type Conduct } from "../conduct.ts";
 import type { About, Answer } from "../conduct-exchange.ts";
 import type { ProviderOptions } from "../ledger.ts";
 import type { Members } from "../wire.ts";
@@ -15,11 +16,13 @@ export interface Fault {
   /** Of the contract. */
   readonly section: string;
   /** Requirements that a provider with this fault breaks. */
-  readonly breaks: readonly string[];
+  readonly breaks: readonly RequirementId[];
   /** What the provider does wrong, in one sentence. */
   readonly sentence: string;
   /** What is done in place of what is right. */
   readonly plant: Partial<Conduct>;
+  /** Scenarios that see it where none is about a rule that it breaks. */
+  readonly seenBy?: readonly string[];
   /** What the provider has to be like for the fault to show. */
   readonly options?: ProviderOptions;
 }
@@ -56,11 +59,7 @@ export function hasCode(code: string): (about: About) => boolean {
 }
 
 /** The object with another member, or without it. */
-export function withMember(
-  body: JsonValue,
-  name: string,
-  value: JsonValue | undefined,
-): JsonValue {
+export function withMember(body: JsonValue, name: string, value: JsonValue | undefined): JsonValue {
   if (!(body instanceof JsonObject)) return body;
   const members = new Map(body.members);
   if (value === undefined) members.delete(name);

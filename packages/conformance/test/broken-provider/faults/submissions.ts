@@ -4,7 +4,7 @@
  * Called by: all.ts.
  */
 
-import { canonicalJson, JsonArray, parseJson, type JsonValue } from "@countersign/protocol";
+import { canonicalJson, JsonArray, type JsonValue, parseJson } from "@countersign/protocol";
 import type { Conduct } from "../conduct.ts";
 import {
   CORRECT,

@@ -1,0 +1,74 @@
+/**
+ * Runs the kit against the provider, with a fault or without one.
+ *
+ * Called by: broken.test.ts.
+ */
+
+import {
+  createAuthority,
+  type Report,
+  runConformance,
+  SCENARIOS,
+  type Scenario,
+  type ScenarioOutcome,
+  type Timing,
+} from "../../src/index.ts";
+import type { Fault } from "./faults/fault.ts";
+import type { ProviderOptions } from "./ledger.ts";
+import { startBrokenProvider } from "./provider.ts";
+
+const authority = createAuthority();
+
+const HOST = "127.0.0.1";
+
+export interface Examination {
+  readonly fault?: Fault;
+  readonly options?: ProviderOptions;
+  /** Ids of scenarios; all without it. */
+  readonly only?: readonly string[];
+  readonly timing?: Partial<Timing>;
+}
+
+export async function examine({ fault, options, only, timing }: Examination): Promise<Report> {
+  const chosen = { ca: [authority.certificate], backoffMs: 50, ...options, ...fault?.options };
+  const provider = await startBrokenProvider(chosen, fault?.plant);
+  try {
+    return await runConformance({
+      baseUrl: provider.url,
+      credential: {
+        provisionerToken: provider.provisionerToken,
+        otherProvisionerToken: provider.otherProvisionerToken,
+      },
+      decider: {
+        async decide({ requestId, verdict, note }) {
+          const status = verdict === "approve" ? "approved" : "denied";
+          if (!provider.decide(requestId, status, note)) throw new Error("not taken");
+        },
+      },
+      receiver: { host: HOST, port: 0, otherPort: 0, authority },
+      synchronousOnly: chosen.webhooks === false,
+      ...(only && { only }),
+      ...(timing && { timing }),
+    });
+  } finally {
+    await provider.stop();
+  }
+}
+
+/** Scenarios that try a rule which the fault breaks; the quick ones where there are some. */
+export function fitting({ breaks, options, seenBy }: Fault): readonly string[] {
+  const mode = options?.webhooks === false ? "asynchronous" : "synchronous-only";
+  const applying = SCENARIOS.filter((scenario) => scenario.mode !== mode);
+  if (seenBy !== undefined) return seenBy;
+  const citing = applying.filter(({ requirements }) =>
+    requirements.some((id) => breaks.includes(id)),
+  );
+  const quick = citing.filter(({ isSlow }) => !isSlow);
+  const found: readonly Scenario[] = quick.length > 0 ? quick : citing;
+  return found.map(({ id }) => id);
+}
+
+/** The scenarios that have seen a rule broken which the fault breaks. */
+export function catching({ breaks }: Fault, { scenarios }: Report): readonly ScenarioOutcome[] {
+  return scenarios.filter(({ violated }) => breaks.some((id) => id === violated));
+}
