@@ -6,6 +6,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { SecretList } from "../client/secret-list.ts";
+import type { RequirementId } from "../requirements/index.ts";
 import { Violation } from "../violation.ts";
 import { type Arrived, type Message, readMessage } from "./message.ts";
 
@@ -30,6 +31,8 @@ export interface Plan {
   readonly onNotification?: Answering;
   /** Behind the certificate that no provider should trust. */
   readonly untrusted?: boolean;
+  /** Nothing may come here: whatever does breaks this rule. */
+  readonly forbidden?: RequirementId;
 }
 
 export interface Identity {
@@ -79,6 +82,8 @@ export class Registration {
   async receive(arrived: Arrived, response: ServerResponse): Promise<void> {
     let message: Message;
     try {
+      const { forbidden } = this.#plan;
+      if (forbidden !== undefined) throw new Violation(forbidden, "a message came where none may");
       message = readMessage(arrived, this, this.#secrets);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
