@@ -10,9 +10,13 @@ import { EXPIRE } from "./expire.ts";
 import { EXPIRING } from "./expiring.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { INSTANCES } from "./instances.ts";
+import { NOTIFY } from "./notify.ts";
 import { PROVISION } from "./provision.ts";
 import { RACES } from "./races.ts";
 import { READ } from "./read.ts";
+import { RECEIVER_UPDATES } from "./receiver-updates.ts";
+import { RECEIVERS } from "./receivers.ts";
+import { RETRY } from "./retry.ts";
 import { SERVICE } from "./service.ts";
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -29,4 +33,8 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EXPIRING,
   ...DECIDE,
   ...RACES,
+  ...RECEIVERS,
+  ...RECEIVER_UPDATES,
+  ...NOTIFY,
+  ...RETRY,
 ];
