@@ -6,6 +6,7 @@
 
 import {
   createAuthority,
+  REQUIREMENTS,
   type Report,
   runConformance,
   SCENARIOS,
@@ -55,6 +56,13 @@ export async function examine({ fault, options, only, timing }: Examination): Pr
   }
 }
 
+/** Rules of every answer and of every message are tried by whatever asks for one. */
+const ANY_ANSWER = [
+  ...["provision.created", "create.recorded", "cancel.pending", "decide.approve"],
+  ...["authentication.missing", "instance.unknown", "provision.conflict", "create.required"],
+];
+const ANY_MESSAGE = ["notify.cancelled"];
+
 /** Scenarios that try a rule which the fault breaks; the quick ones where there are some. */
 export function fitting({ breaks, options, seenBy }: Fault): readonly string[] {
   const mode = options?.webhooks === false ? "asynchronous" : "synchronous-only";
@@ -65,10 +73,20 @@ export function fitting({ breaks, options, seenBy }: Fault): readonly string[] {
   );
   const quick = citing.filter(({ isSlow }) => !isSlow);
   const found: readonly Scenario[] = quick.length > 0 ? quick : citing;
-  return found.map(({ id }) => id);
+  if (found.length > 0) return found.map(({ id }) => id);
+  const isOfMessages = REQUIREMENTS.some(
+    ({ id, check }) => check === "every message" && breaks.some((each) => each === id),
+  );
+  return isOfMessages ? ANY_MESSAGE : ANY_ANSWER;
 }
 
-/** The scenarios that have seen a rule broken which the fault breaks. */
+/**
+ * The scenarios that failed for the fault: a rule was seen broken which it breaks, or the scenario
+ * is about one and stumbled over another.
+ */
 export function catching({ breaks }: Fault, { scenarios }: Report): readonly ScenarioOutcome[] {
-  return scenarios.filter(({ violated }) => breaks.some((id) => id === violated));
+  return scenarios.filter(
+    ({ violated, requirements }) =>
+      violated !== undefined && breaks.some((id) => id === violated || requirements.includes(id)),
+  );
 }

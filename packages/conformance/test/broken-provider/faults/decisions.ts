@@ -84,6 +84,7 @@ const SHAPES: readonly Fault[] = [
     plant: {
       timestamp: (ms) => formatTimestamp(ms - (ms % 60_000)),
     },
+    seenBy: ["expire.deadline"],
   },
   {
     id: "decision-while-pending",
@@ -100,6 +101,7 @@ const SHAPES: readonly Fault[] = [
     plant: showing(({ status, decision }) => ({
       decision: status === '"cancelled"' ? undefined : decision,
     })),
+    seenBy: ["cancel.pending"],
   },
   {
     id: "decision-status-other",
@@ -112,6 +114,7 @@ const SHAPES: readonly Fault[] = [
         status: members.status === '"cancelled"' ? '"denied"' : members.status,
       }),
     },
+    seenBy: ["cancel.pending"],
   },
   {
     id: "decision-more",
@@ -243,13 +246,12 @@ const ENDS: readonly Fault[] = [
     id: "expiry-early",
     section: STATES,
     breaks: ["states.request.expired.not-early"],
-    sentence: "A request expires in the middle of its window.",
+    sentence: "A request expires half a second before the deadline that it shows.",
     plant: {
-      settle(request, _, overdue) {
-        const { createdAt, deadlineAt, decision } = request;
-        const middle = createdAt + Math.min(1_000, (deadlineAt - createdAt) / 2);
-        if (decision === undefined && Date.now() >= middle) overdue();
-      },
+      showRequest: (members, { deadlineAt }) => ({
+        ...members,
+        deadline_at: `"${formatTimestamp(deadlineAt + 500)}"`,
+      }),
     },
   },
   {

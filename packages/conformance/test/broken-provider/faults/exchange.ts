@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { errorResponse, Problem } from "@countersign/protocol";
 import { answering, CORRECT, type Fault, hasCode, isSuccess, refusing } from "./fault.ts";
 
 const ONE_ID = randomUUID();
@@ -34,7 +35,10 @@ const SERVICE: readonly Fault[] = [
     plant: answering(
       ({ operation }, { body = "" }) =>
         operation === "getApprovalRequest" && body.includes('"status":"denied"'),
-      () => ({ status: 403 }),
+      (_, { requestId }) => ({
+        status: 403,
+        body: JSON.stringify(errorResponse(new Problem("forbidden"), requestId)),
+      }),
     ),
   },
   {

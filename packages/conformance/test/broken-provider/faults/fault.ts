@@ -105,4 +105,11 @@ export function showing(change: (members: Members) => Members): Partial<Conduct>
   return { showRequest: (members) => ({ ...members, ...change(members) }) };
 }
 
+/** The text of a request as it was before it ended. */
+export function stillPending(body: string): string {
+  return body
+    .replace(/"status":"(approved|denied|expired|cancelled)"/, '"status":"pending"')
+    .replace(/,"decision":\{.*\}(?=\}$)/s, "");
+}
+
 export { CORRECT };

@@ -13,7 +13,7 @@ import { answering, CORRECT, type Fault, hasCode, isSuccess } from "./fault.ts";
 const PROVISION = "Endpoints, POST /v1/instances";
 const UPDATE = "Endpoints, PATCH /v1/instances/{id}";
 
-const RACE_MS = 15;
+const RACE_MS = 250;
 
 /** In which operation a key was first seen. */
 const operationOf = new Map<string, OperationName>();

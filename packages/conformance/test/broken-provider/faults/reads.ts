@@ -4,8 +4,8 @@
  * Called by: all.ts.
  */
 
-import { Problem, parseDuration } from "@countersign/protocol";
-import { answering, CORRECT, type Fault, hasCode, isSuccess } from "./fault.ts";
+import { errorResponse, Problem, parseDuration } from "@countersign/protocol";
+import { answering, CORRECT, type Fault, hasCode, isSuccess, stillPending } from "./fault.ts";
 
 const READ = "Endpoints, GET /v1/requests/{id}";
 const CANCEL = "Endpoints, DELETE /v1/requests/{id}";
@@ -21,10 +21,10 @@ const POLLS: readonly Fault[] = [
     id: "read-of-creation",
     section: READ,
     breaks: ["endpoints.read"],
-    sentence: "A read is a 203.",
+    sentence: "A read answers the request as it was created, still pending.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === isRead,
-      () => ({ status: 203 }),
+      ({ body = "" }) => ({ body: stillPending(body) }),
     ),
   },
   {
@@ -179,11 +179,7 @@ const CANCELLATIONS: readonly Fault[] = [
     sentence: "A cancellation answers with the request as it was before, still pending.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === isCancel,
-      ({ body = "" }) => ({
-        body: body
-          .replace('"status":"cancelled"', '"status":"pending"')
-          .replace(/,"decision":\{.*\}(?=\}$)/s, ""),
-      }),
+      ({ body = "" }) => ({ body: stillPending(body) }),
     ),
   },
   {
@@ -230,7 +226,10 @@ const CANCELLATIONS: readonly Fault[] = [
     sentence: "Cancelling a request that is not there is a 409.",
     plant: answering(
       ({ operation, problem }) => operation === isCancel && problem?.status === 404,
-      ({ body }) => ({ status: 409, body: body?.replace("not_found", "already_terminal") }),
+      (_, { requestId }) => ({
+        status: 409,
+        body: JSON.stringify(errorResponse(new Problem("already_terminal"), requestId)),
+      }),
     ),
   },
 ];

@@ -7,7 +7,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { equalJson, JsonObject, type JsonValue } from "@countersign/protocol";
 import { notify } from "../notifications.ts";
-import { answering, CORRECT, type Fault, hasCode, memberOf, throughJavaScript } from "./fault.ts";
+import {
+  answering,
+  CORRECT,
+  type Fault,
+  hasCode,
+  memberOf,
+  stillPending,
+  throughJavaScript,
+} from "./fault.ts";
 
 const CREATE = "Endpoints, POST /v1/requests";
 
@@ -18,7 +26,7 @@ function sourceOf(body: JsonValue): string {
 }
 
 /** Long enough for what came at the same time to look the key up as well. */
-const RACE_MS = 15;
+const RACE_MS = 250;
 
 let counter = 0;
 
@@ -52,11 +60,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
     sentence: "A replay answers the request as it was created, still pending.",
     plant: answering(
       ({ operation, isReplay }) => isReplay && operation === CREATE_OPERATION,
-      ({ body = "" }) => ({
-        body: body
-          .replace(/"status":"(approved|denied|expired|cancelled)"/, '"status":"pending"')
-          .replace(/,"decision":\{.*\}(?=\}$)/s, ""),
-      }),
+      ({ body = "" }) => ({ body: stillPending(body) }),
     ),
   },
   {

@@ -34,7 +34,7 @@ function takingTimeout(pattern: RegExp): Partial<Conduct> {
     readCreate(body) {
       const timeout = memberOf(body, "timeout");
       if (typeof timeout !== "string" || !pattern.test(timeout)) return CORRECT.readCreate(body);
-      return { ...CORRECT.readCreate(withMember(body, "timeout", "60s")), timeout };
+      return CORRECT.readCreate(withMember(body, "timeout", "60s"));
     },
   };
 }
@@ -61,9 +61,7 @@ const EXACTNESS: readonly Fault[] = [
     section: SCALARS,
     breaks: ["resources.arguments.spelling"],
     sentence: "Numbers keep their value and lose their spelling: 1.10 comes back as 1.1.",
-    plant: showingArguments((source) =>
-      source.replace(/(?<![\w."\\-])(-?\d+\.\d*?)0+(?=[,\]}\s])/g, "$1"),
-    ),
+    plant: showingArguments((source) => source.replace(/(\.\d*?[1-9])0+(?=[,\]}\s])/g, "$1")),
   },
   {
     id: "numbers-as-strings",
@@ -248,10 +246,10 @@ const FIELDS: readonly Fault[] = [
     id: "timeout-normalised",
     section: "Resources, ApprovalRequest",
     breaks: ["resources.request.as-submitted", "resources.duration.accepted"],
-    sentence: "A timeout of `60s` comes back as `1m`.",
+    sentence: "A timeout of `60m` comes back as `1h`.",
     plant: showing(({ timeout = "" }) => ({
-      timeout: timeout.replace(/^"(\d+)s"$/, (whole, seconds) =>
-        Number(seconds) % 60 === 0 ? `"${Number(seconds) / 60}m"` : whole,
+      timeout: timeout.replace(/^"(\d+)m"$/, (whole, minutes) =>
+        Number(minutes) % 60 === 0 ? `"${Number(minutes) / 60}h"` : whole,
       ),
     })),
   },
@@ -355,11 +353,18 @@ const KEYS: readonly Fault[] = [
     plant: { submissionScope: (_, key) => key },
   },
   {
-    id: "key-cut",
+    id: "key-without-case",
     section: CREATE,
     breaks: ["endpoints.create.key-distinct"],
     sentence: "Keys count without regard to capitals.",
     plant: { submissionScope: ({ id }, key) => `${id} ${key.toLowerCase()}` },
+  },
+  {
+    id: "key-cut",
+    section: CREATE,
+    breaks: ["endpoints.create.key-distinct"],
+    sentence: "Of a key the first 64 characters count.",
+    plant: { submissionScope: ({ id }, key) => `${id} ${key.slice(0, 64)}` },
   },
 ];
 

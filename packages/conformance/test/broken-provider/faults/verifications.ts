@@ -217,14 +217,14 @@ const COMMITS: readonly Fault[] = [
     section: PROVISION,
     breaks: ["endpoints.provision.coalesced"],
     sentence: "Concurrent provisionings with one key verify each for itself.",
-    plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(15) : undefined) },
+    plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(250) : undefined) },
   },
   {
     id: "update-not-coalesced",
     section: UPDATE,
     breaks: ["endpoints.update.coalesced"],
     sentence: "Concurrent updates with one key verify each for itself.",
-    plant: { pause: (operation) => (operation === "updateInstance" ? sleep(15) : undefined) },
+    plant: { pause: (operation) => (operation === "updateInstance" ? sleep(250) : undefined) },
   },
 ];
 
