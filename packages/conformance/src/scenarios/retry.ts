@@ -52,6 +52,13 @@ function expectSame(first: Message, second: Message): void {
   expect(first.body.equals(second.body), rule, "the second attempt has another body");
 }
 
+function expectFresh(first: Message, second: Message): void {
+  const passedS = Math.floor((second.arrivedAt - first.arrivedAt) / 1000);
+  const shownS = Number(second.timestamp) - Number(first.timestamp);
+  const message = `${passedS} s later the timestamp is ${shownS} s later`;
+  expect(shownS >= passedS - 1, "authentication.signature.fresh", message);
+}
+
 /** No more comes, in the time in which something would. */
 async function expectEnded(kit: Kit, registration: Registration, rule: RequirementId) {
   const { length } = registration.notifications;
@@ -73,10 +80,7 @@ export const RETRY: readonly Scenario[] = [
       const { registration, first } = await failed(kit);
       const second = await attempt(kit, registration, 1, "events.delivery.retried");
       expectSame(first, second);
-      const passedS = Math.floor((second.arrivedAt - first.arrivedAt) / 1000);
-      const shownS = Number(second.timestamp) - Number(first.timestamp);
-      const message = `${passedS} s later the timestamp is ${shownS} s later`;
-      expect(shownS >= passedS - 1, "authentication.signature.fresh", message);
+      expectFresh(first, second);
       await expectEnded(kit, registration, "events.delivery.acknowledged");
     },
     NEEDS,
@@ -98,7 +102,7 @@ export const RETRY: readonly Scenario[] = [
   scenario(
     "retry.after",
     "Retry-After on 429 and 503 is honoured",
-    ["events.delivery.retry-after", "events.delivery.retried"],
+    ["events.delivery.retry-after", "events.delivery.retried", "authentication.signature.fresh"],
     async (kit) => {
       const rule = "events.delivery.retry-after";
       const headers = { "retry-after": String(RETRY_AFTER_S) };
@@ -110,6 +114,7 @@ export const RETRY: readonly Scenario[] = [
         const isLate = passedMs >= RETRY_AFTER_S * 1000 - 100;
         const message = `${status} asked for ${RETRY_AFTER_S} s and got ${Math.round(passedMs)} ms`;
         expect(isLate, rule, message);
+        expectFresh(first, second);
       });
       await Promise.all(tried);
     },

@@ -81,6 +81,8 @@ export interface InstanceConduct {
   replayText(kept: string, instance: StoredInstance, ledger: Ledger): string;
   /** Whether the new name is there before the rest of the update was looked at. */
   renamesFirst(): boolean;
+  /** Whether an instance is there while its receiver is still asked. */
+  commitsFirst(): boolean;
   /** Whether a failed attempt uses its key up. */
   keepsFailed(): boolean;
   /** What the replay of a creation does when the instance is deleted. */
@@ -108,6 +110,7 @@ export const CORRECT_INSTANCES: InstanceConduct = {
   showCredential: (members) => members,
   replayText: (kept) => kept,
   renamesFirst: () => false,
+  commitsFirst: () => false,
   keepsFailed: () => false,
   replayDeleted: () => "conflict",
   updateDeleted: () => "refuse",

@@ -36,7 +36,8 @@ export async function provisionInstance(
     if (effect === "restore") restore(replay.instance);
     return repeat(ledger, replay);
   }
-  await conduct.pause("provisionInstance");
+  const pause = conduct.pause("provisionInstance");
+  if (pause !== undefined) await pause;
   const id = randomUUID();
   const project = caller.kind === "provisioner" ? caller.provisioner.project : "";
   const instance: StoredInstance = {
@@ -46,6 +47,7 @@ export async function provisionInstance(
     ...{ receiver: undefined, isDeleted: false, isRevoked: false },
   };
   return commit(ledger, provisionings, scope, body, instance, 201, async () => {
+    if (conduct.commitsFirst()) ledger.instances.set(id, instance);
     if (delivery !== undefined) await verifyReceiver(ledger, instance, delivery);
     instance.receiver = delivery;
     ledger.instances.set(id, instance);
@@ -81,7 +83,8 @@ export async function updateInstance(
     const replay = await replayed(ledger, "updateInstance", kept, body, input.delivery);
     return repeat(ledger, replay);
   }
-  await conduct.pause("updateInstance");
+  const pause = conduct.pause("updateInstance");
+  if (pause !== undefined) await pause;
   return commit(ledger, updates, scope, body, instance, 200, () =>
     applyUpdate(ledger, instance, input),
   );

@@ -37,7 +37,9 @@ export async function createRequest(
     conduct.replayed(kept.request, ledger);
     return { status: 200, text: show(ledger, kept.request), isReplay: true };
   }
-  await conduct.pause("createApprovalRequest");
+  const pause = conduct.pause("createApprovalRequest");
+  // Without a fault looking up and recording are one step.
+  if (pause !== undefined) await pause;
   const createdAt = Date.now();
   const request: StoredRequest = {
     ...{ id: randomUUID(), instance: conduct.owner(caller, body, ledger), input, createdAt },
@@ -64,12 +66,18 @@ export async function readRequest(
   return { status: 200, text: show(ledger, request), isReplay: false };
 }
 
-export function cancelRequest(ledger: Ledger, caller: StoredInstance, id: string): Done {
+export async function cancelRequest(
+  ledger: Ledger,
+  caller: StoredInstance,
+  id: string,
+): Promise<Done> {
   const request = reach(ledger, caller, id, true);
   settle(ledger, request);
   const status = request.decision?.status;
   const effect = status === undefined ? "cancel" : ledger.conduct.cancelDecided(status);
   if (effect === "conflict") throw new Problem("already_terminal");
+  const pause = ledger.conduct.pause("cancelApprovalRequest");
+  if (pause !== undefined) await pause;
   if (effect === "cancel") resolve(ledger, request, "cancelled", "cancel");
   return { status: 200, text: show(ledger, request), isReplay: false };
 }

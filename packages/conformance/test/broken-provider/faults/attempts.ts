@@ -30,6 +30,7 @@ const ATTEMPTS: readonly Fault[] = [
             : event.body.toString().replace(event.id, attemptId(event.id, event.attempts)),
         ),
     },
+    seenBy: ["retry.repeated"],
   },
   {
     id: "retry-body-other",
@@ -40,6 +41,7 @@ const ATTEMPTS: readonly Fault[] = [
       eventBody: ({ body, attempts }) =>
         attempts === 1 ? body : Buffer.from(JSON.stringify(JSON.parse(body.toString()), null, 1)),
     },
+    seenBy: ["retry.repeated"],
   },
   {
     id: "retry-missing",
@@ -47,6 +49,7 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.retried"],
     sentence: "A failed attempt is the last.",
     plant: { delayMs: () => undefined },
+    seenBy: ["retry.repeated"],
   },
   {
     id: "retry-not-of-500",
@@ -57,6 +60,7 @@ const ATTEMPTS: readonly Fault[] = [
       delayMs: (reply, event, baseMs) =>
         reply.status === 500 ? undefined : CORRECT.delayMs(reply, event, baseMs),
     },
+    seenBy: ["retry.repeated"],
   },
   {
     id: "retry-not-of-400",
@@ -69,6 +73,7 @@ const ATTEMPTS: readonly Fault[] = [
           ? undefined
           : CORRECT.delayMs(reply, event, baseMs),
     },
+    seenBy: ["retry.statuses"],
   },
   {
     id: "retry-after-204",
@@ -76,6 +81,7 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.acknowledged"],
     sentence: "Only a 200 acknowledges.",
     plant: { acknowledges: ({ status }) => status === 200 },
+    seenBy: ["notify.single"],
   },
   {
     id: "retry-after-2xx",
@@ -86,6 +92,7 @@ const ATTEMPTS: readonly Fault[] = [
       acknowledges: () => false,
       delayMs: (_, { attempts }) => (attempts < 2 ? 50 : undefined),
     },
+    seenBy: ["notify.single"],
   },
   {
     id: "redirect-acknowledges",
@@ -103,6 +110,7 @@ const ATTEMPTS: readonly Fault[] = [
       redirect: ({ status, headers }) =>
         status >= 300 && status < 400 ? String(headers.location ?? "") : undefined,
     },
+    seenBy: ["retry.redirect"],
   },
   {
     id: "attempts-overlap",
@@ -159,6 +167,7 @@ const CHANGES: readonly Fault[] = [
         return receiver;
       },
     },
+    seenBy: ["retry.removed"],
   },
   {
     id: "queued-keep-receiver",
@@ -187,6 +196,7 @@ const CHANGES: readonly Fault[] = [
         return { ...current, signingSecret: first.signingSecret };
       },
     },
+    seenBy: ["retry.replaced"],
   },
   {
     id: "queued-dropped",
@@ -208,6 +218,7 @@ const CHANGES: readonly Fault[] = [
     breaks: ["endpoints.update.delivery.ended"],
     sentence: "A new receiver is told of everything once more.",
     plant: { replaced: (events) => events },
+    seenBy: ["notify.not-replayed"],
   },
 ];
 

@@ -192,6 +192,7 @@ const ENVELOPE: readonly Fault[] = [
       (error) => ({ ...error, type: "dependency" }),
       hasCode("webhook_verification_failed"),
     ),
+    seenBy: ["receiver.retry-after-failure"],
   },
   {
     id: "error-code-spelling",
@@ -219,6 +220,7 @@ const ENVELOPE: readonly Fault[] = [
       ...error,
       message: `Refused for ${token ?? "nobody"}.`,
     })),
+    seenBy: ["provision.conflict", "authentication.provisioner-kind"],
   },
   {
     id: "error-shows-stack",
@@ -231,6 +233,13 @@ const ENVELOPE: readonly Fault[] = [
     ),
   },
   {
+    id: "error-param-empty",
+    section: "Errors, Envelope",
+    breaks: ["errors.envelope.param"],
+    sentence: "An error about no field has an empty `param`.",
+    plant: refusing((error) => ({ ...error, param: error.param ?? "" })),
+  },
+  {
     id: "error-param-null",
     section: "Errors, Envelope",
     breaks: ["errors.envelope.shape"],
@@ -239,7 +248,25 @@ const ENVELOPE: readonly Fault[] = [
   },
 ];
 
+/** Tokens that were told to slow down. */
+const slowed = new Set<string | undefined>();
+
 const STATUSES: readonly Fault[] = [
+  {
+    id: "retry-after-in-words",
+    section: "Errors, Status codes",
+    breaks: ["errors.retry-after"],
+    sentence: "The first submission of an instance is a 429 with `Retry-After: soon`.",
+    plant: answering(
+      ({ operation, token }) =>
+        operation === "createApprovalRequest" && !slowed.has(token) && slowed.add(token) === slowed,
+      ({ headers }, { requestId }) => ({
+        status: 429,
+        headers: { ...headers, "retry-after": "soon" },
+        body: JSON.stringify(errorResponse(new Problem("rate_limited"), requestId)),
+      }),
+    ),
+  },
   {
     id: "malformed-is-500",
     section: "Errors, Status codes",

@@ -309,6 +309,7 @@ const DELETIONS: readonly Fault[] = [
     breaks: ["endpoints.delete.delivery", "events.delivery.removal"],
     sentence: "A deletion does not end the attempts of notifications.",
     plant: deletingWithout("end-delivery"),
+    seenBy: ["retry.deleted"],
   },
   {
     id: "delete-notifies",
@@ -318,6 +319,7 @@ const DELETIONS: readonly Fault[] = [
     plant: {
       deletion: new Set<DeletionStep>(["forget", "revoke", "cancel", "notify"]),
     },
+    seenBy: ["notify.deletion"],
   },
 ];
 

@@ -91,6 +91,7 @@ const SIGNING: readonly Fault[] = [
       timestampS: (now, event) =>
         CORRECT.timestampS(event === undefined ? now : event.decision.decidedAt, event),
     },
+    seenBy: ["retry.after"],
   },
   {
     id: "header-missing",
@@ -153,6 +154,7 @@ const EVENTS: readonly Fault[] = [
     plant: {
       events: (request, cause) => (cause === "deadline" ? 0 : CORRECT.events(request, cause)),
     },
+    seenBy: ["notify.expired"],
   },
   {
     id: "event-twice",
@@ -160,6 +162,7 @@ const EVENTS: readonly Fault[] = [
     breaks: ["events.resolved.single"],
     sentence: "Every end has two events.",
     plant: { events: (request, cause) => 2 * CORRECT.events(request, cause) },
+    seenBy: ["notify.single"],
   },
   {
     id: "event-with-status",

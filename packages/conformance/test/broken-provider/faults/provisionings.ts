@@ -13,7 +13,10 @@ import { answering, CORRECT, type Fault, hasCode, isSuccess } from "./fault.ts";
 const PROVISION = "Endpoints, POST /v1/instances";
 const UPDATE = "Endpoints, PATCH /v1/instances/{id}";
 
-const RACE_MS = 250;
+const RACE_MS = 1_000;
+
+/** Keys that are worked for. */
+const locked = new Set<string>();
 
 /** In which operation a key was first seen. */
 const operationOf = new Map<string, OperationName>();
@@ -236,6 +239,24 @@ const UPDATES: readonly Fault[] = [
     breaks: ["states.instance.update.refused", "endpoints.update.verification-failed"],
     sentence: "The new name is there although the update was refused.",
     plant: { renamesFirst: () => true },
+  },
+  {
+    id: "update-key-locked",
+    section: UPDATE,
+    breaks: ["endpoints.update.concurrent"],
+    sentence: "Who comes with a key while it is worked for is refused with 409.",
+    plant: {
+      key: (operation, headers) => {
+        const key = CORRECT.key(operation, headers);
+        if (operation === "updateInstance" && locked.has(key)) {
+          throw new Problem("idempotency_conflict");
+        }
+        locked.add(key);
+        setTimeout(() => locked.delete(key), RACE_MS);
+        return key;
+      },
+    },
+    seenBy: ["instance.update.concurrent"],
   },
   {
     id: "update-races",

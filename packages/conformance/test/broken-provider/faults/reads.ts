@@ -4,6 +4,7 @@
  * Called by: all.ts.
  */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorResponse, Problem, parseDuration } from "@countersign/protocol";
 import { answering, CORRECT, type Fault, hasCode, isSuccess, stillPending } from "./fault.ts";
 
@@ -209,6 +210,15 @@ const CANCELLATIONS: readonly Fault[] = [
     breaks: ["endpoints.cancel.terminal", "states.request.terminal"],
     sentence: "Cancelling an approved request makes it cancelled.",
     plant: { cancelDecided: () => "cancel" },
+  },
+  {
+    id: "cancel-races",
+    section: "States, Approval request",
+    breaks: ["states.request.one-outcome", "states.request.terminal"],
+    sentence: "A cancellation that was begun goes over whatever was decided meanwhile.",
+    plant: {
+      pause: (operation) => (operation === isCancel ? sleep(500) : undefined),
+    },
   },
   {
     id: "cancel-decided-code",

@@ -166,7 +166,7 @@ const URLS: readonly Fault[] = [
     plant: readingDelivery((delivery) => {
       const url = String(memberOf(delivery, "url"));
       return url.startsWith("http:")
-        ? withMember(delivery, "url", "https://localhost:1")
+        ? withMember(delivery, "url", "https://localhost:1025/")
         : delivery;
     }),
   },

@@ -26,7 +26,7 @@ function sourceOf(body: JsonValue): string {
 }
 
 /** Long enough for what came at the same time to look the key up as well. */
-const RACE_MS = 250;
+const RACE_MS = 1_000;
 
 let counter = 0;
 
@@ -92,6 +92,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
         if (request.decision !== undefined) notify(ledger, request, request.decision, "verdict");
       },
     },
+    seenBy: ["notify.single"],
   },
   {
     id: "conflict-ignored",

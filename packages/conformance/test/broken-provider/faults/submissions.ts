@@ -4,7 +4,13 @@
  * Called by: all.ts.
  */
 
-import { canonicalJson, JsonArray, type JsonValue, parseJson } from "@countersign/protocol";
+import {
+  canonicalJson,
+  JsonArray,
+  type JsonValue,
+  Problem,
+  parseJson,
+} from "@countersign/protocol";
 import type { Conduct } from "../conduct.ts";
 import {
   CORRECT,
@@ -289,6 +295,16 @@ const FIELDS: readonly Fault[] = [
     breaks: ["resources.create.types"],
     sentence: "Null is taken for an absent field.",
     plant: readingCreate(withoutNulls),
+  },
+  {
+    id: "body-of-null-fails",
+    section: INPUT,
+    breaks: ["resources.create.body"],
+    sentence: "A submission of null makes the provider fail.",
+    plant: readingCreate((body) => {
+      if (body === null) throw new Problem("internal");
+      return body;
+    }),
   },
   {
     id: "unknown-ignored",

@@ -32,6 +32,13 @@ const PROOFS: readonly Fault[] = [
     plant: { verification: () => [], proves: () => true },
   },
   {
+    id: "committed-before-proof",
+    section: VERIFICATION,
+    breaks: ["events.verification.reserved"],
+    sentence: "An instance can be read while its receiver is still asked.",
+    plant: { commitsFirst: () => true },
+  },
+  {
     id: "verification-not-awaited",
     section: PROVISION,
     breaks: ["endpoints.provision.verification-failed", "endpoints.update.verification-failed"],
@@ -99,6 +106,7 @@ const PROOFS: readonly Fault[] = [
     breaks: ["events.verification.shape"],
     sentence: "A verification does not say for which instance it is.",
     plant: { verificationMembers: (members) => ({ ...members, instance_id: undefined }) },
+    seenBy: ["receiver.verified"],
   },
   {
     id: "verification-with-url",
@@ -180,6 +188,7 @@ const COMMITS: readonly Fault[] = [
     breaks: ["endpoints.provision.verification-failed", "errors.codes"],
     sentence: "A failed verification is a 400.",
     plant: answering(hasCode("webhook_verification_failed"), () => ({ status: 400 })),
+    seenBy: ["receiver.retry-after-failure"],
   },
   {
     id: "failure-param",
@@ -197,6 +206,7 @@ const COMMITS: readonly Fault[] = [
       (error, { sent }) => ({ ...error, message: `The receiver was not proven: ${sent}` }),
       hasCode("webhook_verification_failed"),
     ),
+    seenBy: ["receiver.retry-after-failure"],
   },
   {
     id: "replay-verifies",
@@ -217,14 +227,14 @@ const COMMITS: readonly Fault[] = [
     section: PROVISION,
     breaks: ["endpoints.provision.coalesced"],
     sentence: "Concurrent provisionings with one key verify each for itself.",
-    plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(250) : undefined) },
+    plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(1_000) : undefined) },
   },
   {
     id: "update-not-coalesced",
     section: UPDATE,
     breaks: ["endpoints.update.coalesced"],
     sentence: "Concurrent updates with one key verify each for itself.",
-    plant: { pause: (operation) => (operation === "updateInstance" ? sleep(250) : undefined) },
+    plant: { pause: (operation) => (operation === "updateInstance" ? sleep(1_000) : undefined) },
   },
 ];
 
