@@ -59,7 +59,7 @@ export interface ReceiverOptions {
   readonly port?: number;
   /** Of a second listener, whose certificate no provider should trust; 0 takes a free one. */
   readonly otherPort?: number;
-  /** The address that is listened on, when it is not all of them, or loopback for a loopback host. */
+  /** The address that is listened on; else loopback for a loopback host, or all there are. */
   readonly listen?: string;
   /** Issues the receiver's certificate; the provider has to trust it. */
   readonly authority: CertificateAuthority;

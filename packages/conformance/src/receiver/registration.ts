@@ -10,18 +10,21 @@ import type { RequirementId } from "../requirements/index.ts";
 import { Violation } from "../violation.ts";
 import { type Arrived, type Message, readMessage } from "./message.ts";
 
-/** How a message is answered. Undefined: not at all, until the sender gives up. */
+/** How a message is answered. */
 export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
+/** Not at all, until the sender gives up. */
+export const HELD = "held";
+
 type Answering = (
   message: Message,
   /** How many of its kind came before it. */
   index: number,
-) => Reply | undefined | Promise<Reply | undefined>;
+) => Reply | typeof HELD | Promise<Reply | typeof HELD>;
 
 /** What a scenario wants of a receiver. */
 export interface Plan {
@@ -99,12 +102,12 @@ export class Registration {
     const closed = once(response, "close");
     this.#changed();
     const reply = await this.#reply(message, index);
-    if (reply !== undefined && !response.destroyed) {
+    if (reply !== HELD && !response.destroyed) {
       response.writeHead(reply.status, reply.headers).end(reply.body);
     }
     await closed;
     this.#outstanding.delete(message.id);
-    if (reply === undefined) this.heldMs.push(performance.now() - message.arrivedAt);
+    if (reply === HELD) this.heldMs.push(performance.now() - message.arrivedAt);
     this.#changed();
   }
 
@@ -122,7 +125,7 @@ export class Registration {
     return condition();
   }
 
-  async #reply(message: Message, index: number): Promise<Reply | undefined> {
+  async #reply(message: Message, index: number): Promise<Reply | typeof HELD> {
     const { onVerification, onNotification } = this.#plan;
     if (message.kind === "notification") {
       return onNotification === undefined ? { status: 204 } : onNotification(message, index);

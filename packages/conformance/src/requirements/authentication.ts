@@ -45,7 +45,9 @@ export const AUTHENTICATION = {
   },
   "authentication.own-requests": {
     source: `${SECTION}, 2`,
-    text: "An instance credential reaches the requests of its own instance alone; others are a 404.",
+    text:
+      "An instance credential reaches the requests of its own instance alone; others are a " +
+      "404.",
     check: "scenario",
   },
   "authentication.identity": {
@@ -65,12 +67,16 @@ export const AUTHENTICATION = {
   },
   "authentication.signature.value": {
     source: `${SECTION}, 5`,
-    text: "A message is signed: HMAC-SHA256 of id, timestamp and exact body under the decoded secret.",
+    text:
+      "A message is signed: HMAC-SHA256 of id, timestamp and exact body under the decoded " +
+      "secret.",
     check: "every message",
   },
   "authentication.signature.timestamp": {
     source: `${SECTION}, 5`,
-    text: "The timestamp of a message is that of the attempt, within five minutes of the receiver's.",
+    text:
+      "The timestamp of a message is that of the attempt, within five minutes of the " +
+      "receiver's.",
     check: "every message",
   },
   "authentication.signature.fresh": {

@@ -319,7 +319,9 @@ export const ENDPOINTS = {
   },
   "endpoints.read.wait.terminal": {
     source: READ,
-    text: "A held read answers when the request becomes terminal; one of a terminal request at once.",
+    text:
+      "A held read answers when the request becomes terminal; one of a terminal request at " +
+      "once.",
     check: "scenario",
   },
   "endpoints.read.wait.cancelled": {

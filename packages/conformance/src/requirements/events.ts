@@ -78,7 +78,9 @@ export const EVENTS = {
   },
   "events.resolved.created-at": {
     source: RESOLVED,
-    text: "The event's `created_at` is the decision's `decided_at`, and the request has it by then.",
+    text:
+      "The event's `created_at` is the decision's `decided_at`, and the request has it by " +
+      "then.",
     check: "scenario",
   },
   "events.delivery.identical": {
@@ -128,7 +130,9 @@ export const EVENTS = {
   },
   "events.delivery.retention": {
     source: `${RULES}, 5`,
-    text: "Request, key and notification are kept until the later of 168 hours and 24 after delivery.",
+    text:
+      "Request, key and notification are kept until the later of 168 hours and 24 after " +
+      "delivery.",
     untestable: DAYS,
   },
 } as const satisfies RequirementTable;

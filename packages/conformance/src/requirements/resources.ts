@@ -68,7 +68,9 @@ export const RESOURCES = {
   },
   "resources.arguments.ambiguous": {
     source: SCALARS,
-    text: "JSON that two readers read differently, like a repeated key, is refused or comes back whole.",
+    text:
+      "JSON that two readers read differently, like a repeated key, is refused or comes back " +
+      "whole.",
     check: "scenario",
   },
   "resources.reasoning": {
@@ -93,12 +95,16 @@ export const RESOURCES = {
   },
   "resources.instance.shape": {
     source: INSTANCE,
-    text: "An instance has an id, a name of at least one character, perhaps a delivery, nothing else.",
+    text:
+      "An instance has an id, a name of at least one character, perhaps a delivery, nothing " +
+      "else.",
     check: "every answer",
   },
   "resources.instance.no-secrets": {
     source: INSTANCE,
-    text: "No credential or signing secret is in an answer, but for the token in that of provisioning.",
+    text:
+      "No credential or signing secret is in an answer, but for the token in that of " +
+      "provisioning.",
     check: "every answer",
   },
   "resources.instance.name.assigned": {
@@ -113,7 +119,9 @@ export const RESOURCES = {
   },
   "resources.delivery.shape": {
     source: "Resources, WebhookDelivery",
-    text: "A delivery shows type, URL and registration id as they were submitted, and nothing else.",
+    text:
+      "A delivery shows type, URL and registration id as they were submitted, and nothing " +
+      "else.",
     check: "every answer",
   },
   "resources.delivery-input.required": {
@@ -133,12 +141,16 @@ export const RESOURCES = {
   },
   "resources.delivery-input.secret": {
     source: INPUT,
-    text: "A secret that is not `whsec_` and canonical padded base64 of 32 bytes is refused with 400.",
+    text:
+      "A secret that is not `whsec_` and canonical padded base64 of 32 bytes is refused with " +
+      "400.",
     check: "scenario",
   },
   "resources.webhook-url.syntax": {
     source: `${URL_RULES}, 1`,
-    text: "A receiver URL that is not HTTPS, or has userinfo or a fragment, is `invalid_webhook_url`.",
+    text:
+      "A receiver URL that is not HTTPS, or has userinfo or a fragment, is " +
+      "`invalid_webhook_url`.",
     check: "scenario",
   },
   "resources.webhook-url.addresses": {
@@ -193,7 +205,9 @@ export const RESOURCES = {
   },
   "resources.request.shape": {
     source: REQUEST,
-    text: "A request has the fields of the contract and no others; what was not submitted is absent.",
+    text:
+      "A request has the fields of the contract and no others; what was not submitted is " +
+      "absent.",
     check: "every answer",
   },
   "resources.request.as-submitted": {
@@ -213,12 +227,16 @@ export const RESOURCES = {
   },
   "resources.request.decision": {
     source: REQUEST,
-    text: "A decision is absent while pending, required when terminal, and has the request's status.",
+    text:
+      "A decision is absent while pending, required when terminal, and has the request's " +
+      "status.",
     check: "every answer",
   },
   "resources.decision.shape": {
     source: DECISION,
-    text: "A decision has a status, `decided_at`, perhaps a note and perhaps an expiry, nothing else.",
+    text:
+      "A decision has a status, `decided_at`, perhaps a note and perhaps an expiry, nothing " +
+      "else.",
     check: "every answer",
   },
   "resources.decision.expiry": {

@@ -25,7 +25,9 @@ export const SERVICE = {
   },
   "service.synchronous-only": {
     source: `${SECTION}, 6`,
-    text: "A provider without asynchronous mode refuses a delivery with `unsupported_delivery_type`.",
+    text:
+      "A provider without asynchronous mode refuses a delivery with " +
+      "`unsupported_delivery_type`.",
     check: "scenario",
   },
   "service.execution": {

@@ -37,7 +37,9 @@ export const STATES = {
   },
   "states.request.one-outcome": {
     source: REQUEST,
-    text: "Of decision, cancellation and expiry at the same time one wins, and every answer tells it.",
+    text:
+      "Of decision, cancellation and expiry at the same time one wins, and every answer tells " +
+      "it.",
     check: "scenario",
   },
   "states.request.terminal": {
@@ -72,7 +74,9 @@ export const STATES = {
   },
   "states.instance.deletion.pending": {
     source: INSTANCE,
-    text: "Deleting an instance cancels its pending requests, which ends polls that are held on them.",
+    text:
+      "Deleting an instance cancels its pending requests, which ends polls that are held on " +
+      "them.",
     check: "scenario",
   },
   "states.instance.deletion.serialised": {

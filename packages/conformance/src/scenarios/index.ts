@@ -14,6 +14,7 @@ import { NOTIFY } from "./notify.ts";
 import { PROVISION } from "./provision.ts";
 import { RACES } from "./races.ts";
 import { READ } from "./read.ts";
+import { RECEIVER_INPUT } from "./receiver-input.ts";
 import { RECEIVER_UPDATES } from "./receiver-updates.ts";
 import { RECEIVERS } from "./receivers.ts";
 import { RETRY } from "./retry.ts";
@@ -33,6 +34,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EXPIRING,
   ...DECIDE,
   ...RACES,
+  ...RECEIVER_INPUT,
   ...RECEIVERS,
   ...RECEIVER_UPDATES,
   ...NOTIFY,

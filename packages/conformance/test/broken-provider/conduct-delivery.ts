@@ -10,6 +10,7 @@ import { isPublicAddress } from "./address.ts";
 import type {
   Cause,
   Ledger,
+  ProviderOptions,
   Receiver,
   StoredEvent,
   StoredInstance,
@@ -30,6 +31,9 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
+
+/** How long between attempts, to begin with and at most. */
+export type Backoff = Pick<Required<ProviderOptions>, "backoffMs" | "backoffMsMax">;
 
 export interface DeliveryConduct {
   isPublic(address: string): boolean;
@@ -58,7 +62,7 @@ export interface DeliveryConduct {
   receiver(event: StoredEvent): Receiver | undefined;
   acknowledges(reply: Reply): boolean;
   /** Milliseconds until the next attempt; undefined: there is none. */
-  delayMs(reply: Reply, event: StoredEvent, baseMs: number): number | undefined;
+  delayMs(reply: Reply, event: StoredEvent, times: Backoff): number | undefined;
   /** Milliseconds after which another attempt starts, whatever becomes of this one. */
   overlapMs(): number | undefined;
   /** Where a redirect leads that is followed. */
@@ -68,7 +72,6 @@ export interface DeliveryConduct {
 }
 
 const WINDOW_MS = 168 * 3_600_000;
-const LONGEST_BACKOFF_MS = 3_600_000;
 
 export const CORRECT_DELIVERY: DeliveryConduct = {
   isPublic: isPublicAddress,
@@ -99,8 +102,8 @@ export const CORRECT_DELIVERY: DeliveryConduct = {
   receiver: ({ request, decision }) =>
     Date.now() < decision.decidedAt + WINDOW_MS ? request.instance.receiver : undefined,
   acknowledges: ({ status }) => status >= 200 && status < 300,
-  delayMs(reply, { attempts }, baseMs) {
-    const backoff = Math.min(baseMs * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
+  delayMs(reply, { attempts }, { backoffMs, backoffMsMax }) {
+    const backoff = Math.min(backoffMs * 2 ** (attempts - 1), backoffMsMax);
     const jittered = backoff / 2 + randomInt(Math.ceil(backoff / 2) + 1);
     return Math.max(jittered, retryAfterMs(reply));
   },

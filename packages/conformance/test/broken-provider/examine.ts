@@ -30,7 +30,13 @@ export interface Examination {
 }
 
 export async function examine({ fault, options, only, timing }: Examination): Promise<Report> {
-  const chosen = { ca: [authority.certificate], backoffMs: 50, ...options, ...fault?.options };
+  const chosen = {
+    ca: [authority.certificate],
+    backoffMs: 50,
+    backoffMsMax: 200,
+    ...options,
+    ...fault?.options,
+  };
   const provider = await startBrokenProvider(chosen, fault?.plant);
   try {
     return await runConformance({

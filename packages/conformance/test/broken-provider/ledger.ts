@@ -90,6 +90,8 @@ export interface ProviderOptions {
   readonly validityMs?: number;
   /** Between the first attempt of a notification and the second; it doubles from there. */
   readonly backoffMs?: number;
+  /** The longest time between two attempts; an hour without it. */
+  readonly backoffMsMax?: number;
   /** Of an attempt at a receiver, at most ten seconds. */
   readonly attemptMs?: number;
   /** Of instance credentials; without it they do not expire. */

@@ -77,9 +77,7 @@ async function attempt(ledger: Ledger, event: StoredEvent): Promise<void> {
   });
   event.isInFlight = false;
   if (event.isEnded) return;
-  const delayMs = conduct.acknowledges(reply)
-    ? undefined
-    : conduct.delayMs(reply, event, options.backoffMs);
+  const delayMs = conduct.acknowledges(reply) ? undefined : conduct.delayMs(reply, event, options);
   if (delayMs === undefined) end(event);
   else schedule(ledger, event, delayMs);
 }

@@ -55,10 +55,12 @@ export async function startBrokenProvider(
 
 function openLedger(options: ProviderOptions, conduct: Conduct): Ledger {
   const { ca = [], webhooks = true, receiverAddresses = ["127.0.0.1"], ...times } = options;
-  const { validityMs = 60_000, backoffMs = 100, attemptMs = 9_000, credentialMs } = times;
+  const { validityMs = 60_000, attemptMs = 9_000, credentialMs } = times;
+  const { backoffMs = 100, backoffMsMax = 3_600_000 } = times;
   return {
     options: {
-      ...{ ca, webhooks, receiverAddresses, validityMs, backoffMs, attemptMs, credentialMs },
+      ...{ ca, webhooks, receiverAddresses, validityMs, credentialMs },
+      ...{ backoffMs, backoffMsMax, attemptMs },
     },
     conduct,
     provisioners: [

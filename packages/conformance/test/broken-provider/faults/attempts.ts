@@ -57,8 +57,8 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.retried"],
     sentence: "A 500 ends delivery.",
     plant: {
-      delayMs: (reply, event, baseMs) =>
-        reply.status === 500 ? undefined : CORRECT.delayMs(reply, event, baseMs),
+      delayMs: (reply, event, times) =>
+        reply.status === 500 ? undefined : CORRECT.delayMs(reply, event, times),
     },
     seenBy: ["retry.repeated"],
   },
@@ -68,10 +68,10 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.retried"],
     sentence: "A 4xx ends delivery.",
     plant: {
-      delayMs: (reply, event, baseMs) =>
+      delayMs: (reply, event, times) =>
         reply.status >= 400 && reply.status < 500
           ? undefined
-          : CORRECT.delayMs(reply, event, baseMs),
+          : CORRECT.delayMs(reply, event, times),
     },
     seenBy: ["retry.statuses"],
   },
@@ -133,8 +133,8 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.retry-after"],
     sentence: "`Retry-After` is not looked at.",
     plant: {
-      delayMs: ({ body }, event, baseMs) =>
-        CORRECT.delayMs({ status: 500, headers: {}, body }, event, baseMs),
+      delayMs: ({ body }, event, times) =>
+        CORRECT.delayMs({ status: 500, headers: {}, body }, event, times),
     },
   },
   {
@@ -143,10 +143,10 @@ const ATTEMPTS: readonly Fault[] = [
     breaks: ["events.delivery.retry-after"],
     sentence: "`Retry-After` counts on 429 alone.",
     plant: {
-      delayMs: (reply, event, baseMs) =>
+      delayMs: (reply, event, times) =>
         reply.status === 503 && retryAfterMs(reply) > 0
-          ? baseMs
-          : CORRECT.delayMs(reply, event, baseMs),
+          ? times.backoffMs
+          : CORRECT.delayMs(reply, event, times),
     },
   },
 ];

@@ -256,10 +256,10 @@ const STATUSES: readonly Fault[] = [
     id: "retry-after-in-words",
     section: "Errors, Status codes",
     breaks: ["errors.retry-after"],
-    sentence: "The first submission of an instance is a 429 with `Retry-After: soon`.",
+    sentence: "An instance's first read of a request is a 429 with `Retry-After: soon`.",
     plant: answering(
       ({ operation, token }) =>
-        operation === "createApprovalRequest" && !slowed.has(token) && slowed.add(token) === slowed,
+        operation === "getApprovalRequest" && !slowed.has(token) && slowed.add(token) === slowed,
       ({ headers }, { requestId }) => ({
         status: 429,
         headers: { ...headers, "retry-after": "soon" },
