@@ -69,6 +69,8 @@ export class Client {
       const answer = await this.#connection.exchange(raw, boundMs, this.#signal);
       const [wish] = answer.headers.get("retry-after") ?? [];
       if (answer.status !== 429 || wish === undefined || repeats === REPEATS_MAX) return answer;
+      // What is neither seconds nor a date is for the one who judges answers.
+      if (!/^\d+$/.test(wish) && Number.isNaN(Date.parse(wish))) return answer;
       const seconds = /^\d+$/.test(wish) ? Number(wish) : 1;
       await pause(Math.max(seconds * 1000, 100), this.#signal);
     }
