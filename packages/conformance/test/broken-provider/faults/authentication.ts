@@ -37,7 +37,7 @@ const CREDENTIALS: readonly Fault[] = [
     ),
   },
   {
-    id: "unknown-is-403",
+    id: "unknown-credential-is-403",
     section: "Authentication, 4",
     breaks: ["authentication.invalid"],
     sentence: "A credential that is not known is a 403.",

@@ -39,7 +39,7 @@ const POLLS: readonly Fault[] = [
     ),
   },
   {
-    id: "unknown-is-403",
+    id: "unknown-request-is-403",
     section: READ,
     breaks: ["endpoints.read.unknown", "endpoints.cancel.unknown"],
     sentence: "A request that is not there is a 403.",

@@ -44,6 +44,7 @@ const PROOFS: readonly Fault[] = [
     breaks: ["endpoints.provision.verification-failed", "endpoints.update.verification-failed"],
     sentence: "Whatever a receiver answers, it is taken.",
     plant: { proves: () => true },
+    seenBy: ["receiver.refused"],
   },
   {
     id: "verification-bare",
