@@ -22,7 +22,7 @@ export interface ConformanceOptions {
   readonly only?: readonly string[];
   readonly skip?: readonly string[];
   readonly timing?: Partial<Timing>;
-  /** Scenarios that run at the same time. */
+  /** Scenarios that run at the same time; beside them, as many of those that mostly wait. */
   readonly concurrency?: number;
   /** Told of every scenario as it ends. */
   readonly onOutcome?: (outcome: ScenarioOutcome) => void;

@@ -25,11 +25,14 @@ export interface RequirementOutcome {
   /** The section of the contract. */
   readonly source: string;
   readonly text: string;
-  /** `failed` when a scenario saw it broken; `untestable`: nothing that shows outside tells. */
-  readonly outcome: Outcome | "untestable";
+  /**
+   * `failed` when a scenario saw it broken; `untestable` when nothing that shows outside tells;
+   * `not_applicable` when it is for providers of the other mode.
+   */
+  readonly outcome: Outcome | "untestable" | "not_applicable";
   /** The scenarios of the run that try it. */
   readonly scenarios: readonly string[];
-  /** Why nothing from outside tells, for what is untestable. */
+  /** Why it is not `passed`. */
   readonly reason?: string;
 }
 

@@ -56,7 +56,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
       failed: count("failed"),
       notTested: count("not_tested"),
       scenarios: outcomes,
-      requirements: judgeRequirements(outcomes, scenarios),
+      requirements: judgeRequirements({ outcomes, scenarios, otherMode: otherMode(options) }),
       leftBehind: run.leftBehind,
     };
   } finally {
@@ -70,11 +70,16 @@ function select({ only = [], skip = [], synchronousOnly = false }: ConformanceOp
     if (SCENARIOS.some(({ id }) => isMeant(id, wish))) continue;
     throw new CannotRun("selection", `there is no scenario ${wish}`);
   }
-  const mode = synchronousOnly ? "asynchronous" : "synchronous-only";
+  const mode = otherMode({ synchronousOnly });
   return SCENARIOS.filter((scenario) => {
     if (only.length > 0 && !only.some((wish) => isMeant(scenario.id, wish))) return false;
     return scenario.mode !== mode;
   });
+}
+
+/** The mode that the provider does not have. */
+function otherMode({ synchronousOnly }: Pick<ConformanceOptions, "synchronousOnly">) {
+  return synchronousOnly === true ? "asynchronous" : "synchronous-only";
 }
 
 /** A wish is an id, or the beginning of one up to a dot. */
@@ -151,9 +156,10 @@ class Run {
         this.#options.onOutcome?.(outcome);
       }
     };
+    const { concurrency = DEFAULT_CONCURRENCY } = this.#options;
     const slow = line.filter(({ isSlow }) => isSlow).length;
-    // Waiting costs nothing, so it takes no place of those that work.
-    const places = (this.#options.concurrency ?? DEFAULT_CONCURRENCY) + slow;
+    // Waiting costs little, so it does not keep others from working.
+    const places = concurrency + Math.min(slow, concurrency);
     await Promise.all(Array.from({ length: Math.min(places, scenarios.length) }, next));
     return scenarios.flatMap((scenario) => outcomes.get(scenario) ?? []);
   }

@@ -24,7 +24,7 @@ export interface Call {
   readonly boundMs?: number;
 }
 
-/** How often a call is sent again that was told to slow down. */
+/** How often a call is sent again that was told to come later. */
 const REPEATS_MAX = 20;
 
 export class Client {
@@ -68,7 +68,8 @@ export class Client {
     for (let repeats = 0; ; repeats++) {
       const answer = await this.#connection.exchange(raw, boundMs, this.#signal);
       const [wish] = answer.headers.get("retry-after") ?? [];
-      if (answer.status !== 429 || wish === undefined || repeats === REPEATS_MAX) return answer;
+      const isLater = answer.status === 429 || answer.status === 503;
+      if (!isLater || wish === undefined || repeats === REPEATS_MAX) return answer;
       // What is neither seconds nor a date is for the one who judges answers.
       if (!/^\d+$/.test(wish) && Number.isNaN(Date.parse(wish))) return answer;
       const seconds = /^\d+$/.test(wish) ? Number(wish) : 1;

@@ -6,7 +6,7 @@ import type { Decider } from "../options.ts";
 
 const run = promisify(execFile);
 
-const VERDICT_MS_MAX = 30_000;
+const VERDICT_MS_MAX = 60_000;
 
 /** Appends request id, verdict and, where there is one, the note; exit code 0 says: taken. */
 export function commandDecider(command: string, args: readonly string[] = []): Decider {

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { JsonObject, parseJsonBytes } from "@countersign/protocol";
 import type { Decider } from "../options.ts";
-import { bearer, post } from "./url-decider.ts";
+import { bearer, post, VERDICT_MS_MAX } from "./url-decider.ts";
 
 export interface CountersignDeciderOptions {
   /** Where `/review/v1` is. */
@@ -15,8 +15,6 @@ export interface CountersignDeciderOptions {
   /** A reviewer's, who may decide alone and without a passkey. */
   readonly token: string;
 }
-
-const READ_MS_MAX = 15_000;
 
 /** Deeper than the server accepts, because the answer wraps what it accepted. */
 const LIMITS = { depthMax: 1_000, numberCharsMax: 1_000_000 };
@@ -38,7 +36,7 @@ async function digestOf(place: string, token: string): Promise<string> {
   const response = await fetch(place, {
     headers: bearer(token),
     redirect: "error",
-    signal: AbortSignal.timeout(READ_MS_MAX),
+    signal: AbortSignal.timeout(VERDICT_MS_MAX),
   });
   const bytes = new Uint8Array(await response.arrayBuffer());
   if (!response.ok) throw new Error(`the reviewer surface answered ${response.status}`);

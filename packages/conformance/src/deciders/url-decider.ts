@@ -8,8 +8,8 @@ export interface UrlDeciderOptions {
   readonly token?: string;
 }
 
-/** Bounds one verdict. */
-const VERDICT_MS_MAX = 15_000;
+/** Bounds one exchange. */
+export const VERDICT_MS_MAX = 60_000;
 
 /** Posts `{request_id, verdict, note?}`; any 2xx says that the verdict was taken. */
 export function urlDecider({ url, token }: UrlDeciderOptions): Decider {

@@ -18,12 +18,14 @@ export function renderSummary(report: Report): string {
   const { requirements, scenarios } = report;
   const broken = requirements.filter(({ outcome }) => outcome === "failed");
   const untested = requirements.filter(({ outcome }) => outcome === "not_tested");
+  // Those that a run with --only does not come near are counted, and not listed.
+  const near = untested.filter((requirement) => requirement.scenarios.length > 0);
   const untestable = requirements.filter(({ outcome }) => outcome === "untestable");
   const passed = requirements.filter(({ outcome }) => outcome === "passed");
   return [
     "",
     ...section("Broken requirements", broken, (each) => ruleLines(each)),
-    ...section("Requirements that were not tested", untested, (each) => ruleLines(each)),
+    ...section("Requirements that were not tested", near, (each) => ruleLines(each)),
     `${scenarios.length} scenarios in ${(report.durationMs / 1000).toFixed(1)} s: ` +
       `${report.passed} passed, ${report.failed} failed, ${report.notTested} not tested.`,
     `${requirements.length} requirements: ${passed.length} kept, ${broken.length} broken, ` +
