@@ -265,7 +265,12 @@ export class Kit {
 
   /** @throws Violation when a message broke a rule that nobody waited for */
   checkMessages(): void {
-    for (const { violation } of this.#registrations) if (violation !== undefined) throw violation;
+    if (this.messageViolation !== undefined) throw this.messageViolation;
+  }
+
+  /** The first rule that a message broke, whether or not anybody waited for it. */
+  get messageViolation(): Violation | undefined {
+    return this.#registrations.find(({ violation }) => violation !== undefined)?.violation;
   }
 
   /**

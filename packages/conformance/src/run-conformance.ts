@@ -181,10 +181,11 @@ class Run {
     const kit = new Kit(this.#parts(this.#signal));
     try {
       await scenario.run(kit);
-      kit.checkMessages();
-      return result({ outcome: "passed" });
+      const violation = kit.messageViolation;
+      return result(violation === undefined ? { outcome: "passed" } : this.#judge(violation));
     } catch (error) {
-      return result(this.#judge(error));
+      // A message that is refused for what is wrong with it makes other things go wrong.
+      return result(this.#judge(kit.messageViolation ?? error));
     } finally {
       await this.#cleanUp(kit);
     }

@@ -70,6 +70,8 @@ export class Client {
       const [wish] = answer.headers.get("retry-after") ?? [];
       const isLater = answer.status === 429 || answer.status === 503;
       if (!isLater || wish === undefined || repeats === REPEATS_MAX) return answer;
+      // What is neither seconds nor a date is for the one who judges answers.
+      if (!/^\d+$/.test(wish) && Number.isNaN(Date.parse(wish))) return answer;
       const seconds = /^\d+$/.test(wish) ? Number(wish) : 1;
       await pause(Math.max(seconds * 1000, 100), this.#signal);
     }

@@ -26,7 +26,7 @@ export const AUTHENTICATION = {
   "authentication.expired": {
     source: `${SECTION}, 4`,
     text: "An expired credential is a 401.",
-    untestable: "the provider chooses the lifetime of credentials",
+    check: "scenario",
   },
   "authentication.provisioner-kind": {
     source: `${SECTION}, 2`,

@@ -257,7 +257,7 @@ export const RESOURCES = {
   "resources.decision.keeps-status": {
     source: DECISION,
     text: "An approval stays `approved` after its `expires_at`.",
-    untestable: "the provider chooses the validity, and nothing makes it short",
+    check: "scenario",
   },
   "resources.provision.empty-object": {
     source: PROVISION,

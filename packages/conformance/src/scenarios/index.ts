@@ -7,6 +7,7 @@ import { CANCEL } from "./cancel.ts";
 import { CREATE } from "./create.ts";
 import { DECIDE } from "./decide.ts";
 import { EXPIRE } from "./expire.ts";
+import { EXPIRING } from "./expiring.ts";
 import { IDEMPOTENCY } from "./idempotency.ts";
 import { INSTANCES } from "./instances.ts";
 import { NOTIFY } from "./notify.ts";
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...READ,
   ...CANCEL,
   ...EXPIRE,
+  ...EXPIRING,
   ...DECIDE,
   ...RACES,
   ...RECEIVER_INPUT,

@@ -22,7 +22,7 @@ async function expectConsistent(
   instance: OwnInstance,
   id: string,
   cancellation: Answer,
-): Promise<void> {
+): Promise<string> {
   const rule = "states.request.one-outcome";
   const after = await kit.read(instance, id);
   const isCancelled = cancellation.status === 200;
@@ -36,6 +36,7 @@ async function expectConsistent(
   const isSame =
     later.status === after.status && later.decision?.decidedAt === after.decision?.decidedAt;
   expect(isSame, "states.request.terminal", `it was ${after.status}, then ${later.status}`);
+  return after.status;
 }
 
 export const RACES: readonly Scenario[] = [
@@ -48,12 +49,18 @@ export const RACES: readonly Scenario[] = [
       const round = async (_: unknown, index: number) => {
         const { id } = await kit.submit(instance);
         const verdict = index % 2 === 0 ? "approve" : "deny";
+        const held = kit.poll(instance, id);
+        held.catch(() => {});
+        // Each is the first in some of the rounds.
         const [, cancellation] = await Promise.all([
           // The one that comes too late may be told so.
-          kit.tryDecide(id, verdict).catch(() => {}),
-          pause(index * 2, kit.signal).then(() => kit.cancel(instance, id)),
+          pause(index * 2, kit.signal).then(() => kit.tryDecide(id, verdict).catch(() => {})),
+          pause(ROUNDS, kit.signal).then(() => kit.cancel(instance, id)),
         ]);
-        await expectConsistent(kit, instance, id, cancellation);
+        const after = await expectConsistent(kit, instance, id, cancellation);
+        const { status } = await held;
+        const what = `a held poll was told ${status}, and the request is ${after}`;
+        expect(status === after, "states.request.one-outcome", what);
       };
       await Promise.all(Array.from({ length: ROUNDS }, round));
     },
