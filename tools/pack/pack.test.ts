@@ -238,6 +238,12 @@ async function playAgent(
   return ended;
 }
 
+test("[ours.packages.operator] the installed command knows what it can ask a provider", async () => {
+  const { code, stdout, stderr } = await countersign("conformance", "--list").ends();
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^cancel\.pending$/m);
+});
+
 /** Our Node, and what the command was given. */
 const RUNTIMES = [
   [process.execPath],

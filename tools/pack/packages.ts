@@ -26,6 +26,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
   { folder: "adapters", node: ">=24", assets: [] },
+  { folder: "conformance", node: ">=24", assets: [] },
   {
     folder: "console",
     node: ">=24",

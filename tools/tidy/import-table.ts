@@ -36,7 +36,7 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   console: { name: "@countersign/console", imports: ["protocol"], outside: true },
   cli: {
     name: "countersign",
-    imports: ["server", "protocol", "adapters", "sdk"],
+    imports: ["server", "protocol", "adapters", "sdk", "conformance"],
     outside: true,
   },
 };
@@ -129,6 +129,12 @@ export interface Fence {
   readonly within: readonly string[];
 }
 
+/** The conformance kit is a client and a receiver of its own, in a process of its own. */
+const KIT = [
+  ...["packages/conformance/src/client/", "packages/conformance/src/receiver/"],
+  "packages/conformance/src/scenarios/receiver-input.ts",
+];
+
 /** Modules that one place alone may know. */
 export const FENCES: readonly Fence[] = [
   {
@@ -142,7 +148,10 @@ export const FENCES: readonly Fence[] = [
   // One door leads out of the process: delivery/guarded-fetch.ts.
   {
     module: /^(undici|(node:)?(https|http2|tls|dns|dns\/promises|dgram))$/,
-    within: ["packages/server/src/delivery/", "packages/server/src/http/create-http-server.ts"],
+    within: [
+      ...["packages/server/src/delivery/", "packages/server/src/http/create-http-server.ts"],
+      ...KIT,
+    ],
   },
   {
     module: /^(node:)?(http|net)$/,
@@ -154,6 +163,8 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/provider.ts",
       "packages/sdk/src/node.ts",
       "packages/adapters/src/mcp-gateway/http-front.ts",
+      "packages/cli/src/conformance-options.ts",
+      ...KIT,
     ],
   },
   { module: /^node:sqlite$/, within: ["packages/server/src/storage/sqlite/"] },

@@ -50,6 +50,7 @@ const BUILTIN_FILES = [
 const CLOCK_FILES = [
   "packages/server/src/clock.ts",
   "packages/sdk/src/clock.ts",
+  "packages/conformance/src/clock.ts",
   "packages/console/src/device-clock.ts",
   "packages/cli/",
 ];

@@ -24,7 +24,7 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server cannot be reached.`;
 export function commandHelp({ usage, help, options, settings }: Command): string {
   const own = Object.entries({
     ...options,
-    json: { value: undefined, help: "Print JSON." },
+    json: options.json ?? { value: undefined, help: "Print JSON." },
   }).map(([name, { value, help: text }]) => {
     const flag = value === undefined ? `--${name}` : `--${name} ${value}`;
     return `  ${flag.padEnd(28)}  ${text}`;

@@ -75,6 +75,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "audit checkpoint": async () => (await import("./commands/audit.ts")).auditCheckpoint,
   "audit key": async () => (await import("./commands/audit.ts")).auditKey,
   "audit prove": async () => (await import("./commands/audit.ts")).auditProve,
+  conformance: async () => (await import("./commands/conformance.ts")).conformance,
   "mcp-gateway": async () => (await import("./commands/mcp-gateway.ts")).mcpGateway,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   import: async () => (await import("./commands/import.ts")).importCommand,

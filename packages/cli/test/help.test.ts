@@ -69,6 +69,11 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   uninstall: ["--delete-instance", "--settings FILE", "--profile FILE"],
   status: [],
   doctor: ["--settings FILE", "--profile FILE"],
+  conformance: [
+    ...["--provisioner-token-file FILE", "--decider NAME", "--decider-command PROGRAM"],
+    ...["--receiver-host HOST", "--receiver-ca DIR", "--only ID,ID", "--allow-untested"],
+    ...["--json FILE", "--junit FILE", "--list"],
+  ],
 };
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -86,6 +91,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   uninstall: [],
   status: [],
   doctor: [],
+  conformance: [],
   freeze: ["client"],
   unfreeze: ["client"],
   freezes: ["client"],

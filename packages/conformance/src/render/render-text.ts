@@ -1,0 +1,53 @@
+/** The report for people: one line for each scenario as it ends, and what it comes to. */
+
+import type { Report, RequirementOutcome, ScenarioOutcome } from "../report.ts";
+
+const WORDS = { passed: "ok     ", failed: "FAILED ", not_tested: "untested" } as const;
+
+/** One line, and below it why. */
+export function renderOutcome({ id, title, outcome, reason, violated }: ScenarioOutcome): string {
+  const lines = [`${WORDS[outcome].padEnd(9)}${id}`];
+  if (outcome === "failed") lines.push(`         rule: ${title}`);
+  if (violated !== undefined) lines.push(`         broken: ${violated}`);
+  if (reason !== undefined) lines.push(`         ${oneLine(reason)}`);
+  return lines.join("\n");
+}
+
+/** What stands at the end. */
+export function renderSummary(report: Report): string {
+  const { requirements, scenarios } = report;
+  const broken = requirements.filter(({ outcome }) => outcome === "failed");
+  const untested = requirements.filter(({ outcome }) => outcome === "not_tested");
+  // Those that a run with --only does not come near are counted, and not listed.
+  const near = untested.filter((requirement) => requirement.scenarios.length > 0);
+  const untestable = requirements.filter(({ outcome }) => outcome === "untestable");
+  const others = requirements.filter(({ outcome }) => outcome === "not_applicable");
+  const passed = requirements.filter(({ outcome }) => outcome === "passed");
+  return [
+    "",
+    ...section("Broken requirements", broken, (each) => ruleLines(each)),
+    ...section("Requirements that were not tested", near, (each) => ruleLines(each)),
+    `${scenarios.length} scenarios in ${(report.durationMs / 1000).toFixed(1)} s: ` +
+      `${report.passed} passed, ${report.failed} failed, ${report.notTested} not tested.`,
+    `${requirements.length} requirements: ${passed.length} kept, ${broken.length} broken, ` +
+      `${untested.length} not tested, ${others.length} for the other mode, ` +
+      `${untestable.length} that nothing from outside tells of.`,
+    ...section("Left behind at the provider", report.leftBehind, (id) => [`  instance ${id}`]),
+  ].join("\n");
+}
+
+function ruleLines({ id, source, text, reason }: RequirementOutcome): string[] {
+  const why = reason === undefined ? [] : [`    ${oneLine(reason)}`];
+  return [`  ${id} (${source})`, `    ${text}`, ...why];
+}
+
+function section<T>(title: string, all: readonly T[], lines: (one: T) => string[]): string[] {
+  return all.length === 0 ? [] : [`${title}:`, ...all.flatMap(lines), ""];
+}
+
+/** What a provider sent must not move the cursor of whoever reads it. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+  });
+}

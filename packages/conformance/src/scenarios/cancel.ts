@@ -1,0 +1,65 @@
+/** DELETE /v1/requests/{id}. */
+
+import { randomUUID } from "node:crypto";
+import type { RequestResource } from "../client/read-resources.ts";
+import { expectRefusal, expectStatus, requestOf } from "../kit.ts";
+import { type Scenario, scenario } from "../scenario.ts";
+import { expect } from "../violation.ts";
+
+/** What a decision does not change. */
+export function expectUntouched(before: RequestResource, after: RequestResource): void {
+  const rule = "resources.request.immutable";
+  const texts = ["id", "tool", "timeout", "agentReasoning", "createdAt", "deadlineAt"] as const;
+  for (const name of texts) expect(before[name] === after[name], rule, `${name} has changed`);
+  for (const name of ["arguments", "context"] as const) {
+    expect(before[name]?.source === after[name]?.source, rule, `${name} has changed`);
+  }
+}
+
+export const CANCEL: readonly Scenario[] = [
+  scenario(
+    "cancel.pending",
+    "Cancelling a pending request is a 200 with the request, now cancelled",
+    ["endpoints.cancel", "states.request.cancelled", "resources.request.immutable"],
+    async (kit) => {
+      const instance = await kit.provision();
+      const context = { cwd: "/tmp" };
+      const before = await kit.submit(instance, { agent_reasoning: "Because.", context });
+      const cancelled = await kit.cancelled(instance, before.id);
+      expectUntouched(before, cancelled);
+      const read = await kit.read(instance, before.id);
+      const rule = "states.request.cancelled";
+      expect(read.status === "cancelled", rule, `cancelled, it reads ${read.status}`);
+      const isSame = read.decision?.decidedAt === cancelled.decision?.decidedAt;
+      expect(isSame, "resources.decision.immutable", "the read shows another decision");
+      expectUntouched(before, read);
+    },
+  ),
+  scenario(
+    "cancel.repeat",
+    "Cancelling it again is a 200 with the same cancelled request",
+    ["endpoints.cancel.repeat", "states.request.terminal"],
+    async (kit) => {
+      const instance = await kit.provision();
+      const { id } = await kit.submit(instance);
+      const first = await kit.cancelled(instance, id);
+      for (let times = 0; times < 2; times++) {
+        const answer = await kit.cancel(instance, id);
+        expectStatus(answer, 200, "endpoints.cancel.repeat");
+        const { status, decision } = requestOf(answer);
+        expect(status === "cancelled", "endpoints.cancel.repeat", `it is ${status}`);
+        const isSame = decision?.decidedAt === first.decision?.decidedAt;
+        expect(isSame, "states.request.terminal", "cancelling again changed the decision");
+      }
+    },
+  ),
+  scenario(
+    "cancel.unknown",
+    "Cancelling a request that is not there is a 404",
+    ["endpoints.cancel.unknown"],
+    async (kit) => {
+      const instance = await kit.provision();
+      expectRefusal(await kit.cancel(instance, randomUUID()), 404, "endpoints.cancel.unknown");
+    },
+  ),
+];

@@ -1,0 +1,27 @@
+import type { RequirementId } from "./requirements/index.ts";
+
+/** The provider broke a rule. The message says what was done and what came back, no secret. */
+export class Violation extends Error {
+  override readonly name = "Violation";
+  readonly requirement: RequirementId;
+
+  constructor(requirement: RequirementId, message: string) {
+    super(message);
+    this.requirement = requirement;
+  }
+}
+
+/** The scenario cannot tell at this provider; the message says why. */
+export class NotTested extends Error {
+  override readonly name = "NotTested";
+}
+
+/** @throws Violation unless the condition holds */
+export function expect(
+  condition: boolean,
+  requirement: RequirementId,
+  message: string | (() => string),
+): asserts condition {
+  if (condition) return;
+  throw new Violation(requirement, typeof message === "string" ? message : message());
+}

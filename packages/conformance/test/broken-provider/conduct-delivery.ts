@@ -1,0 +1,121 @@
+/**
+ * How the provider treats receivers, where a fault can be planted.
+ *
+ * Called by: conduct.ts; receivers.ts, notifications.ts and sending.ts.
+ */
+
+import { createHmac, randomInt, randomUUID } from "node:crypto";
+import type { OperationName } from "@countersign/protocol";
+import { isPublicAddress } from "./address.ts";
+import type {
+  Cause,
+  Ledger,
+  ProviderOptions,
+  Receiver,
+  StoredEvent,
+  StoredInstance,
+  StoredRequest,
+} from "./ledger.ts";
+import type { Members } from "./wire.ts";
+
+export interface Message {
+  readonly receiver: Receiver;
+  readonly id: string;
+  readonly timestampS: number;
+  readonly body: Buffer;
+}
+
+/** What came back; status 0: nothing did. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** How long between attempts, to begin with and at most. */
+export type Backoff = Pick<Required<ProviderOptions>, "backoffMs" | "backoffMsMax">;
+
+export interface DeliveryConduct {
+  isPublic(address: string): boolean;
+  /** Whether certificates are judged. */
+  judgesCertificates(): boolean;
+  challenge(): string;
+  verificationMembers(members: Members, receiver: Receiver, instance: StoredInstance): Members;
+  /** What is sent in place of the message that proves a receiver; undefined: nothing. */
+  verification(message: Message, current: Receiver | undefined): readonly Message[];
+  proves(reply: Reply, challenge: string): boolean;
+  /** Whether a replay proves the receiver once more. */
+  verifiesReplay(operation: OperationName): boolean;
+  sign(message: Message): string;
+  timestampS(now: number, event: StoredEvent | undefined): number;
+  headers(
+    headers: Readonly<Record<string, string>>,
+    instance: StoredInstance,
+  ): Readonly<Record<string, string>>;
+  /** How many events an end has. */
+  events(request: StoredRequest, cause: Cause): number;
+  eventMembers(members: Members, request: StoredRequest): Members;
+  /** As they are in this attempt. */
+  eventId(event: StoredEvent): string;
+  eventBody(event: StoredEvent): Buffer;
+  /** Undefined: delivery has ended. */
+  receiver(event: StoredEvent): Receiver | undefined;
+  acknowledges(reply: Reply): boolean;
+  /** Milliseconds until the next attempt; undefined: there is none. */
+  delayMs(reply: Reply, event: StoredEvent, times: Backoff): number | undefined;
+  /** Milliseconds after which another attempt starts, whatever becomes of this one. */
+  overlapMs(): number | undefined;
+  /** Where a redirect leads that is followed. */
+  redirect(reply: Reply): string | undefined;
+  /** What becomes of the events of an instance whose receiver was replaced. */
+  replaced(events: readonly StoredEvent[], ledger: Ledger): readonly StoredEvent[];
+}
+
+const WINDOW_MS = 168 * 3_600_000;
+
+export const CORRECT_DELIVERY: DeliveryConduct = {
+  isPublic: isPublicAddress,
+  judgesCertificates: () => true,
+  challenge: () => randomUUID(),
+  verificationMembers: (members) => members,
+  verification: (message) => [message],
+  proves({ status, body }, challenge) {
+    try {
+      return status === 200 && (JSON.parse(body) as Members).challenge === challenge;
+    } catch {
+      return false;
+    }
+  },
+  verifiesReplay: () => false,
+  sign({ receiver, id, timestampS, body }) {
+    const key = Buffer.from(receiver.signingSecret.slice("whsec_".length), "base64");
+    const hmac = createHmac("sha256", key).update(`${id}.${timestampS}.`).update(body);
+    return `v1,${hmac.digest("base64")}`;
+  },
+  timestampS: (now) => Math.floor(now / 1000),
+  headers: (headers) => headers,
+  events: ({ instance }, cause) =>
+    instance.receiver === undefined || cause === "deletion" ? 0 : 1,
+  eventMembers: (members) => members,
+  eventId: ({ id }) => id,
+  eventBody: ({ body }) => body,
+  receiver: ({ request, decision }) =>
+    Date.now() < decision.decidedAt + WINDOW_MS ? request.instance.receiver : undefined,
+  acknowledges: ({ status }) => status >= 200 && status < 300,
+  delayMs(reply, { attempts }, { backoffMs, backoffMsMax }) {
+    const backoff = Math.min(backoffMs * 2 ** (attempts - 1), backoffMsMax);
+    const jittered = backoff / 2 + randomInt(Math.ceil(backoff / 2) + 1);
+    return Math.max(jittered, retryAfterMs(reply));
+  },
+  overlapMs: () => undefined,
+  redirect: () => undefined,
+  replaced: () => [],
+};
+
+/** What a receiver asks for that is busy; zero when it asks for nothing. */
+export function retryAfterMs({ status, headers }: Reply): number {
+  if (status !== 429 && status !== 503) return 0;
+  const text = String(headers["retry-after"] ?? "");
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  return Math.max(0, (Date.parse(text) || 0) - Date.now());
+}

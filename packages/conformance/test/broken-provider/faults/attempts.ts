@@ -1,0 +1,225 @@
+/**
+ * Faults of attempts: what follows a failed one, and what becomes of them when a receiver changes.
+ *
+ * Called by: all.ts.
+ */
+
+import { retryAfterMs } from "../conduct-delivery.ts";
+import type { Receiver } from "../ledger.ts";
+import { CORRECT, type Fault } from "./fault.ts";
+
+const RULES = "Events, Delivery rules";
+const UPDATE = "Endpoints, PATCH /v1/instances/{id}";
+
+function attemptId(id: string, attempt: number): string {
+  return `${id.slice(0, -4)}${String(attempt).padStart(4, "0")}`;
+}
+
+const ATTEMPTS: readonly Fault[] = [
+  {
+    id: "retry-id-new",
+    section: `${RULES}, 1`,
+    breaks: ["events.delivery.identical", "events.resolved.id"],
+    sentence: "Every attempt has an id of its own.",
+    plant: {
+      eventId: (event) => (event.attempts === 1 ? event.id : attemptId(event.id, event.attempts)),
+      eventBody: (event) =>
+        Buffer.from(
+          event.attempts === 1
+            ? event.body
+            : event.body.toString().replace(event.id, attemptId(event.id, event.attempts)),
+        ),
+    },
+    seenBy: ["retry.repeated"],
+  },
+  {
+    id: "retry-body-other",
+    section: `${RULES}, 1`,
+    breaks: ["events.delivery.identical"],
+    sentence: "The body of a retry is written anew, with other white space.",
+    plant: {
+      eventBody: ({ body, attempts }) =>
+        attempts === 1 ? body : Buffer.from(JSON.stringify(JSON.parse(body.toString()), null, 1)),
+    },
+    seenBy: ["retry.repeated"],
+  },
+  {
+    id: "retry-missing",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.retried"],
+    sentence: "A failed attempt is the last.",
+    plant: { delayMs: () => undefined },
+    seenBy: ["retry.repeated"],
+  },
+  {
+    id: "retry-not-of-500",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.retried"],
+    sentence: "A 500 ends delivery.",
+    plant: {
+      delayMs: (reply, event, times) =>
+        reply.status === 500 ? undefined : CORRECT.delayMs(reply, event, times),
+    },
+    seenBy: ["retry.repeated"],
+  },
+  {
+    id: "retry-not-of-400",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.retried"],
+    sentence: "A 4xx ends delivery.",
+    plant: {
+      delayMs: (reply, event, times) =>
+        reply.status >= 400 && reply.status < 500
+          ? undefined
+          : CORRECT.delayMs(reply, event, times),
+    },
+    seenBy: ["retry.statuses"],
+  },
+  {
+    id: "retry-after-204",
+    section: `${RULES}, 2`,
+    breaks: ["events.delivery.acknowledged"],
+    sentence: "Only a 200 acknowledges.",
+    plant: { acknowledges: ({ status }) => status === 200 },
+    seenBy: ["notify.single"],
+  },
+  {
+    id: "retry-after-2xx",
+    section: `${RULES}, 2`,
+    breaks: ["events.delivery.acknowledged", "events.resolved.single"],
+    sentence: "Every event is sent twice, to be sure.",
+    plant: {
+      acknowledges: () => false,
+      delayMs: (_, { attempts }) => (attempts < 2 ? 50 : undefined),
+    },
+    seenBy: ["notify.single"],
+  },
+  {
+    id: "redirect-acknowledges",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.redirect"],
+    sentence: "A redirect acknowledges.",
+    plant: { acknowledges: ({ status }) => status >= 200 && status < 400 },
+  },
+  {
+    id: "redirect-followed",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.redirect", "resources.webhook-url.redirects"],
+    sentence: "A notification follows redirects.",
+    plant: {
+      redirect: ({ status, headers }) =>
+        status >= 300 && status < 400 ? String(headers.location ?? "") : undefined,
+    },
+    seenBy: ["retry.redirect"],
+  },
+  {
+    id: "attempts-overlap",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.outstanding"],
+    sentence: "A second attempt starts while the first is still waiting for its answer.",
+    plant: { overlapMs: () => 100 },
+  },
+  {
+    id: "attempt-without-end",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.attempt-timeout"],
+    sentence: "An attempt may take half a minute.",
+    plant: {},
+    options: { attemptMs: 30_000 },
+  },
+  {
+    id: "retry-after-ignored",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.retry-after"],
+    sentence: "`Retry-After` is not looked at.",
+    plant: {
+      delayMs: ({ body }, event, times) =>
+        CORRECT.delayMs({ status: 500, headers: {}, body }, event, times),
+    },
+  },
+  {
+    id: "retry-after-of-503-ignored",
+    section: `${RULES}, 3`,
+    breaks: ["events.delivery.retry-after"],
+    sentence: "`Retry-After` counts on 429 alone.",
+    plant: {
+      delayMs: (reply, event, times) =>
+        reply.status === 503 && retryAfterMs(reply) > 0
+          ? times.backoffMs
+          : CORRECT.delayMs(reply, event, times),
+    },
+  },
+];
+
+/** What an event was first sent to. */
+const firstReceivers = new WeakMap<object, Receiver>();
+
+const CHANGES: readonly Fault[] = [
+  {
+    id: "removal-ignored",
+    section: `${RULES}, 4`,
+    breaks: ["events.delivery.removal", "endpoints.update.delivery.removed"],
+    sentence: "Attempts go on after the receiver was removed.",
+    plant: {
+      receiver(event) {
+        const receiver = CORRECT.receiver(event) ?? firstReceivers.get(event);
+        if (receiver !== undefined) firstReceivers.set(event, receiver);
+        return receiver;
+      },
+    },
+    seenBy: ["retry.removed"],
+  },
+  {
+    id: "queued-keep-receiver",
+    section: UPDATE,
+    breaks: ["endpoints.update.delivery.queued"],
+    sentence: "Retries go to the receiver that the instance had when the request ended.",
+    plant: {
+      receiver(event) {
+        const receiver = firstReceivers.get(event) ?? CORRECT.receiver(event);
+        if (receiver !== undefined) firstReceivers.set(event, receiver);
+        return receiver;
+      },
+    },
+  },
+  {
+    id: "queued-keep-secret",
+    section: UPDATE,
+    breaks: ["authentication.signature.value", "endpoints.update.delivery.queued"],
+    sentence: "Retries go to the new URL, signed with the old secret.",
+    plant: {
+      receiver(event) {
+        const current = CORRECT.receiver(event);
+        const first = firstReceivers.get(event) ?? current;
+        if (current === undefined || first === undefined) return current;
+        firstReceivers.set(event, first);
+        return { ...current, signingSecret: first.signingSecret };
+      },
+    },
+    seenBy: ["retry.replaced"],
+  },
+  {
+    id: "queued-dropped",
+    section: UPDATE,
+    breaks: ["endpoints.update.delivery.queued"],
+    sentence: "Queued notifications are dropped when the receiver is replaced.",
+    plant: {
+      receiver(event) {
+        const receiver = CORRECT.receiver(event);
+        const first = firstReceivers.get(event) ?? receiver;
+        if (first !== undefined) firstReceivers.set(event, first);
+        return first === receiver ? receiver : undefined;
+      },
+    },
+  },
+  {
+    id: "ended-sent-again",
+    section: UPDATE,
+    breaks: ["endpoints.update.delivery.ended"],
+    sentence: "A new receiver is told of everything once more.",
+    plant: { replaced: (events) => events },
+    seenBy: ["notify.not-replayed"],
+  },
+];
+
+export const ATTEMPT_FAULTS: readonly Fault[] = [...ATTEMPTS, ...CHANGES];

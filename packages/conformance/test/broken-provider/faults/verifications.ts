@@ -1,0 +1,242 @@
+/**
+ * Faults of proving receivers, and of what is committed then.
+ *
+ * Called by: all.ts.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseWebhookUrl } from "@countersign/protocol";
+import type { Reply } from "../conduct-delivery.ts";
+import { answering, CORRECT, type Fault, hasCode, refusing } from "./fault.ts";
+
+const PROVISION = "Endpoints, POST /v1/instances";
+const UPDATE = "Endpoints, PATCH /v1/instances/{id}";
+const VERIFICATION = "Events, webhook.verification";
+
+const ID = "0d9c7f0e-4f0c-4f0e-9f0e-0d9c7f0e4f0c";
+
+/** Where a redirect leads, if it is one. */
+function location({ status, headers }: Reply): string | undefined {
+  const to = String(headers.location ?? "");
+  return status >= 300 && status < 400 && parseWebhookUrl(to, { internalNames: true })
+    ? to
+    : undefined;
+}
+
+const PROOFS: readonly Fault[] = [
+  {
+    id: "verification-missing",
+    section: PROVISION,
+    breaks: ["endpoints.provision.verified-first", "endpoints.provision.verification-failed"],
+    sentence: "Receivers are not verified.",
+    plant: { verification: () => [], proves: () => true },
+  },
+  {
+    id: "committed-before-proof",
+    section: VERIFICATION,
+    breaks: ["events.verification.reserved"],
+    sentence: "An instance can be read while its receiver is still asked.",
+    plant: { commitsFirst: () => true },
+  },
+  {
+    id: "verification-not-awaited",
+    section: PROVISION,
+    breaks: ["endpoints.provision.verification-failed", "endpoints.update.verification-failed"],
+    sentence: "Whatever a receiver answers, it is taken.",
+    plant: { proves: () => true },
+    seenBy: ["receiver.refused"],
+  },
+  {
+    id: "verification-bare",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.challenge-required"],
+    sentence: "A 2xx proves a receiver, whatever its body.",
+    plant: { proves: ({ status }) => status >= 200 && status < 300 },
+  },
+  {
+    id: "verification-other-challenge",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.challenge-required"],
+    sentence: "Any challenge in a 200 proves a receiver.",
+    plant: { proves: ({ status, body }) => status === 200 && body.includes('"challenge"') },
+  },
+  {
+    id: "verification-201",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.challenge-required"],
+    sentence: "The challenge in a 201 proves a receiver.",
+    plant: {
+      proves: (reply, challenge) =>
+        CORRECT.proves({ ...reply, status: reply.status === 201 ? 200 : reply.status }, challenge),
+    },
+  },
+  {
+    id: "verification-strict-body",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.success"],
+    sentence: "A receiver that proves itself is refused, for the body is compared in capitals.",
+    plant: { proves: (reply, challenge) => CORRECT.proves(reply, challenge.toUpperCase()) },
+  },
+  {
+    id: "verification-twice",
+    section: VERIFICATION,
+    breaks: ["events.verification.once"],
+    sentence: "The verification is sent twice.",
+    plant: { verification: (message) => [message, message] },
+  },
+  {
+    id: "challenge-constant",
+    section: VERIFICATION,
+    breaks: ["events.verification.challenge"],
+    sentence: "Every verification has the same challenge.",
+    plant: { challenge: () => ID },
+  },
+  {
+    id: "challenge-is-instance",
+    section: VERIFICATION,
+    breaks: ["events.verification.challenge"],
+    sentence: "The challenges of an instance are its id.",
+    plant: {
+      challenge: () => ID,
+      verificationMembers: (members) => ({ ...members, challenge: JSON.stringify(ID) }),
+    },
+  },
+  {
+    id: "verification-without-instance",
+    section: VERIFICATION,
+    breaks: ["events.verification.shape"],
+    sentence: "A verification does not say for which instance it is.",
+    plant: { verificationMembers: (members) => ({ ...members, instance_id: undefined }) },
+    seenBy: ["receiver.verified"],
+  },
+  {
+    id: "verification-with-url",
+    section: VERIFICATION,
+    breaks: ["events.verification.shape"],
+    sentence: "A verification shows the URL.",
+    plant: {
+      verificationMembers: (members, { url }) => ({ ...members, url: JSON.stringify(url.text) }),
+    },
+  },
+  {
+    id: "verification-registration-other",
+    section: VERIFICATION,
+    breaks: ["events.verification.shape"],
+    sentence: "A verification names another registration.",
+    plant: {
+      verificationMembers: (members) => ({ ...members, registration_id: JSON.stringify(ID) }),
+    },
+  },
+  {
+    id: "verification-redirected",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.redirect", "resources.webhook-url.redirects"],
+    sentence: "The redirect of a verification is followed.",
+    plant: { redirect: location },
+  },
+  {
+    id: "verification-by-old-secret",
+    section: VERIFICATION,
+    breaks: ["authentication.signature.value"],
+    sentence: "The verification of a new receiver is signed with the secret of the old one.",
+    plant: {
+      verification: (message, current) => [
+        {
+          ...message,
+          receiver: {
+            ...message.receiver,
+            signingSecret: current?.signingSecret ?? message.receiver.signingSecret,
+          },
+        },
+      ],
+    },
+  },
+  {
+    id: "verification-to-old-url",
+    section: VERIFICATION,
+    breaks: ["endpoints.update.delivery.replaced", "authentication.signature.value"],
+    sentence: "The verification of a new receiver is sent to the old one.",
+    plant: {
+      verification: (message, current) => [
+        {
+          ...message,
+          receiver: { ...message.receiver, url: current?.url ?? message.receiver.url },
+        },
+      ],
+    },
+  },
+  {
+    id: "verification-patient",
+    section: `${VERIFICATION}, 2`,
+    breaks: ["events.verification.deadline"],
+    sentence: "A receiver is waited for for thirty seconds.",
+    plant: {},
+    options: { attemptMs: 30_000 },
+  },
+];
+
+const COMMITS: readonly Fault[] = [
+  {
+    id: "failure-keeps-key",
+    section: PROVISION,
+    breaks: ["endpoints.provision.retry-after-failure", "endpoints.update.verification-failed"],
+    sentence: "A failed verification is repeated from memory for its key.",
+    plant: { keepsFailed: () => true },
+  },
+  {
+    id: "failure-status",
+    section: "Errors, Known codes",
+    breaks: ["endpoints.provision.verification-failed", "errors.codes"],
+    sentence: "A failed verification is a 400.",
+    plant: answering(hasCode("webhook_verification_failed"), () => ({ status: 400 })),
+    seenBy: ["receiver.retry-after-failure"],
+  },
+  {
+    id: "failure-param",
+    section: "Errors, Known codes",
+    breaks: ["errors.verification.param"],
+    sentence: "A failed verification names no field.",
+    plant: refusing(({ param: _, ...error }) => error, hasCode("webhook_verification_failed")),
+  },
+  {
+    id: "failure-shows-secret",
+    section: "Errors, Envelope",
+    breaks: ["resources.instance.no-secrets"],
+    sentence: "A failed verification shows the secret that was proposed.",
+    plant: refusing(
+      (error, { sent }) => ({ ...error, message: `The receiver was not proven: ${sent}` }),
+      hasCode("webhook_verification_failed"),
+    ),
+    seenBy: ["receiver.retry-after-failure"],
+  },
+  {
+    id: "replay-verifies",
+    section: PROVISION,
+    breaks: ["endpoints.provision.replay-unverified", "events.verification.once"],
+    sentence: "A replayed provisioning verifies again.",
+    plant: { verifiesReplay: (operation) => operation === "provisionInstance" },
+  },
+  {
+    id: "update-replay-verifies",
+    section: UPDATE,
+    breaks: ["endpoints.update.replay-unverified"],
+    sentence: "A replayed update verifies again.",
+    plant: { verifiesReplay: (operation) => operation === "updateInstance" },
+  },
+  {
+    id: "provision-not-coalesced",
+    section: PROVISION,
+    breaks: ["endpoints.provision.coalesced"],
+    sentence: "Concurrent provisionings with one key verify each for itself.",
+    plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(1_000) : undefined) },
+  },
+  {
+    id: "update-not-coalesced",
+    section: UPDATE,
+    breaks: ["endpoints.update.coalesced"],
+    sentence: "Concurrent updates with one key verify each for itself.",
+    plant: { pause: (operation) => (operation === "updateInstance" ? sleep(1_000) : undefined) },
+  },
+];
+
+export const VERIFICATION_FAULTS: readonly Fault[] = [...PROOFS, ...COMMITS];
