@@ -68,6 +68,11 @@ export const CONFORMANCE_OPTIONS: OwnOptions = {
   "allow-untested": { type: "flag", help: "Exit with 0 although something was not tested." },
   timeout: { type: "text", value: "DURATION", help: "For the whole run. [5m]" },
   "retry-patience": { type: "text", value: "DURATION", help: "For a repeated notification. [60s]" },
+  "longest-wait": {
+    type: "text",
+    value: "DURATION",
+    help: "For windows and approvals that the provider makes long. [15s]",
+  },
   quiet: {
     type: "text",
     value: "DURATION",
@@ -169,7 +174,8 @@ function readAuthority(folder: string): CertificateAuthority {
 }
 
 function readTiming(line: CommandLine): Partial<Timing> {
-  const [totalMs, retryPatienceMs, quietMs] = ["timeout", "retry-patience", "quiet"].map((name) => {
+  const options = ["timeout", "retry-patience", "quiet", "longest-wait"];
+  const [totalMs, retryPatienceMs, quietMs, windowMsMax] = options.map((name) => {
     const text = line.text(name);
     const ms = text === undefined ? undefined : parseDuration(text);
     if (text !== undefined && (ms === undefined || ms > 86_400_000)) {
@@ -181,6 +187,7 @@ function readTiming(line: CommandLine): Partial<Timing> {
     ...(totalMs !== undefined && { totalMs }),
     ...(retryPatienceMs !== undefined && { retryPatienceMs }),
     ...(quietMs !== undefined && { quietMs }),
+    ...(windowMsMax !== undefined && { windowMsMax }),
   };
 }
 

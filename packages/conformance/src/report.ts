@@ -2,7 +2,8 @@
  * What a run found. Called by: run-conformance.ts, which makes it; render/, which writes it down.
  */
 
-export type Outcome = "passed" | "failed" | "not_tested";
+/** `not_applicable`: the rule is about something that this provider does not do. */
+export type Outcome = "passed" | "failed" | "not_tested" | "not_applicable";
 
 export interface ScenarioOutcome {
   readonly id: string;
@@ -10,7 +11,7 @@ export interface ScenarioOutcome {
   readonly title: string;
   readonly requirements: readonly string[];
   readonly outcome: Outcome;
-  /** Why it failed, or was not tested. */
+  /** Why it did not pass. */
   readonly reason?: string;
   /**
    * The requirement that was seen broken. It may be one that the scenario does not list: the form
@@ -26,10 +27,9 @@ export interface RequirementOutcome {
   readonly source: string;
   readonly text: string;
   /**
-   * `failed` when a scenario saw it broken; `untestable` when nothing that shows outside tells;
-   * `not_applicable` when it is for providers of the other mode.
+   * `failed` when a scenario saw it broken; `untestable` when nothing that shows outside tells.
    */
-  readonly outcome: Outcome | "untestable" | "not_applicable";
+  readonly outcome: Outcome | "untestable";
   /** The scenarios of the run that try it. */
   readonly scenarios: readonly string[];
   /** Why it is not `passed`. */
@@ -43,6 +43,7 @@ export interface Report {
   readonly passed: number;
   readonly failed: number;
   readonly notTested: number;
+  readonly notApplicable: number;
   readonly scenarios: readonly ScenarioOutcome[];
   readonly requirements: readonly RequirementOutcome[];
   /** What was left behind, because the provider did not let it be removed. */

@@ -32,9 +32,13 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
     return { ...found, outcome: "failed", reason: `${broken.id}: ${broken.reason}` };
   }
   // One that failed for another rule, or for none, has not told about this one.
-  const open = citing.find(({ outcome }) => outcome !== "passed");
+  const told = citing.filter(({ outcome }) => outcome !== "not_applicable");
+  const open = told.find(({ outcome }) => outcome !== "passed");
   if (open !== undefined) {
     return { ...found, outcome: "not_tested", reason: `${open.id}: ${open.reason}` };
+  }
+  if (told.length === 0 && citing[0] !== undefined) {
+    return { ...found, outcome: "not_applicable", reason: `${citing[0].reason}` };
   }
   const isSeen = citing.length > 0 || isHeldAgainst(check, scope);
   if (isSeen) return { ...found, outcome: "passed" };

@@ -21,7 +21,7 @@ import type { Report, ScenarioOutcome } from "./report.ts";
 import { judgeRequirements } from "./requirement-outcomes.ts";
 import type { Need, Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
-import { NotTested, Violation } from "./violation.ts";
+import { NotApplicable, NotTested, Violation } from "./violation.ts";
 
 /** Nothing can be tested: the provider does not answer, or not to this credential. */
 export class CannotRun extends Error {
@@ -55,6 +55,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
       passed: count("passed"),
       failed: count("failed"),
       notTested: count("not_tested"),
+      notApplicable: count("not_applicable"),
       scenarios: outcomes,
       requirements: judgeRequirements({ outcomes, scenarios, otherMode: otherMode(options) }),
       leftBehind: run.leftBehind,
@@ -214,6 +215,7 @@ class Run {
       return { outcome: "failed", reason, violated: error.requirement };
     }
     if (error instanceof NotTested) return { outcome: "not_tested", reason };
+    if (error instanceof NotApplicable) return { outcome: "not_applicable", reason };
     if (this.#signal.aborted) return { outcome: "not_tested", reason: this.#ended() };
     return { outcome: "failed", reason };
   }

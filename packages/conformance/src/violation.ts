@@ -16,6 +16,11 @@ export class NotTested extends Error {
   override readonly name = "NotTested";
 }
 
+/** The rule does not touch this provider; the message says why. */
+export class NotApplicable extends Error {
+  override readonly name = "NotApplicable";
+}
+
 /** @throws Violation unless the condition holds */
 export function expect(
   condition: boolean,

@@ -27,7 +27,14 @@ const UNTESTED: ScenarioOutcome = {
 
 const REPORT: Report = {
   ...{ baseUrl: "https://a.example/p?x=<1>", startedAt: "2026-01-02T03:04:05.678Z" },
-  ...{ durationMs: 1_234, passed: 1, failed: 1, notTested: 1, leftBehind: ["an-id"] },
+  ...{
+    durationMs: 1_234,
+    passed: 1,
+    failed: 1,
+    notTested: 1,
+    notApplicable: 0,
+    leftBehind: ["an-id"],
+  },
   scenarios: [PASSED, FAILED, UNTESTED],
   requirements: [
     { id: "a.b", source: "S, 1", text: "T.", outcome: "failed", scenarios: [], reason: "why" },
@@ -46,7 +53,7 @@ test("[ours.conformance.report] what people read names the rule and the reason, 
   assert.match(renderOutcome(UNTESTED), /^untested +decide\.deny\n +x$/);
   const summary = renderSummary(REPORT);
   assert.match(summary, /Broken requirements:\n {2}a\.b \(S, 1\)\n {4}T\.\n {4}why\n/);
-  assert.match(summary, /3 scenarios in 1\.2 s: 1 passed, 1 failed, 1 not tested\./);
+  assert.match(summary, /3 scenarios in 1\.2 s: 1 passed, 1 failed, 1 not tested, 0 not/);
   assert.match(summary, /instance an-id/);
 });
 

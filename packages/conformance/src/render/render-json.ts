@@ -15,6 +15,7 @@ export function renderJson(report: Report): string {
     passed: report.passed,
     failed: report.failed,
     not_tested: report.notTested,
+    not_applicable: report.notApplicable,
     scenarios: scenarios.map(({ durationMs, ...rest }) => ({ ...rest, duration_ms: durationMs })),
     requirements,
     left_behind: report.leftBehind,

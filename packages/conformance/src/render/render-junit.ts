@@ -6,7 +6,7 @@ export function renderJunit(report: Report): string {
   const counts = [
     `tests="${report.scenarios.length}"`,
     `failures="${report.failed}"`,
-    `skipped="${report.notTested}"`,
+    `skipped="${report.notTested + report.notApplicable}"`,
     `time="${seconds(report.durationMs)}"`,
   ].join(" ");
   return [

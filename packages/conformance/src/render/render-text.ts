@@ -2,7 +2,12 @@
 
 import type { Report, RequirementOutcome, ScenarioOutcome } from "../report.ts";
 
-const WORDS = { passed: "ok     ", failed: "FAILED ", not_tested: "untested" } as const;
+const WORDS = {
+  passed: "ok",
+  failed: "FAILED",
+  not_tested: "untested",
+  not_applicable: "n/a",
+} as const;
 
 /** One line, and below it why. */
 export function renderOutcome({ id, title, outcome, reason, violated }: ScenarioOutcome): string {
@@ -28,9 +33,10 @@ export function renderSummary(report: Report): string {
     ...section("Broken requirements", broken, (each) => ruleLines(each)),
     ...section("Requirements that were not tested", near, (each) => ruleLines(each)),
     `${scenarios.length} scenarios in ${(report.durationMs / 1000).toFixed(1)} s: ` +
-      `${report.passed} passed, ${report.failed} failed, ${report.notTested} not tested.`,
+      `${report.passed} passed, ${report.failed} failed, ${report.notTested} not tested, ` +
+      `${report.notApplicable} not applicable.`,
     `${requirements.length} requirements: ${passed.length} kept, ${broken.length} broken, ` +
-      `${untested.length} not tested, ${others.length} for the other mode, ` +
+      `${untested.length} not tested, ${others.length} not applicable, ` +
       `${untestable.length} that nothing from outside tells of.`,
     ...section("Left behind at the provider", report.leftBehind, (id) => [`  instance ${id}`]),
   ].join("\n");

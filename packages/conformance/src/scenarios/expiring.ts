@@ -6,7 +6,7 @@
 import { pause, wallClock } from "../clock.ts";
 import { expectRefusal, type Kit, provisionedBy } from "../kit.ts";
 import { type Scenario, scenario } from "../scenario.ts";
-import { expect, NotTested } from "../violation.ts";
+import { expect, NotApplicable, NotTested } from "../violation.ts";
 
 /** Between two clocks, and until a sweep has seen it. */
 const MARGIN_MS = 300;
@@ -37,7 +37,7 @@ export const EXPIRING: readonly Scenario[] = [
     async (kit) => {
       const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), body: {} });
       const { token, expiresAt } = provisionedBy(answer);
-      if (expiresAt === undefined) throw new NotTested("credentials are not said to expire");
+      if (expiresAt === undefined) throw new NotApplicable("credentials are not said to expire");
       const { date } = Object.fromEntries(answer.headers);
       // By the provider's own clock, where it shows it.
       const now = date?.[0] === undefined ? wallClock() : Date.parse(date[0]);
@@ -51,7 +51,8 @@ export const EXPIRING: readonly Scenario[] = [
 
 async function outlast({ timing, signal }: Kit, validityMs: number, what: string): Promise<void> {
   if (validityMs > timing.windowMsMax) {
-    throw new NotTested(`the provider's ${what} last for ${Math.round(validityMs / 1000)} s`);
+    const seconds = Math.round(validityMs / 1000);
+    throw new NotTested(`the provider's ${what} last for ${seconds} s (see --longest-wait)`);
   }
   await pause(Math.max(0, validityMs) + MARGIN_MS, signal);
 }
