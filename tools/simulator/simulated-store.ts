@@ -69,6 +69,11 @@ export class SimulatedStore implements Store {
     }
   }
 
+  /** Alone: how works share a transaction of PostgreSQL is not simulated. */
+  transactBeside<T>(_: string, work: Work<T>): Promise<T> {
+    return this.transact(work);
+  }
+
   transactAlone<T>(work: Work<T>): Promise<T> {
     return this.transact(work);
   }
