@@ -26,10 +26,12 @@ export interface Examination {
   readonly options?: ProviderOptions;
   /** Ids of scenarios; all without it. */
   readonly only?: readonly string[];
+  readonly skip?: readonly string[];
   readonly timing?: Partial<Timing>;
 }
 
-export async function examine({ fault, options, only, timing }: Examination): Promise<Report> {
+export async function examine(examination: Examination): Promise<Report> {
+  const { fault, options, only, skip, timing } = examination;
   const chosen = {
     ca: [authority.certificate],
     backoffMs: 50,
@@ -54,6 +56,7 @@ export async function examine({ fault, options, only, timing }: Examination): Pr
       receiver: { host: HOST, port: 0, otherPort: 0, authority },
       synchronousOnly: chosen.webhooks === false,
       ...(only && { only }),
+      ...(skip && { skip }),
       ...(timing && { timing }),
     });
   } finally {
