@@ -33,6 +33,7 @@ const PAUSE_MS = 60;
 /** Between two instances that come and go. */
 const INSTANCE_PAUSE_MS = 2_000;
 const REQUESTS_OF_INSTANCE = 5;
+const TOO_MANY = 429;
 
 /**
  * @param tokens of instances that stay
@@ -110,6 +111,11 @@ class Flow {
     for (let turn = 0; !this.isOver; turn++) {
       const message = provisionMessage(provisionerToken, `guest-${turn}`, deliveryOf(turn));
       const { status, body } = await this.#say(connection, message);
+      if (status === TOO_MANY) {
+        // Attempts that hang have every place at the dead host, which also verifications need.
+        await sleep(INSTANCE_PAUSE_MS);
+        continue;
+      }
       if (status !== 201) throw new Error(`provisioning answered ${status}: ${body}`);
       const { instance, credential } = JSON.parse(body.toString("utf8")) as {
         readonly instance: { readonly id: string };
