@@ -64,7 +64,7 @@ export async function holdPolls(options: Options): Promise<HeldPolls> {
 /** Returns when the server holds a poll for each. */
 export async function openPolls(
   client: Child<unknown>,
-  { port, token }: Subject,
+  { port, token }: Pick<Subject, "port" | "token">,
   pending: readonly Filled[],
 ): Promise<void> {
   const order: PollOrder = { port, token, ids: pending.map(({ id }) => id) };

@@ -82,7 +82,7 @@ async function fillPending({ run }: Server, token: string): Promise<Filled[]> {
 }
 
 async function soak(tokens: readonly string[]): Promise<Record<Measure, Sample[]>> {
-  const traffic = await startTraffic(server, tokens, polls, (n) => ({
+  const traffic = startTraffic(server, tokens, polls, (n) => ({
     type: "webhook",
     url: receivers.url(n % HOSTS),
     registration_id: `0f9a8f1f-1c11-4b9e-9d44-${String(n).padStart(12, "0")}`,

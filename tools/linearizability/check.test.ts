@@ -63,7 +63,7 @@ test("what was not answered may have happened late, or never", () => {
   assert.ok(!isRegister([4, 0, { write: 1 }, undefined], [1, 2, "read", 1]));
 });
 
-test("every history that one after another made is accepted, however its ends are stretched", () => {
+test("what happened one after another is accepted, however its ends are stretched", () => {
   const access = fc.oneof(fc.constant("read" as const), fc.record({ write: fc.nat(3) }));
   const steps = fc.array(fc.tuple(access, fc.nat(30), fc.nat(30)), { maxLength: 9 });
   fc.assert(

@@ -24,7 +24,8 @@ export interface Answered {
 
 /** The text of the decision is the whole of it: none of it may ever change. */
 export type RequestState =
-  | { readonly phase: "absent" | "pending" }
+  | { readonly phase: "absent" }
+  | { readonly phase: "pending" }
   | {
       readonly phase: "decided";
       readonly status: TerminalStatus;

@@ -3,8 +3,8 @@
  * fuzzer that others wrote, with all of its checks. Installs what requirements.txt pins into a
  * scratch folder, and ends with 1 when Schemathesis has found something.
  *
- * Without Python or a registry nothing is tried: the last line says so, loudly, and the exit code is
- * 0 unless `--require` is given.
+ * Without Python or a registry nothing is tried: the last line says so, loudly, and the exit code
+ * is 0 unless `--require` is given.
  *
  * Called by: people, and .ci/run with few examples.
  */

@@ -9,7 +9,7 @@ import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "the folder of a file of SQLite is read-only");
 
-/** To root no folder is read-only, unless it gives up that right: whoever runs this test may not. */
+/** To root no folder is read-only, unless it gives up that right. */
 const UNPRIVILEGED =
   process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : [];
 

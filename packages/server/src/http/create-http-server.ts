@@ -207,8 +207,8 @@ function fromParserError({ code }: NodeJS.ErrnoException): Problem {
     case "HPE_HEADER_OVERFLOW":
       return new Problem("invalid_request", "The headers are too large.", { param: "headers" });
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      // It may have waited for us: after a pause of this process (a suspended machine, one that has
-      // no time for us) what had arrived by then is late as well. Who is told 400 does not try again.
+      // It may have waited for us: after a pause of this process (a suspended machine, one that
+      // has no time for us) what had arrived long ago is late as well. A 400 is not tried again.
       return new Problem("unavailable", "The request took too long to arrive.", {
         retryAfterS: LATE_RETRY_S,
       });
