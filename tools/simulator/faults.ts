@@ -72,11 +72,14 @@ const RANGES: Readonly<Record<keyof Faults, readonly [number, number]>> = {
   names: [0.02, 0.3],
 };
 
+/** In which part of the seeds, where it is not two of five. */
+const OFTEN: Readonly<Record<string, number>> = { databaseLeap: 0.1, receiver: 0.7 };
+
 /** Each on in two of five seeds; none at all in one of twenty. */
 export function drawFaults(draw: Draw): Faults {
   if (draw.happens(0.05)) return NO_FAULTS;
   const entries = Object.entries(RANGES).map(([name, [least, most]]) => {
-    const isOn = draw.happens(name === "databaseLeap" ? 0.1 : 0.4);
+    const isOn = draw.happens(OFTEN[name] ?? 0.4);
     // As many seeds in each power of ten.
     return [name, isOn ? least * (most / least) ** draw.fraction() : 0];
   });
