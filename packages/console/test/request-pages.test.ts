@@ -11,7 +11,7 @@ import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { startPathProxy } from "./support/path-proxy.ts";
-import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
+import { approveOn, denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, clock, instance, browser } = scene;
@@ -46,7 +46,7 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await page.getByText("Production is watched.").waitFor();
   await untilEnabled(page);
   await picture(page, "request-360");
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   await untilDisabled(page);
   await picture(page, "request-approved-360");
@@ -125,7 +125,7 @@ test("[ours.inbox.page] what has to be typed is typed, and a note that is requir
     await page.locator("#confirmation-fault:visible").getByText("Must be").waitFor();
     assert.equal((await read(id)).status, "pending");
     await page.getByLabel(label).fill(text);
-    await press(page, "Approve");
+    await approveOn(scene, page);
     await page.getByText("Approved by you.").waitFor();
   }
   assert.deepEqual(complaints, []);
@@ -141,7 +141,7 @@ test("[ours.inbox.page] how long an approval may be used is asked for, and a fau
   await press(page, "Approve");
   await page.getByText("Must be a whole number followed by s, m or h").waitFor();
   await page.getByLabel("Until the call is started").fill("90s");
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   const { decision } = await read(id);
   assert.ok(decision?.status === "approved");
