@@ -11,7 +11,13 @@ import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { startPathProxy } from "./support/path-proxy.ts";
-import { approveOn, denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
+import {
+  approveOn,
+  denyWith,
+  submitAsked,
+  untilDisabled,
+  untilEnabled,
+} from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, clock, instance, browser } = scene;
