@@ -17,6 +17,7 @@ import {
   submitAsked,
   untilDisabled,
   untilEnabled,
+  untilGiven,
 } from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
@@ -194,7 +195,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   await page.getByText("2 different reviewers").waitFor();
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Your approval is kept. 1 more person must approve.").waitFor();
   await page.getByText("1 of 2 approvals").waitFor();
   await picture(page, "request-vote");
@@ -260,6 +261,7 @@ test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was
   await press(page, "Approve");
   await page.getByText("No answer yet.").waitFor();
   await page.locator("#alert").waitFor({ state: "hidden" });
+  await untilGiven(scene, page);
   await page.getByText("Approved by you.").waitFor();
   await page.unroute("**/verdict");
   assert.equal(bodies.length, 2);
