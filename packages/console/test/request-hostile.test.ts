@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { picture, press } from "@countersign/server/test/support/page-scene";
 import { startConsoleScene } from "./support/console-scene.ts";
-import { openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
+import { approveOn, openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
 const { server } = scene;
@@ -109,7 +109,7 @@ test("[ours.inbox.exact] a text of 100 KB is there whole, and is approved when a
   await untilEnabled(page);
   assert.equal(await page.locator("#arguments").textContent(), seen(`{"text":"${text}"}`));
   assert.equal(await page.getByRole("button", { name: "Show all" }).count(), 0);
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   assert.deepEqual(complaints, []);
 });

@@ -11,7 +11,14 @@ import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { startPathProxy } from "./support/path-proxy.ts";
-import { denyWith, submitAsked, untilDisabled, untilEnabled } from "./support/request-scene.ts";
+import {
+  approveOn,
+  denyWith,
+  submitAsked,
+  untilDisabled,
+  untilEnabled,
+  untilGiven,
+} from "./support/request-scene.ts";
 
 const scene = await startConsoleScene({ after });
 const { server, clock, instance, browser } = scene;
@@ -46,7 +53,7 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await page.getByText("Production is watched.").waitFor();
   await untilEnabled(page);
   await picture(page, "request-360");
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   await untilDisabled(page);
   await picture(page, "request-approved-360");
@@ -125,7 +132,7 @@ test("[ours.inbox.page] what has to be typed is typed, and a note that is requir
     await page.locator("#confirmation-fault:visible").getByText("Must be").waitFor();
     assert.equal((await read(id)).status, "pending");
     await page.getByLabel(label).fill(text);
-    await press(page, "Approve");
+    await approveOn(scene, page);
     await page.getByText("Approved by you.").waitFor();
   }
   assert.deepEqual(complaints, []);
@@ -141,7 +148,7 @@ test("[ours.inbox.page] how long an approval may be used is asked for, and a fau
   await press(page, "Approve");
   await page.getByText("Must be a whole number followed by s, m or h").waitFor();
   await page.getByLabel("Until the call is started").fill("90s");
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Approved by you.").waitFor();
   const { decision } = await read(id);
   assert.ok(decision?.status === "approved");
@@ -188,7 +195,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   await page.getByText("2 different reviewers").waitFor();
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("Your approval is kept. 1 more person must approve.").waitFor();
   await page.getByText("1 of 2 approvals").waitFor();
   await picture(page, "request-vote");
@@ -254,6 +261,7 @@ test("[ours.inbox.repeat] a verdict whose answer is lost is sent again as it was
   await press(page, "Approve");
   await page.getByText("No answer yet.").waitFor();
   await page.locator("#alert").waitFor({ state: "hidden" });
+  await untilGiven(scene, page);
   await page.getByText("Approved by you.").waitFor();
   await page.unroute("**/verdict");
   assert.equal(bodies.length, 2);

@@ -29,7 +29,7 @@ async function open(args: unknown, tool: string): Promise<void> {
 test("[ours.request.previews] an edit is shown as a diff", async () => {
   await open(EDIT, "Edit");
   const preview = page.getByRole("region", { name: "Preview: File edit" });
-  assert.deepEqual(await preview.locator(".line.added code").allTextContents(), [
+  assert.deepEqual(await preview.locator(".diff-line.added code").allTextContents(), [
     ...["Added: export function pay(amount, to) {", "Added:   check(to);"],
     "Added:   return send(amount, to);",
   ]);

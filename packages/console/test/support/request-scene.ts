@@ -97,9 +97,14 @@ export async function untilDecided(
 }
 
 /** Presses Approve and lets the time pass in which it could be undone. */
-export async function approveOn({ server, clock }: ConsoleScene, page: Page): Promise<void> {
-  const { store } = server.provider.context;
+export async function approveOn(scene: ConsoleScene, page: Page): Promise<void> {
   await page.locator("#approve:enabled").click();
+  await untilGiven(scene, page);
+}
+
+/** Lets the time pass in which what the page holds could be undone. */
+export async function untilGiven({ server, clock }: ConsoleScene, page: Page): Promise<void> {
+  const { store } = server.provider.context;
   await page.locator("#held").waitFor();
   clock.advance(HOLD_MS);
   await until(async () => {
