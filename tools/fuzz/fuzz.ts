@@ -123,9 +123,8 @@ async function main(): Promise<void> {
     total += run.found.length;
     const seconds = Math.round((performance.now() - began) / 1000);
     const heap = Math.round(run.heapBytesMax / 1_048_576);
-    process.stdout.write(
-      `${name}: ${count} inputs from seed ${seed} in ${seconds} s, ${run.found.length} found, heap ${heap} MiB\n`,
-    );
+    const what = `${count} inputs from seed ${seed} in ${seconds} s`;
+    process.stdout.write(`${name}: ${what}, ${run.found.length} found, heap ${heap} MiB\n`);
   }
   if (total > 0) process.exitCode = 1;
 }

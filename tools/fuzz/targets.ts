@@ -150,7 +150,9 @@ function checkSecret(text: string): void {
 }
 
 const CALL = callOf({
-  args: '{"s":"text","n":5,"big":9007199254740993,"l":[1,2,3],"m":{"a":{"b":true}},"f":0.1,"z":null}',
+  args:
+    '{"s":"text","n":5,"big":9007199254740993,"l":[1,2,3],"m":{"a":{"b":true}},"f":0.1,' +
+    '"z":null}',
   context: '{"cwd":"/srv"}',
 });
 
@@ -166,8 +168,8 @@ function checkCondition(source: string): void {
   const condition = accepted(() => compileCondition(source), ConditionError);
   if (condition === undefined) return;
   const quoted = JSON.stringify(source).replaceAll("\u2028", "\\u2028");
-  const rule = `version: 1\nrules:\n  - { id: a, match: { tool: "*" }, when: ${quoted}, then: deny }\n`;
-  checkPolicy(rule);
+  const rule = `{ id: a, match: { tool: "*" }, when: ${quoted}, then: deny }`;
+  checkPolicy(`version: 1\nrules:\n  - ${rule}\n`);
 }
 
 const operands = fc.constantFrom(

@@ -1,6 +1,7 @@
 /**
  * Which tests hold which files. By itself a file is held by the test beside it; what has none, or
- * is held from further away, is said here. To add a file to the measure: a row, or a test beside it.
+ * is held from further away, is said here. To measure another file:
+ * a row, or a test beside it.
  */
 
 const SERVER = "packages/server";

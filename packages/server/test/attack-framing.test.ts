@@ -23,7 +23,8 @@ const SMUGGLED = `GET /smuggled HTTP/1.1\r\n${HOST}\r\n`;
 
 function submission(headers: string, version = "1.1"): string {
   const key = `Idempotency-Key: ${server.freshKey()}\r\n`;
-  return `POST /v1/requests HTTP/${version}\r\n${AUTHORIZED}Content-Type: application/json\r\n${key}${headers}\r\n`;
+  const type = "Content-Type: application/json\r\n";
+  return `POST /v1/requests HTTP/${version}\r\n${AUTHORIZED}${type}${key}${headers}\r\n`;
 }
 
 const LENGTH = `Content-Length: ${BODY.length}\r\n`;
@@ -149,7 +150,12 @@ test("[ours.exchange.one-reading] a body that is compressed is refused, not unpa
 
 test("[ours.exchange.one-reading] what stands in a request line or a header as a host is nowhere", async (t) => {
   const evil = "elsewhere.example";
-  const forwarded = `X-Forwarded-Host: ${evil}\r\nForwarded: host=${evil}\r\nX-Original-URL: /metrics\r\n`;
+  const lines = [
+    `X-Forwarded-Host: ${evil}`,
+    `Forwarded: host=${evil}`,
+    "X-Original-URL: /metrics",
+  ];
+  const forwarded = `${lines.join("\r\n")}\r\n`;
   for (const target of [`http://${evil}/sign-in`, "/sign-in", "/review/v1/session/ways"]) {
     const bytes = `GET ${target} HTTP/1.1\r\nHost: ${evil}\r\n${forwarded}\r\n`;
     const { status, text, headers } = await answerText(t, bytes);

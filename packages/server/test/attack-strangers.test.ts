@@ -218,7 +218,8 @@ test("[ours.exchange.slow] who asks on and reads nothing fills a bounded place, 
   const connection = await connectRaw(t, server.url);
   connection.socket.pause();
   connection.socket.on("error", () => {});
-  const read = `GET /v1/requests/${id} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+  const authorization = `Authorization: Bearer ${token}\r\n`;
+  const read = `GET /v1/requests/${id} HTTP/1.1\r\nHost: a\r\n${authorization}\r\n`;
   connection.send(read.repeat(1_000));
   const large = () => server.call("GET", `/v1/requests/${id}`, { token });
   await until(async () => (await large()).status === 503, "no more large answers are kept");

@@ -240,7 +240,7 @@ test("[ours.limit.rate] all addresses that one machine may give itself count as 
   assert.notEqual(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
   assert.equal(of("fe80::1%eth0"), of("fe80::2%eth0"));
   assert.notEqual(of("192.0.2.1"), of("192.0.2.2"));
-  // A listener for both families writes IPv4 this way: it must be neither one network nor new peers.
+  // A listener for both families writes IPv4 this way: neither one network nor new peers.
   assert.equal(of("::ffff:192.0.2.1"), "192.0.2.1");
   assert.notEqual(of("::ffff:192.0.2.1"), of("::ffff:192.0.2.2"));
   for (const nobody of ["", "unix", "300.0.0.1"]) assert.equal(of(nobody), nobody);

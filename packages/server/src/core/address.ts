@@ -77,7 +77,8 @@ export function countedNetwork(address: string): string {
   const bytes = parseAddress(address.split("%", 1)[0] ?? "");
   if (bytes === undefined || bytes.length === IPV4_BYTES) return address;
   if (contains(MAPPED_IPV4, bytes)) return bytes.subarray(-IPV4_BYTES).join(".");
-  return `${Array.from(bytes.subarray(0, 8), (byte) => byte.toString(16).padStart(2, "0")).join("")}/64`;
+  const half = Array.from(bytes.subarray(0, 8), (byte) => byte.toString(16).padStart(2, "0"));
+  return `${half.join("")}/64`;
 }
 
 /** @returns undefined unless it is `address/bits` with all bits after the prefix zero */

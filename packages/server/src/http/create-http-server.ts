@@ -66,7 +66,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     const fault = findMessageFault(request.raw);
     if (fault?.isUnframed) {
       reply.header("connection", "close");
-      // The parser may find a fault of its own behind the headers, and answers that: once is enough.
+      // The parser may find a fault behind the headers, and answer that: once is enough.
       setImmediate(done, fault.problem);
     } else if (fault !== undefined) done(fault.problem);
     else if (request.is404) done(unrouted(app, request, reply));
