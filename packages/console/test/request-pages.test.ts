@@ -204,7 +204,7 @@ test("[ours.inbox.now] an approval that is not enough says what is missing, and 
   await press(page, "Take back my approval");
   await page.getByText("0 of 2 approvals").waitFor();
   await untilEnabled(page);
-  await press(page, "Approve");
+  await approveOn(scene, page);
   await page.getByText("1 of 2 approvals").waitFor();
   await server.decide(ben, id, "approve");
   await page.getByText("Approved by ben.").waitFor();
