@@ -356,7 +356,7 @@ export const ROWS: readonly AuthorizationRow[] = [
 export function foreignKind({
   operation,
 }: AuthorizationRow): "provisioner" | "instance" | "reviewer" {
-  const row = CONTRACT.find((each) => each.operation === operation);
+  const row = [...CONTRACT, ...EXTENSION_ROWS].find((each) => each.operation === operation);
   if (row === undefined) return "reviewer";
-  return row.who === BY_INSTANCES ? "instance" : "provisioner";
+  return row.who.includes("instance") ? "instance" : "provisioner";
 }
