@@ -18,15 +18,16 @@ export interface SubmitTextOptions {
   /** Members of the body besides, as JSON: `,"context":{}`. */
   readonly more?: string;
   readonly requirement?: Partial<Requirement>;
+  readonly timeout?: string;
 }
 
 /** Submits arguments as exactly this text, and answers the id. */
 export async function submitText(
   { server, instance }: Pick<ConsoleScene, "server" | "instance">,
   argumentsText: string,
-  { tool = "deploy", more = "", requirement }: SubmitTextOptions = {},
+  { tool = "deploy", more = "", requirement, timeout = "1h" }: SubmitTextOptions = {},
 ): Promise<string> {
-  const rest = `"arguments":${argumentsText}${more},"timeout":"1h"`;
+  const rest = `"arguments":${argumentsText}${more},"timeout":"${timeout}"`;
   const body = `{"tool":${JSON.stringify(tool)},${rest}}`;
   const call = { token: instance.token, key: server.freshKey(), body };
   const { status, text, json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
@@ -43,9 +44,13 @@ let asked = 0;
 export async function submitAsked(
   scene: ConsoleScene,
   requirement: Partial<Requirement> = {},
+  { timeout }: Pick<SubmitTextOptions, "timeout"> = {},
 ): Promise<{ readonly id: string; readonly deadline_at: string }> {
   const args = `{"env":"prod","run":${++asked}}`;
-  const id = await submitText(scene, args, { requirement });
+  const id = await submitText(scene, args, {
+    requirement,
+    ...(timeout !== undefined && { timeout }),
+  });
   const { deadline_at } = await scene.server.read(scene.instance.token, id);
   return { id, deadline_at };
 }
