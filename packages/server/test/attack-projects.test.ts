@@ -243,7 +243,10 @@ test("[ours.authorization.projects] every operation with an id is refused for an
   );
   const here = new Set(CHANGES.map(([operation]) => operation));
   // Of the whole server, for everybody who looks; or the same page and file for all.
-  const ofNoProject = new Set(["showFloor", "pageAsset", "consoleAsset", "requestPage"]);
+  const ofNoProject = new Set([
+    ...["showFloor", "showFloorProposal", "publishFloorProposal", "rejectFloorProposal"],
+    ...["pageAsset", "consoleAsset", "requestPage"],
+  ]);
   const left = routes
     .filter(({ path }) => path.includes(":"))
     .map(({ operation }) => operation)

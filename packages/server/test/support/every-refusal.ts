@@ -4,6 +4,7 @@
 
 import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
+import { provokeExtensionRefusals } from "./extension-refusals.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
 import { asPage, newPerson } from "./people.ts";
 import { policySaying, publish } from "./publishing.ts";
@@ -158,6 +159,9 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
     const stage = await setStage(server);
     const [answer, param] = await provoke(server, stage);
     refusals.set(code, { answer, param, secrets: secretsOf(server, stage) });
+  }
+  for (const { code, answer, secrets } of await provokeExtensionRefusals(t)) {
+    refusals.set(code, { answer, param: undefined, secrets });
   }
   const ailing = {
     rate_limited: startExhausted,
