@@ -181,7 +181,7 @@ test("[ours.console.policies.rollback] a version of before is compared and comes
 test("[ours.console.policies.two-person] with two people, the author proposes and cannot publish; another reviews the difference and the simulation, and publishes or rejects", async () => {
   await write(POLICY.replace("version: 1\n", "version: 1\ntwo_person: true\n"));
   await publish.click();
-  await page.getByText("Version 4").waitFor();
+  await page.getByText("Version 4", { exact: true }).waitFor();
 
   await write(POLICY.replace("< 50", "< 70"));
   assert.equal(await publish.count(), 0);

@@ -77,12 +77,12 @@ const SHAPES: readonly Fault[] = [
     plant: showing(({ created_at }) => ({ deadline_at: created_at })),
   },
   {
-    id: "timestamps-of-seconds",
+    id: "timestamps-of-days",
     section: REQUEST,
     breaks: ["resources.request.deadline", "resources.decision.expiry"],
-    sentence: "Timestamps are cut to minutes, so that a short window has no length.",
+    sentence: "Timestamps are cut to days, so that a short window has no length.",
     plant: {
-      timestamp: (ms) => formatTimestamp(ms - (ms % 60_000)),
+      timestamp: (ms) => formatTimestamp(ms - (ms % 86_400_000)),
     },
     seenBy: ["expire.deadline"],
   },
