@@ -22,7 +22,7 @@ export async function currentCaller(
 ): Promise<CurrentCaller> {
   const { projectId, reviewerId, credentialId } = caller;
   const isSession = caller.session !== null;
-  const credential = isSession ? undefined : await lockCredential(tx, credentialId);
+  const credential = isSession ? undefined : await lockCredential(tx, "share", credentialId);
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");
   }

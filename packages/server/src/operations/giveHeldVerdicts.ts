@@ -127,7 +127,7 @@ async function callerOf(tx: Transaction, held: HeldVerdict, now: number): Promis
     if (session === undefined || !isLive(session, now)) throw gone();
     return toReviewerCaller(reviewer, { ...through, session });
   }
-  const token = await lockCredential(tx, credentialId);
+  const token = await lockCredential(tx, "share", credentialId);
   if (token === undefined || token.revokedAt !== null) throw gone();
   if (token.expiresAt !== null && token.expiresAt <= now) throw gone();
   return toReviewerCaller(reviewer, { ...through, scopes: token.scopes });

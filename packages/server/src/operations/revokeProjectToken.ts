@@ -26,7 +26,7 @@ export async function revokeProjectToken(
     await lockProject(tx, caller.projectId);
     const current = await currentCaller(tx, caller);
     assertMay(current, "people");
-    const credential = await lockCredential(tx, id);
+    const credential = await lockCredential(tx, "update", id);
     const isOther = credential?.projectId !== caller.projectId || credential.kind === "instance";
     if (credential === undefined || isOther) throw new Problem("not_found");
     const holder = await holderOfToken(tx, caller, credential);

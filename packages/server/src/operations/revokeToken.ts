@@ -11,7 +11,7 @@ import { lockCredential, revokeCredential } from "../storage/sql/credentials.ts"
  */
 export async function revokeToken(context: Context, id: string): Promise<void> {
   await context.store.transact(async (tx) => {
-    const credential = await lockCredential(tx, id);
+    const credential = await lockCredential(tx, "update", id);
     if (credential === undefined) throw new Problem("not_found", "There is no token of this id.");
     if (credential.revokedAt !== null) return;
     const now = await tx.now();

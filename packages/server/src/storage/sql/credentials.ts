@@ -4,7 +4,7 @@
 
 import type { CredentialKind } from "@countersign/protocol";
 import type { Scopes } from "../../core/scopes.ts";
-import type { Reader, Row, Transaction } from "../store.ts";
+import type { LockMode, Reader, Row, Transaction } from "../store.ts";
 
 export interface StoredCredential {
   readonly id: string;
@@ -129,8 +129,13 @@ export async function readLiveCredentials(
   return rows.map(fromRow);
 }
 
+/**
+ * @param mode `share` for who goes by what it permits: the verdicts of one token do not wait for each
+ *   other, and its revocation waits for all of them
+ */
 export async function lockCredential(
   tx: Transaction,
+  mode: LockMode,
   id: string,
 ): Promise<StoredCredential | undefined> {
   const { token_hash: tokenHash } =
@@ -138,7 +143,7 @@ export async function lockCredential(
   if (tokenHash === undefined) return undefined;
   // By its key: a row is held on one shard.
   const sql = `select ${COLUMNS} from credential where token_hash = $1`;
-  const row = await tx.lock("update", sql, [tokenHash]);
+  const row = await tx.lock(mode, sql, [tokenHash]);
   return row === undefined ? undefined : fromRow(row);
 }
 
