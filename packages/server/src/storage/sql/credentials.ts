@@ -130,8 +130,8 @@ export async function readLiveCredentials(
 }
 
 /**
- * @param mode `share` for who goes by what it permits: the verdicts of one token do not wait for each
- *   other, and its revocation waits for all of them
+ * @param mode `share` for who goes by what it permits: the verdicts of one token do not wait for
+ *   each other, and its revocation waits for all of them
  */
 export async function lockCredential(
   tx: Transaction,
