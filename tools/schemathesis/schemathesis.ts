@@ -6,7 +6,7 @@
  * Without Python or a registry nothing is tried: the last line says so, loudly, and the exit code
  * is 0 unless `--require` is given.
  *
- * Called by: people, and .ci/run with few examples.
+ * Called by: people. A poll may be held for 30 s, so a run takes minutes.
  */
 
 import { spawn } from "node:child_process";
