@@ -182,6 +182,8 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await write(POLICY.replace("version: 1\n", "version: 1\ntwo_person: true\n"));
   await publish.click();
   await page.getByText("Version 4", { exact: true }).waitFor();
+  // What is in force has taken the draft's place by then, and takes no place of a later one.
+  await publish.waitFor({ state: "detached" });
 
   await write(POLICY.replace("< 50", "< 70"));
   assert.equal(await publish.count(), 0);
@@ -205,7 +207,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await picture(other, "policies-proposal");
   await assertAccessible(other);
   await waiting.getByRole("button", { name: "Publish", exact: true }).click();
-  await other.getByText("Version 5").waitFor();
+  await other.getByText("Version 5", { exact: true }).waitFor();
   await other.getByText("written by eda").waitFor();
   assert.equal(await waiting.count(), 0);
   assert.deepEqual(others, []);
