@@ -178,11 +178,32 @@ test("[ours.console.policies.rollback] a version of before is compared and comes
   assert.deepEqual(complaints, []);
 });
 
+test("[ours.console.policies.publish] what is typed while a draft is being published is kept", async () => {
+  await write(POLICY.replace("< 50", "< 40"));
+  const isTyped = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  await page.route("**/review/v1/policy", async (route) => {
+    if (route.request().method() === "POST") {
+      isHeld.resolve();
+      await isTyped.promise;
+    }
+    await route.continue();
+  });
+  await publish.click();
+  await isHeld.promise;
+  await write(POLICY.replace("< 50", "< 30"));
+  isTyped.resolve();
+  await page.getByText("Version 5 is in force, and this draft began from version 4.").waitFor();
+  assert.match(await field.inputValue(), /< 30/);
+  await page.unroute("**/review/v1/policy");
+  await page.getByRole("button", { name: "Begin from version 5" }).click();
+  assert.match(await field.inputValue(), /< 40/);
+});
+
 test("[ours.console.policies.two-person] with two people, the author proposes and cannot publish; another reviews the difference and the simulation, and publishes or rejects", async () => {
   await write(POLICY.replace("version: 1\n", "version: 1\ntwo_person: true\n"));
   await publish.click();
-  await page.getByText("Version 4", { exact: true }).waitFor();
-  // What is in force has taken the draft's place by then, and takes no place of a later one.
+  await page.getByText("Version 6", { exact: true }).waitFor();
   await publish.waitFor({ state: "detached" });
 
   await write(POLICY.replace("< 50", "< 70"));
@@ -207,7 +228,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await picture(other, "policies-proposal");
   await assertAccessible(other);
   await waiting.getByRole("button", { name: "Publish", exact: true }).click();
-  await other.getByText("Version 5", { exact: true }).waitFor();
+  await other.getByText("Version 7", { exact: true }).waitFor();
   await other.getByText("written by eda").waitFor();
   assert.equal(await waiting.count(), 0);
   assert.deepEqual(others, []);

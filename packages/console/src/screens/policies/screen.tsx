@@ -77,7 +77,8 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
     reload();
   };
   const sent = () => {
-    keepDraft(place, undefined);
+    // What was typed while it was on its way was not sent, and stays.
+    if (draftOf(place, inForce).source === source) keepDraft(place, undefined);
     published();
   };
   return (
