@@ -13,8 +13,8 @@ import type { Model } from "./check.ts";
 export type Asked =
   | { readonly kind: "create" | "read" | "cancel" }
   | { readonly kind: "verdict"; readonly verdict: "approve" | "deny" }
-  /** Its instance is deleted. */
-  | { readonly kind: "delete" };
+  /** Its instance is deleted: first it is cancelled, which who waits for it may still be told. */
+  | { readonly kind: "delete-begins" | "delete" };
 
 export interface Answered {
   readonly status: number;
@@ -59,6 +59,8 @@ function stepFrom(state: RequestState, asked: Asked, answered: Answered | undefi
       return cancel(state, answered);
     case "verdict":
       return verdict(state, asked.verdict, answered);
+    case "delete-begins":
+      return state.phase === "pending" ? [decidedAs("cancelled", undefined), state] : [state];
     case "delete":
       return remove(answered);
   }

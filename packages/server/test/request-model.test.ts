@@ -105,7 +105,11 @@ class Real {
       const answeredAt = ++this.#tick;
       const output = { status, request: status < 300 ? json : undefined };
       for (const n of of) {
-        this.#histories[n]?.push({ input, output, calledAt, answeredAt });
+        const times = { calledAt, answeredAt };
+        this.#histories[n]?.push({ input, output, ...times });
+        if (input.kind === "delete") {
+          this.#histories[n]?.push({ input: { kind: "delete-begins" }, output, ...times });
+        }
         if (input.kind === "create" && status < 300) this.#ids[n] = json.id;
       }
       this.#outstanding.delete(promise);
