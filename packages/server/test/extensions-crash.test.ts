@@ -8,7 +8,10 @@ import { type Answer, exchange, makeToken, newAgent } from "countersign/test/sup
 import { testOnly } from "./support/engine.ts";
 import { decide } from "./support/imports.ts";
 
-const test = testOnly("sqlite", "the process is on a folder; see postgres-extensions.test.ts");
+const test = testOnly(
+  "sqlite",
+  "the server process is on a folder; see postgres-extensions.test.ts",
+);
 
 const APPROVALS = 24;
 const KEYS = 3;
