@@ -32,6 +32,8 @@ export interface ReviewerCaller extends AnyCaller {
   readonly name: string;
   readonly role: ReviewerRole;
   readonly groups: readonly string[];
+  /** Of the token that was sent, by which its row is found; undefined where none was. */
+  readonly tokenHash?: string | undefined;
   /** Whether it is no person: its approvals count only where a rule says so. */
   readonly isBot: boolean;
   /** What the token may do of all that the role allows; null: all of it. */

@@ -22,7 +22,8 @@ export async function authenticateCaller(
 ): Promise<Caller> {
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined || !isWellFormedToken(token)) throw new Problem("invalid_credential");
-  const credential = await readCredentialByHash(context.store, hashToken(token));
+  const tokenHash = hashToken(token);
+  const credential = await readCredentialByHash(context.store, tokenHash);
   if (credential === undefined || credential.revokedAt !== null) {
     throw new Problem("invalid_credential");
   }
@@ -42,7 +43,7 @@ export async function authenticateCaller(
       }
       return toReviewerCaller(reviewer, {
         ...{ credentialId, projectId, scopes: credential.scopes },
-        session: null,
+        ...{ tokenHash, session: null },
       });
     }
   }
@@ -60,7 +61,7 @@ export async function isLetIn(
 /** A reviewer who was found and not removed, as a caller. */
 export function toReviewerCaller(
   { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
-  through: Pick<ReviewerCaller, "credentialId" | "projectId" | "scopes" | "session">,
+  through: Pick<ReviewerCaller, "credentialId" | "tokenHash" | "projectId" | "scopes" | "session">,
 ): ReviewerCaller {
   return { kind: "reviewer", ...through, reviewerId, name, role, groups, isBot, personId };
 }

@@ -22,7 +22,7 @@ import {
 } from "../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../policy/judgement.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import type { HeldVerdict } from "../storage/sql/held-verdicts.ts";
+import { findHeld, type HeldVerdict } from "../storage/sql/held-verdicts.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { lockRequest } from "../storage/sql/requests.ts";
 import { findFreezeOfRequest } from "../storage/sql/standing-freezes.ts";
@@ -74,9 +74,15 @@ export async function castVerdict(
   assertWithin(verdict, bounds(context.settings, undefined));
   const key = { projectId: caller.projectId, requestId: id };
   const decide = async (tx: Transaction) => {
-    const outcome = await decideLocked(tx, context, caller, id, verdict);
+    const [outcome, earlier] = await Promise.all([
+      decideLocked(tx, context, caller, id, verdict),
+      // Behind its lock of the request, as whoever writes what is held.
+      findHeld(tx, { ...key, reviewerId: caller.reviewerId }),
+    ]);
     const isNew = outcome.isAnswer && outcome.resolution?.kind !== "already_terminal";
-    if (isNew && outcome.held === undefined) await endHold(tx, context, caller, outcome.request);
+    if (isNew && outcome.held === undefined && earlier !== undefined) {
+      await endHold(tx, context, earlier);
+    }
     return outcome;
   };
   // A signature uses up its challenge and counts on its passkey, which is no matter of the request.
@@ -145,10 +151,11 @@ export async function decideLocked(
   const key = { projectId: caller.projectId, id };
   // Sent at once and answered one after another: whoever freezes waits for the lock, so that no
   // approval is recorded after the freeze has been answered.
-  const [request, now, freeze] = await Promise.all([
+  const [request, now, freeze, [current]] = await Promise.all([
     lockRequest(tx, key),
     tx.now(),
     verdict.verdict === "approve" ? findFreezeOfRequest(tx, key) : undefined,
+    Promise.allSettled([currentCaller(tx, caller)]),
   ]);
   if (request === undefined) throw new Problem("not_found");
   if (sha256Hex(request.arguments) !== verdict.argumentsSha256) {
@@ -167,8 +174,8 @@ export async function decideLocked(
     );
   }
   if (verdict.verdict === "approve")
-    return approve(tx, context, caller, request, verdict, { now, freeze });
-  await assertMayDeny(tx, caller, request);
+    return approve(tx, context, caller, request, verdict, { now, freeze, current });
+  await assertMayDeny(tx, current, request);
   const held = await holdVerdict(tx, context, caller, request, verdict, now);
   if (held !== undefined) return { request, resolution: undefined, isAnswer: true, held };
   const ending = { status: "denied", by: actorOf(caller), note: noteOf(verdict) } as const;
@@ -181,12 +188,12 @@ async function approve(
   caller: ReviewerCaller,
   request: StoredRequest,
   verdict: Verdict,
-  { now, freeze }: { readonly now: number; readonly freeze: FreezeRef | undefined },
+  { now, freeze, current }: { now: number; freeze: FreezeRef | undefined; current: Current },
 ): Promise<VerdictOutcome> {
   const judgement = readJudgement(request.policy);
   const requirement = requirementOf(judgement);
   const ownerId = requirement.excludeOwner ? await ownerOf(tx, request) : null;
-  await assertMayApprove(tx, caller, request, ownerId);
+  await assertMayApprove(tx, current, request, ownerId);
   if (freeze !== undefined) {
     return resolved(request, await resolveRequest(tx, context, request, endingOf(freeze), { now }));
   }
@@ -273,26 +280,26 @@ async function stands(
 
 async function assertMayApprove(
   tx: Transaction,
-  caller: ReviewerCaller,
+  current: Current,
   request: StoredRequest,
   ownerId: string | null,
 ): Promise<void> {
   const requirement = requirementOf(readJudgement(request.policy));
-  const decider = await currentOf(tx, caller);
+  const decider = assertStanding(current);
   const { instanceId } = request;
   const bar =
     approvalBar(requirement, deciderOf(decider), { ownerId, instanceId }) ??
-    (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, caller)) : undefined) ??
-    (await missesBar(tx, caller, request));
+    (needsPasskey(requirement) ? passkeyBar(await toSigner(tx, decider)) : undefined) ??
+    (await missesBar(tx, decider, request));
   if (bar !== undefined) throw new Problem("forbidden", bar);
 }
 
 async function assertMayDeny(
   tx: Transaction,
-  caller: ReviewerCaller,
+  current: Current,
   request: StoredRequest,
 ): Promise<void> {
-  const decider = deciderOf(await currentOf(tx, caller));
+  const decider = deciderOf(assertStanding(current));
   const requirement = requirementOf(readJudgement(request.policy));
   // Everybody who may decide, but for those who may for some groups alone.
   if (requirement.from.length === 0 && decider.forGroups === null) return;
@@ -323,11 +330,17 @@ function assertComplete(
   }
 }
 
-/** Body and lock may have taken their time: the reviewer as this transaction finds them. */
-async function currentOf(tx: Transaction, caller: ReviewerCaller): Promise<ReviewerCaller> {
-  const current = await currentCaller(tx, caller);
-  assertMayVote(current);
-  return current;
+/**
+ * Body and lock may have taken their time: the reviewer as this transaction finds them, or why
+ * there is none any more, which matters only where something is still to be decided.
+ */
+type Current = PromiseSettledResult<ReviewerCaller>;
+
+/** @throws Problem `invalid_credential`, or `forbidden` when they may not vote any more */
+function assertStanding(current: Current): ReviewerCaller {
+  if (current.status === "rejected") throw current.reason;
+  assertMayVote(current.value);
+  return current.value;
 }
 
 async function ownerOf(tx: Transaction, request: StoredRequest): Promise<string | null> {

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { lockCredential } from "../storage/sql/credentials.ts";
+import { lockCredential, lockCredentialByHash } from "../storage/sql/credentials.ts";
 import { readReviewer } from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
 import { isLetIn } from "./authenticateCaller.ts";
@@ -20,16 +20,25 @@ export async function currentCaller(
   tx: Transaction,
   caller: ReviewerCaller,
 ): Promise<CurrentCaller> {
-  const { projectId, reviewerId, credentialId } = caller;
+  const { projectId, reviewerId } = caller;
   const isSession = caller.session !== null;
-  const credential = isSession ? undefined : await lockCredential(tx, "share", credentialId);
+  // Sent at once and answered one after another: the reviewer as of when the token is held.
+  const [credential, current] = await Promise.all([
+    isSession ? undefined : lockToken(tx, caller),
+    readReviewer(tx, { projectId, id: reviewerId }),
+  ]);
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");
   }
-  const current = await readReviewer(tx, { projectId, id: reviewerId });
   if (current === undefined || !(await isLetIn(tx, current))) {
     throw new Problem("invalid_credential");
   }
   const { name, role, groups, isBot } = current;
   return { ...caller, name, role, groups, isBot, expiresAt: credential?.expiresAt ?? null };
+}
+
+function lockToken(tx: Transaction, { tokenHash, credentialId }: ReviewerCaller) {
+  return tokenHash === undefined
+    ? lockCredential(tx, "share", credentialId)
+    : lockCredentialByHash(tx, "share", tokenHash);
 }

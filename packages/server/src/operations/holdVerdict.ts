@@ -59,15 +59,13 @@ export async function holdVerdict(
   return held;
 }
 
-/** Ends what the same reviewer holds when they gave a verdict that is not held. */
+/** Ends what the same reviewer held when they gave a verdict that is not held. */
 export async function endHold(
   tx: Transaction,
   context: Pick<Context, "random">,
-  { reviewerId }: ReviewerCaller,
-  { projectId, id: requestId }: StoredRequest,
+  held: HeldVerdict,
 ): Promise<void> {
-  const held = await findHeld(tx, { projectId, requestId, reviewerId });
-  if (held === undefined || !(await deleteHeld(tx, held))) return;
+  if (!(await deleteHeld(tx, held))) return;
   await enter(tx, context, held, "verdict.taken_back", await tx.now(), { by: "another verdict" });
 }
 

@@ -99,11 +99,16 @@ export async function gatherRequests(
   });
   const idsOf = (isWanted: (one: (typeof judged)[number]) => boolean) =>
     judged.filter(isWanted).map(({ request }) => request.id);
-  const [instances, votes, held, misses, consumptions] = await Promise.all([
+  const voted = idsOf(({ requirement }) => takesVotes(requirement));
+  const votesOf = async () => {
+    const votes = await readVotes(reader, projectId, voted);
+    const deciders = requests.flatMap((request) => deciderId(request) ?? []);
+    const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
+    return { votes, reviewers: await readReviewers(reader, projectId, people) };
+  };
+  const [instances, { votes, reviewers }, held, misses, consumptions] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
-    readVotes(
-      ...([reader, projectId, idsOf(({ requirement }) => takesVotes(requirement))] as const),
-    ),
+    votesOf(),
     readHeld(...([reader, projectId, idsOf(({ request }) => isPending(request))] as const)),
     readMisses(
       ...([reader, projectId, idsOf((one) => isPending(one.request) && isMatched(one))] as const),
@@ -114,9 +119,6 @@ export async function gatherRequests(
       idsOf(({ request }) => request.status === "approved"),
     ),
   ]);
-  const deciders = requests.flatMap((request) => deciderId(request) ?? []);
-  const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
-  const reviewers = await readReviewers(reader, projectId, people);
   const names = new Map(reviewers.map(({ id, name }) => [id, name]));
   return judged.map((one) => {
     const { id, instanceId } = one.request;

@@ -9,9 +9,16 @@
 import type { Row, SqlValue } from "../store.ts";
 import type { Connection } from "./connections.ts";
 
-/** One table by equality, as an index answers: nobody is held up by what travels beside it. */
-const LOOKUP =
-  /^\s*select [\w\s,]+ from \w+ where \w+ (?:= \$1(?: and \w+ = \$\d)*|in \(\$1\))\s*$/i;
+/**
+ * One table by equality, as an index answers: nobody is held up by what travels beside it. A list
+ * of one is equality as well.
+ */
+const EQUALITY = String.raw`\w+ (?:= \$\d|in \(\$\d\))`;
+
+const LOOKUP = new RegExp(
+  String.raw`^\s*select [\w\s,]+ from \w+\s+where ${EQUALITY}(?: and ${EQUALITY})*\s*$`,
+  "i",
+);
 
 /** Bounds how long the first waits for the last. */
 const LOOKUPS_MAX = 64;

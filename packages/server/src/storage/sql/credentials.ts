@@ -140,8 +140,15 @@ export async function lockCredential(
 ): Promise<StoredCredential | undefined> {
   const { token_hash: tokenHash } =
     (await tx.get("select token_hash from credential where id = $1", [id])) ?? {};
-  if (tokenHash === undefined) return undefined;
-  // By its key: a row is held on one shard.
+  return tokenHash === undefined ? undefined : lockCredentialByHash(tx, mode, String(tokenHash));
+}
+
+/** As {@link lockCredential}, by its key: a row is held on one shard. */
+export async function lockCredentialByHash(
+  tx: Transaction,
+  mode: LockMode,
+  tokenHash: string,
+): Promise<StoredCredential | undefined> {
   const sql = `select ${COLUMNS} from credential where token_hash = $1`;
   const row = await tx.lock(mode, sql, [tokenHash]);
   return row === undefined ? undefined : fromRow(row);
