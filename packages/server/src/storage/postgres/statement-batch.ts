@@ -13,6 +13,7 @@
  */
 
 import { type PoolClient, Query, types } from "pg";
+import { serialize } from "pg-protocol";
 import type { Row, SqlValue } from "../store.ts";
 
 export interface Answer {
@@ -56,15 +57,9 @@ interface Column {
   readonly parse: (text: string) => SqlValue;
 }
 
-/** The part of the driver's connection that writes messages. */
+/** The part of the driver's connection that messages are written to. */
 interface Wire {
-  readonly stream: { cork(): void; uncork(): void };
-  parse(message: { name: string; text: string }): void;
-  bind(message: { statement: string; values: readonly (string | null)[] }): void;
-  describe(message: { type: "P" }): void;
-  execute(message: undefined): void;
-  close(message: { type: "S"; name: string }): void;
-  sync(): void;
+  readonly stream: { readonly writable: boolean; write(message: Buffer): void };
 }
 
 interface Progress {
@@ -102,31 +97,29 @@ export class StatementBatch extends Query {
 
   /** Called by the driver, as all that is public below. */
   override submit = (connection: unknown): null => {
-    const wire = connection as Wire;
-    wire.stream.cork();
-    try {
-      for (const statement of this.#statements) this.#write(wire, statement);
-      wire.sync();
-    } finally {
-      wire.stream.uncork();
-    }
+    const { stream } = connection as Wire;
+    const parts = this.#statements.flatMap((statement) => this.#partsOf(statement));
+    // In one piece: what a write costs counts its pieces.
+    if (stream.writable) stream.write(Buffer.concat([...parts, serialize.sync()]));
     return null;
   };
 
-  #write(wire: Wire, { text, values, name = "" }: Statement): void {
+  #partsOf({ text, values, name = "" }: Statement): Buffer[] {
+    const parts: Buffer[] = [];
     const preparation = this.#prepared.get(name);
     const isWornOut = preparation !== undefined && preparation.uses >= preparation.renewAt;
     if (isWornOut) preparation.renewAt = 2 * preparation.uses;
     const isKnown = preparation !== undefined && !isWornOut;
     if (!isKnown) {
       // It may be there from an attempt that failed.
-      if (name !== "") wire.close({ type: "S", name });
-      wire.parse({ name, text });
+      if (name !== "") parts.push(serialize.close({ type: "S", name }));
+      parts.push(serialize.parse({ name, text }));
     }
     const texts = values.map((value) => (value === null ? null : String(value)));
-    wire.bind({ statement: name, values: texts });
-    if (!isKnown) wire.describe({ type: "P" });
-    wire.execute(undefined);
+    parts.push(serialize.bind({ statement: name, values: texts }));
+    if (!isKnown) parts.push(serialize.describe({ type: "P" }));
+    parts.push(serialize.execute());
+    return parts;
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
