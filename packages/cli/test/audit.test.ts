@@ -170,7 +170,9 @@ test("[ours.audit.proof] what the log says of one request is proven with the pub
   for (const altered of [
     text.replace("cancelled", "approved"),
     text.replace(/"position":(\d)/, '"position":1$1'),
-    text.replace(/"proof":\["./, '"proof":["_'),
+    // Another byte, and the same bytes in another spelling.
+    text.replace(/"proof":\["(.)/, (_, first) => `"proof":["${first === "A" ? "B" : "A"}`),
+    text.replace(/"proof":\["([^"]+)="/, '"proof":["$1"'),
     text.replace(/\\n(\d+)\\n/, "\\n1$1\\n"),
     text.replace(/"proof":\[[^\]]*\]/, '"proof":[]'),
     "{}\n",

@@ -201,8 +201,11 @@ function parse(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** Of what is written in another way than it is exported there is no hash: nothing matches it. */
 function toHash(text: unknown): Uint8Array {
-  return typeof text === "string" ? Buffer.from(text, "base64") : new Uint8Array();
+  if (typeof text !== "string") return new Uint8Array();
+  const hash = Buffer.from(text, "base64");
+  return hash.toString("base64") === text ? hash : new Uint8Array();
 }
 
 function found(fault: Fault, place: Omit<Finding, "fault" | "message">, message: string): Found {
