@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Text } from "./exact/text.tsx";
 import { startLive } from "./live/live.ts";
+import { ProposalCount } from "./live/proposals.tsx";
 import { Banners, ConnectionState, MineCount } from "./live/status.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { KeysHelp, openKeysHelp } from "./parts/keys.tsx";
@@ -69,6 +70,7 @@ function NavLink({ entry, isOpen }: { readonly entry: ScreenEntry; readonly isOp
       <Icon name={entry.path.slice(1)} />
       <span>{entry.title}</span>
       {entry.path === "/inbox" && <MineCount />}
+      {entry.path === "/policies" && may("publish") && <ProposalCount />}
     </a>
   );
 }

@@ -218,7 +218,10 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   assert.equal(await mine.getByRole("button", { name: "Publish" }).count(), 0);
 
   const { page: other, complaints: others } = await scene.visitor("eli", { role: "editor" });
-  await other.goto("/policies");
+  // Whoever may publish it is told on every screen; its author is not one of them.
+  await other.goto("/history");
+  await other.getByRole("link", { name: "1 proposal for you to look at" }).click();
+  assert.equal(await page.locator("nav .count .spoken").getByText("proposal").count(), 0);
   const waiting = other.locator(".proposals > li");
   await waiting.getByText("eda").waitFor();
   await waiting.getByRole("button", { name: "Review" }).click();
@@ -231,6 +234,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   await other.getByText("Version 7", { exact: true }).waitFor();
   await other.getByText("written by eda").waitFor();
   assert.equal(await waiting.count(), 0);
+  await other.locator("nav .count").waitFor({ state: "detached" });
   assert.deepEqual(others, []);
 });
 

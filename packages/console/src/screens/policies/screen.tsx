@@ -5,6 +5,7 @@
 
 import "./policies.css";
 import { Text } from "../../exact/text.tsx";
+import { lookForProposals } from "../../live/proposals.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -75,6 +76,7 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
   const published = () => {
     onPublished();
     reload();
+    void lookForProposals();
   };
   const sent = () => {
     // What was typed while it was on its way was not sent, and stays.
