@@ -5,6 +5,7 @@ import { systemRandom } from "../src/clock.ts";
 import { writeEntry } from "../src/core/audit-line.ts";
 import { Frontier, hashLeaf } from "../src/core/merkle.ts";
 import type { OpenKeys } from "../src/operations/appendSealed.ts";
+import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/claimLooks.ts";
 import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
 import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
@@ -115,6 +116,32 @@ test("[ours.audit.late] what is committed a little late is sealed with the next,
   await assertAllOnce(store);
   await assertVerified(scene);
   assert.equal((await verifyAll(scene)).logs[0]?.late, 0, "older than the log itself");
+});
+
+test("[ours.audit.late] looks that nobody lived to end are made again, and leave nothing to the daily walk", async (t) => {
+  const scene = await startScene(t);
+  const { clock } = scene;
+  const { context } = scene.server.provider;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  await untilSealed(scene);
+  clock.stop(LOOK_EVERY_MS);
+  await enter(scene, clock.now() - 4 * 60_000, project);
+  // Begun, and its process is killed.
+  assert.equal((await claimLooks(context)).length, 1);
+  clock.stop(LOOK_LASTS_MS - 1);
+  assert.deepEqual(await claimLooks(context), [], "somebody may be at it");
+  for (let lost = 0; lost < 20; lost++) {
+    clock.stop(LOOK_LASTS_MS);
+    assert.equal((await claimLooks(context)).length, 1);
+  }
+  assert.equal((await verifyAll(scene)).finding?.fault, "unsealed");
+  clock.advance(LOOK_LASTS_MS);
+  await untilSealed(scene);
+  await assertAllOnce(store);
+  await assertVerified(scene);
+  clock.stop(LOOK_LASTS_MS);
+  assert.deepEqual(await claimLooks(context), [], "the last one has ended");
 });
 
 test("[ours.audit.late] entries of a clock that was set back or ahead are sealed, and none twice", async (t) => {

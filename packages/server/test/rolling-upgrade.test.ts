@@ -5,9 +5,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
+import { firstIdAt } from "@countersign/protocol";
 import { countersign, startServer } from "countersign/test/support/countersign.ts";
 import { systemRandom } from "../src/clock.ts";
 import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
+import { claimLooks, recordLook } from "../src/operations/claimLooks.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";
@@ -92,6 +94,31 @@ test("[ours.migrate.rolling] programs before and after an additive migration ser
   }
   assert.equal((await fetch(`${old.server.url}/readyz`)).status, 200);
   assert.deepEqual(later.events("schema.newer"), []);
+});
+
+test("[ours.migrate.rolling] what a program of schema 14 writes into the audit log's state is good for this one", async (t) => {
+  const place = await newPlace();
+  const { server } = await start(t, place);
+  const store = await openStore(t, place);
+  await store.transact(async (tx) => {
+    await tx.run(
+      `insert into audit_log (project_id, origin, public_key, sealed_private_key, size, frontier,
+         sealed_id, checkpoint, sealed_at, looked_at, walked_at, walked_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, '')`,
+      ["old", "origin", "AA", "sealed", 0, "", "", "", 0, Date.now()],
+    );
+  });
+  const { context } = server.provider;
+  // Nobody who writes so records that a look has ended: everything is looked over.
+  const look = (await claimLooks(context)).find(({ projectId }) => projectId === "old");
+  assert.ok(look);
+  assert.equal(look.range.after, firstIdAt(0));
+  await recordLook(context, look);
+  const row = await store.get(
+    "select looked_at, looked_through from audit_log where project_id = $1",
+    ["old"],
+  );
+  assert.equal(row?.looked_through, row?.looked_at);
 });
 
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {

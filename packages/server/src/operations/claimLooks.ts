@@ -4,19 +4,27 @@ import type { IdRange } from "../storage/sql/audit-entries.ts";
 import {
   claimLook,
   claimWalk,
+  endLook,
+  type LookBounds,
   readLog,
   readUnlookedLogs,
   saveWalk,
 } from "../storage/sql/audit-logs.ts";
 
-/** Between two looks for late entries, and between two parts of one that lost its maker. */
+/** Between two looks for late entries, and between two parts of a walk that lost its maker. */
 export const LOOK_EVERY_MS = 5 * 60_000;
 
+/** A look that takes longer has lost its maker, or another one does no harm. */
+export const LOOK_LASTS_MS = 60_000;
+
+/** As long as PostgreSQL lets a transaction last (`lastsMsMax`): so late may an entry be. */
+const LATE_MS_MAX = 5 * 60_000;
+
 /**
- * How far back a look goes: two rounds of it, and as long as PostgreSQL lets a transaction last
- * (`lastsMsMax`). What is later than that waits for a walk.
+ * How far back a look goes: two rounds of it, and as late as an entry may be; further when none has
+ * ended for so long. What is later than that waits for a walk.
  */
-const LOOK_BACK_MS = 15 * 60_000;
+const LOOK_BACK_MS = 2 * LOOK_EVERY_MS + LATE_MS_MAX;
 
 /** Between two walks over a whole log. */
 const WALK_EVERY_MS = 24 * 3_600_000;
@@ -27,6 +35,8 @@ const SETTLED_MS = 5_000;
 export interface Look {
   readonly projectId: string;
   readonly range: Required<IdRange>;
+  /** Epoch ms. */
+  readonly begunAt: number;
   /** Over the whole log: where it comes to is recorded, for whoever has to go on. */
   readonly isWalk: boolean;
 }
@@ -40,12 +50,12 @@ export async function claimLooks({
   store,
   clock,
 }: Pick<Context, "store" | "clock">): Promise<Look[]> {
-  const before = clock.now() - LOOK_EVERY_MS;
   const looks: Look[] = [];
-  for (const projectId of await readUnlookedLogs(store, before, clock.now())) {
+  for (const projectId of await readUnlookedLogs(store, boundsOf(clock.now()))) {
     const claimed = await store.transact(async (tx) => {
       const now = await tx.now();
-      if (!(await claimLook(tx, projectId, now - LOOK_EVERY_MS, now))) return [];
+      const lookedThrough = await claimLook(tx, projectId, boundsOf(now));
+      if (lookedThrough === undefined) return [];
       const walk = await claimWalk(tx, projectId, {
         ...{ endedBefore: now - WALK_EVERY_MS, lostBefore: now - LOOK_EVERY_MS, now },
       });
@@ -54,12 +64,26 @@ export async function claimLooks({
       const settled = firstIdAt(now - SETTLED_MS);
       // Behind that id sealing is under way.
       const upTo = settled < log.sealedId ? settled : log.sealedId;
-      const after = walk === undefined ? firstIdAt(now - LOOK_BACK_MS) : walk.after;
-      return [{ projectId, range: { after, upTo }, isWalk: walk !== undefined }];
+      const from = Math.min(now - LOOK_BACK_MS, lookedThrough - LATE_MS_MAX);
+      const after = walk === undefined ? firstIdAt(Math.max(0, from)) : walk.after;
+      const range = { after, upTo };
+      return [{ projectId, range, begunAt: now, isWalk: walk !== undefined }];
     });
     looks.push(...claimed);
   }
   return looks;
+}
+
+function boundsOf(now: number): LookBounds {
+  return { begunBefore: now - LOOK_EVERY_MS, lostBefore: now - LOOK_LASTS_MS, now };
+}
+
+/** Records that a look came to its end; one that did not is made again. */
+export async function recordLook(
+  { store }: Pick<Context, "store">,
+  { projectId, begunAt }: Look,
+): Promise<void> {
+  await store.transact((tx) => endLook(tx, projectId, begunAt));
 }
 
 /** Records how far a walk has come. @param after undefined when it has ended */

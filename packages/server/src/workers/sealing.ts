@@ -7,7 +7,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { claimLooks, type Look, recordWalk } from "../operations/claimLooks.ts";
+import { claimLooks, type Look, recordLook, recordWalk } from "../operations/claimLooks.ts";
 import { listUnsealedLogs } from "../operations/listUnsealedLogs.ts";
 import { type SealedLately, sealEntries } from "../operations/sealEntries.ts";
 import { sealStragglers } from "../operations/sealStragglers.ts";
@@ -143,7 +143,8 @@ class Sealer {
     }
   }
 
-  async #look({ projectId, range, isWalk }: Look): Promise<void> {
+  async #look(look: Look): Promise<void> {
+    const { projectId, range, isWalk } = look;
     const context = this.#context;
     let after: string | undefined = range.after;
     for (let steps = 1; after !== undefined && !this.isStopped; steps++) {
@@ -156,6 +157,7 @@ class Sealer {
       if (isWalk && isRecorded) await recordWalk(context, projectId, after);
       if (after !== undefined) await this.#breathe(context.clock.monotonic() - begunAt);
     }
+    if (after === undefined) await recordLook(context, look);
   }
 
   #breathe(tookMs: number): Promise<void> {

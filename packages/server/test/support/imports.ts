@@ -75,7 +75,7 @@ const OTHER_ROWS = [
   "session values ('h', 's', 'e', 'p', 'passkey', 'Firefox', 0, 0, 1)",
   "invitation values ('h', 'v', 'p', null, 'Li', 'viewer', '[]', 0, 'operator:cli', 1, null)",
   "ceremony values ('h', 'sign-in', null, '{}', 1)",
-  "audit_log values ('p', 'o', 'AA', 's', 1, '', 'a', 'p\n1\nAA\n', 0, 0, 0, '')",
+  "audit_log values ('p', 'o', 'AA', 's', 1, '', 'a', 'p\n1\nAA\n', 0, 0, 0, '', 0)",
   "audit_seal values ('p', 0, 1, 'a', 'a', 'a', 'AA', 'p\n1\nAA\n', 0)",
   "audit_tile values ('p', 1, 0, 'AA')",
   `channel values ('p', 'n', 'ops', 'ntfy', '[]', 1, 300000, 'https://a/...', 's', 0,

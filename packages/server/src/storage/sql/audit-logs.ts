@@ -50,8 +50,8 @@ export async function readLogs(reader: Reader): Promise<StoredLog[]> {
 export async function insertLog(tx: Transaction, log: StoredLog): Promise<boolean> {
   const inserted = await tx.run(
     `insert into audit_log (project_id, origin, public_key, sealed_private_key, size, frontier,
-       sealed_id, checkpoint, sealed_at, looked_at, walked_at, walked_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9, '')
+       sealed_id, checkpoint, sealed_at, looked_at, looked_through, walked_at, walked_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9, $9, '')
      on conflict (project_id) do nothing`,
     [
       log.projectId,
@@ -109,32 +109,48 @@ export async function readUnsealedLogs(
   return rows.map((row) => String(row.project_id));
 }
 
-/** Logs that nobody has looked over for late entries since then; also those of a clock set back. */
+export interface LookBounds {
+  /** A look that was begun before this is followed by another. */
+  readonly begunBefore: number;
+  /** A look that was begun before this and has not ended has lost whoever made it. */
+  readonly lostBefore: number;
+  readonly now: number;
+}
+
+const LOOK_IS_DUE = `(looked_at <= $1 or (looked_at <= $2 and looked_through < looked_at)
+  or looked_at > $3)`;
+
+/** Logs that are to be looked over for late entries; also those of a clock that was set back. */
 export async function readUnlookedLogs(
   reader: Reader,
-  lookedBefore: number,
-  now: number,
+  { begunBefore, lostBefore, now }: LookBounds,
 ): Promise<string[]> {
-  const rows = await reader.all(
-    "select project_id from audit_log where looked_at <= $1 or looked_at > $2",
-    [lookedBefore, now],
-  );
+  const sql = `select project_id from audit_log where ${LOOK_IS_DUE}`;
+  const rows = await reader.all(sql, [begunBefore, lostBefore, now]);
   return rows.map((row) => String(row.project_id));
 }
 
-/** @returns false when somebody else has taken it on */
+/**
+ * @returns when the last look that has ended was begun, epoch ms; undefined when somebody else has
+ *   taken this one on
+ */
 export async function claimLook(
   tx: Transaction,
   projectId: string,
-  lookedBefore: number,
-  now: number,
-): Promise<boolean> {
-  const claimed = await tx.run(
-    `update audit_log set looked_at = $3
-     where project_id = $1 and (looked_at <= $2 or looked_at > $3)`,
-    [projectId, lookedBefore, now],
+  { begunBefore, lostBefore, now }: LookBounds,
+): Promise<number | undefined> {
+  const [row] = await tx.all(
+    `update audit_log set looked_at = $3 where project_id = $4 and ${LOOK_IS_DUE}
+     returning looked_through`,
+    [begunBefore, lostBefore, now, projectId],
   );
-  return claimed === 1;
+  return row === undefined ? undefined : Number(row.looked_through);
+}
+
+/** Records that a look has ended, unless it was taken for lost and is made again. */
+export async function endLook(tx: Transaction, projectId: string, begunAt: number): Promise<void> {
+  const sql = "update audit_log set looked_through = $2 where project_id = $1 and looked_at = $2";
+  await tx.run(sql, [projectId, begunAt]);
 }
 
 export interface WalkBounds {
