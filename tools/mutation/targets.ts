@@ -19,10 +19,11 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What the measure is about when nothing else is asked for. */
+/** What the measure is about when nothing else is asked for: core, quorum, authentication, JSON. */
 export const MEASURED: readonly string[] = [
   `${SERVER}/src/core/*.ts`,
   `${SERVER}/src/policy/{decider,requirement}.ts`,
+  `${SERVER}/src/operations/{recordVote,readStanding}.ts`,
   `${SERVER}/src/http/{authenticate,same-origin,session-cookie,message-fault}.ts`,
   `${SERVER}/src/operations/authenticate{Caller,Session}.ts`,
   `${SERVER}/src/review/sign-in-limits.ts`,

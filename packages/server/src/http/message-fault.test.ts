@@ -71,6 +71,10 @@ test("[ours.exchange.one-reading] a host, type, coding or key that is given twic
       assertFault(fault, false, { param: name, message });
     }
   }
+  // As long as Host, and allowed twice: what stands behind is looked at all the same.
+  const link = ["Link", "<a>"] as const;
+  const behind = faultOf([link, link, HOST, link, HOST]);
+  assertFault(behind, false, { param: "Host", message: "The header Host must be given once." });
   const credential = ["authorization", "Bearer a"] as const;
   const twice = faultOf([HOST, credential, credential]);
   assertFault(twice, false, { param: undefined, code: "invalid_credential" });
