@@ -74,7 +74,8 @@ function ask(requirement: Partial<Requirement>, ownerId: string | null = null) {
 
 async function entriesOf({ id }: StoredRequest) {
   const rows = await store.all(
-    "select project_id, at, kind, actor, subject, detail from audit_entry where subject = $1 order by at",
+    `select project_id, at, kind, actor, subject, detail from audit_entry
+     where subject = $1 order by at`,
     [`request:${id}`],
   );
   return rows.map(({ detail, ...row }) => ({ ...row, detail: JSON.parse(String(detail)) }));
