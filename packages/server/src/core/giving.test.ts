@@ -79,6 +79,7 @@ test("[ours.authorization.no-more-than-own] a token does no more than the token 
   assert.equal(bar(["people", "read"], null), cannot("decide"));
   assert.equal(bar(["people", "read"], null, "viewer"), undefined);
   assert.equal(bar(["people", "read"], ["read"]), undefined, "it decides nothing");
+  assert.equal(bar(null, ["read"], "reviewer", "editor"), undefined, "nor would its giver");
   assert.equal(bar(["people"], ["read"], "viewer"), cannot("read"));
 });
 

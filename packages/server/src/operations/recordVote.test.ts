@@ -90,6 +90,7 @@ test("[ours.verdict.quorum] votes are kept and counted in their order until they
   assert.deepEqual(await vote("cleo"), [false, "cleo"]);
   assert.deepEqual(await vote("ana"), [false, "cleo", "ana"]);
   assert.deepEqual(await vote("ana"), [false, "cleo", "ana"], "one person is one");
+  assert.deepEqual(await vote("cleo"), [false, "cleo", "ana"], "and keeps their place");
   assert.deepEqual(await vote("ben"), [true, "cleo", "ana", "ben"]);
 });
 
