@@ -10,7 +10,6 @@ const SERVER = "packages/server";
 export const TESTS: Readonly<Record<string, readonly string[]>> = {
   [`${SERVER}/src/core/channel-pace.ts`]: [`${SERVER}/src/core/channel.test.ts`],
   [`${SERVER}/src/core/channel-target.ts`]: [`${SERVER}/src/core/channel.test.ts`],
-  [`${SERVER}/src/core/password.ts`]: [`${SERVER}/src/core/login.test.ts`],
   [`${SERVER}/src/http/authenticate.ts`]: [`${SERVER}/src/http/authenticate-late.test.ts`],
   [`${SERVER}/src/http/same-origin.ts`]: [`${SERVER}/src/http/session-cookie.test.ts`],
   "packages/protocol/src/json.ts": [

@@ -119,6 +119,7 @@ test("[ours.history.insights] the share of approvals is that among approvals and
   assert.equal(shareApproved, 0.75);
   assert.equal(insightsOf({ status: "expired" }).shareApproved, null);
   assert.equal(insightsOf({ status: "denied" }).shareApproved, 0);
+  assert.equal(insightsOf({ status: "denied" }, { status: "approved" }).shareApproved, 0.5);
 });
 
 test("[ours.history.insights] times are those of people, and one's own those of one's own decisions", () => {
