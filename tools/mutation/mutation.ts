@@ -21,7 +21,12 @@ import type { Order, Outcome } from "./worker.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-const TIMEOUT_MS = 60_000;
+/** For tests that nothing was done to, and for what the machine is busy with. */
+const TIMEOUT_MS = 120_000;
+/** A mutant that takes so much longer than that goes round for ever. */
+const SLOWER = 10;
+const SLOWER_MS_MIN = 10_000;
+const NO_ANSWER = "no answer";
 /** Modules of former rounds are never freed. */
 const ROUNDS_OF_WORKER = 60;
 
@@ -35,24 +40,25 @@ class Worker {
   #child: ChildProcess | undefined;
   #rounds = 0;
 
-  async judge(order: Order): Promise<Outcome> {
+  /** @param timeoutMs after which the mutant counts as noticed: whoever runs it would wait */
+  async judge(order: Order, timeoutMs: number): Promise<Outcome> {
     this.#child ??= fork(join(import.meta.dirname, "worker.ts"), { stdio: "ignore" });
     const child = this.#child;
     child.send(order);
     const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), TIMEOUT_MS);
+    const timer = setTimeout(() => abort.abort(), timeoutMs);
     const gone = once(child, "exit", { signal: abort.signal });
     const answered = once(child, "message", { signal: abort.signal });
     try {
       const [outcome] = (await Promise.race([
         answered,
-        gone.then(() => [{ killedBy: "the process ended" }]),
+        gone.then(() => [{ killedBy: "the process ended", slow: [] }]),
       ])) as [Outcome];
       if (++this.#rounds >= ROUNDS_OF_WORKER || child.exitCode !== null) this.stop();
       return outcome;
     } catch {
       this.stop();
-      return { killedBy: `no answer within ${TIMEOUT_MS / 1000} s` };
+      return { killedBy: `${NO_ANSWER} within ${timeoutMs / 1000} s`, slow: [] };
     } finally {
       clearTimeout(timer);
       abort.abort();
@@ -83,17 +89,25 @@ export async function measureFile(
   const text = readFileSync(join(ROOT, file), "utf8");
   const tests = testsOf(file);
   if (tests.length === 0) throw new Error(`no test is said to hold ${file}: see targets.ts`);
-  const order = { file: join(ROOT, file), tests };
   const [first] = workers;
-  const { killedBy: fault } = (await first?.judge({ ...order, text: undefined })) ?? {};
-  if (fault !== undefined) throw new Error(`without a mutant, ${file} fails: ${fault}`);
+  if (first === undefined) throw new Error("nobody is there to measure");
+  const whole = { file: join(ROOT, file), tests, text: undefined, late: [] };
+  const { slow } = await pass(first, whole);
+  const order = { ...whole, late: slow };
+  const begun = performance.now();
+  // In the order in which mutants meet them: the quick ones first.
+  await pass(first, order);
+  const timeoutMs = Math.max(SLOWER_MS_MIN, Math.round((performance.now() - begun) * SLOWER));
   const [source] = parseSources(new Map([[file, text]]));
   const waiting = source === undefined ? [] : findMutants(source);
   const results: Result[] = [];
   await Promise.all(
     workers.map(async (worker) => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const { killedBy } = await worker.judge({ ...order, text: apply(text, next) });
+        const mutant = { ...order, text: apply(text, next) };
+        let { killedBy } = await worker.judge(mutant, timeoutMs);
+        // A machine that was busy is no rule that was stated.
+        if (killedBy?.startsWith(NO_ANSWER)) ({ killedBy } = await worker.judge(mutant, timeoutMs));
         const result = { ...next, killedBy };
         results.push(result);
         tell(result);
@@ -101,6 +115,13 @@ export async function measureFile(
     }),
   );
   return results.sort((a, b) => a.start - b.start);
+}
+
+/** @throws Error when the tests fail without a mutant */
+async function pass(worker: Worker, order: Order): Promise<Outcome> {
+  const outcome = await worker.judge(order, TIMEOUT_MS);
+  if (outcome.killedBy === undefined) return outcome;
+  throw new Error(`without a mutant, ${order.file} fails: ${outcome.killedBy}`);
 }
 
 /** Of files that are named, those that run. */

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { runTest, takeCollected } from "./collected-tests.ts";
+import { type Collected, runTest, takeCollected } from "./collected-tests.ts";
 
 export interface Order {
   /** Absolute. */
@@ -18,12 +18,20 @@ export interface Order {
   readonly text: string | undefined;
   /** Absolute. */
   readonly tests: readonly string[];
+  /** Names of tests that come after all others. */
+  readonly late: readonly string[];
 }
 
 export interface Outcome {
   /** The name of the test that failed, or what else did; undefined when all passed. */
   readonly killedBy: string | undefined;
+  /** Names of tests that took long, of those that may come in another order. */
+  readonly slow: readonly string[];
 }
+
+type Test = Collected["tests"][number];
+
+const SLOW_MS = 300;
 
 const ROOT = pathToFileURL(resolve(dirname(fileURLToPath(import.meta.url)), "../.."));
 const OWN = pathToFileURL(import.meta.dirname).href;
@@ -76,29 +84,51 @@ process.on("unhandledRejection", (error) => {
 async function judge(): Promise<Outcome> {
   stray = undefined;
   takeCollected();
+  const slow: string[] = [];
+  const late: Test[] = [];
   for (const path of order?.tests ?? []) {
-    let end: (() => unknown)[] = [];
-    try {
-      await import(`${pathToFileURL(path).href}?round=${round}`);
-      const { tests, before, after } = takeCollected();
-      end = after;
-      for (const begin of before) await begin();
-      for (const each of tests) {
-        try {
-          await runTest(each);
-        } catch {
-          return { killedBy: each.name };
-        }
-        if (stray !== undefined) return { killedBy: `${each.name} (stray)` };
-      }
-    } catch (error) {
-      takeCollected();
-      return { killedBy: `the file: ${error instanceof Error ? error.message : String(error)}` };
-    } finally {
-      for (const each of end) await Promise.resolve(each()).catch(() => {});
-    }
+    const killedBy = await judgeBy(path, slow, late);
+    if (killedBy !== undefined) return { killedBy, slow };
   }
-  return { killedBy: undefined };
+  return { killedBy: await runAll(late, []), slow };
+}
+
+/** @returns what failed */
+async function judgeBy(path: string, slow: string[], late: Test[]): Promise<string | undefined> {
+  let end: (() => unknown)[] = [];
+  try {
+    await import(`${pathToFileURL(path).href}?round=${round}`);
+    const { tests, before, after } = takeCollected();
+    end = after;
+    for (const begin of before) await begin();
+    // What tests share goes with the last of their file.
+    if (before.length > 0 || after.length > 0) return await runAll(tests, []);
+    const { now = [], later = [] } = Object.groupBy(tests, ({ name }) =>
+      order?.late.includes(name) ? "later" : "now",
+    );
+    late.push(...later);
+    return await runAll(now, slow);
+  } catch (error) {
+    takeCollected();
+    return `the file: ${error instanceof Error ? error.message : String(error)}`;
+  } finally {
+    for (const each of end) await Promise.resolve(each()).catch(() => {});
+  }
+}
+
+/** @returns the name of the first that failed */
+async function runAll(tests: readonly Test[], slow: string[]): Promise<string | undefined> {
+  for (const each of tests) {
+    const begun = performance.now();
+    try {
+      await runTest(each);
+    } catch {
+      return each.name;
+    }
+    if (stray !== undefined) return `${each.name} (stray)`;
+    if (performance.now() - begun > SLOW_MS) slow.push(each.name);
+  }
+  return undefined;
 }
 
 process.on("message", (message: Order) => {
@@ -106,7 +136,7 @@ process.on("message", (message: Order) => {
   round++;
   judge().then(
     (outcome) => process.send?.(outcome),
-    (error) => process.send?.({ killedBy: `the end: ${String(error)}` }),
+    (error) => process.send?.({ killedBy: `the end: ${String(error)}`, slow: [] }),
   );
 });
 process.on("disconnect", () => process.exit());

@@ -170,5 +170,11 @@ test("[ours.idempotency.shape] a value equals itself in any spelling of its own"
   fc.assert(property, { numRuns: 500 });
 });
 
+test("[ours.idempotency.shape] what is no number has no canonical form, and is told so", () => {
+  for (const text of ["", "a", "1.", "+1", "0x1", " 1"]) {
+    assert.throws(() => canonicalNumber(text), { message: "not a JSON number token" }, text);
+  }
+});
+
 /** Canonical numbers may be a little longer than the token they were read from. */
 const ROOMY = { depthMax: 100, numberCharsMax: 10_000 };

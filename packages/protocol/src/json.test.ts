@@ -114,6 +114,8 @@ test("[ours.json.malformed] the path of a fault is cut to a bounded, well-formed
   const { param = "" } = refusal(() => parseJson(`{"${key}":x}`));
   assert.ok(param.length <= 203 && param.endsWith("..."), `${param.length} characters`);
   assert.ok(param.isWellFormed());
+  const whole = "k".repeat(200);
+  assert.equal(refusal(() => parseJson(`{"${whole}":x}`)).param, whole);
 });
 
 test("[ours.json.encoding] bytes that are no UTF-8 are refused", () => {
@@ -343,7 +345,8 @@ function outcome(read: () => unknown): { value: unknown } | undefined {
 
 test("[ours.json.encoding] text that no bytes could have been is refused, wherever the surrogate stands", () => {
   for (const text of ['"\ud800"', '"a\udfff"', '{"\ud800":1}', "\ud800"]) {
-    assert.throws(() => parseJson(text), { code: "invalid_json", param: "body" });
+    const message = "The text holds a lone surrogate.";
+    assert.throws(() => parseJson(text), { code: "invalid_json", param: "body", message });
   }
   assert.equal(parseJson('"\ud83d\ude00"'), "\u{1f600}");
 });

@@ -226,6 +226,11 @@ test("[delivery.url.addresses] behind a NAT64 prefix of the operator the IPv4 ad
       assert.ok(!mayConnect(rules, prefix + inner), prefix + inner);
     }
   }
+  const several = { allow, nat64: [cidr("64:ff9b::/96"), cidr("2a00:1450:64::/96")] };
+  for (const outside of ["8.8.8.8", "2a00:1450:65::1", "10.1.2.3"]) {
+    assert.ok(mayConnect(several, outside), "no address of a translator is judged as any other");
+  }
+  assert.ok(!mayConnect(several, "2a00:1450:64::127.0.0.1"), "of each translator");
   assert.equal(mayConnect({ allow, nat64: [] }, "64:ff9b::8.8.8.8"), false);
   const prefix = cidr("64:ff9b::/96");
   assert.equal(embeddedIpv4(prefix, "64:ff9b::102:304"), "1.2.3.4");
@@ -238,6 +243,8 @@ test("[ours.limit.rate] all addresses that one machine may give itself count as 
   const of = countedNetwork;
   assert.equal(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff:ffff:ffff:ffff"));
   assert.notEqual(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
+  assert.notEqual(of("2001:db8:112:1::1"), of("2001:db8:1:1201::1"));
+  assert.notEqual(of("2001:db8:0111:0203::1"), of("2001:db8:1101:0203::1"));
   assert.equal(of("fe80::1%eth0"), of("fe80::2%eth0"));
   assert.notEqual(of("192.0.2.1"), of("192.0.2.2"));
   // A listener for both families writes IPv4 this way: neither one network nor new peers.

@@ -59,6 +59,9 @@ test("[ours.notify.digest] a digest makes a minute quiet, and after a failure wh
   assert.deepEqual(nextTurn(pace, 0, due(3, 6_000), 6_000), { kind: "wait", until: 65_000 });
   assert.deepEqual(nextTurn(IDLE, 1, due(2), 0), { kind: "digest" });
   assert.deepEqual(nextTurn(IDLE, 1, due(1), 0), { kind: "one" });
+  const first = paced(IDLE, "one", 7_000);
+  const both = { minuteAt: 7_000, messages: 2, sentAt: 7_000 };
+  assert.deepEqual(paced(first, "one", 7_000), both, "of one moment too");
   // A clock that was set back does not keep a channel quiet.
   assert.deepEqual(nextTurn(pace, 0, due(1), 4_000), { kind: "one" });
 });

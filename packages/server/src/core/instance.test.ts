@@ -50,8 +50,13 @@ test("[ours.secret-key.upgrade] an answer of an instance without receiver is its
 });
 
 test("a stored answer that lacks something is not repaired", () => {
-  for (const text of ["{}", '{"name":"\\"a\\""}', '{"name":"\\"a\\"","url":"u"}']) {
-    assert.throws(() => readAnswer(ID, text), /incomplete/);
+  const whole = { name: '"a"', url: "https://a.test/", registrationId: "r" };
+  assert.equal(readAnswer(ID, JSON.stringify(whole)).name, '"a"');
+  for (const lost of Object.keys(whole)) {
+    const left = Object.entries(whole).filter(([key]) => key !== lost);
+    for (const text of [JSON.stringify(Object.fromEntries(left)), "{}"]) {
+      assert.throws(() => readAnswer(ID, text), /incomplete/, lost);
+    }
   }
 });
 

@@ -174,6 +174,28 @@ test("[ours.audit.sealed] a tree of any leaves has the root of the definition, a
   );
 });
 
+test("[ours.audit.sealed] no tree goes on from a size that is none", () => {
+  for (const size of [-1, 0.5, Number.NaN, 2 ** 53]) {
+    assert.throws(() => new Frontier(size, []), { name: "RangeError", message: /no tree has/ });
+  }
+});
+
+test("[ours.audit.sealed] each full subtree is told of when its last leaf comes, the smaller ones first", () => {
+  const frontier = new Frontier();
+  const told: string[] = [];
+  const leaves = [0, 1, 2, 3, 4].map((n) => hashLeaf(Uint8Array.of(n)));
+  for (const leaf of leaves) {
+    frontier.append(leaf, (height, index, hash) => {
+      const first = index * 2 ** height;
+      const own = new Frontier();
+      for (const each of leaves.slice(first, first + 2 ** height)) own.append(each);
+      assert.deepEqual(Buffer.from(hash), Buffer.from(own.root()));
+      told.push(`${height}:${index}`);
+    });
+  }
+  assert.deepEqual(told, ["0:0", "0:1", "1:0", "0:2", "0:3", "1:1", "2:0", "0:4"]);
+});
+
 test("[ours.audit.proof] a proof of inclusion convinces of its leaf, position and tree, and of nothing else", () => {
   fc.assert(
     fc.property(TREES, ({ entries, m, wrong, bit }) => {

@@ -29,6 +29,28 @@ test("[ours.policy.merge] several requirements merge to the strictest of each pa
   assert.deepEqual(mergeRequirements([]), NO_REQUIREMENT);
 });
 
+test("[ours.policy.merge] a quorum of each set is kept where there are several, and one of them asks for more than one", () => {
+  const quorumsOf = (...all: Requirement[]) => mergeRequirements(all).quorums;
+  const [dba, ops] = [
+    requirement({ from: [["group:dba"]] }),
+    requirement({ from: [["group:ops"]] }),
+  ];
+  assert.equal(quorumsOf({ ...dba, quorum: 2 }), undefined, "the quorum counts the one set");
+  assert.equal(quorumsOf(dba, ops), undefined);
+  assert.deepEqual(quorumsOf(dba, { ...ops, quorum: 3 }), [1, 3]);
+  assert.deepEqual(
+    quorumsOf({ ...dba, quorum: 2 }, ops, dba),
+    [2, 1],
+    "the highest of the same set",
+  );
+});
+
+test("[ours.policy.merge] sets are told apart whatever reviewers are called", () => {
+  const [two, one] = [["reviewer:a", "reviewer:b"], ["reviewer:areviewer:b"]];
+  const { from } = mergeRequirements([requirement({ from: [two] }), requirement({ from: [one] })]);
+  assert.deepEqual(from, [two, one]);
+});
+
 test("[ours.policy.merge] click is weaker than type, type than match, match than passkey", () => {
   const confirms: Confirm[] = [
     { kind: "click" },
@@ -167,6 +189,10 @@ test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed
   assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);
   const { from: _, ...nobody } = ask;
   assert.deepEqual(requirementOfRule({ ...nobody, from: undefined } as Ask, undefined).from, []);
+  for (const kind of ["click", "match", "passkey"] as const) {
+    const plain = requirementOfRule({ ...ask, confirm: { kind } }, undefined);
+    assert.deepEqual(plain.confirm, { kind }, "nothing is to be typed");
+  }
   const typing = { ...ask, confirm: { kind: "type" } } as unknown as Ask;
   assert.deepEqual(requirementOfRule(typing, "prod").confirm, { kind: "type", text: "prod" });
   assert.deepEqual(requirementOfRule(typing, undefined).confirm, { kind: "match" });

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import type { Context } from "../../src/context.ts";
 import type { ReviewerRole } from "../../src/index.ts";
 import { beginSession } from "../../src/operations/beginSession.ts";
 import { type BindKey, useInvitation } from "../../src/operations/useInvitation.ts";
@@ -32,7 +33,7 @@ let invitations = 0;
 
 /** Makes a person who is a reviewer of the project by an invitation, and signs them in. */
 export async function newPerson(
-  { provider: { context } }: Pick<TestProvider, "provider">,
+  { provider: { context } }: { readonly provider: { readonly context: Context } },
   { login, role = "reviewer", groups = [], project = "default", bind }: PersonOrder,
 ): Promise<SignedInPerson> {
   const { store, random } = context;

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { normalizePassword, parseGivenPassword, parsePassword } from "./password.ts";
+
+function refusal(message: string, param = "password") {
+  return { code: "invalid_request", status: 400, param, message: `${param} ${message}.` };
+}
+
+const SHORT = refusal("must have at least 12 characters");
+const LONG = refusal("must not be longer than 256 characters");
+const EASY = refusal("is too easy to guess");
+
+/** So many characters, of four kinds. */
+const long = (chars: number) => "abcd".repeat(64).slice(0, chars).padEnd(chars, "x");
+
+test("[ours.sign-in.password-rules] a password that is to be somebody's is refused by its field, in words that say why", () => {
+  assert.throws(() => parsePassword(long(11), "ana"), SHORT);
+  assert.throws(() => parsePassword(long(257), "ana"), LONG);
+  assert.throws(() => parsePassword("abcabcabcabc", "ana"), EASY);
+  assert.throws(() => parsePassword("Ana@Example.test", "ana@example.test"), EASY);
+  const named = refusal("is too easy to guess", "new_password");
+  assert.throws(() => parsePassword("aaaaaaaaaaaa", "ana", "new_password"), named);
+  for (const chars of [12, 256]) assert.equal(parsePassword(long(chars), "ana"), long(chars));
+  assert.equal(parsePassword("abcdabcdabcd", "ana"), "abcdabcdabcd", "four kinds are enough");
+});
+
+test("[ours.sign-in.password-rules] a password that is only compared may be anything that could be somebody's, in the same form", () => {
+  for (const text of ["", "a", "aaaaaaaaaaaa", long(256)]) {
+    assert.equal(parseGivenPassword(text), text);
+  }
+  assert.equal(parseGivenPassword("ｐａｓｓ"), "pass");
+  assert.equal(parseGivenPassword("e\u0301"), normalizePassword("\u00e9"));
+  assert.throws(() => parseGivenPassword(long(257)), LONG);
+  const named = refusal("must not be longer than 256 characters", "old_password");
+  assert.throws(() => parseGivenPassword(long(257), "old_password"), named);
+});
