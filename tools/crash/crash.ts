@@ -1,7 +1,8 @@
 /**
  * `npm run crash -- --engine sqlite --cycles 500`: kills servers under load, and ends with 1 and
  * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing, and
- * `--acts 40` how much callers do while one server lives.
+ * `--acts 40` how much callers do while one server lives. With `--power-cuts` its disk
+ * loses what was not synced, too: on SQLite, for root.
  *
  * Called by: people.
  */
@@ -14,12 +15,14 @@ const { values } = parseArgs({
     engine: { type: "string", default: "sqlite" },
     cycles: { type: "string", default: "500" },
     acts: { type: "string", default: String(ACTS_MAX) },
+    "power-cuts": { type: "boolean", default: false },
     minutes: { type: "string", default: "600" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
-const { engine } = values;
+const { engine, "power-cuts": hasPowerCuts } = values;
 if (engine !== "sqlite" && engine !== "postgres") throw new Error("--engine sqlite|postgres");
+if (hasPowerCuts && engine !== "sqlite") throw new Error("--power-cuts is for --engine sqlite");
 const [cycles, seed] = [readCount("cycles", values.cycles), readCount("seed", values.seed)];
 const actsMax = readCount("acts", values.acts);
 const killingMs = readCount("minutes", values.minutes) * 60_000;
@@ -34,7 +37,7 @@ try {
   const tell = (line: string) => console.log(line);
   tell(`engine ${engine}, ${cycles} cycles of ${actsMax} acts at most, seed ${seed}`);
   const bounds = { cycles, killingMs, settleMs: SETTLE_MS, isWhole: true };
-  const plan = { engine, seed, actsMax, tell, ...bounds } as const;
+  const plan = { engine, seed, actsMax, tell, hasPowerCuts, ...bounds } as const;
   const { violations, ...found } = await runCycles(lifetime, plan);
   tell(JSON.stringify(found));
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
@@ -51,7 +54,8 @@ try {
 
 function repeat(): string {
   const options = `--engine ${engine} --cycles ${cycles} --acts ${actsMax} --seed ${seed}`;
-  return `repeat it with: npm run crash -- ${options}`;
+  const cuts = hasPowerCuts ? " --power-cuts" : "";
+  return `repeat it with: npm run crash -- ${options}${cuts}`;
 }
 
 function readCount(name: string, text: string): number {

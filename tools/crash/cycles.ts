@@ -22,6 +22,8 @@ export interface Plan {
   readonly seed: number;
   /** A server lives until callers have done so much at most; most of them die earlier. */
   readonly actsMax: number;
+  /** Whether the disk of SQLite loses what was not synced, each time. */
+  readonly hasPowerCuts?: boolean;
   /** Kills no more after so long, however many cycles are left. */
   readonly killingMs: number;
   /** Waits at the end until receivers that failed have everything, which takes minutes. */
@@ -59,10 +61,10 @@ const KILLED_IN_START = 0.15;
 const PAUSE_MS = 10;
 
 export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
-  const { engine, seed, cycles, tell } = plan;
+  const { engine, seed, cycles, tell, hasPowerCuts } = plan;
   const journal = new Journal();
   const receivers = await startReceivers(t, journal, seed + 1);
-  const place = await openPlace(t, engine, receivers.certificate, seeded(seed + 2));
+  const place = await openPlace(t, engine, receivers.certificate, seeded(seed + 2), hasPowerCuts);
   for (let index = 0; index < place.replicas; index++) await place.start(index);
   const callers: Callers = {
     journal,
