@@ -20,7 +20,7 @@ import { obtainPython } from "../interop/obtain.ts";
 import { setStage } from "../interop/stage.ts";
 
 const HERE = import.meta.dirname;
-const INSTALL_MS_MAX = 180_000;
+const INSTALL_MS_MAX = 120_000;
 
 /** Otherwise most of what is tried were answered with 429. */
 const UNBOUNDED = {
