@@ -1,24 +1,30 @@
 /**
  * `npm run crash -- --engine sqlite --cycles 500`: kills servers under load, and ends with 1 and
- * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing.
+ * the command that repeats it when a promise was broken. `--minutes 20` bounds the killing, and
+ * `--acts 40` how much callers do while one server lives. With `--power-cuts` its disk
+ * loses what was not synced, too: on SQLite, for root.
  *
  * Called by: people.
  */
 
 import { parseArgs } from "node:util";
-import { runCycles } from "./cycles.ts";
+import { ACTS_MAX, runCycles } from "./cycles.ts";
 
 const { values } = parseArgs({
   options: {
     engine: { type: "string", default: "sqlite" },
     cycles: { type: "string", default: "500" },
+    acts: { type: "string", default: String(ACTS_MAX) },
+    "power-cuts": { type: "boolean", default: false },
     minutes: { type: "string", default: "600" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
   },
 });
-const { engine } = values;
+const { engine, "power-cuts": hasPowerCuts } = values;
 if (engine !== "sqlite" && engine !== "postgres") throw new Error("--engine sqlite|postgres");
+if (hasPowerCuts && engine !== "sqlite") throw new Error("--power-cuts is for --engine sqlite");
 const [cycles, seed] = [readCount("cycles", values.cycles), readCount("seed", values.seed)];
+const actsMax = readCount("acts", values.acts);
 const killingMs = readCount("minutes", values.minutes) * 60_000;
 
 /** Failures and the leases of those who died are minutes, not more. */
@@ -29,9 +35,9 @@ const lifetime = { after: (end: () => Promise<void>) => void ends.unshift(end) }
 const startedAt = performance.now();
 try {
   const tell = (line: string) => console.log(line);
-  tell(`engine ${engine}, ${cycles} cycles, seed ${seed}`);
+  tell(`engine ${engine}, ${cycles} cycles of ${actsMax} acts at most, seed ${seed}`);
   const bounds = { cycles, killingMs, settleMs: SETTLE_MS, isWhole: true };
-  const plan = { engine, seed, tell, ...bounds } as const;
+  const plan = { engine, seed, actsMax, tell, hasPowerCuts, ...bounds } as const;
   const { violations, ...found } = await runCycles(lifetime, plan);
   tell(JSON.stringify(found));
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
@@ -47,7 +53,9 @@ try {
 }
 
 function repeat(): string {
-  return `repeat it with: npm run crash -- --engine ${engine} --cycles ${cycles} --seed ${seed}`;
+  const options = `--engine ${engine} --cycles ${cycles} --acts ${actsMax} --seed ${seed}`;
+  const cuts = hasPowerCuts ? " --power-cuts" : "";
+  return `repeat it with: npm run crash -- ${options}${cuts}`;
 }
 
 function readCount(name: string, text: string): number {

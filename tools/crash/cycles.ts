@@ -20,6 +20,10 @@ export interface Plan {
   readonly engine: Engine;
   readonly cycles: number;
   readonly seed: number;
+  /** A server lives until callers have done so much at most; most of them die earlier. */
+  readonly actsMax: number;
+  /** Whether the disk of SQLite loses what was not synced, each time. */
+  readonly hasPowerCuts?: boolean;
   /** Kills no more after so long, however many cycles are left. */
   readonly killingMs: number;
   /** Waits at the end until receivers that failed have everything, which takes minutes. */
@@ -43,9 +47,9 @@ export interface Found {
 
 const WORKERS = 10;
 
-/** A server lives until callers have done so much at most; most of them die earlier. */
-const ACTS_MAX = 150;
-/** And then so long at most, so that it is not always right after an answer. */
+/** What callers do while one server lives, at most. */
+export const ACTS_MAX = 150;
+/** And then it lives so long at most, so that it is not always right after an answer. */
 const LIFE_MS_MAX = 30;
 /** On any machine; a server that answers nobody for so long is stuck. */
 const STUCK_MS = 240_000;
@@ -57,10 +61,10 @@ const KILLED_IN_START = 0.15;
 const PAUSE_MS = 10;
 
 export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
-  const { engine, seed, cycles, tell } = plan;
+  const { engine, seed, cycles, tell, hasPowerCuts } = plan;
   const journal = new Journal();
   const receivers = await startReceivers(t, journal, seed + 1);
-  const place = await openPlace(t, engine, receivers.certificate, seeded(seed + 2));
+  const place = await openPlace(t, engine, receivers.certificate, seeded(seed + 2), hasPowerCuts);
   for (let index = 0; index < place.replicas; index++) await place.start(index);
   const callers: Callers = {
     journal,
@@ -84,17 +88,20 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
   });
   let killsInStart = 0;
   let kills = 0;
+  /** The last start of each replica, by its index. */
+  const starts = new Map<number, Promise<void>>();
   const chance = seeded(seed);
   const endsAt = performance.now() + plan.killingMs;
   const isKilling = () => performance.now() < endsAt && journal.violations.length === 0;
   try {
     for (let cycle = 1; cycle <= cycles && isKilling(); cycle++) {
-      killsInStart += await killOnce(place, chance, () => acts);
+      killsInStart += await killOnce(place, chance, plan.actsMax, () => acts, starts);
       kills = cycle;
       const { submissions, arrivals } = journal;
       if (cycle % 25 !== 0) continue;
       tell(`cycle ${cycle}: ${submissions.length} submitted, ${arrivals} notifications`);
     }
+    await Promise.all(starts.values());
   } finally {
     isOver = true;
   }
@@ -108,19 +115,32 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
 }
 
 /** @returns how many starts were cut short on the way */
-async function killOnce(place: Place, chance: Chance, acts: () => number): Promise<number> {
+async function killOnce(
+  place: Place,
+  chance: Chance,
+  actsMax: number,
+  acts: () => number,
+  starts: Map<number, Promise<void>>,
+): Promise<number> {
   // More often early than late: what a server does first is recovery.
-  const target = acts() + chance() ** 1.5 * ACTS_MAX;
+  const target = acts() + chance() ** 1.5 * actsMax;
   await eventually("callers are answered", () => (acts() >= target ? true : undefined), STUCK_MS);
   await sleep(chance() * LIFE_MS_MAX);
   const first = Math.floor(chance() * place.replicas);
   const isAll = chance() < 0.3;
   const all = Array.from({ length: place.replicas }, (_, n) => (first + n) % place.replicas);
   const doomed = isAll ? all : [first];
+  // Another replica may be killed while one starts.
+  await Promise.all(doomed.map((index) => starts.get(index)));
   await Promise.all(doomed.map((index) => place.kill(index)));
   const isCutShort = chance() < KILLED_IN_START;
   if (isCutShort) await place.killInStart(first, chance() * START_MS_MAX);
-  await Promise.all(doomed.map((index) => place.start(index)));
+  for (const index of doomed) {
+    const started = place.start(index);
+    // Whoever needs the replica next awaits it, and hears of a failure.
+    started.catch(() => {});
+    starts.set(index, started);
+  }
   return isCutShort ? 1 : 0;
 }
 

@@ -117,13 +117,19 @@ export class Worker {
     if (created === undefined) return;
     const { instance, credential } = created;
     const token = credential.take();
-    const known = { id: instance.id, token, key, receiver, isDeleting: false };
-    journal.provisioned({ ...known, deletedAt: undefined });
+    const deletion = { isDeleting: false, deletedAt: undefined };
+    const known: KnownInstance = { id: instance.id, token, key, receiver, ...deletion };
+    journal.provisioned(known);
     if (this.#chance() > 0.3) return;
-    const again = await settle(made.create(input), ["webhook_verification_failed"]);
+    const repeated = settle(made.create(input), ["webhook_verification_failed"]);
+    const again = await repeated.catch((error: unknown) => {
+      const isGone = error instanceof SdkError && error.providerCode === "instance_deleted";
+      // Somebody else may have deleted it meanwhile.
+      if (isGone && known.isDeleting) return undefined;
+      throw error;
+    });
     if (again === undefined) return;
-    const repeated = { ...known, id: again.instance.id, token: again.credential.take() };
-    journal.provisioned({ ...repeated, deletedAt: undefined });
+    journal.provisioned({ ...known, id: again.instance.id, token: again.credential.take() });
   }
 
   async #delete(instance: KnownInstance): Promise<void> {

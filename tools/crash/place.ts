@@ -18,11 +18,12 @@ import {
   toSettings,
 } from "@countersign/server";
 import { type Child, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, Server, spawnCountersign } from "countersign/test/support/countersign.ts";
+import { Server, spawnCountersign } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { makeToken } from "countersign/test/support/people.ts";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
 import type { Chance } from "../capacity/random.ts";
+import { Disk } from "./disk.ts";
 
 export type Engine = "sqlite" | "postgres";
 
@@ -70,9 +71,11 @@ export async function openPlace(
   engine: Engine,
   certificate: string,
   chance: Chance,
+  hasPowerCuts = false,
 ): Promise<Place> {
   const folder = temporaryFolder(t, "countersign-crash-");
-  const data = join(folder, "data");
+  const disk = hasPowerCuts ? new Disk(folder) : undefined;
+  const data = join(disk?.folder ?? folder, "data");
   const database = engine === "sqlite" ? {} : await databaseEnvironment();
   const trusted = join(folder, "receivers.pem");
   writeFileSync(trusted, certificate);
@@ -93,6 +96,7 @@ export async function openPlace(
   };
   t.after(async () => {
     for (const server of up.values()) await server.kill();
+    disk?.unmount();
   });
   const words = ["serve", "--port", "0", "--data", data, "--json", ...ARGS];
   const begin = () => spawnCountersign({ ...owned }, words, { env });
@@ -110,14 +114,18 @@ export async function openPlace(
       assert.ok(!up.has(index));
       const child = begin();
       await new Promise((resolve) => setTimeout(resolve, afterMs));
+      disk?.cut();
       const { code, stderr } = await child.end("SIGKILL");
+      disk?.restore();
       assert.equal(code, null, `a start ended by itself: ${stderr}`);
     },
     async kill(index) {
       const server = up.get(index);
       assert.ok(server);
       up.delete(index);
+      disk?.cut();
       const { code, stdout, stderr } = await server.process.end("SIGKILL");
+      disk?.restore();
       const last = stdout.slice(-2_000);
       assert.equal(code, null, `a server ended by itself: ${last}\n${stderr}`);
     },
@@ -165,8 +173,11 @@ function outside(
       }
     },
     async verifyLog() {
-      const outcome = await countersign(t, ["audit", "verify", "--data", data], { env });
-      return outcome.code === 0 ? undefined : outcome.stdout + outcome.stderr;
+      const child = spawnCountersign(t, ["audit", "verify", "--data", data], { env });
+      // However long it takes: after hundreds of cycles the log is long.
+      await child.exited;
+      const { code, stdout, stderr } = await child.ends();
+      return code === 0 ? undefined : stdout + stderr;
     },
   };
 }

@@ -34,6 +34,7 @@ import { readCursor } from "@countersign/server/review/event-cursor";
 import { isWellFormedToken } from "@countersign/server/secrets/token";
 import fc from "fast-check";
 import { inputsOf, jsonTexts } from "./inputs.ts";
+import { policiesOf } from "./policies.ts";
 
 export interface Target {
   readonly name: string;
@@ -246,7 +247,7 @@ export const TARGETS: readonly Target[] = [
   { name: "signature", inputs: inputsOf("signature", fc.base64String()), check: checkSecret },
   { name: "condition", inputs: inputsOf("condition", expressions), check: checkCondition },
   {
-    ...{ name: "policy", inputs: inputsOf("policy", expressions), check: checkPolicy },
+    ...{ name: "policy", inputs: inputsOf("policy", policiesOf(expressions)), check: checkPolicy },
     // Read in a thread of its own, which is stopped after ten seconds.
     slowMs: 2_000,
   },

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runCycles } from "../../../tools/crash/cycles.ts";
+import { ACTS_MAX, runCycles } from "../../../tools/crash/cycles.ts";
 import { ENGINE } from "./support/engine.ts";
 
 const CYCLES = 8;
@@ -14,6 +14,7 @@ test("[ours.operations.crash] [ours.operations.crash-under-load] servers that ar
     engine: ENGINE,
     cycles: CYCLES,
     seed: 1,
+    actsMax: ACTS_MAX,
     killingMs: Number.POSITIVE_INFINITY,
     isWhole: false,
     settleMs: 60_000,

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
+import { countersign, startServer } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type Agent,
@@ -13,6 +12,7 @@ import {
   makeToken,
   newAgent,
 } from "countersign/test/support/people.ts";
+import { assertUnavailable, makeRoom, takeAllRoom } from "./support/disk-room.ts";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "the disk of a file of SQLite is full");
@@ -27,16 +27,6 @@ function underFileLimit(blocks: number): string[] {
 
 /** Room for a start and some hundred kilobytes of requests. */
 const SMALL = underFileLimit(1600);
-
-/** Takes the limit away from the running process, as somebody does who cleans up a disk. */
-function makeRoom({ process: { pid } }: Server): void {
-  execFileSync("prlimit", ["--pid", String(pid), "--fsize=unlimited:"]);
-}
-
-/** From now on the running process cannot write a single byte to a file. */
-function takeAllRoom({ process: { pid } }: Server): void {
-  execFileSync("prlimit", ["--pid", String(pid), "--fsize=0:"]);
-}
 
 interface Filled {
   readonly acknowledged: Map<string, ApprovalRequest>;
@@ -57,13 +47,6 @@ async function fill(agent: Agent): Promise<Filled> {
   assert.notEqual(acknowledged.size, 0, "there was no room at all");
   assert.notEqual(refused.length, 0, "there was room for everything");
   return { acknowledged, refused };
-}
-
-function assertUnavailable(answer: Answer): void {
-  assert.equal(answer.status, 503, answer.text);
-  const { error } = answer.json as { error: { type: string; code: string } };
-  assert.deepEqual([error.type, error.code], ["dependency", "unavailable"]);
-  assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
 }
 
 async function assertAllThere(agent: Agent, { acknowledged }: Filled): Promise<void> {

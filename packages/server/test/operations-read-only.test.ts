@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, startServer } from "countersign/test/support/countersign.ts";
-import { type Agent, newAgent } from "countersign/test/support/people.ts";
+import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
+import { eventually } from "countersign/test/support/eventually.ts";
+import {
+  type Agent,
+  type Answer,
+  exchange,
+  makeToken,
+  newAgent,
+  SUBMISSION,
+} from "countersign/test/support/people.ts";
+import { assertUnavailable, makeRoom, takeAllRoom } from "./support/disk-room.ts";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "the folder of a file of SQLite is read-only");
@@ -81,4 +91,75 @@ test("[ours.operations.read-only] a database that alone cannot be written is ref
   const again = await startServer(t, { data });
   assert.equal((await agent.at(again).post("first")).text, text);
   await again.stop();
+});
+
+/**
+ * What an operating system does with a disk that fails: from now on nothing can be written to open
+ * files, and none can be made, removed or opened for writing.
+ */
+function becomeReadOnly(server: Server): void {
+  takeAllRoom(server);
+  setMode(server.data, false);
+}
+
+function becomeWritable(server: Server): void {
+  setMode(server.data, true);
+  makeRoom(server);
+}
+
+test("[ours.operations.read-only-running] a server whose disk becomes read-only refuses what it cannot write, answers what it can read, and decides nothing until it can write again", async (t) => {
+  const server = await startServer(t, { under: UNPRIVILEGED });
+  const agent = await newAgent(server);
+  const reviewer = await makeToken(server.data, { kind: "reviewer" });
+  const [pending, kept, ending] = [
+    await agent.submit(),
+    await agent.submit(),
+    await agent.submit({ timeout: "5s" }),
+  ];
+  const digest = createHash("sha256").update(JSON.stringify(SUBMISSION.arguments)).digest("hex");
+  const ask = (method: string, path: string, token: string, body?: object): Promise<Answer> =>
+    exchange(method, server.url + path, token, body);
+  const approve = (): Promise<Answer> => {
+    const verdict = { verdict: "approve", arguments_sha256: digest };
+    return ask("POST", `/review/v1/requests/${pending.id}/verdict`, reviewer, verdict);
+  };
+  const cancel = (): Promise<Answer> => ask("DELETE", `/v1/requests/${kept.id}`, agent.token);
+  becomeReadOnly(server);
+
+  for (const refused of [await agent.post("refused"), await cancel(), await approve()]) {
+    assertUnavailable(refused);
+  }
+  for (const request of [pending, kept]) assert.deepEqual(await agent.read(request.id), request);
+  // One whose deadline has passed is neither pending nor expired: nobody could write that down.
+  const late = await eventually("the deadline", async () => {
+    const answer = await agent.get(ending.id);
+    return answer.status === 200 && answer.json.status === "pending" ? undefined : answer;
+  });
+  assertUnavailable(late);
+  assertUnavailable(await ask("GET", "/readyz", ""));
+
+  becomeWritable(server);
+
+  assert.equal((await approve()).status, 200);
+  assert.equal((await agent.read(pending.id)).status, "approved");
+  assert.equal((await agent.read(kept.id)).status, "pending");
+  assert.equal((await cancel()).status, 200);
+  assert.equal((await agent.read(ending.id)).status, "expired");
+  assert.equal((await agent.post("refused")).status, 201);
+});
+
+test("[ours.operations.read-only-running] a server whose disk has become read-only stops as it is told, and what was acknowledged is there when it can be written", async (t) => {
+  const server = await startServer(t, { under: UNPRIVILEGED });
+  const agent = await newAgent(server);
+  const pending = await agent.submit();
+  becomeReadOnly(server);
+  assertUnavailable(await agent.post("refused"));
+
+  const stopped = await server.process.end("SIGTERM");
+
+  assert.equal(stopped.code, 0, stopped.stderr);
+  setMode(server.data, true);
+  const again = await startServer(t, { data: server.data });
+  assert.deepEqual(await agent.at(again).read(pending.id), pending);
+  assert.equal((await agent.at(again).post("refused")).status, 201);
 });

@@ -27,7 +27,7 @@ export function lockDataDirectory(directory: string): () => void {
   }
   writeFileSync(holderFile, `${process.pid}\n`);
   return () => {
-    rmSync(holderFile, { force: true });
+    forgetHolder(holderFile);
     lock.close();
   };
 }
@@ -35,6 +35,13 @@ export function lockDataDirectory(directory: string): () => void {
 /** SQLITE_BUSY: somebody else holds it. */
 function isBusy(error: unknown): boolean {
   return error instanceof Error && "errcode" in error && (Number(error.errcode) & 0xff) === 5;
+}
+
+/** It is a hint for whom the lock refuses; on a disk that has become read-only it stays there. */
+function forgetHolder(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {}
 }
 
 function readHolder(file: string): string {
