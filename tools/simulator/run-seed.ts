@@ -49,17 +49,24 @@ export interface SeedOutcome {
 /** Of time between two turns, ms: from replicas that are fast to those that are overloaded. */
 const PACES = [1, 5, 20, 80];
 const CALM_PACE_MS = 1;
+const CALM_READS = 0.05;
 
 /** How much likelier what goes wrong is right after what cannot be undone. */
 const EXPOSED = 8;
 
+/** The part of the seeds in which works share transactions, as on PostgreSQL. */
+const GROUPED = 0.5;
+
 const UNDER_WAY_MS_MAX = 9_000;
+
+/** Turns between two looks whether everything has ended. */
+const LOOKS_EVERY = 8;
 
 const LEAPS_TO_ERASURE_MAX = 40;
 const LONG_LEAPS = 5;
 const LONG_LEAP_MS = 50 * 3_600_000;
 const RETENTION_ROUND_MS = 6 * 60_000;
-const STEPS_PER_LEAP = 150;
+const STEPS_PER_LEAP = 60;
 
 export async function runSeed(template: Template, options: SeedOptions): Promise<SeedOutcome> {
   const run = new Run(template, options);
@@ -84,7 +91,6 @@ class Run {
   /** Those that are on by now. */
   #faults = NO_FAULTS;
   #started = 0;
-  readonly #counts: Record<string, number> = {};
 
   constructor(template: Template, options: SeedOptions) {
     this.#options = options;
@@ -102,7 +108,9 @@ class Run {
     const onAnswer: Facts["onAnswer"] = (played) => facts.onAnswer(played);
     this.#network = new Network({ world, replicas, faults, onAnswer });
     const onLogLine = (line: string) => facts.onLogLine(line);
-    const house = { world, database, receivers: this.#receivers, faults, replicas, onLogLine };
+    const isGrouped = draw.happens(GROUPED);
+    const shared = { world, database, receivers: this.#receivers, isGrouped };
+    const house = { ...shared, faults, replicas, onLogLine };
     [this.#world, this.#database, this.#facts, this.#house] = [world, database, facts, house];
     database.onStatement = (_, sql, values) => facts.onStatement(sql, values);
     database.onCommit = (committed) => {
@@ -182,9 +190,8 @@ class Run {
   }
 
   outcome(): SeedOutcome {
-    const { broken, digest, trace, turns } = this.#world;
-    const { seed } = this.#options;
-    return { seed, broken, digest, trace, turns, faults: this.#drawn, counts: this.#counts };
+    const { broken, digest, trace, turns, counts } = this.#world;
+    return { seed: this.#options.seed, broken, digest, trace, turns, counts, faults: this.#drawn };
   }
 
   close(): void {
@@ -199,7 +206,7 @@ class Run {
   }
 
   #count(what: string): void {
-    this.#counts[what] = (this.#counts[what] ?? 0) + 1;
+    this.#world.count(what);
   }
 
   #start(place = this.#replicas.length): void {
@@ -320,6 +327,7 @@ class Run {
     this.#world.note(OPERATOR, "heals everything");
     this.#faults = NO_FAULTS;
     this.#world.paceMs = CALM_PACE_MS;
+    this.#world.awaitsReads = CALM_READS;
     for (const replica of this.#replicas) replica.isFrozen = false;
   }
 
@@ -329,7 +337,7 @@ class Run {
     const stepsMax = 30_000;
     for (let step = 0; world.broken === undefined; step++) {
       const isQuiet = clients.running === 0 && this.#replicas.every(({ isServing }) => isServing);
-      if (isQuiet && step % 20 === 0) {
+      if (isQuiet && step % LOOKS_EVERY === 0) {
         const { isOver, leapMs } = healed(this.#facts);
         if (isOver) return;
         if (leapMs > 0) world.leap(leapMs);

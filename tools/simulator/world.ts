@@ -51,6 +51,12 @@ export interface WorldOptions {
 /** 1 January 2026. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
+/**
+ * How much of a turn's time one of timers takes: mostly they find that there is nothing to do, and
+ * would otherwise take all turns of a slow world.
+ */
+const LOOK = 0.1;
+
 export class World {
   readonly draw: Draw;
   /** Milliseconds since the beginning, by a clock that nobody sets. */
@@ -62,7 +68,10 @@ export class World {
   /** Turns that were given. */
   turns = 0;
   paceMs: number;
+  /** How likely a read is asked in a turn of its own, and answered in another one. */
+  awaitsReads = 0.35;
   readonly trace: string[] = [];
+  readonly counts: Record<string, number> = {};
   /** The first promise that did not hold. */
   broken: Broken | undefined;
   /** Who has just done what cannot be undone, as a commit: the worst moment to end or freeze. */
@@ -73,6 +82,8 @@ export class World {
   readonly #ready: Turn[] = [];
   /** The next one last. */
   readonly #timers: Timer[] = [];
+  /** Whether the last turn was one of timers. */
+  #hasLooked = false;
   #digest = 0x811c_9dc5;
 
   constructor({ draw, paceMs, isTraced }: WorldOptions) {
@@ -122,6 +133,11 @@ export class World {
     return new Promise((go) => void this.after(actor, delayMs, what, go));
   }
 
+  /** Counts what happened, for an idea of what was tried. */
+  count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+
   /** Writes down what happened. */
   note(actor: Pick<Actor, "name">, what: string): void {
     const line = `${this.turns} +${Math.floor(this.elapsedMs)} ${actor.name}: ${what}`;
@@ -161,6 +177,11 @@ export class World {
     this.#ring();
     let able = this.#ready.filter(isAble);
     if (able.length === 0) {
+      // Whoever gathers what arrives in one turn begins in the next.
+      await new Promise((resolve) => setImmediate(resolve));
+      able = this.#ready.filter(isAble);
+    }
+    if (able.length === 0) {
       const next = this.#nextTimer();
       if (next === undefined) return false;
       this.elapsedMs = Math.max(this.elapsedMs, next.at);
@@ -168,11 +189,7 @@ export class World {
       able = this.#ready.filter(isAble);
     }
     if (able.length > 0) {
-      const turn = this.#first(able, this.draw.among(able));
-      this.#ready.splice(this.#ready.indexOf(turn), 1);
-      this.turns++;
-      this.note(turn.actor, turn.what);
-      turn.go();
+      this.#give(able, this.draw.among(able));
     }
     // All that follows from it by itself happens before this comes back.
     await new Promise((resolve) => setImmediate(resolve));
@@ -190,8 +207,9 @@ export class World {
 
   #pass(): void {
     const part = this.draw.fraction();
+    const paceMs = this.#hasLooked ? this.paceMs * LOOK : this.paceMs;
     // Mostly little, sometimes much more than on average.
-    this.elapsedMs += this.paceMs * 4 * part ** 4;
+    this.elapsedMs += paceMs * 4 * part ** 4;
   }
 
   /** Timers that are due take their turn like others: nobody is called on time. */
@@ -209,13 +227,24 @@ export class World {
     }
   }
 
-  /** A process calls back its timers that are due before it hears anybody, as Node does. */
-  #first(able: readonly Turn[], drawn: Turn): Turn {
-    if (drawn.at !== undefined) return drawn;
+  /**
+   * A process calls back all of its timers that are due before it hears anybody, as Node does, and
+   * what follows from each of them by itself before the next.
+   */
+  #give(able: readonly Turn[], drawn: Turn): void {
     const timers = able.filter(({ actor, at }) => actor === drawn.actor && at !== undefined);
-    return timers.reduce((first, timer) => {
-      return (timer.at ?? 0) < (first.at ?? Number.POSITIVE_INFINITY) ? timer : first;
-    }, drawn);
+    timers.sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
+    const given = timers.length > 0 ? timers : [drawn];
+    for (const turn of given) this.#ready.splice(this.#ready.indexOf(turn), 1);
+    this.turns++;
+    this.#hasLooked = timers.length > 0;
+    for (const { actor, what, go } of given) {
+      setImmediate(() => {
+        if (!actor.isAlive) return;
+        this.note(actor, what);
+        go();
+      });
+    }
   }
 
   #nextTimer(): Timer | undefined {
