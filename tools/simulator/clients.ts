@@ -43,7 +43,8 @@ const ERRANDS = {
   ...{ withdraw: 0.7, retry: 1, freeze: 0.4, publish: 0.4, show: 0.5 },
 };
 
-const AT_ONCE_MAX = 12;
+const AT_ONCE_MAX = 16;
+const CROWD = 6;
 /** Before there is anything to do with what they provision. */
 const FIRST_AT_ONCE_MAX = 3;
 const TRIES_MAX = 6;
@@ -76,13 +77,19 @@ export class Clients {
     this.#parts = parts;
   }
 
-  /** Sends somebody on an errand, unless too many are under way. */
-  begin(): void {
+  /** Several who want the same at one time. */
+  crowd(): void {
+    const errand = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
+    for (let i = 0; i < CROWD; i++) this.begin(errand);
+  }
+
+  /** Sends somebody on an errand, unless too many are under way. @param wanted which */
+  begin(wanted?: keyof typeof ERRANDS): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
     const { draw } = world;
-    const errand = isFirst ? "provision" : draw.weighted(ERRANDS);
+    const errand = isFirst ? "provision" : (wanted ?? draw.weighted(this.#weights()));
     const name = `${errand}-${++this.#count}`;
     const client: Actor = { name, isAlive: true, isFrozen: false };
     this.running++;
@@ -98,10 +105,21 @@ export class Clients {
     this.#run(errand, client).then(over, fail);
   }
 
+  /** While somebody who has claimed an event is frozen, its receiver and instance go oftener. */
+  #weights(): typeof ERRANDS {
+    const { replicas } = this.#parts.facts;
+    const isAnyFrozen = replicas.some(({ isFrozen, isAlive }) => isFrozen && isAlive);
+    if (!isAnyFrozen || this.#instanceSentTo() === undefined) return ERRANDS;
+    return { ...ERRANDS, remove: 4, update: 6 };
+  }
+
   async #run(errand: keyof typeof ERRANDS, client: Actor): Promise<void> {
     if (errand === "provision") return this.#provision(client);
     if (errand === "publish") return this.#publish(client);
-    const instance = this.#parts.world.draw.among(this.#instances);
+    const { draw } = this.#parts.world;
+    const isOnTheWay = errand === "update" || errand === "remove";
+    const sent = isOnTheWay && draw.happens(0.5) ? this.#instanceSentTo() : undefined;
+    const instance = sent ?? draw.among(this.#instances);
     if (errand === "update") return this.#update(client, instance);
     if (errand === "remove") return this.#remove(client, instance);
     if (errand === "create") return this.#create(client, instance);
@@ -111,11 +129,19 @@ export class Clients {
       return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
-    const { draw } = this.#parts.world;
-    const urgent = draw.happens(0.4) ? this.#mostUrgent() : undefined;
+    const urgent = draw.happens(0.5) ? this.#mostUrgent() : undefined;
     // Otherwise mostly what came last.
     const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
     await this.#concern(errand, client, urgent ?? draw.among(others));
+  }
+
+  /** For which somebody has claimed an event: the message may be on its way. */
+  #instanceSentTo(): KnownInstance | undefined {
+    const { snapshot, world } = this.#parts.facts;
+    const claimed = snapshot.all("notification").find(({ claimed_until: until }) => {
+      return until !== null && Number(until) > world.now;
+    });
+    return this.#instances.find(({ id }) => id === claimed?.instance_id);
   }
 
   /** Whose deadline comes next: it may pass on the way. */
@@ -155,7 +181,7 @@ export class Clients {
     const { world, facts } = this.#parts;
     const leftMs = Number(facts.snapshot.get("request", id)?.deadline_at ?? 0) - world.now;
     if (leftMs < 0 || leftMs > SOON_MS) return;
-    const at = leftMs - world.draw.between(-50, Math.ceil(world.paceMs * 40));
+    const at = leftMs - world.draw.between(-300, Math.ceil(world.paceMs * 40));
     await world.sleep(client, at, "has taken its time");
   }
 

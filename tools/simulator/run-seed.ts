@@ -109,6 +109,7 @@ class Run {
     this.#network = new Network({ world, replicas, faults, onAnswer });
     const onLogLine = (line: string) => facts.onLogLine(line);
     const isGrouped = draw.happens(GROUPED);
+    world.togetherness = isGrouped ? 0.6 : 0.1;
     const shared = { world, database, receivers: this.#receivers, isGrouped };
     const house = { ...shared, faults, replicas, onLogLine };
     [this.#world, this.#database, this.#facts, this.#house] = [world, database, facts, house];
@@ -137,6 +138,7 @@ class Run {
     for (let step = 0; step < steps && world.broken === undefined; step++) {
       this.#misfortune();
       if (world.draw.happens(0.08)) clients.begin();
+      if (world.draw.happens(0.005)) clients.crowd();
       await world.step();
     }
     this.#heal();
@@ -273,6 +275,17 @@ class Run {
       this.#world.setDatabaseClock(draw.between(-300_000, 300_000));
     }
     if (draw.happens(faults.leap)) this.#leap();
+    this.#overtake();
+  }
+
+  /** The deadline of what is being decided passes before its commit. */
+  #overtake(): void {
+    const { deciding } = this.#database;
+    if (deciding.size === 0 || !this.#world.draw.happens(this.#faults.leap * EXPOSED)) return;
+    const pending = [...deciding].map((id) => this.#facts.snapshot.get("request", id));
+    const lefts = pending.map((row) => Number(row?.deadline_at ?? 0) - this.#world.now);
+    const ms = Math.min(...lefts.filter((left) => left >= 0));
+    if (ms <= UNDER_WAY_MS_MAX) this.#world.leap(ms);
   }
 
   #crash(replica: Replica): void {

@@ -70,6 +70,8 @@ export class World {
   paceMs: number;
   /** How likely a read is asked in a turn of its own, and answered in another one. */
   awaitsReads = 0.35;
+  /** How likely all that waits for a process is heard in one turn of its loop. */
+  togetherness = 0;
   readonly trace: string[] = [];
   readonly counts: Record<string, number> = {};
   /** The first promise that did not hold. */
@@ -234,7 +236,10 @@ export class World {
   #give(able: readonly Turn[], drawn: Turn): void {
     const timers = able.filter(({ actor, at }) => actor === drawn.actor && at !== undefined);
     timers.sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
-    const given = timers.length > 0 ? timers : [drawn];
+    // Then, as a loop that has more than one thing to do, sometimes all that it has come to hear.
+    const isAll = this.draw.happens(this.togetherness);
+    const heard = isAll ? able.filter((turn) => turn.actor === drawn.actor && !("at" in turn)) : [];
+    const given = timers.length + heard.length > 0 ? [...timers, ...heard] : [drawn];
     for (const turn of given) this.#ready.splice(this.#ready.indexOf(turn), 1);
     this.turns++;
     this.#hasLooked = timers.length > 0;
