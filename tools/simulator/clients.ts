@@ -77,19 +77,30 @@ export class Clients {
     this.#parts = parts;
   }
 
+  /** Ends the deliveries of an instance, if it is one of these. */
+  endDeliveriesOf(instanceId: string): void {
+    const { draw } = this.#parts.world;
+    this.begin(draw.among(["remove", "update"] as const), instanceId);
+  }
+
   /** Several who want the same at one time. */
   crowd(): void {
     const errand = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
     for (let i = 0; i < CROWD; i++) this.begin(errand);
   }
 
-  /** Sends somebody on an errand, unless too many are under way. @param wanted which */
-  begin(wanted?: keyof typeof ERRANDS): void {
+  /**
+   * Sends somebody on an errand, unless too many are under way.
+   *
+   * @param wanted which
+   * @param endsDeliveriesOf the instance that it is about, and is to lose its receiver
+   */
+  begin(wanted?: keyof typeof ERRANDS, endsDeliveriesOf?: string): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
     const { draw } = world;
-    const errand = isFirst ? "provision" : (wanted ?? draw.weighted(this.#weights()));
+    const errand = isFirst ? "provision" : (wanted ?? draw.weighted(ERRANDS));
     const name = `${errand}-${++this.#count}`;
     const client: Actor = { name, isAlive: true, isFrozen: false };
     this.running++;
@@ -102,25 +113,16 @@ export class Clients {
       over();
       world.fail("simulator", error instanceof Error ? String(error.stack) : String(error));
     };
-    this.#run(errand, client).then(over, fail);
+    this.#run(errand, client, endsDeliveriesOf).then(over, fail);
   }
 
-  /** While somebody who has claimed an event is frozen, its receiver and instance go oftener. */
-  #weights(): typeof ERRANDS {
-    const { replicas } = this.#parts.facts;
-    const isAnyFrozen = replicas.some(({ isFrozen, isAlive }) => isFrozen && isAlive);
-    if (!isAnyFrozen || this.#instanceSentTo() === undefined) return ERRANDS;
-    return { ...ERRANDS, remove: 4, update: 6 };
-  }
-
-  async #run(errand: keyof typeof ERRANDS, client: Actor): Promise<void> {
+  async #run(errand: keyof typeof ERRANDS, client: Actor, ended?: string): Promise<void> {
     if (errand === "provision") return this.#provision(client);
     if (errand === "publish") return this.#publish(client);
     const { draw } = this.#parts.world;
-    const isOnTheWay = errand === "update" || errand === "remove";
-    const sent = isOnTheWay && draw.happens(0.5) ? this.#instanceSentTo() : undefined;
-    const instance = sent ?? draw.among(this.#instances);
-    if (errand === "update") return this.#update(client, instance);
+    const known = this.#instances.find(({ id }) => id === ended);
+    const instance = known ?? draw.among(this.#instances);
+    if (errand === "update") return this.#update(client, instance, known !== undefined);
     if (errand === "remove") return this.#remove(client, instance);
     if (errand === "create") return this.#create(client, instance);
     if (errand === "freeze") return this.#freeze(client, instance);
@@ -133,15 +135,6 @@ export class Clients {
     // Otherwise mostly what came last.
     const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
     await this.#concern(errand, client, urgent ?? draw.among(others));
-  }
-
-  /** For which somebody has claimed an event: the message may be on its way. */
-  #instanceSentTo(): KnownInstance | undefined {
-    const { snapshot, world } = this.#parts.facts;
-    const claimed = snapshot.all("notification").find(({ claimed_until: until }) => {
-      return until !== null && Number(until) > world.now;
-    });
-    return this.#instances.find(({ id }) => id === claimed?.instance_id);
   }
 
   /** Whose deadline comes next: it may pass on the way. */
@@ -193,10 +186,11 @@ export class Clients {
     await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`));
   }
 
-  async #update(client: Actor, { id }: KnownInstance): Promise<void> {
+  async #update(client: Actor, { id }: KnownInstance, isRemoval: boolean): Promise<void> {
     const { tokens } = this.#parts;
     const key = `u${this.#count}`;
-    const body = this.#instanceBody(`instance ${key}`, true);
+    const named = this.#instanceBody(`instance ${key}`, true);
+    const body = isRemoval ? '{"delivery":null}' : named;
     const call: Call = { kind: "update", token: tokens.provisioner, id, key, body };
     await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`, true));
   }

@@ -21,7 +21,7 @@ import { Network } from "./network.ts";
 import { PROMISES } from "./promises/all.ts";
 import { Receivers } from "./receivers.ts";
 import { type House, Replica } from "./replica.ts";
-import { Snapshot } from "./snapshot.ts";
+import { type Commit, Snapshot } from "./snapshot.ts";
 import { type Broken, World } from "./world.ts";
 
 export interface SeedOptions {
@@ -57,6 +57,11 @@ const EXPOSED = 8;
 /** The part of the seeds in which works share transactions, as on PostgreSQL. */
 const GROUPED = 0.5;
 
+const FREEZES_MS = [500, 5_000, 9_500, 29_000, 31_000, 60_000];
+
+/** Long enough for others to do something, and not too long for an attempt to be made. */
+const OUTRUN_MS = [1_000, 3_000, 6_000, 8_000];
+
 const UNDER_WAY_MS_MAX = 9_000;
 
 /** Turns between two looks whether everything has ended. */
@@ -87,6 +92,7 @@ class Run {
   readonly #receivers: Receivers;
   readonly #network: Network;
   readonly #facts: Facts;
+  #clients: Clients | undefined;
   readonly #drawn: Faults;
   /** Those that are on by now. */
   #faults = NO_FAULTS;
@@ -116,7 +122,9 @@ class Run {
     database.onStatement = (_, sql, values) => facts.onStatement(sql, values);
     database.onCommit = (committed) => {
       this.#count("commits");
-      facts.onCommit(snapshot.follow(committed));
+      const commit = snapshot.follow(committed);
+      facts.onCommit(commit);
+      this.#outrun(commit);
     };
     world.onTurn = () => database.tidyUp();
   }
@@ -133,6 +141,7 @@ class Run {
     this.#world.note({ name: "setup" }, `is done, ${provisioner.length}`);
     const [world, network, facts] = [this.#world, this.#network, this.#facts];
     const clients = new Clients({ world, network, facts, receivers: this.#receivers, tokens });
+    this.#clients = clients;
     this.#faults = this.#drawn;
     world.paceMs = world.draw.among(PACES);
     for (let step = 0; step < steps && world.broken === undefined; step++) {
@@ -288,6 +297,19 @@ class Run {
     if (ms <= UNDER_WAY_MS_MAX) this.#world.leap(ms);
   }
 
+  /** Whoever has claimed an event comes to send it when its receiver or instance is gone. */
+  #outrun({ actor, changes }: Commit): void {
+    const replica = this.#replicas.find((each) => each === actor);
+    const claim = changes.find(({ table, before, after }) => {
+      return table === "notification" && Number(after?.fence) > Number(before?.fence);
+    });
+    if (replica === undefined || claim === undefined) return;
+    if (!this.#world.draw.happens(this.#faults.outrun)) return;
+    this.#count("outrun");
+    this.#freeze(replica, this.#world.draw.among(OUTRUN_MS));
+    this.#clients?.endDeliveriesOf(String(claim.after?.instance_id));
+  }
+
   #crash(replica: Replica): void {
     this.#count("crashes");
     this.#world.note(replica, "crashes");
@@ -309,9 +331,8 @@ class Run {
     });
   }
 
-  #freeze(replica: Replica): void {
+  #freeze(replica: Replica, ms = this.#world.draw.among(FREEZES_MS)): void {
     this.#count("freezes");
-    const ms = this.#world.draw.among([500, 5_000, 9_500, 29_000, 31_000, 60_000]);
     this.#world.note(replica, `freezes for ${ms} ms`);
     replica.isFrozen = true;
     this.#world.after(OPERATOR, ms, `${replica.name} goes on`, () => {
