@@ -11,7 +11,7 @@ import { Failure } from "@countersign/server/failure";
 import { GroupedWorks } from "@countersign/server/storage/postgres/grouped-works";
 import type { SharedTime } from "@countersign/server/storage/postgres/postgres-transaction";
 import { type Result, runWorks, type Work } from "@countersign/server/storage/postgres/run-works";
-import type { Row, SqlValue, Store } from "@countersign/server/storage/store";
+import type { Row, SqlValue, Store, Transaction } from "@countersign/server/storage/store";
 import { SimulatedConnection, TIME } from "./simulated-connection.ts";
 import { SimulatedStore, type StoreParts } from "./simulated-store.ts";
 
@@ -90,7 +90,8 @@ export class GroupedStore implements Store {
   /** As PostgresStore does it. */
   async #transactGroup(group: readonly Member[]): Promise<void> {
     if (group.length > 1) this.#parts.world.count("shared transactions");
-    const works = group.map(({ work }) => work);
+    const isShared = group.length > 1;
+    const works = group.map(({ work }) => (isShared ? this.#faltering(work) : work));
     const outcome = await this.#take()
       .then((connection) => runWorks(connection, this.#time, works))
       .catch((error: unknown) => ({ kind: "unknown", error }) as const);
@@ -100,6 +101,26 @@ export class GroupedStore implements Store {
       else if (outcome.kind === "ended") settle(member, outcome.results[i]);
       else this.transact(member.work).then(member.resolve, member.reject);
     }
+  }
+
+  /** One of several that may fail by itself between two of its writes, whatever the others do. */
+  #faltering(work: Work<unknown>): Work<unknown> {
+    const { world, actor, faults } = this.#parts;
+    const run = async (tx: Transaction, sql: string, values?: readonly SqlValue[]) => {
+      const count = await tx.run(sql, values);
+      if (!world.draw.happens(faults().rerun)) return count;
+      world.note(actor, "a work fails beside others");
+      throw new Failure("store", "it fails beside others");
+    };
+    return (tx) =>
+      work({
+        lastsMsMax: tx.lastsMsMax,
+        get: (sql, values) => tx.get(sql, values),
+        all: (sql, values) => tx.all(sql, values),
+        lock: (mode, sql, values) => tx.lock(mode, sql, values),
+        now: () => tx.now(),
+        run: (sql, values) => run(tx, sql, values),
+      });
   }
 
   /** @throws Failure when there is none to be had in time */

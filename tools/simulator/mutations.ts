@@ -252,6 +252,12 @@ export const MUTATIONS: readonly Mutation[] = [
       ["if (value !== undefined) return value;\n  const current", "const current"],
       ["if (current?.fence !== fence) return undefined;", ""],
     ],
+    more: [
+      {
+        file: "operations/provisionInstance.ts",
+        edits: [["if (!reserved) return undefined;", ""]],
+      },
+    ],
   },
   {
     name: "approved-after-every-deadline",
@@ -283,8 +289,19 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [["&& !this.#busy.has(member.subject)", ""]],
   },
   {
+    name: "refused-commit-told-as-done",
+    breaks: "I11",
+    file: "storage/postgres/run-works.ts",
+    edits: [
+      [
+        "await rollBack(connection, undefined);\n    return undone(error);",
+        "await rollBack(connection, undefined);\n    return { kind: 'ended', results };",
+      ],
+    ],
+  },
+  {
     name: "neighbour-of-what-failed-commits-it",
-    breaks: "I6",
+    breaks: "I3",
     file: "storage/postgres/run-works.ts",
     edits: [["&& unwanted === undefined) {\n    return commit", ") {\n    return commit"]],
   },

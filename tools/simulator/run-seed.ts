@@ -62,6 +62,9 @@ const FREEZES_MS = [500, 5_000, 9_500, 29_000, 31_000, 60_000];
 /** Long enough for others to do something, and not too long for an attempt to be made. */
 const OUTRUN_MS = [1_000, 3_000, 6_000, 8_000];
 
+/** How much likelier a leap is right over the deadline of what is being decided. */
+const OVERTAKEN = 20;
+
 const UNDER_WAY_MS_MAX = 9_000;
 
 /** Turns between two looks whether everything has ended. */
@@ -290,7 +293,7 @@ class Run {
   /** The deadline of what is being decided passes before its commit. */
   #overtake(): void {
     const { deciding } = this.#database;
-    if (deciding.size === 0 || !this.#world.draw.happens(this.#faults.leap * EXPOSED)) return;
+    if (deciding.size === 0 || !this.#world.draw.happens(this.#faults.leap * OVERTAKEN)) return;
     const pending = [...deciding].map((id) => this.#facts.snapshot.get("request", id));
     const lefts = pending.map((row) => Number(row?.deadline_at ?? 0) - this.#world.now);
     const ms = Math.min(...lefts.filter((left) => left >= 0));
