@@ -170,9 +170,7 @@ export class Replica implements Actor {
     const keyring = new Keyring(SECRET_KEY);
     keyring.useFingerprintKey(FINGERPRINT_KEY);
     const examiner = { examine: this.#examine.bind(this), close: async () => {} };
-    const store = isGrouped
-      ? new GroupedStore(parts, this.#ownClock())
-      : new SimulatedStore(parts);
+    const store = isGrouped ? new GroupedStore(parts, this.#ownClock()) : new SimulatedStore(parts);
     return {
       ...{ store, clock, random, wake: this.#wake, keyring },
       ...{ passwords: new PasswordHasher(random), settings: SETTINGS },
