@@ -43,7 +43,8 @@ const ERRANDS = {
   ...{ withdraw: 0.7, retry: 1, freeze: 0.4, publish: 0.4, show: 0.5 },
 };
 
-const AT_ONCE_MAX = 12;
+const AT_ONCE_MAX = 16;
+const CROWD = 6;
 /** Before there is anything to do with what they provision. */
 const FIRST_AT_ONCE_MAX = 3;
 const TRIES_MAX = 6;
@@ -76,13 +77,30 @@ export class Clients {
     this.#parts = parts;
   }
 
-  /** Sends somebody on an errand, unless too many are under way. */
-  begin(): void {
+  /** Ends the deliveries of an instance, if it is one of these. */
+  endDeliveriesOf(instanceId: string): void {
+    const { draw } = this.#parts.world;
+    this.begin(draw.among(["remove", "update"] as const), instanceId);
+  }
+
+  /** Several who want the same at one time. */
+  crowd(): void {
+    const errand = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
+    for (let i = 0; i < CROWD; i++) this.begin(errand);
+  }
+
+  /**
+   * Sends somebody on an errand, unless too many are under way.
+   *
+   * @param wanted which
+   * @param endsDeliveriesOf the instance that it is about, and is to lose its receiver
+   */
+  begin(wanted?: keyof typeof ERRANDS, endsDeliveriesOf?: string): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
     const { draw } = world;
-    const errand = isFirst ? "provision" : draw.weighted(ERRANDS);
+    const errand = isFirst ? "provision" : (wanted ?? draw.weighted(ERRANDS));
     const name = `${errand}-${++this.#count}`;
     const client: Actor = { name, isAlive: true, isFrozen: false };
     this.running++;
@@ -95,14 +113,16 @@ export class Clients {
       over();
       world.fail("simulator", error instanceof Error ? String(error.stack) : String(error));
     };
-    this.#run(errand, client).then(over, fail);
+    this.#run(errand, client, endsDeliveriesOf).then(over, fail);
   }
 
-  async #run(errand: keyof typeof ERRANDS, client: Actor): Promise<void> {
+  async #run(errand: keyof typeof ERRANDS, client: Actor, ended?: string): Promise<void> {
     if (errand === "provision") return this.#provision(client);
     if (errand === "publish") return this.#publish(client);
-    const instance = this.#parts.world.draw.among(this.#instances);
-    if (errand === "update") return this.#update(client, instance);
+    const { draw } = this.#parts.world;
+    const known = this.#instances.find(({ id }) => id === ended);
+    const instance = known ?? draw.among(this.#instances);
+    if (errand === "update") return this.#update(client, instance, known !== undefined);
     if (errand === "remove") return this.#remove(client, instance);
     if (errand === "create") return this.#create(client, instance);
     if (errand === "freeze") return this.#freeze(client, instance);
@@ -111,8 +131,7 @@ export class Clients {
       return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
-    const { draw } = this.#parts.world;
-    const urgent = draw.happens(0.4) ? this.#mostUrgent() : undefined;
+    const urgent = draw.happens(0.5) ? this.#mostUrgent() : undefined;
     // Otherwise mostly what came last.
     const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
     await this.#concern(errand, client, urgent ?? draw.among(others));
@@ -155,7 +174,7 @@ export class Clients {
     const { world, facts } = this.#parts;
     const leftMs = Number(facts.snapshot.get("request", id)?.deadline_at ?? 0) - world.now;
     if (leftMs < 0 || leftMs > SOON_MS) return;
-    const at = leftMs - world.draw.between(-50, Math.ceil(world.paceMs * 40));
+    const at = leftMs - world.draw.between(-300, Math.ceil(world.paceMs * 40));
     await world.sleep(client, at, "has taken its time");
   }
 
@@ -167,10 +186,11 @@ export class Clients {
     await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`));
   }
 
-  async #update(client: Actor, { id }: KnownInstance): Promise<void> {
+  async #update(client: Actor, { id }: KnownInstance, isRemoval: boolean): Promise<void> {
     const { tokens } = this.#parts;
     const key = `u${this.#count}`;
-    const body = this.#instanceBody(`instance ${key}`, true);
+    const named = this.#instanceBody(`instance ${key}`, true);
+    const body = isRemoval ? '{"delivery":null}' : named;
     const call: Call = { kind: "update", token: tokens.provisioner, id, key, body };
     await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`, true));
   }

@@ -9,7 +9,7 @@
  * Called by: run-seed.ts; the stores of the replicas.
  */
 
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@countersign/server/clock";
@@ -35,6 +35,8 @@ export interface Committed {
   readonly lastAt: number;
   /** The time as it was read last, epoch ms. */
   readonly timeReadAt: number;
+  /** As it was read first after a statement that wrote this id to a request. */
+  readonly readAfter: ReadonlyMap<string, number>;
 }
 
 /** One that is under way. */
@@ -47,6 +49,9 @@ export interface Session {
   lastAt: number;
   /** The time as it was read last. */
   timeReadAt: number;
+  readonly readAfter: Map<string, number>;
+  /** Written to requests since it was read last. */
+  readonly unread: Set<string>;
   /** The engine has undone it. */
   isCutOff: boolean;
 }
@@ -58,15 +63,22 @@ interface Waiting {
   readonly refuse: (failure: Failure) => void;
 }
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 const WRITES = /^\s*(?:insert into|update|delete from)\s+(\w+)/i;
+
+const written = new Map<string, string | undefined>();
+
+function tableWritten(sql: string): string | undefined {
+  if (!written.has(sql)) written.set(sql, WRITES.exec(sql)?.[1]);
+  return written.get(sql);
+}
 
 export class Database {
   readonly #world: World;
-  readonly #writer: ReturnType<typeof openDatabase>;
+  readonly #template: Template;
   readonly #writing: Statements;
-  readonly #reader: ReturnType<typeof openDatabase>;
   readonly #reading: Statements;
-  readonly #file: string;
   #session: Session | undefined;
   #waiting: Waiting[] = [];
   /** How many commits changed something. */
@@ -78,13 +90,16 @@ export class Database {
 
   constructor(world: World, template: Template) {
     this.#world = world;
-    this.#file = template.copy();
-    this.#writer = openDatabase(this.#file);
-    this.#reader = openDatabase(this.#file);
-    // No power is lost here; the syncs would only cost time.
-    for (const each of [this.#writer, this.#reader]) each.exec("pragma synchronous = off");
-    this.#writing = new Statements(this.#writer);
-    this.#reading = new Statements(this.#reader);
+    this.#template = template;
+    const { writing, reading } = template.lend();
+    [this.#writing, this.#reading] = [writing, reading];
+  }
+
+  /** Of the transaction that is under way: what it has written to requests and is not committed. */
+  get deciding(): ReadonlySet<string> {
+    const session = this.#session;
+    if (session === undefined || !session.tables.has("request")) return NOTHING;
+    return new Set([...session.unread, ...session.readAfter.keys()]);
   }
 
   /** Whether no transaction is under way. */
@@ -121,7 +136,7 @@ export class Database {
 
   all(session: Session, sql: string, values: readonly SqlValue[]): Row[] {
     this.onStatement(session.actor, sql, values);
-    const table = WRITES.exec(sql)?.[1];
+    const table = tableWritten(sql);
     if (table !== undefined) session.tables.add(table);
     return this.run(session, (statements) => statements.all(sql, values));
   }
@@ -129,34 +144,40 @@ export class Database {
   change(session: Session, sql: string, values: readonly SqlValue[] = []): number {
     this.onStatement(session.actor, sql, values);
     const changed = this.run(session, (statements) => statements.run(sql, values));
-    const table = WRITES.exec(sql)?.[1];
-    if (changed > 0 && table !== undefined) session.tables.add(table);
+    const table = tableWritten(sql);
+    if (changed === 0 || table === undefined) return changed;
+    session.tables.add(table);
+    if (table !== "request") return changed;
+    for (const value of values) if (typeof value === "string") session.unread.add(value);
     return changed;
   }
 
   /** @returns the time, epoch ms */
   now(session: Session): number {
-    session.timeReadAt = this.run(session, () => this.#world.now);
-    return session.timeReadAt;
+    const now = this.run(session, () => this.#world.now);
+    session.timeReadAt = now;
+    for (const id of session.unread) session.readAfter.set(id, now);
+    session.unread.clear();
+    return now;
   }
 
   /** @throws Failure when it was cut off before */
   commit(session: Session): void {
     this.#assertOpen(session);
-    this.#writer.exec("commit");
+    this.#writing.run("commit");
     this.#session = undefined;
-    const { actor, tables, lastAt, timeReadAt } = session;
+    const { actor, tables, lastAt, timeReadAt, readAfter } = session;
     if (tables.size > 0) {
       this.commits++;
-      this.onCommit({ actor, tables, lastAt, timeReadAt });
+      this.onCommit({ actor, tables, lastAt, timeReadAt, readAfter });
     }
     this.#admit();
   }
 
   rollback(session: Session): void {
-    if (session.isCutOff) return;
+    if (session.isCutOff || session !== this.#session) return;
     session.isCutOff = true;
-    this.#writer.exec("rollback");
+    this.#writing.run("rollback");
     this.#session = undefined;
     this.#admit();
   }
@@ -178,9 +199,7 @@ export class Database {
   }
 
   close(): void {
-    this.#reader.close();
-    this.#writer.close();
-    for (const part of ["", "-wal", "-shm"]) rmSync(this.#file + part, { force: true });
+    this.#template.giveBack();
   }
 
   #admit(): void {
@@ -188,11 +207,13 @@ export class Database {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       if (!next.actor.isAlive) continue;
-      this.#writer.exec("begin immediate");
+      this.#writing.run("begin immediate");
       const { elapsedMs, now } = this.#world;
-      const tables = new Set<string>();
-      const session = { actor: next.actor, tables, isCutOff: false };
-      this.#session = { ...session, touchedAt: elapsedMs, lastAt: now, timeReadAt: 0 };
+      this.#session = {
+        ...{ actor: next.actor, tables: new Set(), isCutOff: false },
+        ...{ touchedAt: elapsedMs, lastAt: now, timeReadAt: 0 },
+        ...{ readAfter: new Map(), unread: new Set() },
+      };
       next.enter(this.#session);
     }
   }
@@ -202,34 +223,75 @@ export class Database {
   }
 }
 
-/** An empty database with the schema of this program, to be copied for every run. */
+/**
+ * An empty database with the schema of this program, in which one run after another is played. To
+ * empty it costs a hundredth of what a new one does, whose statements are prepared anew.
+ */
 export class Template {
   readonly #directory: string;
-  #copies = 0;
+  readonly #writer: ReturnType<typeof openDatabase>;
+  readonly #reader: ReturnType<typeof openDatabase>;
+  readonly #writing: Statements;
+  readonly #reading: Statements;
+  readonly #emptying: readonly string[];
+  /** What is there before anything happens: those of the schema's tables that have rows. */
+  readonly #first: readonly (readonly [sql: string, values: readonly SqlValue[]])[];
+  #isLent = false;
 
-  private constructor(directory: string) {
+  private constructor(directory: string, file: string) {
     this.#directory = directory;
+    this.#writer = openDatabase(file);
+    this.#reader = openDatabase(file);
+    // No power is lost here; the syncs would only cost time.
+    for (const each of [this.#writer, this.#reader]) each.exec("pragma synchronous = off");
+    this.#writing = new Statements(this.#writer);
+    this.#reading = new Statements(this.#reader);
+    const named = this.#reading.all("select name from sqlite_schema where type = 'table'");
+    const tables = named.map(({ name }) => String(name)).filter((name) => !/^sqlite_/.test(name));
+    this.#emptying = tables.map((table) => `delete from ${table}`);
+    this.#first = tables.flatMap((table) => {
+      return this.#reading.all(`select * from ${table}`).map((row) => {
+        const places = Object.keys(row).map((_, i) => `$${i + 1}`);
+        const sql = `insert into ${table} (${Object.keys(row)}) values (${places})`;
+        return [sql, Object.values(row)] as const;
+      });
+    });
   }
 
   static async make(): Promise<Template> {
-    const template = new Template(mkdtempSync(join(tmpdir(), "countersign-simulation-")));
-    const store = new SqliteStore(template.#file, systemClock);
+    const directory = mkdtempSync(join(tmpdir(), "countersign-simulation-"));
+    const file = join(directory, "simulated.db");
+    const store = new SqliteStore(file, systemClock);
     await migrate(store, readMigrations(), systemClock);
     await store.close();
-    return template;
+    return new Template(directory, file);
   }
 
-  get #file(): string {
-    return join(this.#directory, "template.db");
+  /** Until {@link giveBack}. @throws Error when it is lent already */
+  lend(): TemplateParts {
+    if (this.#isLent) throw new Error("two runs cannot have one database");
+    this.#isLent = true;
+    return { writing: this.#writing, reading: this.#reading };
   }
 
-  copy(): string {
-    const copy = join(this.#directory, `${++this.#copies}.db`);
-    copyFileSync(this.#file, copy);
-    return copy;
+  /** Empty again, whatever was under way in it. */
+  giveBack(): void {
+    if (this.#writer.isTransaction) this.#writer.exec("rollback");
+    this.#writer.exec("pragma foreign_keys = off; begin immediate");
+    for (const sql of this.#emptying) this.#writing.run(sql);
+    for (const [sql, values] of this.#first) this.#writing.run(sql, values);
+    this.#writer.exec("commit; pragma foreign_keys = on");
+    this.#isLent = false;
   }
 
   remove(): void {
+    this.#reader.close();
+    this.#writer.close();
     rmSync(this.#directory, { recursive: true });
   }
+}
+
+interface TemplateParts {
+  readonly writing: Statements;
+  readonly reading: Statements;
 }

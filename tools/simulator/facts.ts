@@ -65,6 +65,8 @@ export class Facts {
   readonly attempts = new Map<string, Attempt[]>();
   /** {@link Database.commits} when a claim was last looked at, by notification. */
   readonly claimsSeen = new Map<string, number>();
+  /** {@link Database.commits} of the last claim, by notification. */
+  readonly claimedIn = new Map<string, number>();
   /** {@link Database.commits} of the one that ended deliveries, by instance. */
   readonly receiverRemoved = new Map<string, number>();
   /** {@link World.turns} when somebody was last told of a request, and the decision. */
@@ -124,6 +126,8 @@ export class Facts {
 
   onCommit(commit: Commit): void {
     for (const { table, key, before, after } of commit.changes) {
+      const isClaim = table === "notification" && Number(after?.fence) > Number(before?.fence);
+      if (isClaim) this.claimedIn.set(key, this.database.commits);
       if (table !== "receiver" || before === undefined || after !== undefined) continue;
       this.receiverRemoved.set(key, this.database.commits);
     }

@@ -23,6 +23,8 @@ export interface Faults {
   readonly databaseLeap: number;
   /** For each turn: everything sleeps, mostly until right before something falls due. */
   readonly leap: number;
+  /** For each claim: who made it freezes for seconds, and its receiver or instance goes. */
+  readonly outrun: number;
   /** For each statement: its connection breaks. */
   readonly statement: number;
   /** For each commit: it does not come about, and that is told. */
@@ -47,6 +49,7 @@ export interface Faults {
 
 export const NO_FAULTS: Faults = {
   ...{ crash: 0, freeze: 0, restart: 0, clock: 0, databaseClock: 0, databaseLeap: 0, leap: 0 },
+  outrun: 0,
   ...{ statement: 0, commitLost: 0, commitUnknown: 0, rerun: 0, wakeLost: 0, wakeTwice: 0 },
   ...{ exchangeLost: 0, exchangeTwice: 0, receiver: 0, names: 0 },
 };
@@ -60,6 +63,7 @@ const RANGES: Readonly<Record<keyof Faults, readonly [number, number]>> = {
   databaseClock: [0.0005, 0.003],
   databaseLeap: [0.0002, 0.001],
   leap: [0.001, 0.02],
+  outrun: [0.02, 0.3],
   statement: [0.0005, 0.02],
   commitLost: [0.005, 0.1],
   commitUnknown: [0.005, 0.1],

@@ -10,7 +10,7 @@ import type { Facts } from "./facts.ts";
 const MARGIN_MS = 200;
 
 /** Nothing to be done for so long is worth a leap. */
-const LEAP_MS_MIN = 2_000;
+const LEAP_MS_MIN = 300;
 
 /** When everything that is to come falls due, by the database's clock. */
 function dueTimes({ snapshot, database }: Facts): number[] {

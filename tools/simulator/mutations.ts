@@ -14,8 +14,12 @@ export interface Mutation {
   /** Under packages/server/src. */
   readonly file: string;
   /** What stands there, once each, and what takes its place. */
-  readonly edits: readonly (readonly [from: string, to: string])[];
+  readonly edits: Edits;
+  /** Where the promise has other guards that would hold it. */
+  readonly more?: readonly { readonly file: string; readonly edits: Edits }[];
 }
+
+type Edits = readonly (readonly [from: string, to: string])[];
 
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -241,15 +245,65 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: "run-again-on-what-was-undone",
-    breaks: "bug",
+    name: "taken-over-and-committed",
+    breaks: "I2",
     file: "operations/commitVerified.ts",
     edits: [
+      ["if (value !== undefined) return value;\n  const current", "const current"],
+      ["if (current?.fence !== fence) return undefined;", ""],
+    ],
+    more: [
+      {
+        file: "operations/provisionInstance.ts",
+        edits: [["if (!reserved) return undefined;", ""]],
+      },
+    ],
+  },
+  {
+    name: "approved-after-every-deadline",
+    breaks: "I6",
+    file: "core/request.ts",
+    edits: [
       [
-        "if (current?.fence !== fence) return undefined;",
-        "if (current === undefined) throw new Error('there is none');",
+        "if (isOverdue(request, now)) {",
+        'if (isOverdue(request, now) && ending.status !== "approved") {',
       ],
     ],
+    more: [
+      {
+        file: "operations/castVerdict.ts",
+        edits: [["request.policy !== null && isOverdue(request, now)", "isOverdue(request, -now)"]],
+      },
+      {
+        file: "operations/resolveRequest.ts",
+        edits: [
+          ["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"],
+        ],
+      },
+    ],
+  },
+  {
+    name: "two-of-one-subject",
+    breaks: "I3",
+    file: "storage/postgres/grouped-works.ts",
+    edits: [["&& !this.#busy.has(member.subject)", ""]],
+  },
+  {
+    name: "refused-commit-told-as-done",
+    breaks: "I11",
+    file: "storage/postgres/run-works.ts",
+    edits: [
+      [
+        "await rollBack(connection, undefined);\n    return undone(error);",
+        "await rollBack(connection, undefined);\n    return { kind: 'ended', results };",
+      ],
+    ],
+  },
+  {
+    name: "neighbour-of-what-failed-commits-it",
+    breaks: "I3",
+    file: "storage/postgres/run-works.ts",
+    edits: [["&& unwanted === undefined) {\n    return commit", ") {\n    return commit"]],
   },
 ];
 
@@ -257,14 +311,16 @@ export const MUTATIONS: readonly Mutation[] = [
 export function plant(name: string): Mutation {
   const mutation = MUTATIONS.find((each) => each.name === name);
   if (mutation === undefined) throw new Error(`there is no mutation ${name}`);
-  const { file, edits } = mutation;
+  const places = [mutation, ...(mutation.more ?? [])];
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (!url.endsWith(`/packages/server/src/${file}`)) return loaded;
+      const place = places.find(({ file }) => url.endsWith(`/packages/server/src/${file}`));
+      if (place === undefined) return loaded;
       let source = String(loaded.source);
-      for (const [from, to] of edits) {
-        if (source.split(from).length !== 2) throw new Error(`${name} has no one place in ${file}`);
+      for (const [from, to] of place.edits) {
+        const times = source.split(from).length - 1;
+        if (times !== 1) throw new Error(`${name} has ${times} places in ${place.file}`);
         source = source.replace(from, () => to);
       }
       return { ...loaded, source };

@@ -31,8 +31,13 @@ export const LOST: Answer = { status: 0, code: undefined, text: "" };
 /** How long a client waits for an answer, ms; longer than any poll or verification. */
 const PATIENCE_MS = 60_000;
 
+/** How many of the calls go to one replica, and how often that becomes another one. */
+const STAYS = 0.6;
+const MOVES = 0.05;
+
 export class Network {
   readonly #parts: NetworkParts;
+  #favourite: Replica | undefined;
   /** Exchanges that a replica is playing, by replica. */
   readonly #playing = new Map<Replica, Set<Promise<unknown>>>();
 
@@ -59,7 +64,7 @@ export class Network {
     cancels.push(world.after(client, PATIENCE_MS, "gives up waiting", giveUp));
     if (isQuestionLost) world.after(client, draw.between(10, 5_000), "notices a loss", giveUp);
     else {
-      const replica = draw.among(serving);
+      const replica = this.#choose(serving);
       cancels.push(this.#whenGone(client, replica, giveUp));
       this.#play(replica, call).then((answer) => {
         world.begin(client, `hears ${answer.status}`, () => resolve(isAnswerLost ? LOST : answer));
@@ -74,6 +79,14 @@ export class Network {
   async drained(replica: Replica): Promise<void> {
     const playing = this.#playing.get(replica);
     while (playing !== undefined && playing.size > 0) await Promise.all(playing);
+  }
+
+  /** Mostly the one that most others are sent to as well, so that calls meet in one process. */
+  #choose(serving: readonly Replica[]): Replica {
+    const { draw } = this.#parts.world;
+    if (this.#favourite === undefined || draw.happens(MOVES)) this.#favourite = draw.among(serving);
+    const isFree = !draw.happens(STAYS) || !serving.includes(this.#favourite);
+    return isFree ? draw.among(serving) : this.#favourite;
   }
 
   #serving(): Replica[] {

@@ -33,6 +33,7 @@ import { startWorkers } from "@countersign/server/workers/start-workers";
 import type { Worker } from "@countersign/server/workers/worker";
 import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
+import { GroupedStore } from "./grouped-store.ts";
 import type { Receivers } from "./receivers.ts";
 import { SimulatedStore } from "./simulated-store.ts";
 import type { Actor, World } from "./world.ts";
@@ -60,6 +61,8 @@ export interface House {
   readonly world: World;
   readonly database: Database;
   readonly receivers: Receivers;
+  /** Whether works share transactions. */
+  readonly isGrouped: boolean;
   readonly faults: () => Faults;
   readonly replicas: readonly Replica[];
   /** Every line that a replica writes to its log. */
@@ -161,14 +164,15 @@ export class Replica implements Actor {
   }
 
   #compose(clock: DatabaseClock, report: Report): Context {
-    const { world, database, faults } = this.#house;
+    const { world, database, faults, isGrouped } = this.#house;
     const parts = { world, database, actor: this, clock, ownNow: () => this.#ownNow(), faults };
     const random = world.draw.random();
     const keyring = new Keyring(SECRET_KEY);
     keyring.useFingerprintKey(FINGERPRINT_KEY);
     const examiner = { examine: this.#examine.bind(this), close: async () => {} };
+    const store = isGrouped ? new GroupedStore(parts, this.#ownClock()) : new SimulatedStore(parts);
     return {
-      ...{ store: new SimulatedStore(parts), clock, random, wake: this.#wake, keyring },
+      ...{ store, clock, random, wake: this.#wake, keyring },
       ...{ passwords: new PasswordHasher(random), settings: SETTINGS },
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),

@@ -21,7 +21,7 @@ import { Network } from "./network.ts";
 import { PROMISES } from "./promises/all.ts";
 import { Receivers } from "./receivers.ts";
 import { type House, Replica } from "./replica.ts";
-import { Snapshot } from "./snapshot.ts";
+import { type Commit, Snapshot } from "./snapshot.ts";
 import { type Broken, World } from "./world.ts";
 
 export interface SeedOptions {
@@ -49,17 +49,32 @@ export interface SeedOutcome {
 /** Of time between two turns, ms: from replicas that are fast to those that are overloaded. */
 const PACES = [1, 5, 20, 80];
 const CALM_PACE_MS = 1;
+const CALM_READS = 0.05;
 
 /** How much likelier what goes wrong is right after what cannot be undone. */
 const EXPOSED = 8;
 
+/** The part of the seeds in which works share transactions, as on PostgreSQL. */
+const GROUPED = 0.5;
+
+const FREEZES_MS = [500, 5_000, 9_500, 29_000, 31_000, 60_000];
+
+/** Long enough for others to do something, and not too long for an attempt to be made. */
+const OUTRUN_MS = [1_000, 3_000, 6_000, 8_000];
+
+/** How much likelier a leap is right over the deadline of what is being decided. */
+const OVERTAKEN = 20;
+
 const UNDER_WAY_MS_MAX = 9_000;
+
+/** Turns between two looks whether everything has ended. */
+const LOOKS_EVERY = 8;
 
 const LEAPS_TO_ERASURE_MAX = 40;
 const LONG_LEAPS = 5;
 const LONG_LEAP_MS = 50 * 3_600_000;
 const RETENTION_ROUND_MS = 6 * 60_000;
-const STEPS_PER_LEAP = 150;
+const STEPS_PER_LEAP = 60;
 
 export async function runSeed(template: Template, options: SeedOptions): Promise<SeedOutcome> {
   const run = new Run(template, options);
@@ -80,11 +95,11 @@ class Run {
   readonly #receivers: Receivers;
   readonly #network: Network;
   readonly #facts: Facts;
+  #clients: Clients | undefined;
   readonly #drawn: Faults;
   /** Those that are on by now. */
   #faults = NO_FAULTS;
   #started = 0;
-  readonly #counts: Record<string, number> = {};
 
   constructor(template: Template, options: SeedOptions) {
     this.#options = options;
@@ -102,12 +117,17 @@ class Run {
     const onAnswer: Facts["onAnswer"] = (played) => facts.onAnswer(played);
     this.#network = new Network({ world, replicas, faults, onAnswer });
     const onLogLine = (line: string) => facts.onLogLine(line);
-    const house = { world, database, receivers: this.#receivers, faults, replicas, onLogLine };
+    const isGrouped = draw.happens(GROUPED);
+    world.togetherness = isGrouped ? 0.6 : 0.1;
+    const shared = { world, database, receivers: this.#receivers, isGrouped };
+    const house = { ...shared, faults, replicas, onLogLine };
     [this.#world, this.#database, this.#facts, this.#house] = [world, database, facts, house];
     database.onStatement = (_, sql, values) => facts.onStatement(sql, values);
     database.onCommit = (committed) => {
       this.#count("commits");
-      facts.onCommit(snapshot.follow(committed));
+      const commit = snapshot.follow(committed);
+      facts.onCommit(commit);
+      this.#outrun(commit);
     };
     world.onTurn = () => database.tidyUp();
   }
@@ -124,11 +144,13 @@ class Run {
     this.#world.note({ name: "setup" }, `is done, ${provisioner.length}`);
     const [world, network, facts] = [this.#world, this.#network, this.#facts];
     const clients = new Clients({ world, network, facts, receivers: this.#receivers, tokens });
+    this.#clients = clients;
     this.#faults = this.#drawn;
     world.paceMs = world.draw.among(PACES);
     for (let step = 0; step < steps && world.broken === undefined; step++) {
       this.#misfortune();
       if (world.draw.happens(0.08)) clients.begin();
+      if (world.draw.happens(0.005)) clients.crowd();
       await world.step();
     }
     this.#heal();
@@ -182,9 +204,8 @@ class Run {
   }
 
   outcome(): SeedOutcome {
-    const { broken, digest, trace, turns } = this.#world;
-    const { seed } = this.#options;
-    return { seed, broken, digest, trace, turns, faults: this.#drawn, counts: this.#counts };
+    const { broken, digest, trace, turns, counts } = this.#world;
+    return { seed: this.#options.seed, broken, digest, trace, turns, counts, faults: this.#drawn };
   }
 
   close(): void {
@@ -199,7 +220,7 @@ class Run {
   }
 
   #count(what: string): void {
-    this.#counts[what] = (this.#counts[what] ?? 0) + 1;
+    this.#world.count(what);
   }
 
   #start(place = this.#replicas.length): void {
@@ -266,6 +287,30 @@ class Run {
       this.#world.setDatabaseClock(draw.between(-300_000, 300_000));
     }
     if (draw.happens(faults.leap)) this.#leap();
+    this.#overtake();
+  }
+
+  /** The deadline of what is being decided passes before its commit. */
+  #overtake(): void {
+    const { deciding } = this.#database;
+    if (deciding.size === 0 || !this.#world.draw.happens(this.#faults.leap * OVERTAKEN)) return;
+    const pending = [...deciding].map((id) => this.#facts.snapshot.get("request", id));
+    const lefts = pending.map((row) => Number(row?.deadline_at ?? 0) - this.#world.now);
+    const ms = Math.min(...lefts.filter((left) => left >= 0));
+    if (ms <= UNDER_WAY_MS_MAX) this.#world.leap(ms);
+  }
+
+  /** Whoever has claimed an event comes to send it when its receiver or instance is gone. */
+  #outrun({ actor, changes }: Commit): void {
+    const replica = this.#replicas.find((each) => each === actor);
+    const claim = changes.find(({ table, before, after }) => {
+      return table === "notification" && Number(after?.fence) > Number(before?.fence);
+    });
+    if (replica === undefined || claim === undefined) return;
+    if (!this.#world.draw.happens(this.#faults.outrun)) return;
+    this.#count("outrun");
+    this.#freeze(replica, this.#world.draw.among(OUTRUN_MS));
+    this.#clients?.endDeliveriesOf(String(claim.after?.instance_id));
   }
 
   #crash(replica: Replica): void {
@@ -289,9 +334,8 @@ class Run {
     });
   }
 
-  #freeze(replica: Replica): void {
+  #freeze(replica: Replica, ms = this.#world.draw.among(FREEZES_MS)): void {
     this.#count("freezes");
-    const ms = this.#world.draw.among([500, 5_000, 9_500, 29_000, 31_000, 60_000]);
     this.#world.note(replica, `freezes for ${ms} ms`);
     replica.isFrozen = true;
     this.#world.after(OPERATOR, ms, `${replica.name} goes on`, () => {
@@ -320,6 +364,7 @@ class Run {
     this.#world.note(OPERATOR, "heals everything");
     this.#faults = NO_FAULTS;
     this.#world.paceMs = CALM_PACE_MS;
+    this.#world.awaitsReads = CALM_READS;
     for (const replica of this.#replicas) replica.isFrozen = false;
   }
 
@@ -329,7 +374,7 @@ class Run {
     const stepsMax = 30_000;
     for (let step = 0; world.broken === undefined; step++) {
       const isQuiet = clients.running === 0 && this.#replicas.every(({ isServing }) => isServing);
-      if (isQuiet && step % 20 === 0) {
+      if (isQuiet && step % LOOKS_EVERY === 0) {
         const { isOver, leapMs } = healed(this.#facts);
         if (isOver) return;
         if (leapMs > 0) world.leap(leapMs);

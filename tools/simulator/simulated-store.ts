@@ -50,11 +50,13 @@ export class SimulatedStore implements Store {
 
   async all(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     const { world, database, actor } = this.#parts;
-    await world.turn(actor, `reads ${shortOf(sql)}`);
+    // What is asked or answered at once is a schedule like another, and a turn less.
+    if (world.draw.happens(world.awaitsReads)) await world.turn(actor, `reads ${shortOf(sql)}`);
     this.#maybeBreak();
     const rows = database.read(actor, sql, values);
-    // An answer that comes at once is a schedule like another, and a turn less.
-    if (world.draw.happens(0.5)) await world.turn(actor, `has read ${rows.length} rows`);
+    if (world.draw.happens(world.awaitsReads)) {
+      await world.turn(actor, `has read ${rows.length} rows`);
+    }
     return rows;
   }
 
@@ -210,7 +212,13 @@ class SimulatedTransaction implements Transaction {
   }
 }
 
+const shorts = new Map<string, string>();
+
 /** Enough of a statement to know it by. */
-function shortOf(sql: string): string {
-  return sql.trim().replace(/\s+/g, " ").slice(0, 60);
+export function shortOf(sql: string): string {
+  const known = shorts.get(sql);
+  if (known !== undefined) return known;
+  const short = sql.trim().replace(/\s+/g, " ").slice(0, 60);
+  shorts.set(sql, short);
+  return short;
 }

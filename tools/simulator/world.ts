@@ -51,6 +51,12 @@ export interface WorldOptions {
 /** 1 January 2026. */
 const BEGINNING = Date.UTC(2026, 0, 1);
 
+/**
+ * How much of a turn's time one of timers takes: mostly they find that there is nothing to do, and
+ * would otherwise take all turns of a slow world.
+ */
+const LOOK = 0.1;
+
 export class World {
   readonly draw: Draw;
   /** Milliseconds since the beginning, by a clock that nobody sets. */
@@ -62,7 +68,12 @@ export class World {
   /** Turns that were given. */
   turns = 0;
   paceMs: number;
+  /** How likely a read is asked in a turn of its own, and answered in another one. */
+  awaitsReads = 0.35;
+  /** How likely all that waits for a process is heard in one turn of its loop. */
+  togetherness = 0;
   readonly trace: string[] = [];
+  readonly counts: Record<string, number> = {};
   /** The first promise that did not hold. */
   broken: Broken | undefined;
   /** Who has just done what cannot be undone, as a commit: the worst moment to end or freeze. */
@@ -73,6 +84,8 @@ export class World {
   readonly #ready: Turn[] = [];
   /** The next one last. */
   readonly #timers: Timer[] = [];
+  /** Whether the last turn was one of timers. */
+  #hasLooked = false;
   #digest = 0x811c_9dc5;
 
   constructor({ draw, paceMs, isTraced }: WorldOptions) {
@@ -122,6 +135,11 @@ export class World {
     return new Promise((go) => void this.after(actor, delayMs, what, go));
   }
 
+  /** Counts what happened, for an idea of what was tried. */
+  count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+
   /** Writes down what happened. */
   note(actor: Pick<Actor, "name">, what: string): void {
     const line = `${this.turns} +${Math.floor(this.elapsedMs)} ${actor.name}: ${what}`;
@@ -161,6 +179,11 @@ export class World {
     this.#ring();
     let able = this.#ready.filter(isAble);
     if (able.length === 0) {
+      // Whoever gathers what arrives in one turn begins in the next.
+      await new Promise((resolve) => setImmediate(resolve));
+      able = this.#ready.filter(isAble);
+    }
+    if (able.length === 0) {
       const next = this.#nextTimer();
       if (next === undefined) return false;
       this.elapsedMs = Math.max(this.elapsedMs, next.at);
@@ -168,11 +191,7 @@ export class World {
       able = this.#ready.filter(isAble);
     }
     if (able.length > 0) {
-      const turn = this.#first(able, this.draw.among(able));
-      this.#ready.splice(this.#ready.indexOf(turn), 1);
-      this.turns++;
-      this.note(turn.actor, turn.what);
-      turn.go();
+      this.#give(able, this.draw.among(able));
     }
     // All that follows from it by itself happens before this comes back.
     await new Promise((resolve) => setImmediate(resolve));
@@ -190,8 +209,9 @@ export class World {
 
   #pass(): void {
     const part = this.draw.fraction();
+    const paceMs = this.#hasLooked ? this.paceMs * LOOK : this.paceMs;
     // Mostly little, sometimes much more than on average.
-    this.elapsedMs += this.paceMs * 4 * part ** 4;
+    this.elapsedMs += paceMs * 4 * part ** 4;
   }
 
   /** Timers that are due take their turn like others: nobody is called on time. */
@@ -209,13 +229,27 @@ export class World {
     }
   }
 
-  /** A process calls back its timers that are due before it hears anybody, as Node does. */
-  #first(able: readonly Turn[], drawn: Turn): Turn {
-    if (drawn.at !== undefined) return drawn;
+  /**
+   * A process calls back all of its timers that are due before it hears anybody, as Node does, and
+   * what follows from each of them by itself before the next.
+   */
+  #give(able: readonly Turn[], drawn: Turn): void {
     const timers = able.filter(({ actor, at }) => actor === drawn.actor && at !== undefined);
-    return timers.reduce((first, timer) => {
-      return (timer.at ?? 0) < (first.at ?? Number.POSITIVE_INFINITY) ? timer : first;
-    }, drawn);
+    timers.sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
+    // Then, as a loop that has more than one thing to do, sometimes all that it has come to hear.
+    const isAll = this.draw.happens(this.togetherness);
+    const heard = isAll ? able.filter((turn) => turn.actor === drawn.actor && !("at" in turn)) : [];
+    const given = timers.length + heard.length > 0 ? [...timers, ...heard] : [drawn];
+    for (const turn of given) this.#ready.splice(this.#ready.indexOf(turn), 1);
+    this.turns++;
+    this.#hasLooked = timers.length > 0;
+    for (const { actor, what, go } of given) {
+      setImmediate(() => {
+        if (!actor.isAlive) return;
+        this.note(actor, what);
+        go();
+      });
+    }
   }
 
   #nextTimer(): Timer | undefined {

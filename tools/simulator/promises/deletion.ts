@@ -25,11 +25,13 @@ export const DELETION: Promised = {
     world.assert(isRefused, "I7", () => `${instanceId} may ${call.kind}: ${answer.status}`);
   },
 
-  onArrival({ world, snapshot, receiverRemoved, claimsSeen }, { id }) {
+  onArrival({ world, snapshot, receiverRemoved, claimsSeen, claimedIn }, { id }) {
     const instanceId = String(snapshot.get("notification", id)?.instance_id);
     const removedIn = receiverRemoved.get(instanceId);
     if (removedIn === undefined || snapshot.get("receiver", instanceId) !== undefined) return;
-    const isBegun = (claimsSeen.get(id) ?? -1) < removedIn;
+    // Whoever sends has asked the database since it claimed, and was told before the removal.
+    const seenIn = claimsSeen.get(id) ?? -1;
+    const isBegun = seenIn < removedIn && seenIn >= (claimedIn.get(id) ?? -1);
     world.assert(isBegun, "I7", () => `${id} was tried after the end of its receiver`);
   },
 };

@@ -1,0 +1,148 @@
+/**
+ * How a replica reaches the database where works share transactions: the product's own groups, runs
+ * of transactions and shared reads of PostgreSQL (decision 10), over a simulated connection. What
+ * PostgresStore does around them is done here again; its pool and protocol are left out.
+ *
+ * Called by: replica.ts, in the seeds that draw it.
+ */
+
+import type { Clock } from "@countersign/server/clock";
+import { Failure } from "@countersign/server/failure";
+import { GroupedWorks } from "@countersign/server/storage/postgres/grouped-works";
+import type { SharedTime } from "@countersign/server/storage/postgres/postgres-transaction";
+import { type Result, runWorks, type Work } from "@countersign/server/storage/postgres/run-works";
+import type { Row, SqlValue, Store, Transaction } from "@countersign/server/storage/store";
+import { SimulatedConnection, TIME } from "./simulated-connection.ts";
+import { SimulatedStore, type StoreParts } from "./simulated-store.ts";
+
+const RUNS_MAX = 6;
+
+/** Between two runs, ms. */
+const PAUSE_MS = 20;
+
+interface Member {
+  readonly subject: string;
+  readonly work: Work<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class GroupedStore implements Store {
+  readonly isExclusive = false;
+  readonly #parts: StoreParts;
+  /** For reads, which are the same. */
+  readonly #reads: SimulatedStore;
+  readonly #time: SharedTime;
+  readonly #grouped: GroupedWorks<Member>;
+
+  /** @param ownClock of the process */
+  constructor(parts: StoreParts, ownClock: Clock) {
+    this.#parts = parts;
+    this.#reads = new SimulatedStore(parts);
+    this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), ownClock);
+    const { clock, ownNow } = parts;
+    const read: SharedTime["read"] = async (connection) => {
+      const askedAt = ownNow();
+      const { rows } = await connection.query(TIME, []);
+      const now = Number(rows[0]?.now);
+      clock.learn(now, askedAt);
+      return now;
+    };
+    this.#time = { isAsked: true, read };
+  }
+
+  get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    return this.#reads.get(sql, values);
+  }
+
+  all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+    return this.#reads.all(sql, values);
+  }
+
+  async transact<T>(work: Work<T>): Promise<T> {
+    const { world, actor } = this.#parts;
+    for (let run = 1; ; run++) {
+      const outcome = await runWorks(await this.#take(), this.#time, [work]);
+      if (outcome.kind === "ended") return told(outcome.results[0]);
+      if (outcome.kind !== "again") throw outcome.error;
+      if (run === RUNS_MAX) throw new Failure("store", "a transaction could not be run to its end");
+      await world.sleep(actor, PAUSE_MS * run, "runs it again");
+    }
+  }
+
+  transactBeside<T>(subject: string, work: Work<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const settles = { resolve: (value: unknown) => resolve(value as T), reject };
+      this.#grouped.add({ subject, work, ...settles });
+    });
+  }
+
+  transactAlone<T>(work: Work<T>): Promise<T> {
+    return this.transact(work);
+  }
+
+  check(): Promise<void> {
+    return this.#reads.check();
+  }
+
+  async close(): Promise<void> {}
+
+  /** As PostgresStore does it. */
+  async #transactGroup(group: readonly Member[]): Promise<void> {
+    if (group.length > 1) this.#parts.world.count("shared transactions");
+    const isShared = group.length > 1;
+    const works = group.map(({ work }) => (isShared ? this.#faltering(work) : work));
+    const outcome = await this.#take()
+      .then((connection) => runWorks(connection, this.#time, works))
+      .catch((error: unknown) => ({ kind: "unknown", error }) as const);
+    if (group.length > 1) this.#parts.world.count(`shared and ${outcome.kind}`);
+    for (const [i, member] of group.entries()) {
+      if (outcome.kind === "unknown") member.reject(outcome.error);
+      else if (outcome.kind === "ended") settle(member, outcome.results[i]);
+      else this.transact(member.work).then(member.resolve, member.reject);
+    }
+  }
+
+  /** One of several that may fail by itself between two of its writes, whatever the others do. */
+  #faltering(work: Work<unknown>): Work<unknown> {
+    const { world, actor, faults } = this.#parts;
+    const run = async (tx: Transaction, sql: string, values?: readonly SqlValue[]) => {
+      const count = await tx.run(sql, values);
+      if (!world.draw.happens(faults().rerun)) return count;
+      world.note(actor, "a work fails beside others");
+      throw new Failure("store", "it fails beside others");
+    };
+    return (tx) =>
+      work({
+        lastsMsMax: tx.lastsMsMax,
+        get: (sql, values) => tx.get(sql, values),
+        all: (sql, values) => tx.all(sql, values),
+        lock: (mode, sql, values) => tx.lock(mode, sql, values),
+        now: () => tx.now(),
+        run: (sql, values) => run(tx, sql, values),
+      });
+  }
+
+  /** @throws Failure when there is none to be had in time */
+  async #take(): Promise<SimulatedConnection> {
+    const { world, database, actor, faults } = this.#parts;
+    await world.turn(actor, "takes a connection");
+    if (world.draw.happens(faults().statement)) {
+      world.note(actor, "gets none");
+      throw new Failure("store", "there is no connection");
+    }
+    return new SimulatedConnection(this.#parts, await database.begin(actor));
+  }
+}
+
+function settle({ resolve, reject }: Member, result: Result<unknown> | undefined): void {
+  if (result === undefined) reject(new Error("a work has no result"));
+  else if ("error" in result) reject(result.error);
+  else resolve(result.value);
+}
+
+function told<T>(result: Result<T> | undefined): T {
+  if (result === undefined) throw new Error("a work has no result");
+  if ("error" in result) throw result.error;
+  return result.value;
+}
