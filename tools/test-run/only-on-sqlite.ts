@@ -14,7 +14,7 @@ export const ONLY_ON_SQLITE: Readonly<Record<string, number>> = {
   "schema 1 was never on PostgreSQL": 3,
   "the command backup copies a file of SQLite": 7,
   "the disk of a file of SQLite is full": 7,
-  "the folder of a file of SQLite is read-only": 3,
+  "the folder of a file of SQLite is read-only": 5,
   "the server process is on a folder; replicas: postgres-events.test.ts": 1,
   "the server process is on a folder; see postgres-crash.test.ts": 3,
   "the server process is on a folder; see postgres-extensions.test.ts": 1,
