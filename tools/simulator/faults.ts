@@ -33,6 +33,8 @@ export interface Faults {
   readonly commitUnknown: number;
   /** For each commit: the engine undoes it and has the work run again. */
   readonly rerun: number;
+  /** For each transaction that works share: one of them fails by itself, between its writes. */
+  readonly falter: number;
   /** For each message between replicas and each of them: it does not arrive. */
   readonly wakeLost: number;
   /** For each message between replicas and each of them: it arrives twice. */
@@ -49,7 +51,7 @@ export interface Faults {
 
 export const NO_FAULTS: Faults = {
   ...{ crash: 0, freeze: 0, restart: 0, clock: 0, databaseClock: 0, databaseLeap: 0, leap: 0 },
-  outrun: 0,
+  ...{ outrun: 0, falter: 0 },
   ...{ statement: 0, commitLost: 0, commitUnknown: 0, rerun: 0, wakeLost: 0, wakeTwice: 0 },
   ...{ exchangeLost: 0, exchangeTwice: 0, receiver: 0, names: 0 },
 };
@@ -68,6 +70,7 @@ const RANGES: Readonly<Record<keyof Faults, readonly [number, number]>> = {
   commitLost: [0.005, 0.1],
   commitUnknown: [0.005, 0.1],
   rerun: [0.005, 0.1],
+  falter: [0.1, 0.6],
   wakeLost: [0.05, 1],
   wakeTwice: [0.05, 0.5],
   exchangeLost: [0.02, 0.3],

@@ -20,6 +20,9 @@ const RUNS_MAX = 6;
 /** Between two runs, ms. */
 const PAUSE_MS = 20;
 
+/** That one of those who decide something makes. */
+const WRITES = 3;
+
 interface Member {
   readonly subject: string;
   readonly work: Work<unknown>;
@@ -89,13 +92,17 @@ export class GroupedStore implements Store {
 
   /** As PostgresStore does it. */
   async #transactGroup(group: readonly Member[]): Promise<void> {
-    if (group.length > 1) this.#parts.world.count("shared transactions");
-    const isShared = group.length > 1;
-    const works = group.map(({ work }) => (isShared ? this.#faltering(work) : work));
+    const { world, faults } = this.#parts;
+    if (group.length > 1) world.count("shared transactions");
+    const works = group.map(({ work }) => work);
+    if (group.length > 1 && world.draw.happens(faults().falter)) {
+      const one = world.draw.below(works.length);
+      works[one] = this.#faltering(works[one] as Work<unknown>);
+    }
     const outcome = await this.#take()
       .then((connection) => runWorks(connection, this.#time, works))
       .catch((error: unknown) => ({ kind: "unknown", error }) as const);
-    if (group.length > 1) this.#parts.world.count(`shared and ${outcome.kind}`);
+    if (group.length > 1) world.count(`shared and ${outcome.kind}`);
     for (const [i, member] of group.entries()) {
       if (outcome.kind === "unknown") member.reject(outcome.error);
       else if (outcome.kind === "ended") settle(member, outcome.results[i]);
@@ -103,12 +110,14 @@ export class GroupedStore implements Store {
     }
   }
 
-  /** One of several that may fail by itself between two of its writes, whatever the others do. */
+  /** Fails by itself behind one of its first writes, whatever the others do. */
   #faltering(work: Work<unknown>): Work<unknown> {
-    const { world, actor, faults } = this.#parts;
+    const { world, actor } = this.#parts;
+    let writes = world.draw.between(1, WRITES);
     const run = async (tx: Transaction, sql: string, values?: readonly SqlValue[]) => {
       const count = await tx.run(sql, values);
-      if (!world.draw.happens(faults().rerun)) return count;
+      if (--writes !== 0) return count;
+      world.count("works failed beside others");
       world.note(actor, "a work fails beside others");
       throw new Failure("store", "it fails beside others");
     };

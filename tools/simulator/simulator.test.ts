@@ -11,7 +11,7 @@ import { runSeed } from "./run-seed.ts";
 
 const SHAPE = { replicas: 3, steps: 2_500 };
 /** About a minute of one core that does nothing else. */
-const SEEDS = 240;
+const SEEDS = 400;
 
 const template = await Template.make();
 after(() => template.remove());
