@@ -75,7 +75,7 @@ test("[auth.bearer] a reviewer's token has the role and groups of its holder and
   const row = await store.get("select id from reviewer where name = 'robot'");
   assert.deepEqual(await callerOf(token), {
     ...{ kind: "reviewer", credentialId, projectId: await projectId(), reviewerId: row?.id },
-    ...{ ...holder, scopes: ["read"], personId: null, session: null },
+    ...{ ...holder, scopes: ["read"], personId: null, session: null, tokenHash: hashToken(token) },
   });
 });
 
