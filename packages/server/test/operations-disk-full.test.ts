@@ -42,7 +42,7 @@ const fieldsOf = (key: string) => ({ arguments: { key, filler: "x".repeat(20_000
 async function fill(agent: Agent): Promise<Filled> {
   const keys = Array.from({ length: 120 }, (_, number) => `fill-${number}`);
   const submit = (key: string) => agent.post(key, fieldsOf(key));
-  const answers: Answer[] = [];
+  const answers: Awaited<ReturnType<typeof submit>>[] = [];
   for (const key of keys.slice(0, 3)) answers.push(await submit(key));
   answers.push(...(await Promise.all(keys.slice(3).map(submit))));
   const acknowledged = new Map<string, ApprovalRequest>();
