@@ -19,6 +19,7 @@ import {
   projectId,
   sealedIds,
   storeOf,
+  tamper,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
@@ -143,6 +144,23 @@ test("[ours.audit.late] looks that nobody lived to end are made again, and leave
   await assertVerified(scene);
   clock.stop(LOOK_LASTS_MS);
   assert.deepEqual(await claimLooks(context), [], "the last one has ended");
+});
+
+test("[ours.audit.late] a walk that goes on close to the end looks over what is recent as well", async (t) => {
+  const scene = await startScene(t);
+  const { clock } = scene;
+  const store = storeOf(scene);
+  const project = await projectId(store);
+  await untilSealed(scene);
+  await enter(scene, clock.now() - 4 * 60_000, project);
+  await tamper(
+    scene,
+    "update audit_log set walked_id = sealed_id, walked_at = 0 where project_id = $1",
+    project,
+  );
+  clock.advance(LOOK_EVERY_MS);
+  await untilSealed(scene);
+  await assertVerified(scene);
 });
 
 test("[ours.audit.late] entries of a clock that was set back or ahead are sealed, and none twice", async (t) => {

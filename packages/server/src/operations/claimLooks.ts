@@ -65,7 +65,9 @@ export async function claimLooks({
       // Behind that id sealing is under way.
       const upTo = settled < log.sealedId ? settled : log.sealedId;
       const from = Math.min(now - LOOK_BACK_MS, lookedThrough - LATE_MS_MAX);
-      const after = walk === undefined ? firstIdAt(Math.max(0, from)) : walk.after;
+      const recent = firstIdAt(Math.max(0, from));
+      // A walk that goes on close to the end is a look over what is recent all the same.
+      const after = walk !== undefined && walk.after < recent ? walk.after : recent;
       const range = { after, upTo };
       return [{ projectId, range, begunAt: now, isWalk: walk !== undefined }];
     });
