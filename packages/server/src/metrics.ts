@@ -21,6 +21,20 @@ export interface WakeState {
 
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
 
+let ofProcess: Registry | undefined;
+
+/**
+ * Memory, event loop and the like, measured once however many providers a process has: what
+ * measures them has a timer and a histogram of its own, and never ends.
+ */
+function metricsOfProcess(): Registry {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}
+
 export class Metrics {
   readonly registry = new Registry();
   readonly exchanges = new Histogram({
@@ -73,8 +87,11 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
+  readonly #ofProcess = metricsOfProcess();
+
+  /** All of them, in the format of Prometheus. */
+  async text(): Promise<string> {
+    return await Registry.merge([this.#ofProcess, this.registry]).metrics();
   }
 
   /** Adds what is read when metrics are asked for. */

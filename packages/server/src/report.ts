@@ -256,7 +256,7 @@ export class Report {
   }
 
   metrics(): Promise<string> {
-    return this.#metrics.registry.metrics();
+    return this.#metrics.text();
   }
 }
 
