@@ -20,12 +20,13 @@ import { decide } from "./scenarios/decide.ts";
 import { read } from "./scenarios/read.ts";
 import { replay } from "./scenarios/replay.ts";
 import { roundTrip } from "./scenarios/round-trip.ts";
+import { rows } from "./scenarios/rows.ts";
 import { measureSimulation } from "./simulate.ts";
 import { timeStarts } from "./start-up.ts";
 import { measureDeliveries } from "./webhooks/deliveries.ts";
 import { DRAIN_NAMES } from "./webhooks/drain.ts";
 
-const SCENARIOS = [create, decide, replay, read, cancel, roundTrip];
+const SCENARIOS = [create, decide, replay, read, cancel, roundTrip, rows];
 
 const FUNCTIONS_SHOWN = 25;
 

@@ -11,6 +11,7 @@ export const SECTIONS = [
   "read",
   "cancel",
   "round-trip",
+  "rows",
   "held-polls",
   "start-up",
   "delivery",

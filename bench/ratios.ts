@@ -45,7 +45,8 @@ async function compare(scenario: Scenario, options: Options): Promise<Comparison
   const { connections, profile, rounds, seconds } = options;
   const folder = profile === undefined ? undefined : join(profile, scenario.name);
   const floor = await startFloor(connections);
-  const subject = await startSubject({ connections, profile: folder, policy: scenario.policy });
+  const { policy, start = startSubject } = scenario;
+  const subject = await start({ connections, profile: folder, policy });
   try {
     await floor.run(echo(), WARM_UP_S);
     const warmUp = await scenario.prepare(subject, WARM_UP_S);

@@ -105,7 +105,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   return { ...target, provisionerToken, reviewerToken, setupToken };
 }
 
-async function openTarget(
+export async function openTarget(
   child: Child<unknown>,
   port: number,
   count: number,

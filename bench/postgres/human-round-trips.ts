@@ -4,6 +4,7 @@
  */
 
 import type { Options } from "../options.ts";
+import { startRows } from "../rows/start-rows.ts";
 import { median } from "../statistics.ts";
 import { startSubject } from "../subject.ts";
 import { tell } from "../table.ts";
@@ -63,8 +64,15 @@ async function startEngines(server: DatabaseServer): Promise<Engine[]> {
       await startShared(await server.createDatabase(), 1),
       server.cpuSeconds,
     ),
+    providerEngine("rows alone, SQLite", await startRows({ connections: 1 })),
+    await startSharedRows(server),
     ...(installPeers() ? await startPeers(server) : []),
   ];
+}
+
+async function startSharedRows(server: DatabaseServer): Promise<Engine> {
+  const rows = await startRows({ connections: 1, url: await server.createDatabase() });
+  return providerEngine("rows alone, PostgreSQL", rows, server.cpuSeconds);
 }
 
 type Turn = Pick<TripRow, "perSecond" | "p50Ms" | "p99Ms" | "cpuUs">;

@@ -15,10 +15,10 @@ import { systemRandom } from "@countersign/server/clock";
 import type { StoredRequest } from "@countersign/server/core/request";
 import { sha256Hex } from "@countersign/server/secrets/keyring";
 import { insertRequest } from "@countersign/server/storage/sql/requests";
-import type { Transaction } from "@countersign/server/storage/store";
 import { Pool, type PoolClient } from "pg";
 import { type Outcome, summarize } from "../load-generator.ts";
 import { toolCall } from "../messages.ts";
+import { prepared } from "../rows/open-rows.ts";
 
 export interface InsertOrder {
   readonly seconds: number;
@@ -63,29 +63,12 @@ async function insertOne(client: PoolClient, isPipelined: boolean): Promise<void
   const keyHash = randomBytes(24).toString("base64url");
   const statements = [
     () => client.query("begin"),
-    () => insertRequest(bare(client), request, keyHash),
-    () => appendAudit(bare(client), random, entryOf(request)),
+    () => insertRequest(prepared(client), request, keyHash),
+    () => appendAudit(prepared(client), random, entryOf(request)),
     () => client.query("commit"),
   ];
   if (isPipelined) await Promise.all(statements.map((send) => send()));
   else for (const send of statements) await send();
-}
-
-/** Only what the two inserts use. */
-function bare(client: PoolClient): Transaction {
-  const run = async (text: string, values: readonly unknown[] = []) => {
-    const query = { name: nameOf(text), text, values: [...values] };
-    return (await client.query(query)).rowCount ?? 0;
-  };
-  return { run } as Transaction;
-}
-
-const names = new Map<string, string>();
-
-function nameOf(text: string): string {
-  const name = names.get(text) ?? `insert_${names.size}`;
-  names.set(text, name);
-  return name;
 }
 
 let n = 0;

@@ -1,14 +1,16 @@
 import type { Outcome } from "../load-generator.ts";
-import type { Subject } from "../subject.ts";
+import type { Subject, SubjectOptions } from "../subject.ts";
 
 /** Runs for this long and says how fast it was. */
 export type TimedRun = (seconds: number) => Promise<Outcome>;
 
 /** One thing that callers do again and again. */
 export interface Scenario {
-  readonly name: "create" | "decide" | "replay" | "read" | "cancel" | "round-trip";
+  readonly name: "create" | "decide" | "replay" | "read" | "cancel" | "round-trip" | "rows";
   /** Source of the policy in force; none without it. */
   readonly policy?: string;
+  /** Starts what is measured, where that is not the provider. */
+  readonly start?: (options: SubjectOptions) => Promise<Subject>;
   /**
    * Makes what the timed run uses, untimed.
    *

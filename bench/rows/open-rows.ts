@@ -1,0 +1,65 @@
+/**
+ * Where the server of rows writes: on SQLite by the provider's own store, whose transactions share
+ * a commit; on PostgreSQL each transaction for itself, with all its statements sent at once.
+ */
+
+import { systemClock } from "@countersign/server/clock";
+import { SqliteStore } from "@countersign/server/storage/sqlite/sqlite-store";
+import type { Reader, Transaction } from "@countersign/server/storage/store";
+import { Pool, type PoolClient } from "pg";
+
+/** What is sent in one transaction; nothing of it waits for an answer to another part. */
+export type Writes = (tx: Transaction) => readonly Promise<unknown>[];
+
+export interface Rows {
+  /** The one that a provider has made before. */
+  readonly instance: { readonly id: string; readonly projectId: string };
+  /** Resolves when all of it is on the disk. */
+  write(writes: Writes): Promise<void>;
+}
+
+/** As many as a provider has by default. */
+const CONNECTIONS = 20;
+
+export function openRows(place: string): Promise<Rows> {
+  return place.startsWith("postgres") ? openPostgres(place) : openSqlite(place);
+}
+
+async function openSqlite(file: string): Promise<Rows> {
+  const store = new SqliteStore(file, systemClock, { isExclusive: true });
+  return {
+    instance: await findInstance(store),
+    write: (writes) => store.transact(async (tx) => void (await Promise.all(writes(tx)))),
+  };
+}
+
+async function openPostgres(url: string): Promise<Rows> {
+  const pool = new Pool({ connectionString: url, max: CONNECTIONS, pipeline: true });
+  const get: Reader["get"] = async (sql) => (await pool.query(sql)).rows[0];
+  return {
+    instance: await findInstance({ get }),
+    async write(writes) {
+      const client = await pool.connect();
+      const sent = [client.query("begin"), ...writes(prepared(client)), client.query("commit")];
+      await Promise.all(sent).finally(() => client.release());
+    },
+  };
+}
+
+async function findInstance(reader: Pick<Reader, "get">): Promise<Rows["instance"]> {
+  const row = await reader.get("select id, project_id from instance");
+  if (row === undefined) throw new Error("no provider has made an instance here");
+  return { id: String(row.id), projectId: String(row.project_id) };
+}
+
+const names = new Map<string, string>();
+
+/** Only what inserts and updates use; each statement is parsed once on each connection. */
+export function prepared(client: PoolClient): Transaction {
+  const run = async (text: string, values: readonly unknown[] = []) => {
+    const name = names.get(text) ?? `rows_${names.size}`;
+    names.set(text, name);
+    return (await client.query({ name, text, values: [...values] })).rowCount ?? 0;
+  };
+  return { run } as Transaction;
+}
