@@ -9,16 +9,14 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "@countersign/server/audit/append-audit";
 import { systemRandom } from "@countersign/server/clock";
-import type { StoredRequest } from "@countersign/server/core/request";
-import { sha256Hex } from "@countersign/server/secrets/keyring";
 import { insertRequest } from "@countersign/server/storage/sql/requests";
 import { Pool, type PoolClient } from "pg";
 import { type Outcome, summarize } from "../load-generator.ts";
 import { toolCall } from "../messages.ts";
-import { prepared } from "../rows/open-rows.ts";
+import { openedEntry, toRequest } from "../rows/call-rows.ts";
+import { instanceIn, prepared } from "../rows/open-rows.ts";
 
 export interface InsertOrder {
   readonly seconds: number;
@@ -35,8 +33,7 @@ const pools = {
   pipelined: new Pool({ connectionString: url, max: 100, pipeline: true }),
 };
 const random = systemRandom();
-const { rows } = await pools.plain.query("select id, project_id from instance");
-const [instance] = rows as [{ id: string; project_id: string }];
+const instance = await instanceIn(pools.plain);
 
 async function insertAll(order: InsertOrder): Promise<InsertOutcome> {
   const pool = order.isPipelined ? pools.pipelined : pools.plain;
@@ -59,12 +56,12 @@ async function insertAll(order: InsertOrder): Promise<InsertOutcome> {
 }
 
 async function insertOne(client: PoolClient, isPipelined: boolean): Promise<void> {
-  const request = newRequest();
+  const request = toRequest(JSON.parse(toolCall(n++)), instance, random);
   const keyHash = randomBytes(24).toString("base64url");
   const statements = [
     () => client.query("begin"),
     () => insertRequest(prepared(client), request, keyHash),
-    () => appendAudit(prepared(client), random, entryOf(request)),
+    () => appendAudit(prepared(client), random, openedEntry(request)),
     () => client.query("commit"),
   ];
   if (isPipelined) await Promise.all(statements.map((send) => send()));
@@ -72,38 +69,6 @@ async function insertOne(client: PoolClient, isPipelined: boolean): Promise<void
 }
 
 let n = 0;
-
-function newRequest(): StoredRequest {
-  const now = Date.now();
-  const input = JSON.parse(toolCall(n++));
-  return {
-    id: uuidV7(now, random.bytes(10)),
-    instanceId: instance.id,
-    projectId: instance.project_id,
-    tool: JSON.stringify(input.tool),
-    arguments: JSON.stringify(input.arguments),
-    timeout: input.timeout,
-    agentReasoning: JSON.stringify(input.agent_reasoning),
-    context: JSON.stringify(input.context),
-    status: "pending",
-    createdAt: now,
-    deadlineAt: now + 604_800_000,
-    decision: null,
-    policy: null,
-    server: null,
-  };
-}
-
-function entryOf({ id, projectId, instanceId, createdAt, ...request }: StoredRequest) {
-  return {
-    at: createdAt,
-    projectId,
-    kind: "request.opened",
-    actor: `instance:${instanceId}`,
-    subject: `request:${id}`,
-    detail: { arguments_sha256: sha256Hex(request.arguments) },
-  } as const;
-}
 
 process.on("message", async (order: InsertOrder) => {
   process.send?.(await insertAll(order));

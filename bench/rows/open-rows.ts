@@ -35,15 +35,18 @@ async function openSqlite(file: string): Promise<Rows> {
 
 async function openPostgres(url: string): Promise<Rows> {
   const pool = new Pool({ connectionString: url, max: CONNECTIONS, pipeline: true });
-  const get: Reader["get"] = async (sql) => (await pool.query(sql)).rows[0];
   return {
-    instance: await findInstance({ get }),
+    instance: await instanceIn(pool),
     async write(writes) {
       const client = await pool.connect();
       const sent = [client.query("begin"), ...writes(prepared(client)), client.query("commit")];
       await Promise.all(sent).finally(() => client.release());
     },
   };
+}
+
+export function instanceIn(pool: Pool): Promise<Rows["instance"]> {
+  return findInstance({ get: async (sql) => (await pool.query(sql)).rows[0] });
 }
 
 async function findInstance(reader: Pick<Reader, "get">): Promise<Rows["instance"]> {

@@ -11,33 +11,27 @@
 
 import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { uuidV7 } from "@countersign/protocol";
-import {
-  type AuditEntry,
-  appendAudit,
-  appendTwoAudits,
-} from "@countersign/server/audit/append-audit";
+import { appendAudit, appendTwoAudits } from "@countersign/server/audit/append-audit";
 import { systemRandom } from "@countersign/server/clock";
 import type { StoredDecision, StoredRequest } from "@countersign/server/core/request";
 import { sha256Hex } from "@countersign/server/secrets/keyring";
 import { insertRequest, updateDecision } from "@countersign/server/storage/sql/requests";
 import type { Transaction } from "@countersign/server/storage/store";
 import { type FastifyReply, fastify } from "fastify";
+import { type CallBody, openedEntry, resolvedEntry, toRequest } from "./call-rows.ts";
 import { openRows } from "./open-rows.ts";
 
-interface Body {
-  readonly tool: string;
-  readonly arguments: unknown;
-  readonly timeout: string;
-  readonly agent_reasoning: string;
-  readonly context: unknown;
-}
-
-const WINDOW_MS = 604_800_000;
 const VALIDITY_MS = 300_000;
 
-/** As long as what the provider records of sixty rules that approve. */
-const JUDGEMENT = JSON.stringify({ verb: "approve", because: "rule-1", fired: ["rule-1"] });
+/** What the provider records of the rule that approves. */
+const JUDGEMENT = JSON.stringify({
+  verb: "approve",
+  because: "small-refunds",
+  fired: ["small-refunds"],
+  errors: [],
+  project: { number: 1, sha256: sha256Hex("policy") },
+  floor: null,
+});
 
 const [place = "", manner] = process.argv.slice(2);
 const decidesAtOnce = manner === "decided";
@@ -50,13 +44,14 @@ const decided = new Set<string>();
 const app = fastify({ logger: false });
 
 app.post("/v1/requests", async (message, reply) => {
-  const request = toRequest(message.body as Body);
+  const body = message.body as CallBody;
+  const request = decidesAtOnce
+    ? decide(toRequest(body, instance, random))
+    : toRequest(body, instance, random);
   const keyHash = randomBytes(24).toString("base64url");
   if (!decidesAtOnce) pending.set(request.id, request);
   await write((tx) => insertRows(tx, request, keyHash));
-  return reply
-    .code(201)
-    .send({ id: request.id, status: request.status, ...(message.body as Body) });
+  return reply.code(201).send({ id: request.id, status: request.status, ...body });
 });
 
 app.get<{ Params: { id: string } }>("/v1/requests/:id", async ({ params: { id } }, reply) => {
@@ -73,7 +68,7 @@ app.post<{ Params: { id: string } }>("/review/v1/requests/:id/verdict", async ({
   const decision = approval(Date.now());
   await write((tx) => [
     updateDecision(tx, request, decision),
-    appendAudit(tx, random, entryOf(request, "request.resolved", decision.decidedAt)),
+    appendAudit(tx, random, resolvedEntry(request, decision)),
   ]);
   const poll = waiting.get(id);
   if (poll === undefined) decided.add(id);
@@ -83,58 +78,24 @@ app.post<{ Params: { id: string } }>("/review/v1/requests/:id/verdict", async ({
 });
 
 function insertRows(tx: Transaction, request: StoredRequest, keyHash: string): Promise<unknown>[] {
-  const opened = entryOf(request, "request.opened", request.createdAt);
   const { decision } = request;
+  const opened = openedEntry(request);
   if (decision === null) {
     return [insertRequest(tx, request, keyHash), appendAudit(tx, random, opened)];
   }
-  const resolved = entryOf(request, "request.resolved", decision.decidedAt);
+  const resolved = resolvedEntry(request, decision);
   return [insertRequest(tx, request, keyHash), appendTwoAudits(tx, random, opened, resolved)];
 }
 
-function toRequest(body: Body): StoredRequest {
-  const now = Date.now();
-  const decision = decidesAtOnce ? approval(now) : null;
-  return {
-    id: uuidV7(now, random.bytes(10)),
-    instanceId: instance.id,
-    projectId: instance.projectId,
-    tool: JSON.stringify(body.tool),
-    arguments: JSON.stringify(body.arguments),
-    timeout: body.timeout,
-    agentReasoning: JSON.stringify(body.agent_reasoning),
-    context: JSON.stringify(body.context),
-    status: decision?.status ?? "pending",
-    createdAt: now,
-    deadlineAt: now + WINDOW_MS,
-    decision,
-    policy: decidesAtOnce ? JUDGEMENT : null,
-    server: null,
-  };
+function decide(request: StoredRequest): StoredRequest {
+  const decision = approval(request.createdAt);
+  return { ...request, status: decision.status, decision, policy: JUDGEMENT };
 }
 
 function approval(now: number): StoredDecision {
   const expiresAt = now + VALIDITY_MS;
-  const decidedBy = decidesAtOnce ? "policy:rule-1" : "reviewer:bench";
+  const decidedBy = decidesAtOnce ? "policy:small-refunds" : "reviewer:bench";
   return { status: "approved", note: null, decidedAt: now, expiresAt, decidedBy };
-}
-
-function entryOf(
-  { id, projectId, instanceId, ...request }: StoredRequest,
-  kind: "request.opened" | "request.resolved",
-  at: number,
-): AuditEntry {
-  return {
-    at,
-    projectId,
-    kind,
-    actor: `instance:${instanceId}`,
-    subject: `request:${id}`,
-    detail: {
-      arguments_sha256: sha256Hex(request.arguments),
-      tool_sha256: sha256Hex(request.tool),
-    },
-  };
 }
 
 await app.listen({ host: "127.0.0.1", port: 0 });
