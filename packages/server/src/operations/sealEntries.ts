@@ -25,7 +25,10 @@ export interface SealedLately {
   readonly size: number;
   /** All that are sealed with ids behind this one are in `ids`. */
   readonly after: string;
-  readonly ids: ReadonlySet<string>;
+  /** Grows with what is sealed; see {@link rememberBatch}. */
+  readonly ids: Set<string>;
+  /** How many there were when some were last forgotten. */
+  readonly kept: number;
 }
 
 export interface SealStep {
@@ -107,24 +110,24 @@ async function sealSome(
 }
 
 /** Ids that are sealed: all of those behind one, or with `upTo` at least those of the window. */
-interface Known {
-  readonly after: string;
-  readonly ids: ReadonlySet<string>;
-}
+type Known = Pick<SealedLately, "after" | "ids" | "kept">;
 
-/** Forgets what no later window reaches back to. */
+/**
+ * Adds what was sealed. What no later window reaches back to is forgotten when that may be half of
+ * it: to look through all of them at each seal would cost more than the seal.
+ */
 function rememberBatch(
   { origin, size, sealedId }: StoredLog,
   known: Known,
   batch: readonly string[],
   now: number,
 ): SealedLately {
+  for (const id of batch) known.ids.add(id);
+  if (known.ids.size < 2 * known.kept) return { origin, size, ...known };
   const begin = beginOf(sealedId, now - OVERLAP_MS);
   const after = begin > known.after ? begin : known.after;
-  const ids = new Set<string>();
-  for (const id of known.ids) if (id > after) ids.add(id);
-  for (const id of batch) ids.add(id);
-  return { origin, size, after, ids };
+  const ids = new Set([...known.ids].filter((id) => id > after));
+  return { origin, size, after, ids, kept: ids.size };
 }
 
 /** Where entries are looked for. */
@@ -171,9 +174,11 @@ async function sealedIn(
 ): Promise<Known> {
   if (upTo !== undefined) {
     const near = await readSealedIds(tx, projectId, after, upTo);
-    return { after, ids: new Set([...near, ...(await readSealedIdsAfter(tx, projectId, ahead))]) };
+    const ids = new Set([...near, ...(await readSealedIdsAfter(tx, projectId, ahead))]);
+    return { after, ids, kept: ids.size };
   }
   const isCurrent = lately?.origin === origin && lately.size === size && lately.after <= after;
   if (isCurrent) return lately;
-  return { after, ids: await readSealedIdsAfter(tx, projectId, after) };
+  const ids = await readSealedIdsAfter(tx, projectId, after);
+  return { after, ids, kept: ids.size };
 }
