@@ -39,6 +39,13 @@ export function judgeFlatness(samples: readonly Sample[], allowed: Allowed): Fla
   return { first, last, slopePerHour: slopeOf(samples) * 3_600, isFlat };
 }
 
+/** The lowest of each so many; what is left at the end is too few to have one. */
+export function troughsOf(samples: readonly Sample[], each: number): Sample[] {
+  const lowest = (some: readonly Sample[]) => some.reduce((a, b) => (b.value < a.value ? b : a));
+  const count = Math.floor(samples.length / each);
+  return Array.from({ length: count }, (_, i) => lowest(samples.slice(i * each, (i + 1) * each)));
+}
+
 /** Least squares. */
 function slopeOf(samples: readonly Sample[]): number {
   const meanOf = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length;

@@ -20,7 +20,7 @@ import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
 import { SIGNING_SECRET } from "../webhooks/messages.ts";
 import { startReceivers } from "../webhooks/receiver-group.ts";
 import { NO_WEBHOOK_RATES, provisionReceivers, startNotifying } from "../webhooks/scene.ts";
-import { type Allowed, judgeFlatness, type Sample } from "./flatness.ts";
+import { type Allowed, judgeFlatness, type Sample, troughsOf } from "./flatness.ts";
 import { startTraffic } from "./traffic.ts";
 
 const { values } = parseArgs({
@@ -36,16 +36,21 @@ const HOSTS = 3;
 /** Answers nothing, so that every attempt at it lasts as long as it may. */
 const DEAD_HOST = 2;
 const SAMPLE_MS = 5_000;
+/** A collection or more is among so many samples. */
+const SAMPLES_PER_TROUGH = 12;
 const FILL_S_MAX = 300;
 /** Of the whole: caches fill, and the compiler is busy. */
 const WARM_UP = 0.2;
 
 /**
- * Memory grows with what waits for the dead host, and by what V8 has not collected yet. A latency
- * is another thing on a machine that has other things to do.
+ * Memory is what the process has of the machine: V8 lets its heap grow for minutes and keeps what
+ * it had. Live is what is left of the heap after a collection, the lowest of each minute: what
+ * leaks is in it, and what was not collected yet is not. A latency is another thing on a machine
+ * that has other things to do.
  */
 const ALLOWED = {
   memoryMb: { factor: 1.1, more: 10 },
+  liveMb: { factor: 1.05, more: 5 },
   files: { factor: 1.02, more: 16 },
   p50Ms: { factor: 1.5, more: 2 },
 } as const satisfies Record<string, Allowed>;
@@ -88,7 +93,7 @@ async function soak(tokens: readonly string[]): Promise<Record<Measure, Sample[]
     registration_id: `0f9a8f1f-1c11-4b9e-9d44-${String(n).padStart(12, "0")}`,
     signing_secret: SIGNING_SECRET,
   }));
-  const samples: Record<Measure, Sample[]> = { memoryMb: [], files: [], p50Ms: [] };
+  const samples: Record<Measure, Sample[]> = { memoryMb: [], liveMb: [], files: [], p50Ms: [] };
   const startedAt = performance.now();
   const secondsSince = () => (performance.now() - startedAt) / 1_000;
   while (secondsSince() < minutes * 60) {
@@ -98,31 +103,38 @@ async function soak(tokens: readonly string[]): Promise<Record<Measure, Sample[]
     const memoryMb = residentMb(server.pid);
     const files = readdirSync(`/proc/${server.pid}/fd`).length;
     const [p50Ms, p99Ms] = [percentile(latencies, 50), percentile(latencies, 99)];
-    const { held, waiting } = await gauges();
+    const { held, waiting, heapMb } = await gauges();
     if (latencies.length === 0) throw new Error("nothing was answered for a while");
     console.log(
-      `${atS.toFixed(0).padStart(6)} s  ${memoryMb.toFixed(0)} MB  ${files} files  ` +
+      `${atS.toFixed(0).padStart(6)} s  ${memoryMb.toFixed(0)} MB, heap ${heapMb.toFixed(0)} MB  ${files} files  ` +
         `create p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms  ` +
         `${held} polls held, ${waiting} notifications wait`,
     );
     if (atS < minutes * 60 * WARM_UP) continue;
     samples.memoryMb.push({ atS, value: memoryMb });
+    samples.liveMb.push({ atS, value: heapMb });
     samples.files.push({ atS, value: files });
     samples.p50Ms.push({ atS, value: p50Ms });
   }
   await traffic.stop();
+  samples.liveMb = troughsOf(samples.liveMb, SAMPLES_PER_TROUGH);
   console.log(`${traffic.exchanges} exchanges, ${traffic.deletions} instances deleted`);
   return samples;
 }
 
 /** What the server says of itself. */
-async function gauges(): Promise<{ readonly held: number; readonly waiting: number }> {
+async function gauges(): Promise<Record<"held" | "waiting" | "heapMb", number>> {
   const connection = await Connection.open(server.port);
   const { body } = await connection.exchange(getMessage("/metrics"));
   const text = body.toString("utf8");
   connection.close();
   const of = (name: string) => Number(new RegExp(`^${name} (\\d+)`, "m").exec(text)?.[1]);
-  return { held: of("countersign_polls_held"), waiting: of("countersign_deliveries_waiting") };
+  const heap = of("nodejs_heap_size_used_bytes") + of("nodejs_external_memory_bytes");
+  return {
+    held: of("countersign_polls_held"),
+    waiting: of("countersign_deliveries_waiting"),
+    heapMb: heap / 1e6,
+  };
 }
 
 /** @returns whether all of it stayed flat */
