@@ -106,8 +106,8 @@ async function soak(tokens: readonly string[]): Promise<Record<Measure, Sample[]
     const { held, waiting, heapMb } = await gauges();
     if (latencies.length === 0) throw new Error("nothing was answered for a while");
     console.log(
-      `${atS.toFixed(0).padStart(6)} s  ${memoryMb.toFixed(0)} MB, heap ${heapMb.toFixed(0)} MB  ${files} files  ` +
-        `create p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms  ` +
+      `${atS.toFixed(0).padStart(6)} s  ${memoryMb.toFixed(0)} MB, heap ${heapMb.toFixed(0)} MB  ` +
+        `${files} files  create p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms  ` +
         `${held} polls held, ${waiting} notifications wait`,
     );
     if (atS < minutes * 60 * WARM_UP) continue;
