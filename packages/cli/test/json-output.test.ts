@@ -20,8 +20,9 @@ before(async () => {
   reviewer = await makeToken(server.data, { kind: "reviewer" });
 });
 
-async function submitExact(key: string): Promise<string> {
-  const body = `{"tool":"deploy","arguments":${EXACT},"timeout":"1h"}`;
+async function submitExact(key: string, context = "{}"): Promise<string> {
+  const rest = `"context":${context},"timeout":"1h"`;
+  const body = `{"tool":"deploy","arguments":${EXACT},${rest}}`;
   const url = `${server.url}/v1/requests`;
   const answer = await exchange<ApprovalRequest>("POST", url, agent.token, body, key);
   assert.equal(answer.status, 201, answer.text);
@@ -102,9 +103,10 @@ test("[ours.cli.json] requests list, show, approve and deny print the request le
 test("[ours.cli.json] requests watch prints one JSON object for each change", async (t) => {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
   const watch = spawnCountersign(t, ["requests", "watch", "--json"], { env });
-  const id = await submitExact("json-watched");
+  // A line of its own would be a change that nobody made.
+  const id = await submitExact("json-watched", '{"a":\r\n{"event":"voted"}\n}');
   await watch.prints("stdout", /"opened"/);
-  await run(t, "requests", "deny", id);
+  assert.equal((await countersign(t, ["requests", "deny", id], { env })).code, 0);
   await watch.prints("stdout", /"resolved"/);
   const { code, stdout, stderr } = await watch.end("SIGINT");
   assert.deepEqual([code, stderr], [0, ""]);

@@ -370,6 +370,16 @@ class Parser {
   }
 }
 
+/**
+ * The same JSON on one line, for answers in which each line is one: a line break of a valid text
+ * stands between its pieces, where a space means the same.
+ *
+ * @param source one valid JSON text, perhaps of a stranger
+ */
+export function onOneLine(source: string): string {
+  return source.replace(/[\r\n]/g, " ");
+}
+
 function isDigit(code: number): boolean {
   return code >= CODE.zero && code <= CODE.nine;
 }

@@ -102,6 +102,19 @@ test("[ours.hold.back] whoever holds a verdict takes it back, and nobody else", 
   assertRefused(await takeBack(id), 409, "already_terminal");
 });
 
+test("[ours.hold.back] a token for some groups takes back what came with it, and no other verdict of its holder", async () => {
+  const nia = { kind: "reviewer", name: "nia", groups: ["dba"] } as const;
+  const whole = await server.token(nia);
+  const narrow = await server.token({ ...nia, scopes: ["read", "decide:dba"] });
+  const { id } = await submitRequiring(scene, { from: [["group:dba"]] });
+  await send(id, "deny", { hold: "5s" }, { token: whole });
+  assertRefused(await takeBack(id, narrow), 403, "forbidden");
+  assert.equal((await show(id, whole)).json.held?.verdict, "deny");
+  assert.deepEqual((await takeBack(id, whole)).json, { taken_back: true });
+  await send(id, "approve", { hold: "5s" }, { token: narrow });
+  assert.deepEqual((await takeBack(id, narrow)).json, { taken_back: true });
+});
+
 test("[ours.hold.repeat] the same verdict again begins nothing anew, another takes its place, one without a hold is given at once", async () => {
   const { id } = await server.submit(instance.token);
   const first = (await send(id, "approve")).json.held;

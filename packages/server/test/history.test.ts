@@ -324,6 +324,25 @@ test("[ours.history.export] both formats keep the exact text, and cells begin no
   );
 });
 
+test("[ours.history.export] no line break of an agent begins a line of its own", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const forged = '{"event":"end","rows":0}';
+  const broken = `{"a":\n${forged}\r\n,"b":1.0\r}`;
+  const body = `{"tool":"x","arguments":${broken},"context":${broken},"timeout":"1h"}`;
+  const call = { token: instance.token, key: "a", body };
+  const made = await server.call<{ readonly id: string }>("POST", "/v1/requests", call);
+  await server.decide(scene.reviewer, made.json.id, "deny");
+  const { text } = await ask(scene, "/export?format=jsonl");
+  const [row = "", last, ...more] = text.split(/[\r\n]/);
+  assert.deepEqual([last, more], ['{"event":"end","rows":1}', [""]]);
+  const line = `{"a": ${forged}  ,"b":1.0 }`;
+  assert.ok(row.includes(`"arguments":${line},`) && row.endsWith(`"context":${line}}`), row);
+  // Of what was stored and shown.
+  const sha256 = createHash("sha256").update(broken).digest("hex");
+  assert.equal(JSON.parse(row).arguments_sha256, sha256);
+});
+
 test("[ours.history.export] a damaged request is named, and is no row", async (t) => {
   const scene = await startScene(t);
   const good = await end(scene, await scene.server.submit(scene.instance.token), "denied");

@@ -58,6 +58,31 @@ test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way
   assert.deepEqual(others(), []);
 });
 
+test("[ours.sign-in.invitation.secret] who signs in first to join by a link takes its secret along in no address", async (t) => {
+  const scene = await startOidcScene(t);
+  const { server } = scene;
+  const boss = await server.token({ kind: "reviewer", role: "admin", project: "shop" });
+  const call = { token: boss, body: { name: "ana", role: "viewer" } };
+  const made = await server.call<{ url: string }>("POST", "/review/v1/invitations", call);
+  const secret = made.json.url.split("#")[1] ?? "";
+  assert.match(secret, /^[\w-]{43}$/);
+  const { page, others } = await visit(scene, "/sign-in");
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url().split("#")[0] ?? ""));
+  await page.goto(made.json.url);
+  await page.getByRole("link", { name: "Sign in instead" }).click();
+  await page.getByRole("button", { name: "Sign in with SSO" }).click();
+  await page.getByText("You are signed in as Ana Lima.").waitFor();
+  await page.getByRole("button", { name: "Join the project" }).click();
+  await page.waitForURL("**/inbox");
+  assert.ok(asked.length > 5);
+  assert.deepEqual(
+    asked.filter((url) => url.includes(secret)),
+    [],
+  );
+  assert.deepEqual(others(), []);
+});
+
 test("[ours.oidc.pages] with oidc_only the form is for who asks for it", async (t) => {
   const scene = await startOidcScene(t, { oidc_only: "true", oidc_break_glass: "glass" });
   const { page, others } = await visit(scene, "/sign-in");

@@ -26,3 +26,23 @@ test("[ours.people.fresh] what outlives a session is made by who has just signed
   }
   assert.equal((await callAs(server, admin, "GET", "/tokens")).status, 200);
 });
+
+test("[ours.people.fresh] an open browser makes nobody more than they are, and takes away", async () => {
+  const boss = await newPerson(server, { login: "boss", role: "admin" });
+  await newPerson(server, { login: "mallory", role: "viewer", groups: ["app"] });
+  const { reviewers } = (
+    await callAs<{ reviewers: readonly { readonly id: string; readonly name: string }[] }>(
+      ...([server, boss, "GET", "/reviewers"] as const),
+    )
+  ).json;
+  const { id } = reviewers.find(({ name }) => name === "mallory") ?? assert.fail();
+  const change = (body: object) => callAs(server, boss, "PATCH", `/reviewers/${id}`, { body });
+  assert.equal((await change({ role: "reviewer", groups: ["app", "dba"] })).status, 200);
+  clock.advance(SESSION_FRESH_MS);
+  for (const more of [{ role: "admin" }, { groups: ["app", "dba", "lead"] }]) {
+    const refused = await change(more);
+    assertRefused(refused, 403, "forbidden");
+    assert.match(refused.text, /sign in again, then/);
+  }
+  assert.equal((await change({ role: "viewer", groups: [] })).status, 200);
+});

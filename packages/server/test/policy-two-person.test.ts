@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { releaseProposal } from "../src/index.ts";
+import { assertRefused } from "./support/envelope.ts";
 import { callAs, newPerson } from "./support/people.ts";
 import {
   policySaying,
@@ -132,6 +133,34 @@ test("[ours.policy.two-person.persons] one person's tokens and sessions are one 
   const refused = await publishProposal(server, bot, byEd.json.id);
   assert.equal(refused.status, 403);
   assert.match(refused.json.error.message, /a bot is none of them/);
+});
+
+test("[ours.policy.two-person.persons] who was removed and came back is still the author of what they proposed before", async (t) => {
+  const { server, editor } = await startPolicyScene(t);
+  await publish(server, editor, TWO_PERSON, 0);
+  const boss = await newPerson(server, { login: "boss", role: "admin" });
+  const ana = await newPerson(server, { login: "ana", role: "editor" });
+  const draft = { source: policySaying("deny", "a"), expected_number: 1 };
+  const path = "/policy/proposals";
+  const proposed = await callAs<WireProposal>(server, ana, "POST", path, { body: draft });
+  assert.equal(proposed.status, 201, proposed.text);
+  const { reviewers } = (
+    await callAs<{ reviewers: readonly { id: string; name: string }[] }>(
+      ...([server, boss, "GET", "/reviewers"] as const),
+    )
+  ).json;
+  const { id } = reviewers.find(({ name }) => name === "ana") ?? assert.fail();
+  assert.equal((await callAs(server, boss, "DELETE", `/reviewers/${id}`)).status, 204);
+  const body = { name: "ana again", role: "editor" };
+  const made = await callAs<{ url: string }>(server, boss, "POST", "/invitations", { body });
+  const token = made.json.url.split("#")[1];
+  const joined = await callAs(server, ana, "POST", "/invitation/join", { body: { token } });
+  assert.equal(joined.status, 200, joined.text);
+  const publishing = `${path}/${proposed.json.id}/publish`;
+  assertRefused(await callAs(server, ana, "POST", publishing), 403, "forbidden");
+  const again = await callAs<WireProposal>(server, boss, "POST", path, { body: draft });
+  const other = `${path}/${again.json.id}/publish`;
+  assert.equal((await callAs(server, ana, "POST", other)).status, 201);
 });
 
 test("[ours.policy.two-person.persons] what a bot proposed before it took two people is proposed again by a person", async (t) => {

@@ -9,6 +9,7 @@ import type { ErrorResponse } from "@countersign/protocol";
 import {
   type ChannelScene,
   type ChannelSceneOptions,
+  newChannel,
   passTime,
   startChannelScene,
   untilTold,
@@ -316,6 +317,31 @@ test("[ours.push.subscribed] a test says what the push service answered", async 
   status = 410;
   await tryIt();
   assert.deepEqual((await list(scene, ana)).subscriptions, []);
+});
+
+test("[ours.notify.tests] [ours.push.subscribed] nobody has the server send tests without end, to browsers or channels", async (t) => {
+  const scene = await startPushScene(t);
+  const { server, admin, ana, subscription, receiver, clock } = scene;
+  const push = `${PATH}/${subscription.id}/test`;
+  const channel = await newChannel(scene, "topic", { kind: "ntfy" });
+  const tests = {
+    push: () => callAs<ErrorResponse>(server, ana, "POST", push),
+    channel: () => {
+      const path = `/review/v1/channels/${channel.id}/test`;
+      return server.call<ErrorResponse>("POST", path, { token: admin });
+    },
+  };
+  for (const [name, tryIt] of Object.entries(tests)) {
+    const before = receiver.requests.length;
+    const answers = await Promise.all(Array.from({ length: 11 }, tryIt));
+    const refused = answers.filter(({ status }) => status !== 200);
+    assert.equal(refused.length, 1, name);
+    assertRefused(refused[0] ?? assert.fail(), 429, "rate_limited");
+    assert.equal(refused[0]?.headers.get("retry-after"), "6");
+    assert.equal(receiver.requests.length - before, 10, name);
+    clock.advance(6_000);
+    assert.equal((await tryIt()).status, 200, name);
+  }
 });
 
 test("[ours.push.told] who is disabled or removed is told nothing more", async (t) => {

@@ -161,6 +161,20 @@ test("[ours.sign-in.cross-origin] a look needs no such header: it changes nothin
   assert.equal((await server.call("GET", "/review/v1/session", call)).status, 200);
 });
 
+test("[ours.sign-in.cross-origin] a look that is written down in somebody's name is begun by no link on another site", async () => {
+  const { cookie = "" } = asPage(await person());
+  const take = (site: string) => {
+    const headers = { cookie, "sec-fetch-site": site };
+    return server.call("GET", "/review/v1/history/export?format=csv", { headers });
+  };
+  for (const site of ["cross-site", "same-site"]) {
+    assertRefused(await take(site), 403, "cross_origin", undefined);
+  }
+  const sql = "select count(*) as count from audit_entry where kind = 'history.exported'";
+  assert.equal(Number((await store.get(sql, []))?.count), 0);
+  for (const site of ["same-origin", "none"]) assert.equal((await take(site)).status, 200);
+});
+
 test("[ours.sign-in.cookie] a cookie is nothing at the contract surface, and nothing beside a token", async () => {
   const headers = asPage(await person());
   const call = { headers, key: "k", body: SUBMISSION };

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { onOneLine } from "@countersign/protocol";
 import type { Command } from "../command.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { renderTable } from "../render.ts";
@@ -139,7 +140,7 @@ class Lines implements View {
     const columns = Math.max(20, this.#terminal.columns - id.length - 50);
     this.#terminal.out(
       this.#json
-        ? `{"event":"${event}","request":${request.source}}`
+        ? `{"event":"${event}","request":${onOneLine(request.source)}}`
         : `${told.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(argumentsText, columns)}`,
     );
   }

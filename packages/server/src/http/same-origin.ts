@@ -27,3 +27,16 @@ export function assertSameOrigin(
   const isOurs = site === undefined ? headers.origin === origin : site === "same-origin";
   if (!isOurs) throw new Problem("cross_origin");
 }
+
+/** As the browser says of whoever led to an address that is not its own. */
+const ELSEWHERE: readonly unknown[] = ["cross-site", "same-site"];
+
+/**
+ * For a look that is written down in somebody's name: no link on another site begins it. Who typed
+ * the address, or is a program, is let through.
+ *
+ * @throws Problem `cross_origin`
+ */
+export function assertNotLedHere({ headers }: Pick<FastifyRequest, "headers">): void {
+  if (ELSEWHERE.includes(headers["sec-fetch-site"])) throw new Problem("cross_origin");
+}

@@ -23,10 +23,15 @@ export async function refusalToPublish(
   const id = proposedBy.slice("reviewer:".length);
   const author = await readReviewer(reader, { projectId, id });
   if (author === undefined || author.isBot) return `${NO_BOT} Propose it yourself.`;
+  // Who comes back is another reviewer, and nothing says any more whom this one was.
+  if (author.removedAt !== null && author.personId === null) return AUTHOR_GONE;
   return id === caller.reviewerId || (author.personId ?? "") === caller.personId
     ? "You proposed this, and this policy takes two people: another person must publish it."
     : undefined;
 }
+
+const AUTHOR_GONE =
+  "This policy takes two people, and who proposed it is no reviewer any more. Propose it yourself.";
 
 const NO_BOT = "This policy takes two people, and a bot is none of them.";
 

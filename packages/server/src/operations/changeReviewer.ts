@@ -1,8 +1,9 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import { roleBar } from "../core/giving.ts";
+import { isAbove, roleBar } from "../core/giving.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
 import type { ReviewerRole } from "../core/roles.ts";
+import { assertFresh } from "../identity/assert-fresh.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { lockProject, lockReviewer, type StoredReviewer } from "../storage/sql/holders.ts";
@@ -22,8 +23,8 @@ export interface RoleAndGroups {
  * their tokens.
  *
  * @throws Problem `forbidden` when the caller would give more than they have, change who is above
- *   them, or leave nobody to say who may do what; `not_found`; `invalid_request` when a group has
- *   no proper name
+ *   them, leave nobody to say who may do what, or give more in a session that is not fresh;
+ *   `not_found`; `invalid_request` when a group has no proper name
  */
 export async function changeReviewer(
   { store, random }: Pick<Context, "store" | "random">,
@@ -47,6 +48,9 @@ export async function changeReviewer(
     };
     const bar = roleBar(giver, after, before);
     if (bar !== undefined) throw new Problem("forbidden", bar);
+    if (caller.session !== null && givesMore(before, after)) {
+      assertFresh(caller.session, await tx.now(), "give somebody more than they have");
+    }
     await assertPeopleRemain(tx, projectId, before, after);
     return writeReviewerChange(
       tx,
@@ -57,4 +61,10 @@ export async function changeReviewer(
       `reviewer:${giver.reviewerId}`,
     );
   });
+}
+
+function givesMore(before: StoredReviewer, after: StoredReviewer): boolean {
+  return (
+    isAbove(after.role, before.role) || after.groups.some((group) => !before.groups.includes(group))
+  );
 }

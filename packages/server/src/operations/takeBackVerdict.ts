@@ -13,15 +13,16 @@ import { enter } from "./holdVerdict.ts";
  * do it as well.
  *
  * @returns whether there was one
- * @throws Problem `forbidden` for a token that cannot decide, `not_found`, `already_terminal` when
- *   the request has ended
+ * @throws Problem `forbidden` for a token that cannot decide, or for some groups only and not the
+ *   one that it came with; `not_found`; `already_terminal` when the request has ended
  */
 export async function takeBackVerdict(
   context: Context,
   caller: ReviewerCaller,
   requestId: string,
 ): Promise<boolean> {
-  if (decidesFor(caller.scopes)?.length === 0) {
+  const forGroups = decidesFor(caller.scopes);
+  if (forGroups?.length === 0) {
     throw new Problem("forbidden", refusalOf(caller, "decide"));
   }
   const { projectId, reviewerId } = caller;
@@ -32,7 +33,12 @@ export async function takeBackVerdict(
       throw new Problem("already_terminal", `The request is already ${request.status}.`);
     }
     const held = await findHeld(tx, { projectId, requestId, reviewerId });
-    if (held === undefined || !(await deleteHeld(tx, held))) return false;
+    if (held === undefined) return false;
+    // Such a token could not have given what came through another one.
+    if (forGroups !== null && held.credentialId !== caller.credentialId) {
+      throw new Problem("forbidden", "The scopes of this token do not reach this verdict.");
+    }
+    if (!(await deleteHeld(tx, held))) return false;
     await enter(tx, context, held, "verdict.taken_back", await tx.now());
     return true;
   });

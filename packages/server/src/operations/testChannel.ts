@@ -13,6 +13,7 @@ const TEST_MS = 8_000;
 /**
  * Sends a message that says it is a test, also through a channel that is disabled or rests.
  *
+ * @param begin called before it is sent; what it throws keeps that from happening
  * @returns what happened; never what the other side said, but for its status
  * @throws Problem `forbidden`; `not_found`
  */
@@ -20,12 +21,14 @@ export async function testChannel(
   context: Context,
   caller: ReviewerCaller,
   id: string,
+  begin: () => void,
 ): Promise<SendOutcome> {
   assertMay(caller, "people");
   const { store, clock, random, notifier } = context;
   const { projectId, reviewerId } = caller;
   const channel = await readChannel(store, { projectId, id });
   if (channel === undefined) throw new Problem("not_found");
+  begin();
   const target = openTarget(context, channel);
   const message: TestMessage = {
     kind: "test",

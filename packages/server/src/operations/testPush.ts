@@ -19,6 +19,7 @@ const TEST: PushPayload = { type: "push.test", tag: "push-test", path: "/inbox",
 /**
  * Sends a message that says it is a test, also in quiet hours.
  *
+ * @param begin called before it is sent; what it throws keeps that from happening
  * @returns what happened; never what the other side said, but for its status
  * @throws Problem `not_found`, also for somebody else's
  */
@@ -26,11 +27,13 @@ export async function testPush(
   context: Context,
   { person }: SignedIn,
   id: string,
+  begin: () => void,
 ): Promise<SendOutcome> {
   const { store, notifier, random } = context;
   const own = await listSubscriptionsOf(store, person.id);
   const subscription = own.find((each) => each.id === id);
   if (subscription === undefined) throw new Problem("not_found");
+  begin();
   const errand = {
     target: openPushTarget(context, subscription),
     key: await openPushKey(store, context),

@@ -16,12 +16,14 @@ import { testChannel } from "../operations/testChannel.ts";
 import { updateChannel } from "../operations/updateChannel.ts";
 import { parseChannel, parseChannelChange } from "./parse-channel.ts";
 import { toWireSending, writeOutcome } from "./sending-wire.ts";
+import { TestLimit } from "./test-limit.ts";
 
 const CHANNELS = "/review/v1/channels";
 
 export function addChannelRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
   const onRequest = gate.admit("reviewer");
   const preHandler = gate.charge;
+  const tests = new TestLimit(context.clock);
 
   app.get(
     CHANNELS,
@@ -73,7 +75,8 @@ export function addChannelRoutes(app: FastifyInstance, context: Context, gate: G
     { config: { operation: "testChannel" }, onRequest, preHandler },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
-      const outcome = await testChannel(context, caller, pathIdentifier(request));
+      const begin = () => tests.take(caller.projectId);
+      const outcome = await testChannel(context, caller, pathIdentifier(request), begin);
       return sendJson(reply, 200, JSON.stringify(writeOutcome(outcome)));
     },
   );

@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { DECIDER_KINDS, type RequestFilter } from "../core/request-filter.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
 import { jsonLines, sendJson, sendPieces } from "../http/exchange.ts";
+import { assertNotLedHere } from "../http/same-origin.ts";
 import { exportHistory } from "../operations/exportHistory.ts";
 import { listHistory } from "../operations/listHistory.ts";
 import { summarizeHistory } from "../operations/summarizeHistory.ts";
@@ -63,6 +64,7 @@ export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: G
     { config: { operation: "exportHistory" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
+      if (caller.session !== null) assertNotLedHere(request);
       const format = formatOf(request);
       const filter = filterOf(request);
       const order = { filter, format: format.suffix, query: queryOf(request) };

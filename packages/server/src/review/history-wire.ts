@@ -3,7 +3,7 @@
  * letter.
  */
 
-import { formatTimestamp } from "@countersign/protocol";
+import { formatTimestamp, onOneLine } from "@countersign/protocol";
 import type { ExportEvent } from "../operations/exportHistory.ts";
 import type { EndedRequest, HistoryPage } from "../operations/listHistory.ts";
 import type { HistorySummary } from "../operations/summarizeHistory.ts";
@@ -115,10 +115,10 @@ function lineOf(event: ExportEvent, now: number): string {
   const { request } = event.row;
   return (
     `{${rowMembers(event.row, now)},"timeout":${JSON.stringify(request.timeout)}` +
-    `,"arguments":${request.arguments}` +
+    `,"arguments":${onOneLine(request.arguments)}` +
     `,"arguments_sha256":"${sha256Hex(request.arguments)}"` +
     `,"agent_reasoning":${request.agentReasoning ?? "null"}` +
-    `,"context":${request.context ?? "null"}}`
+    `,"context":${onOneLine(request.context ?? "null")}}`
   );
 }
 

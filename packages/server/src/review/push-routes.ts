@@ -15,6 +15,7 @@ import { type PushOrder, subscribePush, unsubscribePush } from "../operations/su
 import { testPush } from "../operations/testPush.ts";
 import { toWireSending, writeOutcome } from "./sending-wire.ts";
 import { userAgentOf } from "./sign-in-routes.ts";
+import { TestLimit } from "./test-limit.ts";
 
 const PUSH = "/review/v1/account/push";
 
@@ -24,6 +25,7 @@ const NAME_CHARS_MAX = 64;
 export function addPushRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
   const onRequest = gate.admitPerson;
   const preHandler = gate.charge;
+  const tests = new TestLimit(context.clock);
   const bodyLimit = Math.min(BODY_BYTES_MAX, context.settings.bodyBytesMax);
 
   app.get(
@@ -69,7 +71,9 @@ export function addPushRoutes(app: FastifyInstance, context: Context, gate: Gate
     `${PUSH}/:id/test`,
     { config: { operation: "testPush" }, onRequest, preHandler },
     async (request, reply) => {
-      const outcome = await testPush(context, signedInBy(request), pathIdentifier(request));
+      const signedIn = signedInBy(request);
+      const begin = () => tests.take(signedIn.person.id);
+      const outcome = await testPush(context, signedIn, pathIdentifier(request), begin);
       return sendJson(reply, 200, JSON.stringify(writeOutcome(outcome)));
     },
   );

@@ -111,6 +111,11 @@ export function ApproveDialog(props: BulkProps) {
         <strong>
           <Text>{first.tool}</Text>
         </strong>{" "}
+        {first.server !== undefined && (
+          <>
+            of <Text>{first.server}</Text>{" "}
+          </>
+        )}
         by <Text>{first.instance.name || first.instance.id}</Text>
       </p>
       <Differences requests={requests} />

@@ -27,6 +27,10 @@ export function whyNotTogether(requests: readonly PendingRequest[]): string {
   if (requests.some(({ tool }) => tool !== first.tool)) {
     return "Different tools are approved one by one.";
   }
+  // Tools of different servers may have one name.
+  if (requests.some(({ server }) => server !== first.server)) {
+    return "Tools of different servers are approved one by one.";
+  }
   if (requests.some(({ instance }) => instance.id !== first.instance.id)) {
     return "Calls of different instances are approved one by one.";
   }

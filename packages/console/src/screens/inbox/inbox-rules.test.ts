@@ -80,6 +80,7 @@ test("[ours.console.bulk] only one tool, instance and shape, by a click of one p
     [request('{"a":"1","b":["x"]}'), /different shape/],
     [request('{"a":1}'), /different shape/],
     [request('{"a":1,"b":["x"]}', { tool: "other" }), /Different tools/],
+    [request('{"a":1,"b":["x"]}', { server: "production" }), /different servers/],
     [request('{"a":1,"b":["x"]}', { instance: { id: "j", name: "bot" } }), /different instances/],
     [asking({ confirm: { kind: "passkey" } }), /passkey/],
     [asking({ confirm: { kind: "type", text: "x" } }), /typed/],

@@ -6,11 +6,15 @@
 import { byId, call, onUse, requireFields, show } from "./page.js";
 import { offerPasskey } from "./passkeys.js";
 
-const token = location.hash.slice(1);
+/** Where it waits, in this tab alone, while somebody signs in first: an address would be sent. */
+const KEPT = "countersign.invitation";
+
+const token = location.hash.slice(1) || (sessionStorage.getItem(KEPT) ?? "");
 const form = byId("form");
 
 /** Sees to what was used not being offered again by the back button. */
 function leave() {
+  sessionStorage.removeItem(KEPT);
   location.replace("inbox");
 }
 
@@ -62,9 +66,9 @@ async function offerToJoin({ kind }) {
   if (kind !== "join") return;
   const session = await call("GET", "session").catch(() => undefined);
   if (session === undefined) {
+    sessionStorage.setItem(KEPT, token);
     byId("sign-in-instead").hidden = false;
-    const next = encodeURIComponent(`invitation${location.hash}`);
-    byId("sign-in-instead").querySelector("a").href = `sign-in?next=${next}`;
+    byId("sign-in-instead").querySelector("a").href = "sign-in?next=invitation";
     return;
   }
   byId("who").textContent = session.person.name;
@@ -85,6 +89,7 @@ async function open() {
     offerForm(invitation);
   } catch (error) {
     const isGone = error.status === 404;
+    if (isGone) sessionStorage.removeItem(KEPT);
     show("title", isGone ? "This link is not valid" : "Countersign");
     show("lead", isGone ? "It was used, has expired or was taken back." : error.message);
     byId("sign-in-instead").hidden = false;
