@@ -100,6 +100,8 @@ test("[ours.cli.exit-codes] a wrong token is refused with exit code 1", async (t
     assert.equal(outcome.code, 1, outcome.stderr);
     assertClear(outcome);
   }
+  const { stderr } = await review(t, ["requests", "list"], `${reviewer.slice(0, -1)}!`);
+  assert.match(stderr, /COUNTERSIGN_TOKEN .*countersign tokens create reviewer --name NAME/);
 });
 
 test("[ours.cli.exit-codes] a request that is not there is refused with exit code 1", async (t) => {
