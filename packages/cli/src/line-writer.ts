@@ -4,6 +4,7 @@
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
+import { EXIT } from "./exit.ts";
 
 /** @param file undefined for stdout; one that is there is replaced */
 export async function writeLines(
@@ -13,7 +14,11 @@ export async function writeLines(
   const stream = file === undefined ? process.stdout : createWriteStream(file, { mode: 0o600 });
   const failed = Promise.withResolvers<never>();
   failed.promise.catch(() => {});
-  stream.once("error", failed.reject);
+  stream.once("error", (error: NodeJS.ErrnoException) => {
+    // Whoever read stdout has gone, as `head` does when it has enough.
+    if (file === undefined && error.code === "EPIPE") process.exit(EXIT.done);
+    failed.reject(error);
+  });
   let count = 0;
   for await (const line of lines) {
     count++;

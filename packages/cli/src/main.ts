@@ -175,7 +175,11 @@ function toCommandError(error: unknown): CommandError {
 
 /** The message with what caused it, as far as it does not say so itself. */
 function explain({ message, cause }: Error): string {
-  if (!(cause instanceof Error)) return message;
-  const reason = explain(cause);
-  return message.includes(reason) ? message : `${message}: ${reason}`;
+  if (!(cause instanceof Error) || message.includes(firstCause(cause))) return message;
+  return `${message}: ${explain(cause)}`;
+}
+
+/** The innermost that says anything. */
+function firstCause({ message, cause }: Error): string {
+  return (cause instanceof Error && firstCause(cause)) || message;
 }

@@ -220,7 +220,8 @@ function refusal(status: number, json: JsonObject): CommandError | undefined {
   if (code === undefined || message === undefined) return undefined;
   const isPassing = status >= 500 || code === "unavailable";
   const exitCode = isPassing ? EXIT.unreachable : EXIT.refused;
-  return new CommandError(exitCode, code, message, error && findings(error));
+  const advice = code === "invalid_credential" ? ANOTHER_TOKEN : "";
+  return new CommandError(exitCode, code, message + advice, error && findings(error));
 }
 
 /** @returns undefined when there are none */
@@ -234,6 +235,9 @@ export function findings(parent: JsonObject, name = "findings"): Finding[] | und
     return { line, column, path: text(item, "path") ?? "", message: text(item, "message") ?? "" };
   });
 }
+
+const ANOTHER_TOKEN =
+  " Set COUNTERSIGN_TOKEN to one that countersign tokens create reviewer --name NAME makes.";
 
 function unreachable(message: string): CommandError {
   return new CommandError(EXIT.unreachable, "unreachable", message);

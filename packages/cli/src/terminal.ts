@@ -50,6 +50,10 @@ export const processTerminal: Terminal = {
     const line = createInterface({ input: process.stdin, output: process.stderr });
     try {
       return await line.question(question);
+    } catch (error) {
+      // Ctrl-C or Ctrl-D: what is said next begins a line of its own.
+      process.stderr.write("\n");
+      throw error;
     } finally {
       line.close();
     }

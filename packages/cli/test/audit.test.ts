@@ -10,7 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { fileOwner, temporaryFolder } from "./support/child.ts";
-import { countersign, startServer } from "./support/countersign.ts";
+import { countersign, spawnCountersign, startServer } from "./support/countersign.ts";
 import { eventually } from "./support/eventually.ts";
 import { Agent, makeToken, provision, SUBMISSION } from "./support/people.ts";
 
@@ -78,6 +78,22 @@ test("[ours.audit.verify] beside the running server all logs are verified, with 
   const json = JSON.parse((await audit(t, "verify", "--json")).stdout);
   assert.equal(json.valid, true);
   assert.ok(json.logs[0].size > REQUESTS);
+});
+
+test("[ours.audit.verify] a database in which nothing was sealed yet is said to have no log", async (t) => {
+  const empty = join(temporaryFolder(t), "data");
+  const order = ["--name", "a", "--data", empty];
+  assert.equal((await countersign(t, ["tokens", "create", "provisioner", ...order])).code, 0);
+  const { code, stdout } = await countersign(t, ["audit", "verify", "--data", empty]);
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /^There is no log yet/);
+});
+
+test("[ours.audit.export] whoever stops reading an export, like head, gets no error", async (t) => {
+  const child = spawnCountersign(t, ["audit", "export", "--data", data]);
+  child.stopReading();
+  const { code, stderr } = await child.ends();
+  assert.deepEqual([code, stderr], [0, ""]);
 });
 
 test("[ours.audit.verify] one byte changed in the database is named, with exit code 1 and the finding on stdout", async (t) => {

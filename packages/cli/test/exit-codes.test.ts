@@ -100,6 +100,8 @@ test("[ours.cli.exit-codes] a wrong token is refused with exit code 1", async (t
     assert.equal(outcome.code, 1, outcome.stderr);
     assertClear(outcome);
   }
+  const { stderr } = await review(t, ["requests", "list"], `${reviewer.slice(0, -1)}!`);
+  assert.match(stderr, /COUNTERSIGN_TOKEN .*countersign tokens create reviewer --name NAME/);
 });
 
 test("[ours.cli.exit-codes] a request that is not there is refused with exit code 1", async (t) => {
@@ -169,6 +171,23 @@ test("[ours.cli.exit-codes] a data folder that cannot be made is refused with ex
     assert.equal(outcome.code, 1, outcome.stderr);
     assertClear(outcome);
   }
+});
+
+test("[ours.cli.exit-codes] a data folder that is a file is refused with exit code 1 and says so", async (t) => {
+  const data = join(temporaryFolder(t), "file");
+  writeFileSync(data, "");
+  const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
+  assert.equal(outcome.code, 1, outcome.stderr);
+  assertClear(outcome);
+  assert.ok(outcome.stderr.includes(`${data} is not a folder`), outcome.stderr);
+});
+
+test("[ours.cli.exit-codes] a database that cannot be reached is refused with exit code 1, and the cause is told once", async (t) => {
+  const env = { COUNTERSIGN_DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+  const outcome = await countersign(t, ["audit", "verify"], { env });
+  assert.equal(outcome.code, 1, outcome.stderr);
+  assertClear(outcome);
+  assert.equal(outcome.stderr.split("ECONNREFUSED").length, 2, outcome.stderr);
 });
 
 test("[ours.cli.exit-codes] a port that is taken is refused with exit code 1 and the way out", async (t) => {

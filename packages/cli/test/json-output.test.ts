@@ -130,6 +130,17 @@ test("[ours.cli.json] backup prints JSON", async (t) => {
   assert.deepEqual(copied, { file: target });
 });
 
+test("[ours.operations.backup] the key to be kept with a copy is named by where it is", async (t) => {
+  const folder = temporaryFolder(t);
+  const noted = async (name: string, env: Readonly<Record<string, string>>) => {
+    const words = ["backup", join(folder, name), "--data", server.data];
+    return (await countersign(t, words, { env })).stderr;
+  };
+  assert.ok((await noted("a.db", {})).startsWith(`Keep ${server.data}/secret.key as well`));
+  const env = { COUNTERSIGN_SECRET_KEY: Buffer.alloc(32).toString("base64") };
+  assert.match(await noted("b.db", env), /^Keep the secret key as well/);
+});
+
 test("[ours.cli.json] a refusal leaves stdout empty and is one JSON object with code and message on stderr", async (t) => {
   const refusals: readonly (readonly [command: string, code: number, reason: string])[] = [
     ["requests show 01a1fb6b-6ba3-7554-8ce5-a39d503b8141", 1, "not_found"],

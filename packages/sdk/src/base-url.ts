@@ -16,7 +16,10 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   // The text is not repeated: it may hold a password.
-  if (url === undefined) throw invalid("The base URL is no URL; it looks like https://host/path.");
+  // Nor is localhost:8787 one, but for a parser, which takes localhost for a protocol.
+  if (url === undefined || url.host === "") {
+    throw invalid("The base URL is no URL; it looks like https://host/path.");
+  }
   if (url.username !== "" || url.password !== "" || /[?#]/.test(text)) {
     throw invalid("The base URL has a user, a query or a fragment; leave them out.");
   }

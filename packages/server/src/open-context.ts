@@ -216,6 +216,17 @@ export function isShared(secrets: SecretSettings): secrets is SharedSecrets {
   return secrets.databaseUrl !== undefined;
 }
 
+/** @throws Failure when something else has its name */
+export function makeDataDirectory(dataDirectory: string): void {
+  try {
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const isOther = error instanceof Error && "code" in error && error.code === "EEXIST";
+    if (isOther) throw new Failure("store", `the data folder ${dataDirectory} is not a folder`);
+    throw error;
+  }
+}
+
 function openLocal(
   { dataDirectory }: Settings,
   secrets: SecretSettings,
@@ -223,7 +234,7 @@ function openLocal(
   isServer: boolean,
 ): OpenedStore {
   assertNotMoved(dataDirectory);
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  makeDataDirectory(dataDirectory);
   const file = databaseFile(dataDirectory);
   const isNew = !existsSync(file);
   const keys = loadKeys(secrets, dataDirectory, isNew);

@@ -2,7 +2,6 @@
  * Composes everything: the one place where parts are made and handed to each other.
  */
 
-import { mkdirSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "./clock.ts";
@@ -19,7 +18,13 @@ import { addExtensionRoutes } from "./http/extension-routes.ts";
 import { addOperationalRoutes } from "./http/operational-routes.ts";
 import { createNotifier } from "./notify/create-notifier.ts";
 import { OpenidProvider } from "./oidc/openid-provider.ts";
-import { isShared, type OpenedContext, open, type Parts } from "./open-context.ts";
+import {
+  isShared,
+  makeDataDirectory,
+  type OpenedContext,
+  open,
+  type Parts,
+} from "./open-context.ts";
 import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
@@ -53,7 +58,7 @@ export interface Provider {
 /** @returns releases what `lockDataDirectory` took, which is nothing where replicas may be */
 function lockData({ dataDirectory }: Settings, secrets: SecretSettings): () => void {
   if (isShared(secrets)) return () => {};
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+  makeDataDirectory(dataDirectory);
   return lockDataDirectory(dataDirectory);
 }
 

@@ -104,9 +104,12 @@ async function ofDatabase(line: CommandLine, terminal: Terminal): Promise<Outcom
       const { publicKey } = await database.log(known.project);
       readSigned(older.note, verifier ?? { name: known.origin, publicKey });
     }
-    return { finding, lines: logs.map(good), json: { logs: logs.map(toLog) } };
+    const lines = logs.length === 0 ? [NO_LOG] : logs.map(good);
+    return { finding, lines, json: { logs: logs.map(toLog) } };
   });
 }
+
+const NO_LOG = "There is no log yet: a server begins it with the first entry that it seals.";
 
 type VerifiedLog = DatabaseVerification["logs"][number];
 

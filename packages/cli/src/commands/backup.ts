@@ -21,7 +21,8 @@ export const backup: Command = {
     assertDatabase(config);
     backupDatabase(source, target);
     terminal.out(line.json ? JSON.stringify({ file: target }) : `Copied ${source} to ${target}.`);
-    terminal.note(`Keep ${data}/secret.key as well, at another place: the copy needs it.`);
+    const key = config.secret_key === undefined ? `${data}/secret.key` : "the secret key";
+    terminal.note(`Keep ${key} as well, at another place: the copy needs it.`);
     return EXIT.done;
   },
 };

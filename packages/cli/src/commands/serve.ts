@@ -85,14 +85,15 @@ function banner(provider: Provider, setup: string | undefined): string {
   const { url, publicUrl, context } = provider;
   const { dataDirectory, pathPrefix } = context.settings;
   const base = (context.settings.publicUrl ?? url) + pathPrefix;
-  const data = dataDirectory === "./data" ? "" : ` --data ${shellQuote(dataDirectory)}`;
+  const isFolder = context.store.isExclusive;
+  const data = isFolder && dataDirectory !== "./data" ? ` --data ${shellQuote(dataDirectory)}` : "";
   return `
 Countersign ${version()}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
   Inbox      ${publicUrl}/inbox
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
 ${setup === undefined ? "" : invitationOf(setup)}
-First steps, in another terminal of the same folder:
+First steps, in another terminal of the same folder${isFolder ? "" : SAME_VARIABLES}:
 
   # 1. A reviewer: you
   export COUNTERSIGN_URL=${url}
@@ -113,6 +114,9 @@ First steps, in another terminal of the same folder:
   npx --no -- countersign requests watch
 `;
 }
+
+/** Else the tokens would be made in a data folder, which this server does not know. */
+const SAME_VARIABLES = " and with the same COUNTERSIGN_ variables";
 
 /** Printed at every start until somebody has used it. */
 function invitationOf(setup: string): string {
