@@ -19,10 +19,10 @@ const IDS_AT_FIRST_MAX = 1_024;
 /** Ids that are read later in a round, of which few are. */
 const IDS_PER_CALL_MAX = 256;
 
-/** What is known of a log, as of a size of it, so that it need not be read again. */
+/** What is known of a log, as of a checkpoint of it, so that it need not be read again. */
 export interface SealedLately {
-  readonly origin: string;
-  readonly size: number;
+  /** Says all that is sealed, also where the log has lost some of it and grown again since. */
+  readonly checkpoint: string;
   /** All that are sealed with ids behind this one are in `ids`. */
   readonly after: string;
   readonly ids: ReadonlySet<string>;
@@ -114,7 +114,7 @@ interface Known {
 
 /** Forgets what no later window reaches back to. */
 function rememberBatch(
-  { origin, size, sealedId }: StoredLog,
+  { checkpoint, sealedId }: StoredLog,
   known: Known,
   batch: readonly string[],
   now: number,
@@ -124,7 +124,7 @@ function rememberBatch(
   const ids = new Set<string>();
   for (const id of known.ids) if (id > after) ids.add(id);
   for (const id of batch) ids.add(id);
-  return { origin, size, after, ids };
+  return { checkpoint, after, ids };
 }
 
 /** Where entries are looked for. */
@@ -165,7 +165,7 @@ async function idsIn(
 
 async function sealedIn(
   tx: Transaction,
-  { projectId, origin, size }: StoredLog,
+  { projectId, checkpoint }: StoredLog,
   { after, upTo, ahead }: Window,
   lately: SealedLately | undefined,
 ): Promise<Known> {
@@ -173,7 +173,7 @@ async function sealedIn(
     const near = await readSealedIds(tx, projectId, after, upTo);
     return { after, ids: new Set([...near, ...(await readSealedIdsAfter(tx, projectId, ahead))]) };
   }
-  const isCurrent = lately?.origin === origin && lately.size === size && lately.after <= after;
+  const isCurrent = lately?.checkpoint === checkpoint && lately.after <= after;
   if (isCurrent) return lately;
   return { after, ids: await readSealedIdsAfter(tx, projectId, after) };
 }
