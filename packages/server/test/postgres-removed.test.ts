@@ -1,0 +1,59 @@
+/**
+ * Whoever is removed while a call is being answered in their name, on another connection to
+ * PostgreSQL: once the removal is answered, nothing more is approved by them.
+ */
+
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { type TestContext, test } from "node:test";
+import { Client } from "pg";
+import { makeGrant } from "./support/grants.ts";
+import { startReplicas } from "./support/replicas.ts";
+import { peopleOf } from "./support/reviewers.ts";
+import { submitBody } from "./support/scene.ts";
+import { SUBMISSION, type TestProvider } from "./support/test-provider.ts";
+import { until } from "./support/until.ts";
+
+async function connect(t: TestContext, url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  t.after(() => client.end());
+  return client;
+}
+
+const WAITING = `select count(*) as n from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
+
+test("[ours.people.removed] [ours.grant.authority] after a removal was answered, no call that was under way is approved by a grant of theirs", async (t) => {
+  const { servers, url } = await startReplicas(t, 2);
+  const [server, other] = servers as [TestProvider, TestProvider];
+  const people = peopleOf({ server });
+  const admin = await server.token({ kind: "reviewer", name: "boss", role: "admin" });
+  const ana = await people.token("ana");
+  const instance = await server.instance();
+  const { tool } = SUBMISSION;
+  const grant = await makeGrant(server, ana, { instance_id: instance.id, tool, calls: 9 });
+  const [holder, watcher] = [await connect(t, url), await connect(t, url)];
+  const waiting = async () => Number((await watcher.query(WAITING)).rows[0].n);
+  // As another call that the grant answers, and whose commit takes its time.
+  await holder.query("begin");
+  await holder.query("select id from standing_grant where id = $1 for update", [grant.id]);
+  const submission = submitBody(server, instance.token, SUBMISSION, randomUUID());
+  await until(async () => (await waiting()) === 1, "the call waits for its grant");
+  let isAnswered = false;
+  const path = `/review/v1/reviewers/${await people.idOf("ana")}`;
+  const removal = other.call("DELETE", path, { token: admin }).finally(() => {
+    isAnswered = true;
+  });
+  await until(
+    async () => isAnswered || (await waiting()) === 2,
+    "the removal waits or is answered",
+  );
+  const wasAnswered = isAnswered;
+  await holder.query("commit");
+  const { json } = await submission;
+  assert.equal((await removal).status, 204);
+  assert.equal(wasAnswered && json.status === "approved", false, "approved behind the removal");
+  const next = await submitBody(other, instance.token, SUBMISSION, randomUUID());
+  assert.equal(next.json.status, "pending");
+});
