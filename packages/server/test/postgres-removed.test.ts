@@ -8,10 +8,11 @@ import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { makeGrant } from "./support/grants.ts";
+import { callAs, newPerson } from "./support/people.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { peopleOf } from "./support/reviewers.ts";
 import { submitBody } from "./support/scene.ts";
-import { SUBMISSION, type TestProvider } from "./support/test-provider.ts";
+import { type ReviewedRequest, SUBMISSION, type TestProvider } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
 async function connect(t: TestContext, url: string): Promise<Client> {
@@ -56,4 +57,43 @@ test("[ours.people.removed] [ours.grant.authority] after a removal was answered,
   assert.equal(wasAnswered && json.status === "approved", false, "approved behind the removal");
   const next = await submitBody(other, instance.token, SUBMISSION, randomUUID());
   assert.equal(next.json.status, "pending");
+});
+
+test("[ours.people.removed] after a removal was answered, no approval of theirs that was under way is recorded, also without a token", async (t) => {
+  const { servers, url } = await startReplicas(t, 2);
+  const [server, other] = servers as [TestProvider, TestProvider];
+  const people = peopleOf({ server });
+  const admin = await server.token({ kind: "reviewer", name: "boss", role: "admin" });
+  const ana = await newPerson(server, { login: "ana" });
+  const instance = await server.instance();
+  const { id } = await server.submit(instance.token);
+  const [holder, watcher] = [await connect(t, url), await connect(t, url)];
+  const waiting = async () => Number((await watcher.query(WAITING)).rows[0].n);
+  const shown = await callAs<ReviewedRequest>(server, ana, "GET", `/requests/${id}`);
+  const { arguments_sha256 } = shown.json;
+  // As where an index is made, for which the writing of a notification waits.
+  await holder.query(
+    `insert into receiver (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+     select project_id, id, 'https://192.0.2.1/', $2, '', 0 from instance where id = $1`,
+    [instance.id, randomUUID()],
+  );
+  await holder.query("begin");
+  await holder.query("lock table notification in share mode");
+  const body = { verdict: "approve", arguments_sha256 };
+  const verdict = callAs<ReviewedRequest>(server, ana, "POST", `/requests/${id}/verdict`, { body });
+  await until(async () => (await waiting()) === 1, "the decision waits for its notification");
+  let isAnswered = false;
+  const path = `/review/v1/reviewers/${await people.idOf("ana")}`;
+  const removal = other.call("DELETE", path, { token: admin }).finally(() => {
+    isAnswered = true;
+  });
+  await until(
+    async () => isAnswered || (await waiting()) === 2,
+    "the removal waits or is answered",
+  );
+  const wasAnswered = isAnswered;
+  await holder.query("commit");
+  const { json } = await verdict;
+  assert.equal((await removal).status, 204);
+  assert.equal(wasAnswered && json.status === "approved", false, "approved behind the removal");
 });

@@ -159,6 +159,15 @@ export async function lockReviewer(
   return toReviewer(await tx.lock("update", sql, [projectId, id]));
 }
 
+/** As {@link readReviewer}, and nobody changes them meanwhile. */
+export async function holdReviewer(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+): Promise<StoredReviewer | undefined> {
+  const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id = $2`;
+  return toReviewer(await tx.lock("share", sql, [projectId, id]));
+}
+
 export async function markReviewerRemoved(
   tx: Transaction,
   { projectId, id }: RowKey,
