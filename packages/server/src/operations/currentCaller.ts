@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { lockCredential, lockCredentialByHash } from "../storage/sql/credentials.ts";
-import { holdReviewer } from "../storage/sql/holders.ts";
+import { lockReviewer } from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
 import { isLetIn } from "./authenticateCaller.ts";
 
@@ -25,7 +25,7 @@ export async function currentCaller(
   const isSession = caller.session !== null;
   // Sent at once and answered one after another, in the order in which a removal takes them.
   const [current, credential] = await Promise.all([
-    holdReviewer(tx, { projectId, id: reviewerId }),
+    lockReviewer(tx, "share", { projectId, id: reviewerId }),
     isSession ? undefined : lockToken(tx, caller),
   ]);
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
