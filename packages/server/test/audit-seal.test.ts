@@ -9,6 +9,7 @@ import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/clai
 import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
 import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
+import { updateLog } from "../src/storage/sql/audit-logs.ts";
 import {
   assertAllOnce,
   assertVerified,
@@ -208,6 +209,34 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
     await Promise.all([...entering, ...sealing]);
   }
   await untilSealed(scene);
+  await assertAllOnce(store);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.sealed] what a server remembers of seals that the database has lost makes it seal nothing twice", async (t) => {
+  const scene = await startScene(t);
+  const { context } = scene.server.provider;
+  const store = storeOf(scene);
+  await untilSealed(scene);
+  const before = await logOf(scene);
+  const { projectId: project, size } = before;
+  const seal = (lately?: SealedLately) =>
+    sealEntries(context, new RecentlyUsed(10), project, lately);
+  const lost = await enter(scene, scene.clock.now(), project);
+  const { lately } = await seal();
+  assert.ok(lately);
+  // As after a failover to a standby that had not received it.
+  await tamper(
+    scene,
+    "delete from audit_seal where project_id = $1 and position >= $2",
+    project,
+    size,
+  );
+  await tamper(scene, "delete from audit_entry where project_id = $1 and id = $2", project, lost);
+  await store.transact((tx) => updateLog(tx, before));
+  await enter(scene, scene.clock.now(), project);
+  await seal();
+  await seal(lately);
   await assertAllOnce(store);
   await assertVerified(scene);
 });

@@ -71,12 +71,18 @@ export async function proveEntries(
 
 const ENTRIES_PER_READ = 2_000;
 
-/** What a delivery has at most: longer than any deadline and its 168 hours behind that. */
-const AFTER_OPENING_MS = 16 * 24 * 3_600_000;
+/**
+ * Behind the decision: longer than the 168 hours of its delivery and the use of an approval, of
+ * whose outcome an agent may tell for as long as the request is kept.
+ */
+const AFTER_DECISION_MS = 16 * 24 * 3_600_000;
+
+/** For an entry that was committed long after the time in its id. */
+const LATE_MS_MAX = 15 * 60_000;
 
 /**
  * Entries about a request, in the order of their ids. There is no index of subjects: looks through
- * what was entered between the request and the end of its delivery.
+ * what was entered from the request on until nothing more can come.
  */
 export async function findEntriesOfRequest(
   reader: Reader,
@@ -86,16 +92,32 @@ export async function findEntriesOfRequest(
   const openedAt = timeOfId(requestId);
   if (openedAt === undefined) return [];
   const subject = `request:${requestId}`;
-  const end = firstIdAt(openedAt + AFTER_OPENING_MS);
   const found: StoredEntry[] = [];
-  for (let after = firstIdAt(openedAt); after < end; ) {
+  for (let after = firstIdAt(openedAt); ; ) {
     const page = await readEntriesAfter(reader, projectId, after, ENTRIES_PER_READ);
     found.push(...page.filter((entry) => entry.subject === subject));
     const last = page.at(-1);
-    if (last === undefined || found.some(({ kind }) => kind === "delivery.ended")) break;
+    if (last === undefined || isAll(found, timeOfId(last.id) ?? 0)) return found;
     after = last.id;
   }
-  return found;
+}
+
+/** @param lookedTo epoch ms */
+function isAll(found: readonly StoredEntry[], lookedTo: number): boolean {
+  const has = (wanted: string) => found.some(({ kind }) => kind === wanted);
+  const resolved = found.find(({ kind }) => kind === "request.resolved");
+  // It may be pending for as long as its window, and longer where no server was running.
+  if (resolved === undefined) return false;
+  if (lookedTo > resolved.at + AFTER_DECISION_MS) return true;
+  if (!has("delivery.ended")) return false;
+  if (has("approval.consumed")) return has("outcome.reported");
+  return lookedTo > usableUntil(resolved) + LATE_MS_MAX;
+}
+
+/** Until when an approval may be used, epoch ms; what is no approval never is. */
+function usableUntil({ at, detail }: StoredEntry): number {
+  const expiresAt = /"expires_at":(\d+)/.exec(detail)?.[1];
+  return expiresAt === undefined ? at : Number(expiresAt);
 }
 
 function broken(message: string): Failure {

@@ -39,7 +39,7 @@ export async function changeReviewer(
     await lockProject(tx, projectId);
     const giver = await currentCaller(tx, caller);
     assertMay(giver, "people");
-    const before = await lockReviewer(tx, { projectId, id });
+    const before = await lockReviewer(tx, "update", { projectId, id });
     if (before === undefined || before.removedAt !== null) throw new Problem("not_found");
     const after = {
       ...before,

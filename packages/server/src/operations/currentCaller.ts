@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { lockCredential, lockCredentialByHash } from "../storage/sql/credentials.ts";
-import { readReviewer } from "../storage/sql/holders.ts";
+import { lockReviewer } from "../storage/sql/holders.ts";
 import type { Transaction } from "../storage/store.ts";
 import { isLetIn } from "./authenticateCaller.ts";
 
@@ -11,8 +11,9 @@ export interface CurrentCaller extends ReviewerCaller {
 }
 
 /**
- * The caller as this transaction finds them, with their token held: who was lowered, removed,
- * disabled or whose token was revoked since the exchange began gives nothing to anybody any more.
+ * The caller as this transaction finds them, held together with their token: who was lowered,
+ * removed, disabled or whose token was revoked since the exchange began gives nothing to anybody
+ * any more, and who lowers or removes them now waits for what they give.
  *
  * @throws Problem `invalid_credential`
  */
@@ -22,10 +23,10 @@ export async function currentCaller(
 ): Promise<CurrentCaller> {
   const { projectId, reviewerId } = caller;
   const isSession = caller.session !== null;
-  // Sent at once and answered one after another: the reviewer as of when the token is held.
-  const [credential, current] = await Promise.all([
+  // Sent at once and answered one after another, in the order in which a removal takes them.
+  const [current, credential] = await Promise.all([
+    lockReviewer(tx, "share", { projectId, id: reviewerId }),
     isSession ? undefined : lockToken(tx, caller),
-    readReviewer(tx, { projectId, id: reviewerId }),
   ]);
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");

@@ -1,12 +1,37 @@
 import type { Scopes } from "../core/scopes.ts";
 import { readLiveScopes } from "../storage/sql/credentials.ts";
 import { readEnabledPersons, readReviewers, type StoredReviewer } from "../storage/sql/holders.ts";
-import type { Reader } from "../storage/store.ts";
+import { holdPersons, holdReviewers, holdTokens } from "../storage/sql/standing-locks.ts";
+import type { Reader, Transaction } from "../storage/store.ts";
 
 /** A reviewer who may still come in. */
 export interface StandingReviewer extends StoredReviewer {
   /** What each way in leaves them: of every live token, and null for a person who may sign in. */
   readonly ways: readonly Scopes[];
+}
+
+/**
+ * As {@link readStanding}, and they stay as they are until this transaction ends: who removes or
+ * lowers one of them, disables them or ends a token waits for what is decided in their name.
+ *
+ * @param now epoch ms
+ */
+export async function lockStanding(
+  tx: Transaction,
+  projectId: string,
+  ids: readonly string[],
+  now: number,
+): Promise<StandingReviewer[]> {
+  if (ids.length === 0) return [];
+  // Sent at once and answered one after another.
+  const [, , reviewers] = await Promise.all([
+    holdReviewers(tx, projectId, ids),
+    holdTokens(tx, projectId, ids),
+    readReviewers(tx, projectId, ids),
+  ]);
+  const personIds = reviewers.flatMap(({ personId }) => personId ?? []);
+  if (personIds.length > 0) await holdPersons(tx, personIds);
+  return readStanding(tx, projectId, ids, now);
 }
 
 /**

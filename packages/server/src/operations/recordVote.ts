@@ -11,7 +11,7 @@ import { sha256Hex } from "../secrets/keyring.ts";
 import { readPasskeyOwners } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
-import { readStanding, type StandingReviewer } from "./readStanding.ts";
+import { lockStanding, type StandingReviewer } from "./readStanding.ts";
 
 export interface Tally {
   /** Votes of those who may approve now, in the order in which they were cast. */
@@ -46,7 +46,7 @@ export async function recordVote(
   const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const standing = await readStanding(tx, projectId, ids, vote.votedAt);
+  const standing = await lockStanding(tx, projectId, ids, vote.votedAt);
   if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
   const isSigned = await findSigned(tx, requirement, votes);
   const allowed = standing

@@ -38,7 +38,7 @@ export async function removeReviewer(
     await lockProject(tx, projectId);
     const remover = await currentCaller(tx, caller);
     assertMay(remover, "people");
-    const reviewer = await lockReviewer(tx, { projectId, id });
+    const reviewer = await lockReviewer(tx, "update", { projectId, id });
     if (reviewer === undefined) throw new Problem("not_found");
     if (isAbove(reviewer.role, remover.role)) {
       throw new Problem("forbidden", aboveYours(reviewer.role));

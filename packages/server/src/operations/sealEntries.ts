@@ -19,10 +19,13 @@ const IDS_AT_FIRST_MAX = 1_024;
 /** Ids that are read later in a round, of which few are. */
 const IDS_PER_CALL_MAX = 256;
 
-/** What is known of a log, as of a size of it, so that it need not be read again. */
+/**
+ * What is known of a log, as of a checkpoint of it, so that it need not be read again. For one
+ * call, which makes the next of it.
+ */
 export interface SealedLately {
-  readonly origin: string;
-  readonly size: number;
+  /** Says all that is sealed, also where the log has lost some of it and grown again since. */
+  readonly checkpoint: string;
   /** All that are sealed with ids behind this one are in `ids`. */
   readonly after: string;
   /** Grows with what is sealed; see {@link rememberBatch}. */
@@ -117,17 +120,17 @@ type Known = Pick<SealedLately, "after" | "ids" | "kept">;
  * it: to look through all of them at each seal would cost more than the seal.
  */
 function rememberBatch(
-  { origin, size, sealedId }: StoredLog,
+  { checkpoint, sealedId }: StoredLog,
   known: Known,
   batch: readonly string[],
   now: number,
 ): SealedLately {
   for (const id of batch) known.ids.add(id);
-  if (known.ids.size < 2 * known.kept) return { origin, size, ...known };
+  if (known.ids.size < 2 * known.kept) return { ...known, checkpoint };
   const begin = beginOf(sealedId, now - OVERLAP_MS);
   const after = begin > known.after ? begin : known.after;
   const ids = new Set([...known.ids].filter((id) => id > after));
-  return { origin, size, after, ids, kept: ids.size };
+  return { checkpoint, after, ids, kept: ids.size };
 }
 
 /** Where entries are looked for. */
@@ -168,7 +171,7 @@ async function idsIn(
 
 async function sealedIn(
   tx: Transaction,
-  { projectId, origin, size }: StoredLog,
+  { projectId, checkpoint }: StoredLog,
   { after, upTo, ahead }: Window,
   lately: SealedLately | undefined,
 ): Promise<Known> {
@@ -177,7 +180,7 @@ async function sealedIn(
     const ids = new Set([...near, ...(await readSealedIdsAfter(tx, projectId, ahead))]);
     return { after, ids, kept: ids.size };
   }
-  const isCurrent = lately?.origin === origin && lately.size === size && lately.after <= after;
+  const isCurrent = lately?.checkpoint === checkpoint && lately.after <= after;
   if (isCurrent) return lately;
   const ids = await readSealedIdsAfter(tx, projectId, after);
   return { after, ids, kept: ids.size };

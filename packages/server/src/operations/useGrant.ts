@@ -7,7 +7,7 @@ import type { Call, Requirement } from "../policy/rule.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
 import { countCall, readActiveGrants, uncountCall } from "../storage/sql/standing-grants.ts";
 import type { Transaction } from "../storage/store.ts";
-import { readStanding } from "./readStanding.ts";
+import { lockStanding } from "./readStanding.ts";
 
 /** How many active grants an instance can have. */
 export const GRANTS_PER_INSTANCE_MAX = 100;
@@ -80,7 +80,7 @@ async function couldApprove(
   requirement: Requirement,
   now: number,
 ): Promise<boolean> {
-  const [standing] = await readStanding(tx, projectId, [reviewerId], now);
+  const [standing] = await lockStanding(tx, projectId, [reviewerId], now);
   if (standing === undefined) return false;
   if (!standing.ways.some((scopes) => may({ role: standing.role, scopes }, "decide"))) return false;
   const maker = { ...standing, forGroups: null };

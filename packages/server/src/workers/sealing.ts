@@ -126,6 +126,8 @@ class Sealer {
   async #seal(projectId: string): Promise<SealedLately | undefined> {
     const [context, keys] = [this.#context, this.#keys];
     let [lately, next] = [this.#lately.get(projectId), undefined as string | undefined];
+    // A call that fails may have used it up.
+    this.#lately.delete(projectId);
     do {
       const begunAt = context.clock.monotonic();
       const step = await sealEntries(context, keys, projectId, lately, next);

@@ -3,7 +3,7 @@
  */
 
 import type { ReviewerRole } from "../../core/roles.ts";
-import type { Reader, Row, Transaction } from "../store.ts";
+import type { LockMode, Reader, Row, Transaction } from "../store.ts";
 import { touchInForce } from "./in-force-stamp.ts";
 import type { RowKey } from "./keys.ts";
 import { parseNames, writeNames } from "./names.ts";
@@ -150,13 +150,14 @@ export async function lockReviewerByName(
   return toReviewer(await tx.lock("update", BY_NAME, [projectId, name]));
 }
 
-/** As {@link readReviewer}, and holds the row. */
+/** As {@link readReviewer}, and holds the row: `share` for who goes by what they may. */
 export async function lockReviewer(
   tx: Transaction,
+  mode: LockMode,
   { projectId, id }: RowKey,
 ): Promise<StoredReviewer | undefined> {
   const sql = `select ${REVIEWER} from reviewer where project_id = $1 and id = $2`;
-  return toReviewer(await tx.lock("update", sql, [projectId, id]));
+  return toReviewer(await tx.lock(mode, sql, [projectId, id]));
 }
 
 export async function markReviewerRemoved(

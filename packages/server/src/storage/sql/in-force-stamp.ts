@@ -2,6 +2,10 @@
  * Rows of the table `in_force_stamp`: a number for each project, and one for the server, that grows
  * with every change of what is in force there. Whoever has read what is in force can keep it for as
  * long as the stamp is the same.
+ *
+ * It is the time of the change, epoch ms, so that it does not come again either when the database
+ * has lost commits, as after a failover to a standby that had not received the last ones: a count
+ * would, and servers that remember what was lost would go by it.
  */
 
 import type { Transaction } from "../store.ts";
@@ -15,9 +19,11 @@ import { SERVER } from "./policy-versions.ts";
  */
 export async function touchInForce(tx: Transaction, projectId: string): Promise<void> {
   await tx.run(
-    `insert into in_force_stamp (project_id, stamp) values ($1, 1)
-     on conflict (project_id) do update set stamp = in_force_stamp.stamp + 1`,
-    [projectId],
+    `insert into in_force_stamp (project_id, stamp) values ($1, $2)
+     on conflict (project_id) do update set stamp = case
+       when in_force_stamp.stamp < excluded.stamp then excluded.stamp
+       else in_force_stamp.stamp + 1 end`,
+    [projectId, await tx.now()],
   );
 }
 
