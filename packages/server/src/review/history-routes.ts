@@ -93,7 +93,8 @@ export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: G
 }
 
 const FILTERS = [
-  ...(["tool", "tool_prefix", "instance_id", "decided_by", "status", "since", "until"] as const),
+  ...(["tool", "tool_prefix", "server", "instance_id", "decided_by", "status"] as const),
+  ...(["since", "until"] as const),
 ];
 
 /** What the audit log says of it. */
@@ -112,8 +113,9 @@ function filterOf(request: FastifyRequest): RequestFilter {
     throw wrong("until", "must be later than since");
   }
   return {
-    tool: toolOf(request, "tool"),
-    toolPrefix: toolOf(request, "tool_prefix"),
+    tool: nameOf(request, "tool"),
+    toolPrefix: nameOf(request, "tool_prefix"),
+    server: nameOf(request, "server"),
     instanceId: instanceParameter(request),
     decidedBy: deciderOf(request),
     statuses: statusesOf(request),
@@ -124,7 +126,7 @@ function filterOf(request: FastifyRequest): RequestFilter {
 
 const TEXT_CHARS_MAX = 4_096;
 
-function toolOf(request: FastifyRequest, name: string): string | undefined {
+function nameOf(request: FastifyRequest, name: string): string | undefined {
   const text = textParameter(request, name);
   if (text === undefined || (text !== "" && text.length <= TEXT_CHARS_MAX)) return text;
   throw wrong(name, `must have 1 to ${TEXT_CHARS_MAX} characters`);

@@ -29,6 +29,7 @@ function rowMembers({ request, instanceName, decider }: EndedRequest, now: numbe
   const { expiresAt } = decision;
   return (
     `"id":"${request.id}","tool":${request.tool}` +
+    (request.server === null ? "" : `,"server":${request.server}`) +
     `,"instance":{"id":"${request.instanceId}","name":${instanceName}}` +
     `,"status":"${decision.status}"` +
     `,"created_at":"${formatTimestamp(request.createdAt)}"` +
@@ -75,7 +76,7 @@ export interface ExportFormat {
 const COLUMNS = [
   ...["id", "tool", "instance_id", "instance_name", "status", "created_at", "deadline_at"],
   ...["decided_at", "expires_at", "decided_by", "decider", "note", "arguments"],
-  ...["arguments_sha256", "agent_reasoning", "context"],
+  ...["arguments_sha256", "agent_reasoning", "context", "server"],
 ];
 
 export const EXPORT_FORMATS: Readonly<Record<"csv" | "jsonl", ExportFormat>> = {
@@ -101,7 +102,7 @@ function cellsOf(event: ExportEvent): readonly string[] {
     ...[timeCell(decision?.decidedAt), timeCell(decision?.expiresAt), decision?.decidedBy ?? ""],
     ...[decider, textOf(decision?.note ?? null), request.arguments],
     sha256Hex(request.arguments),
-    ...[textOf(request.agentReasoning), request.context ?? ""],
+    ...[textOf(request.agentReasoning), request.context ?? "", textOf(request.server)],
   ];
 }
 
