@@ -107,6 +107,17 @@ test("[ours.cli.requests.decide] a table has its columns under each other and fi
   }
 });
 
+test("[ours.cli.requests.decide] a table says whose tool it is, where one of them says so", () => {
+  const named = { ...PENDING, server: HOSTILE };
+  const [head = "", ...rows] = renderTable([PENDING, named], NOW, 200).split("\n");
+  const at = head.indexOf("SERVER");
+  assert.deepEqual(
+    rows.map((row) => row.slice(at).trimStart().slice(0, 8)),
+    ["quiet-he", SHOWN.slice(0, 8)],
+  );
+  assert.doesNotMatch(renderTable([PENDING], NOW, 200), /SERVER/);
+});
+
 test("[ours.cli.requests.decide] what is left is told in its two largest units and is never negative", () => {
   const left = (ms: number) => timeLeft(new Date(NOW + ms).toISOString(), NOW);
   assert.equal(left(-5_000), "0s");

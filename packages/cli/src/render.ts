@@ -41,12 +41,14 @@ function renderStatus({ status, deadlineAt, decision }: ReviewedRequest, now: nu
 const ID_COLUMNS = 36;
 const LEFT_COLUMNS = 9;
 const TOOL_COLUMNS = 28;
+const SERVER_COLUMNS = 16;
 const INSTANCE_COLUMNS = 22;
 const CAUSE_COLUMNS = 20;
 const NEEDS_COLUMNS = 24;
 
 /**
- * Why requests came to people and what they need is told where policy had something to say.
+ * Why requests came to people and what they need is told where policy had something to say, and
+ * whose tool it is where one of them says so.
  *
  * @param columns width of the terminal; arguments fill what the other columns leave
  */
@@ -56,8 +58,10 @@ export function renderTable(
   columns: number,
 ): string {
   const isAsked = requests.some(({ asked }) => isJudged(asked));
+  const isNamed = requests.some(({ server }) => server !== undefined);
   const widths = [
-    ...[ID_COLUMNS, LEFT_COLUMNS, TOOL_COLUMNS, INSTANCE_COLUMNS],
+    ...[ID_COLUMNS, LEFT_COLUMNS, TOOL_COLUMNS, ...(isNamed ? [SERVER_COLUMNS] : [])],
+    INSTANCE_COLUMNS,
     ...(isAsked ? [CAUSE_COLUMNS, NEEDS_COLUMNS] : []),
   ];
   const fixed = widths.reduce((sum, width) => sum + width + 2, 0);
@@ -67,14 +71,18 @@ export function renderTable(
     return shown.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
   };
   const rows = requests.map((request) => {
-    const { id, tool, instance, argumentsText, status, decision, deadlineAt, asked } = request;
+    const { id, tool, server, instance, argumentsText, asked } = request;
+    const { status, decision, deadlineAt } = request;
     const left = decision === undefined ? timeLeft(deadlineAt, now) : status;
     const needs = decision === undefined ? shortNeeds(asked) : "";
     const why = isAsked ? [shortCause(asked), needs] : [];
-    return row(id, left, tool, instance.name, ...why, argumentsText);
+    const of = isNamed ? [server ?? ""] : [];
+    return row(id, left, tool, ...of, instance.name, ...why, argumentsText);
   });
   const why = isAsked ? ["BECAUSE", "NEEDS"] : [];
-  return [row("REQUEST", "LEFT", "TOOL", "INSTANCE", ...why, "ARGUMENTS"), ...rows].join("\n");
+  const of = isNamed ? ["SERVER"] : [];
+  const head = row("REQUEST", "LEFT", "TOOL", ...of, "INSTANCE", ...why, "ARGUMENTS");
+  return [head, ...rows].join("\n");
 }
 
 /** Two largest units, like `4m 51s` or `6d 23h`. */

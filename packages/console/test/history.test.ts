@@ -18,7 +18,7 @@ const HOSTILE = `<img src=x onerror=alert(1)>\u202Egnp.exe\u200B${"w".repeat(300
 /** What a parser of JavaScript would round. */
 const EXACT = '{"n":9007199254740993,"m":1.10,"cell":"=1+1"}';
 
-const scene = await startConsoleScene({ after });
+const scene = await startConsoleScene({ after }, { settings: { extensions: "server" } });
 const { server, clock, instance, reviewer } = scene;
 const { page, complaints } = await scene.member("ana");
 
@@ -33,12 +33,12 @@ before(async () => {
   const { json: exact } = await submitBody(server, instance.token, body);
   clock.advance(1_500);
   await server.decide(reviewer, exact.id, "approve", { valid_for: "2m", note: "=1+1" });
-  const denied = await ask("stripe.refund");
+  const denied = await ask("stripe.refund", { server: "stripe-eu" });
   clock.advance(41_000);
   await server.decide(reviewer, denied.id, "deny", { note: "Not on Sundays." });
   const cancelled = await ask("stripe.payout");
   await cancel(server, instance.token, cancelled.id);
-  await end(scene, await ask(HOSTILE), "denied");
+  await end(scene, await ask(HOSTILE, { server: HOSTILE }), "denied");
   await end(scene, await ask("deploy", { timeout: "1m" }), "expired");
   clock.advance(60_000);
   const fresh = await ask("deploy.canary");
@@ -50,7 +50,7 @@ test("all that has ended is listed with its outcome, who decided and when", asyn
   await row("deploy.canary").filter({ hasText: "Approved" }).waitFor();
   await untilCount(links, 6);
   await row("stripe.refund")
-    .filter({ hasText: /Denied.*reviewer/ })
+    .filter({ hasText: /of stripe-eu.*Denied.*reviewer/ })
     .waitFor();
   await row("stripe.payout")
     .filter({ hasText: /Cancelled.*The agent/ })
@@ -95,6 +95,12 @@ test("filters stand in the address, narrow the list and its figures, and are cle
   await page.reload();
   await untilCount(links, 1);
   assert.equal(await page.getByLabel("Tool", { exact: true }).inputValue(), "stripe.*");
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await untilCount(links, 6);
+  await page.getByLabel("Server", { exact: true }).fill("stripe-eu");
+  await page.keyboard.press("Enter");
+  await untilCount(links, 1);
+  assert.equal(new URL(page.url()).search, "?server=stripe-eu");
   await page.getByRole("button", { name: "Clear filters" }).click();
   await untilCount(links, 6);
   await page.getByLabel("Decided by").selectOption("system");
@@ -178,9 +184,11 @@ test("files have the rows that are listed, and no cell of any begins like a form
     );
   }
   for (const name of ["tool", "note", "agent_reasoning"]) {
-    const [plain, shown] = [FORMULAS, listed.map((record) => of(record, name))];
+    const shown = listed.map((record) => of(record, name));
+    // Behind a tab or a line break another reader would begin a cell.
+    const guarded = FORMULAS.map((formula) => `'${formula.replace(/(?<=[\t\r])=/, "'=")}`);
     assert.ok(
-      plain.every((formula) => shown.some((cell) => cell.startsWith(`'${formula}`))),
+      guarded.every((formula) => shown.some((cell) => cell.startsWith(formula))),
       name,
     );
   }

@@ -196,6 +196,7 @@ test("[ours.history.filters] what is no filter is refused with its name", async 
   const wrong = {
     tool: [""],
     tool_prefix: [""],
+    server: [""],
     instance_id: ["x"],
     decided_by: ["", "ana", "reviewer:", "person:1"],
     status: ["", "pending", "approved,"],

@@ -11,12 +11,12 @@ import {
 
 const ALL: RequestFilter = {
   ...{ tool: undefined, toolPrefix: undefined, instanceId: undefined, decidedBy: undefined },
-  ...{ statuses: undefined, since: undefined, until: undefined },
+  ...{ statuses: undefined, server: undefined, since: undefined, until: undefined },
 };
 
 const ENDED: EndedOutline = {
-  ...{ id: "r", instanceId: "i", tool: '"deploy_app"', createdAt: 0, status: "approved" },
-  ...{ decidedBy: "reviewer:ana", at: 1_000, bytes: 10 },
+  ...{ id: "r", instanceId: "i", tool: '"deploy_app"', server: '"prod"', createdAt: 0 },
+  ...{ status: "approved", decidedBy: "reviewer:ana", at: 1_000, bytes: 10 },
 };
 
 function narrows(filter: Partial<RequestFilter>, outline: Partial<EndedOutline> = {}): boolean {
@@ -38,6 +38,7 @@ test("[ours.history.filters] each filter lets through what it names", () => {
     { toolPrefix: "deploy" },
     { toolPrefix: "" },
     { tool: "deploy_app", toolPrefix: "deploy_" },
+    { server: "prod" },
   ] as const) {
     assert.equal(narrows(filter), false, JSON.stringify(filter));
   }
@@ -56,6 +57,8 @@ test("[ours.history.filters] each filter keeps out what it does not name, whatev
     { tool: "deploy" },
     { tool: "deploy_app2" },
     { toolPrefix: "app" },
+    { server: "pro" },
+    { server: "" },
     { tool: "deploy_app", toolPrefix: "app" },
   ] as const) {
     assert.equal(narrows({ ...(wide as Partial<RequestFilter>), ...filter }), true);
@@ -67,6 +70,12 @@ test("[ours.history.filters] a tool is compared by its name, however its JSON te
   assert.equal(narrows({ tool: 'deploy"x' }, spelled), false);
   assert.equal(narrows({ toolPrefix: "depl" }, spelled), false);
   assert.equal(narrows({ tool: "d\\u0065ploy" }, spelled), true);
+});
+
+test("[ours.history.filters] a server lets through calls that name it, and none that name no server", () => {
+  assert.equal(narrows({ server: 'a"b' }, { server: '"a\\"b"' }), false);
+  assert.equal(narrows({ server: "prod" }, { server: null }), true);
+  assert.equal(narrows({ server: "null" }, { server: null }), true);
 });
 
 test("[ours.history.filters] who can end a request can be asked for by their kind", () => {
@@ -82,7 +91,7 @@ test("[ours.history.filters] who can end a request can be asked for by their kin
 test("[ours.history.filters] a filter is open when it names nothing but times", () => {
   assert.equal(isOpen({ ...ALL, since: 1, until: 2 }), true);
   for (const filter of [
-    ...[{ tool: "" }, { toolPrefix: "" }, { instanceId: "" }, { decidedBy: "" }],
+    ...[{ tool: "" }, { toolPrefix: "" }, { server: "" }, { instanceId: "" }, { decidedBy: "" }],
     { statuses: [] },
   ]) {
     assert.equal(isOpen({ ...ALL, ...filter }), false, JSON.stringify(filter));

@@ -12,6 +12,8 @@ export interface RequestFilter {
   /** The whole name. */
   readonly tool: string | undefined;
   readonly toolPrefix: string | undefined;
+  /** The whole name. */
+  readonly server: string | undefined;
   readonly instanceId: string | undefined;
   /** As an actor, `kind:id`, or the kind alone. */
   readonly decidedBy: string | undefined;
@@ -28,6 +30,8 @@ export interface EndedOutline {
   readonly instanceId: string;
   /** JSON text. */
   readonly tool: string;
+  /** JSON text; null when the call names none. */
+  readonly server: string | null;
   readonly createdAt: number;
   readonly status: TerminalStatus;
   readonly decidedBy: StoredDecision["decidedBy"];
@@ -44,13 +48,18 @@ export const DECIDER_KINDS = [
 
 /** The times are seen to by whoever reads the rows in their order. */
 export function passes(filter: RequestFilter, outline: EndedOutline): boolean {
-  const { tool, toolPrefix, instanceId, decidedBy, statuses } = filter;
+  const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
   if (instanceId !== undefined && outline.instanceId !== instanceId) return false;
   if (statuses !== undefined && !statuses.includes(outline.status)) return false;
   if (decidedBy !== undefined && !isDecidedBy(outline, decidedBy)) return false;
+  if (server !== undefined && !isOf(outline, server)) return false;
   if (tool === undefined && toolPrefix === undefined) return true;
-  const name = toolName(outline.tool);
+  const name = nameIn(outline.tool);
   return name === (tool ?? name) && name.startsWith(toolPrefix ?? "");
+}
+
+function isOf({ server }: EndedOutline, wanted: string): boolean {
+  return server !== null && nameIn(server) === wanted;
 }
 
 function isDecidedBy({ decidedBy }: EndedOutline, wanted: string): boolean {
@@ -59,11 +68,11 @@ function isDecidedBy({ decidedBy }: EndedOutline, wanted: string): boolean {
 
 /** Whether every request passes, but for the times. */
 export function isOpen(filter: RequestFilter): boolean {
-  const { tool, toolPrefix, instanceId, decidedBy, statuses } = filter;
-  return (tool ?? toolPrefix ?? instanceId ?? decidedBy ?? statuses) === undefined;
+  const { tool, toolPrefix, server, instanceId, decidedBy, statuses } = filter;
+  return (tool ?? toolPrefix ?? server ?? instanceId ?? decidedBy ?? statuses) === undefined;
 }
 
-function toolName(json: string): string {
+function nameIn(json: string): string {
   return json.includes("\\") ? (JSON.parse(json) as string) : json.slice(1, -1);
 }
 

@@ -131,6 +131,14 @@ export function jsonLines({ id }: FastifyRequest): PiecesForm {
   };
 }
 
+/** Aborted when the client has gone, or has its answer. */
+export function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  if (raw.destroyed) gone.abort();
+  else raw.once("close", () => gone.abort());
+  return gone.signal;
+}
+
 /**
  * Answers 200 and a piece at a time. What fails before the first piece is answered as any other
  * error; after it, as the form says.
@@ -141,25 +149,23 @@ export async function sendPieces(
   { headers, failed }: PiecesForm,
   produce: (pieces: Pieces) => Promise<void>,
 ): Promise<FastifyReply> {
-  const gone = new AbortController();
-  if (reply.raw.destroyed) gone.abort();
-  else reply.raw.once("close", () => gone.abort());
+  const gone = goneSignal(reply);
   const stream = new PassThrough();
   let hasBegun = false;
   const write = async (text: string) => {
-    gone.signal.throwIfAborted();
+    gone.throwIfAborted();
     if (!hasBegun) {
       hasBegun = true;
       // The second keeps a proxy from holding pieces back.
       reply.code(200).headers({ ...headers, "x-accel-buffering": "no" });
       reply.send(stream);
     }
-    if (!stream.write(text)) await once(stream, "drain", { signal: gone.signal });
+    if (!stream.write(text)) await once(stream, "drain", { signal: gone });
   };
   try {
-    await produce({ write, signal: gone.signal });
+    await produce({ write, signal: gone });
   } catch (error) {
-    if (gone.signal.aborted) return reply.sent ? reply : reply.hijack();
+    if (gone.aborted) return reply.sent ? reply : reply.hijack();
     if (!hasBegun) throw error;
     const problem = reply.server.toProblem(error, request.id);
     request.errorCode = problem.code;

@@ -49,15 +49,19 @@ const PAGE_BYTES_MAX = 4 * 1024 * 1024;
 /**
  * Ended requests of the caller's project. With a filter a page can be short, or empty, and have
  * more behind it.
+ *
+ * @param signal aborted when nobody waits for it any more
+ * @throws the reason of the signal
  */
 export async function listHistory(
   { store }: Pick<Context, "store">,
   { projectId }: ReviewerCaller,
   { filter, limit, after, before }: HistoryListing,
+  signal?: AbortSignal,
 ): Promise<HistoryPage> {
   const direction = before === undefined ? "older" : "newer";
   const from = before ?? after ?? newestOf(filter);
-  const walk = { projectId, filter, direction, from } as const;
+  const walk = { projectId, filter, direction, from, signal } as const;
   const found: EndedOutline[] = [];
   let looked = 0;
   let [last, isEnd]: [Place | undefined, boolean] = [undefined, false];

@@ -12,17 +12,24 @@ export interface HistorySummary extends Insights {
   readonly lookedBackTo: number | undefined;
 }
 
-/** Counts what became of requests of the caller's project, the newest of them. */
+/**
+ * Counts what became of requests of the caller's project, the newest of them.
+ *
+ * @param signal aborted when nobody waits for it any more
+ * @throws the reason of the signal
+ */
 export async function summarizeHistory(
   { store }: Pick<Context, "store">,
   { projectId, reviewerId }: ReviewerCaller,
   filter: RequestFilter,
+  signal?: AbortSignal,
 ): Promise<HistorySummary> {
   const count = new InsightCount(reviewerId);
   let lookedAt = 0;
   let isComplete = false;
   let lookedBackTo: number | undefined;
-  const walk = { projectId, filter, direction: "older", from: newestOf(filter) } as const;
+  const from = newestOf(filter);
+  const walk = { projectId, filter, direction: "older", from, signal } as const;
   for await (const { found, looked, last, isEnd } of walkHistory(store, walk)) {
     for (const outline of found) count.add(outline);
     lookedAt += looked;

@@ -27,6 +27,8 @@ export interface Walk {
   readonly direction: "older" | "newer";
   /** Begins behind it. */
   readonly from: Place;
+  /** Aborted when nobody waits for it any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where a walk through all that the filter could be about begins. */
@@ -41,10 +43,11 @@ export function newestOf({ until }: Pick<RequestFilter, "until">): Place {
  * step by step. It reads no contents.
  *
  * @param wanted at most so many rows are of use to whoever asked, where it is known
+ * @throws the reason of the signal, between two steps
  */
 export async function* walkHistory(
   reader: Reader,
-  { projectId, filter, direction, from }: Walk,
+  { projectId, filter, direction, from, signal }: Walk,
   wanted = ROWS_PER_STEP,
 ): AsyncGenerator<Stretch> {
   const { since, until } = filter;
@@ -64,11 +67,12 @@ export async function* walkHistory(
     if (isEnd || last === undefined) return;
     place = last;
     await nextTurn();
+    signal?.throwIfAborted();
   }
 }
 
 /** A cursor can stand outside of the times of the filter. */
-function startOf({ filter, direction, from }: Omit<Walk, "projectId">): Place {
+function startOf({ filter, direction, from }: Omit<Walk, "projectId" | "signal">): Place {
   if (direction === "older") {
     const newest = newestOf(filter);
     return newest.at < from.at ? newest : from;

@@ -3,11 +3,11 @@
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
-import { DECIDER_KINDS, type RequestFilter } from "../core/request-filter.ts";
+import { DECIDER_KINDS, isOpen, type RequestFilter } from "../core/request-filter.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
-import { jsonLines, sendJson, sendPieces } from "../http/exchange.ts";
+import { goneSignal, jsonLines, sendJson, sendPieces } from "../http/exchange.ts";
 import { assertNotLedHere } from "../http/same-origin.ts";
 import { exportHistory } from "../operations/exportHistory.ts";
 import { listHistory } from "../operations/listHistory.ts";
@@ -25,6 +25,7 @@ import {
   twoWayParameters,
   wrong,
 } from "./listing-parameters.ts";
+import { LookLine } from "./look-line.ts";
 import { RunSlots } from "./run-slots.ts";
 
 const HISTORY = "/review/v1/history";
@@ -36,6 +37,7 @@ const EXPORTS_AT_ONCE_MAX = 4;
 
 export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
   const onRequest = gate.admit("reviewer");
+  const line = new LookLine();
   const slots = new RunSlots(EXPORTS, EXPORTS_AT_ONCE_MAX);
   app.addHook("preClose", (done) => {
     slots.stop();
@@ -45,8 +47,13 @@ export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: G
   app.get(HISTORY, { config: { operation: "listHistory" }, onRequest }, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const listing = { filter: filterOf(request), ...twoWayParameters(request) };
-    const page = await listHistory(context, caller, listing);
-    return sendJson(reply, 200, writeHistoryPage(page, context.clock.now()));
+    const look = async (gone?: AbortSignal) => {
+      const page = await listHistory(context, caller, listing, gone);
+      return writeHistoryPage(page, context.clock.now());
+    };
+    // Without a filter it reads no more than it shows.
+    if (isOpen(listing.filter)) return sendJson(reply, 200, await look());
+    return sendLook(reply, line, caller.reviewerId, look);
   });
 
   app.get(
@@ -54,8 +61,11 @@ export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: G
     { config: { operation: "summarizeHistory" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
-      const summary = await summarizeHistory(context, caller, filterOf(request));
-      return sendJson(reply, 200, writeInsights(summary, context.clock.now()));
+      const filter = filterOf(request);
+      return sendLook(reply, line, caller.reviewerId, async (gone) => {
+        const summary = await summarizeHistory(context, caller, filter, gone);
+        return writeInsights(summary, context.clock.now());
+      });
     },
   );
 
@@ -92,8 +102,25 @@ export function addHistoryRoutes(app: FastifyInstance, context: Context, gate: G
   );
 }
 
+/** Answers with JSON that takes going through much, when it is its owner's turn. */
+async function sendLook(
+  reply: FastifyReply,
+  line: LookLine,
+  owner: string,
+  look: (gone: AbortSignal) => Promise<string>,
+): Promise<FastifyReply> {
+  const gone = goneSignal(reply);
+  try {
+    return sendJson(reply, 200, await line.run(owner, gone, () => look(gone)));
+  } catch (error) {
+    if (gone.aborted && error === gone.reason) return reply.hijack();
+    throw error;
+  }
+}
+
 const FILTERS = [
-  ...(["tool", "tool_prefix", "instance_id", "decided_by", "status", "since", "until"] as const),
+  ...(["tool", "tool_prefix", "server", "instance_id", "decided_by", "status"] as const),
+  ...(["since", "until"] as const),
 ];
 
 /** What the audit log says of it. */
@@ -112,8 +139,9 @@ function filterOf(request: FastifyRequest): RequestFilter {
     throw wrong("until", "must be later than since");
   }
   return {
-    tool: toolOf(request, "tool"),
-    toolPrefix: toolOf(request, "tool_prefix"),
+    tool: nameOf(request, "tool"),
+    toolPrefix: nameOf(request, "tool_prefix"),
+    server: nameOf(request, "server"),
     instanceId: instanceParameter(request),
     decidedBy: deciderOf(request),
     statuses: statusesOf(request),
@@ -124,7 +152,7 @@ function filterOf(request: FastifyRequest): RequestFilter {
 
 const TEXT_CHARS_MAX = 4_096;
 
-function toolOf(request: FastifyRequest, name: string): string | undefined {
+function nameOf(request: FastifyRequest, name: string): string | undefined {
   const text = textParameter(request, name);
   if (text === undefined || (text !== "" && text.length <= TEXT_CHARS_MAX)) return text;
   throw wrong(name, `must have 1 to ${TEXT_CHARS_MAX} characters`);

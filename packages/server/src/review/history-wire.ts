@@ -8,7 +8,7 @@ import type { ExportEvent } from "../operations/exportHistory.ts";
 import type { EndedRequest, HistoryPage } from "../operations/listHistory.ts";
 import type { HistorySummary } from "../operations/summarizeHistory.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { csvRecord } from "./csv.ts";
+import { csvRecord, type JsonCell } from "./csv.ts";
 import { writeCursor } from "./listing-parameters.ts";
 
 /** @param now the server's time, epoch ms */
@@ -29,6 +29,7 @@ function rowMembers({ request, instanceName, decider }: EndedRequest, now: numbe
   const { expiresAt } = decision;
   return (
     `"id":"${request.id}","tool":${request.tool}` +
+    (request.server === null ? "" : `,"server":${request.server}`) +
     `,"instance":{"id":"${request.instanceId}","name":${instanceName}}` +
     `,"status":"${decision.status}"` +
     `,"created_at":"${formatTimestamp(request.createdAt)}"` +
@@ -75,7 +76,7 @@ export interface ExportFormat {
 const COLUMNS = [
   ...["id", "tool", "instance_id", "instance_name", "status", "created_at", "deadline_at"],
   ...["decided_at", "expires_at", "decided_by", "decider", "note", "arguments"],
-  ...["arguments_sha256", "agent_reasoning", "context"],
+  ...["arguments_sha256", "agent_reasoning", "context", "server"],
 ];
 
 export const EXPORT_FORMATS: Readonly<Record<"csv" | "jsonl", ExportFormat>> = {
@@ -90,7 +91,7 @@ export const EXPORT_FORMATS: Readonly<Record<"csv" | "jsonl", ExportFormat>> = {
   },
 };
 
-function cellsOf(event: ExportEvent): readonly string[] {
+function cellsOf(event: ExportEvent): readonly (string | JsonCell)[] {
   if (event.kind === "damaged") return ["damaged", event.id];
   if (event.kind === "end") return ["end", String(event.rows)];
   const { request, instanceName, decider = "" } = event.row;
@@ -99,13 +100,14 @@ function cellsOf(event: ExportEvent): readonly string[] {
     ...[request.id, textOf(request.tool), request.instanceId, textOf(instanceName)],
     ...[request.status, formatTimestamp(request.createdAt), formatTimestamp(request.deadlineAt)],
     ...[timeCell(decision?.decidedAt), timeCell(decision?.expiresAt), decision?.decidedBy ?? ""],
-    ...[decider, textOf(decision?.note ?? null), request.arguments],
-    sha256Hex(request.arguments),
-    ...[textOf(request.agentReasoning), request.context ?? ""],
+    ...[decider, textOf(decision?.note ?? null)],
+    ...[{ json: request.arguments }, sha256Hex(request.arguments)],
+    ...[textOf(request.agentReasoning), { json: request.context ?? "" }],
+    textOf(request.server),
   ];
 }
 
-function padded(cells: readonly string[]): readonly string[] {
+function padded(cells: readonly (string | JsonCell)[]): readonly (string | JsonCell)[] {
   return COLUMNS.map((_, i) => cells[i] ?? "");
 }
 

@@ -52,6 +52,7 @@ export function HistoryFilters() {
   return (
     <FilterBar label="Filter the history" names={FILTERS}>
       <TextFilter label="Tool" name="tool" placeholder="stripe.refund or stripe.*" />
+      <TextFilter label="Server" name="server" />
       <ChoiceFilter
         label="Instance"
         name="instance"

@@ -6,7 +6,7 @@
 import { dayStart } from "../../parts/query.ts";
 
 /** Names in the address. */
-export const FILTERS = ["tool", "instance", "by", "rule", "status", "from", "to"];
+export const FILTERS = ["tool", "server", "instance", "by", "rule", "status", "from", "to"];
 
 /** What the server is asked for, without cursor and limit. */
 export function toServerQuery(query: URLSearchParams): URLSearchParams {
@@ -17,6 +17,7 @@ export function toServerQuery(query: URLSearchParams): URLSearchParams {
   const tool = query.get("tool") ?? "";
   if (tool.endsWith("*")) set("tool_prefix", tool.slice(0, -1));
   else set("tool", tool);
+  set("server", query.get("server"));
   set("instance_id", query.get("instance"));
   const by = query.get("by");
   const rule = query.get("rule");

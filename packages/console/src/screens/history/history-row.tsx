@@ -10,6 +10,8 @@ import { now } from "../../time.ts";
 export interface EndedRequest {
   readonly id: string;
   readonly tool: string;
+  /** What the adapter calls the MCP server. */
+  readonly server?: string;
   readonly instance: { readonly id: string; readonly name: string };
   readonly status: Status;
   readonly decided_at: string;
@@ -23,13 +25,20 @@ const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
 
 /** One line of the history; all of it leads to the request. */
 export function HistoryRow({ ended }: { readonly ended: EndedRequest }) {
-  const { id, tool, instance, status, expires_at: expiresAt, note } = ended;
+  const { id, tool, server, instance, status, expires_at: expiresAt, note } = ended;
   return (
     <a class="list-row ended" href={href(`/inbox/${id}`)}>
       <span class="ended-what">
-        <bdi class="ended-tool">
-          <Text>{tool}</Text>
-        </bdi>
+        <span class="ended-name">
+          <bdi class="ended-tool">
+            <Text>{tool}</Text>
+          </bdi>
+          {server !== undefined && (
+            <bdi class="ended-server">
+              of <Text>{server}</Text>
+            </bdi>
+          )}
+        </span>
         <span class="ended-more">
           <bdi>
             <Text>{instance.name}</Text>

@@ -9,7 +9,7 @@ import type { EndedOutline } from "../../core/request-filter.ts";
 import type { Reader, Row } from "../store.ts";
 import { BYTES, type Place } from "./requests.ts";
 
-const OUTLINE = `id, instance_id, tool, created_at, status, decided_by, decided_at,
+const OUTLINE = `id, instance_id, tool, server, created_at, status, decided_by, decided_at,
   ${BYTES} as bytes`;
 
 /** Those decided before a place, the newest decision first. */
@@ -49,6 +49,7 @@ function toOutline(row: Row): EndedOutline {
     id: row.id as string,
     instanceId: row.instance_id as string,
     tool: row.tool as string,
+    server: row.server as string | null,
     createdAt: Number(row.created_at),
     status: row.status as TerminalStatus,
     decidedBy: row.decided_by as StoredDecision["decidedBy"],
