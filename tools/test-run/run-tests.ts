@@ -8,7 +8,6 @@
  * Called by: `npm test`, `npm run test:postgres`.
  */
 
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -34,9 +33,8 @@ if (patterns === undefined) throw new Error(`the engine is sqlite or postgres, n
 
 // The processes of the files inherit both.
 process.env.COUNTERSIGN_TEST_ENGINE = engine;
-// A third of what a small file takes is the compiling of what all of them load. It is kept where
-// the command keeps it.
-process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");
+// A third of what a small file takes is the compiling of what all of them load.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 const globPatterns = [...(chosen.length > 0 ? chosen : patterns)];
 const events = run({ cwd: ROOT, globPatterns, concurrency: 2, timeout: TEST_MS_MAX });
 
