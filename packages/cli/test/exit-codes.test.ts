@@ -182,6 +182,15 @@ test("[ours.cli.exit-codes] a data folder that is a file is refused with exit co
   assert.ok(outcome.stderr.includes(`${data} is not a folder`), outcome.stderr);
 });
 
+test("[ours.cli.exit-codes] a data folder that the file system does not let be made is refused with exit code 1 and says why", async (t) => {
+  // Node's own recursive mkdir never returns from there.
+  const data = "/proc/countersign/data";
+  const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
+  assert.equal(outcome.code, 1, outcome.stderr);
+  assertClear(outcome);
+  assert.ok(outcome.stderr.includes(`${data} cannot be made: ENOENT`), outcome.stderr);
+});
+
 test("[ours.cli.exit-codes] a database that cannot be reached is refused with exit code 1, and the cause is told once", async (t) => {
   const env = { COUNTERSIGN_DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
   const outcome = await countersign(t, ["audit", "verify"], { env });

@@ -5,7 +5,8 @@
  * Called by: provider.ts for serving, index.ts for commands.
  */
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -216,14 +217,35 @@ export function isShared(secrets: SecretSettings): secrets is SharedSecrets {
   return secrets.databaseUrl !== undefined;
 }
 
-/** @throws Failure when something else has its name */
+/**
+ * Made folder by folder: Node's `recursive` never returns where a parent is there and says that it
+ * is not, as /proc does.
+ *
+ * @throws Failure when something else has its name, or it cannot be made there
+ */
 export function makeDataDirectory(dataDirectory: string): void {
+  const path = resolve(dataDirectory);
   try {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    makeFolder(path);
   } catch (error) {
-    const isOther = error instanceof Error && "code" in error && error.code === "EEXIST";
-    if (isOther) throw new Failure("store", `the data folder ${dataDirectory} is not a folder`);
-    throw error;
+    const { code, path: at } = Object(error) as NodeJS.ErrnoException;
+    const isOther = code === "EEXIST" && at === path;
+    const fault = isOther ? "is not a folder" : "cannot be made";
+    const cause = isOther ? undefined : error;
+    throw new Failure("store", `the data folder ${dataDirectory} ${fault}`, cause);
+  }
+}
+
+/** With those that it is in. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 
