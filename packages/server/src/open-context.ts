@@ -80,7 +80,9 @@ type Role =
   /** Holds the lock; finishes a rotation, and leaves the schema to servers. */
   | "rotation"
   /** A server may be running. */
-  | "beside";
+  | "beside"
+  /** As beside it, where somebody has made the database before. */
+  | "visitor";
 
 /**
  * Opens the data folder without serving it; also beside a running server.
@@ -94,6 +96,25 @@ export function openContext(
   parts: Parts = {},
 ): Promise<OpenedContext> {
   return open(settings, secrets, parts, "beside");
+}
+
+/**
+ * As openContext, and makes nothing: a mistyped name of a database is not to become one.
+ *
+ * @throws Failure also when there is no database, or none of this program in the PostgreSQL
+ */
+export function openKnownContext(
+  settings: Settings,
+  secrets: SecretSettings,
+  parts: Parts = {},
+): Promise<OpenedContext> {
+  const file = databaseFile(settings.dataDirectory);
+  if (!isShared(secrets) && !existsSync(file)) throw noDatabase(`in ${settings.dataDirectory}`);
+  return open(settings, secrets, parts, "visitor");
+}
+
+function noDatabase(where: string): Failure {
+  return new Failure("no_database", `there is no database ${where}`);
 }
 
 /**
@@ -172,13 +193,16 @@ export async function open(
     await store.close();
   };
   try {
+    if (isNew && role === "visitor") {
+      throw noDatabase("of countersign at database_url: serve, migrate or tokens create make it");
+    }
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.
     const mayMigrate = settings.database.migratesAtStart
       ? isServer || isNew
       : isNew && !isShared(secrets);
     const schema = await settleSchema(store, clock, migrations, { mayMigrate, isNew });
-    const resealing = await adoptSecretKey(context, role !== "beside");
+    const resealing = await adoptSecretKey(context, isServer || role === "rotation");
     await releaseLeases(context);
     const schemaKnown = schemaOf(migrations);
     return { context, isNew, schema, schemaKnown, resealing, close };
