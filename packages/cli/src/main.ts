@@ -5,7 +5,7 @@
 
 import { Problem } from "@countersign/protocol";
 import { ConfigError } from "@countersign/server/config/read-config";
-import { Failure } from "@countersign/server/failure";
+import { Failure, Misconfigured } from "@countersign/server/failure";
 import type { Command } from "./command.ts";
 import { CommandLine } from "./command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
@@ -165,7 +165,8 @@ function toCommandError(error: unknown): CommandError {
   if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
   if (error instanceof Problem) return new CommandError(EXIT.refused, error.code, error.message);
   if (error instanceof Failure) {
-    return new CommandError(EXIT.refused, error.dependency, explain(error));
+    const exitCode = error instanceof Misconfigured ? EXIT.usage : EXIT.refused;
+    return new CommandError(exitCode, error.dependency, explain(error));
   }
   if (error instanceof Error && "code" in error) {
     return new CommandError(EXIT.refused, String(error.code), error.message);

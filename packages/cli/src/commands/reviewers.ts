@@ -8,7 +8,7 @@ import {
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import { usageError } from "../exit.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf } from "../name-list.ts";
 import { ROLES, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";
@@ -44,7 +44,7 @@ export const reviewersSet: Command = {
   async run(line, terminal) {
     const [name = ""] = line.take("the name of the reviewer");
     const role = roleOf(line);
-    const groups = namesOf(line, "groups");
+    const groups = groupsOf(line);
     if (role === undefined && groups === undefined) {
       throw usageError("reviewers set needs --role ROLE or --groups A,B");
     }

@@ -12,7 +12,7 @@ import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
 import { usageError } from "../exit.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf, namesOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
 import { withData, withKnownData } from "../with-data.ts";
@@ -44,7 +44,7 @@ export const tokensCreate: Command = {
     const project = line.text("project") ?? "default";
     if (project === "") throw usageError("--project must not be empty");
     const role = roleOf(line);
-    const groups = namesOf(line, "groups");
+    const groups = groupsOf(line);
     const scopes = namesOf(line, "scopes");
     const isBot = line.flag("bot");
     const isOfReviewer = isBot || [role, groups, scopes].some((each) => each !== undefined);
