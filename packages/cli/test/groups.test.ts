@@ -159,7 +159,7 @@ test("[ours.cli.instances] a limit is said to be one, and a refusal is told", as
   const refusals: readonly (readonly [string, number, RegExp])[] = [
     [`instances set ${id}`, 2, /needs --groups A,B or --owner NAME/],
     [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
-    [`instances set ${id} --groups A`, 1, /groups must be names/],
+    [`instances set ${id} --groups A`, 2, /--groups must be names/],
     ["instances set x --groups a", 1, /no such resource/],
     ["instances list --limit 0", 2, /--limit is a whole number/],
   ];
