@@ -239,7 +239,7 @@ test("[ours.mcp.check] the provider and the credential are tried as well", async
     [good, scene.token, 0, /^provider: http.*: It knows the credential\.$/m],
     [good, `${scene.token.slice(0, -1)}!`, 1, /^provider: http.*/m],
     [good, "", 1, /^provider: no credential: --token-file/m],
-    [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: /m],
+    [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*of this port/m],
   ];
   for (const [config, token, code, says] of cases) {
     const env = { COUNTERSIGN_INSTANCE_TOKEN: token };
