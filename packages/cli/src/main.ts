@@ -87,13 +87,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
 };
 
+/** The server's words, which are about its addresses. */
+const NOT_FOUND = new Problem("not_found").message;
+
+const NOTHING_SUCH = "nothing has this id or name, or it is not yours to see; look it up by list";
+
 /** @returns the exit code */
 export async function main(args: readonly string[], terminal = processTerminal): Promise<ExitCode> {
   try {
     return await dispatch(args, terminal);
   } catch (error) {
     const failure = toCommandError(error);
-    const { code, message, findings } = failure;
+    const { code, findings } = failure;
+    const message = failure.message === NOT_FOUND ? NOTHING_SUCH : failure.message;
     terminal.note(
       ownWords(args).includes("--json")
         ? JSON.stringify({ error: { code, message, findings } })
