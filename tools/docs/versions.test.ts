@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-test("packages, what they say of themselves and the image of deploy have the newest version of the changelog", () => {
+test("everything that has a version has the newest of the changelog", () => {
   const version = /^## (\d+\.\d+\.\d+)/m.exec(read("CHANGELOG.md"))?.[1];
   assert.ok(version !== undefined);
   const folders = readdirSync(join(ROOT, "packages"));
