@@ -12,7 +12,8 @@ const fail = (message) => {
   process.exit(1);
 };
 
-const [, name, encoded] = /^([^+]+)\+[0-9a-f]{8}\+(.+)$/.exec(publicKey);
+const [, name, encoded] = /^([^+]+)\+[0-9a-f]{8}\+(.+)$/.exec(publicKey) ?? [];
+if (name === undefined) fail("usage: node verify.mjs EXPORT PUBLIC_KEY");
 const raw = Buffer.from(encoded, "base64").subarray(1);
 const jwk = { kty: "OKP", crv: "Ed25519", x: raw.toString("base64url") };
 const key = createPublicKey({ key: jwk, format: "jwk" });

@@ -103,3 +103,7 @@ const tls = { key: read("tls-key.pem"), cert: read("tls-cert.pem"), requestTimeo
 const server = createServer(tls, receive).listen(Number(port), () => {
   console.log(`listening on port ${server.address().port}`);
 });
+server.on("error", ({ message }) => {
+  console.error(`cannot listen: ${message}`);
+  process.exitCode = 1;
+});

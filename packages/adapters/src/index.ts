@@ -8,7 +8,12 @@ export { examine } from "./doctor/doctor.ts";
 export type { Finding } from "./doctor/finding.ts";
 export { ownHandlers, UnusableSettings } from "./install/edit-settings.ts";
 export { type InstallPlace, install, uninstall } from "./install/install.ts";
-export { deleteInstance, makeInstance, probeProvider } from "./install/provide-credential.ts";
+export {
+  deleteInstance,
+  makeInstance,
+  type Probe,
+  probeProvider,
+} from "./install/provide-credential.ts";
 export { SettingsFile } from "./install/settings-file.ts";
 export { profileFile, usesFolder } from "./profile/folders.ts";
 export { namesIn } from "./profile/hook-settings.ts";

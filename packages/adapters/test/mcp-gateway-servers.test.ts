@@ -229,3 +229,24 @@ test("[ours.mcp.check] a config is checked by listing what its servers have", as
   assert.match(stdout, /gone: the server does not start: spawn .*ENOENT/);
   assert.match(stderr, /"event":"mcp_gateway.server_not_started"/);
 });
+
+test("[ours.mcp.check] the provider and the credential are tried as well", async (t) => {
+  const own = temporaryFolder(t);
+  const servers = { fickle: new Fickle(own).config };
+  const good = writeConfig(own, scene, servers);
+  const nowhere = writeConfig(own, { url: "http://127.0.0.1:1" }, servers);
+  const cases: readonly (readonly [string, string, number, RegExp])[] = [
+    [good, scene.token, 0, /^provider: http.*: It knows the credential\.$/m],
+    [good, `${scene.token.slice(0, -1)}!`, 1, /^provider: http.*/m],
+    [good, "", 1, /^provider: no credential: --token-file/m],
+    [nowhere, scene.token, 3, /^provider: http:\/\/127\.0\.0\.1:1: .*of this port/m],
+  ];
+  for (const [config, token, code, says] of cases) {
+    const env = { COUNTERSIGN_INSTANCE_TOKEN: token };
+    const args = ["mcp-gateway", "--config", config, "--check"];
+    const outcome = await countersign(t, args, { env });
+    assert.match(outcome.stdout, says);
+    assert.match(outcome.stdout, /^fickle: 2 tools$/m);
+    assert.equal(outcome.code, code, outcome.stdout);
+  }
+});

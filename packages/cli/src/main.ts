@@ -5,7 +5,7 @@
 
 import { Problem } from "@countersign/protocol";
 import { ConfigError } from "@countersign/server/config/read-config";
-import { Failure } from "@countersign/server/failure";
+import { Failure, Misconfigured } from "@countersign/server/failure";
 import type { Command } from "./command.ts";
 import { CommandLine } from "./command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
@@ -87,13 +87,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
 };
 
+/** The server's words, which are about its addresses. */
+const NOT_FOUND = new Problem("not_found").message;
+
+const NOTHING_SUCH = "nothing has this id or name, or it is not yours to see; look it up by list";
+
 /** @returns the exit code */
 export async function main(args: readonly string[], terminal = processTerminal): Promise<ExitCode> {
   try {
     return await dispatch(args, terminal);
   } catch (error) {
     const failure = toCommandError(error);
-    const { code, message, findings } = failure;
+    const { code, findings } = failure;
+    const message = failure.message === NOT_FOUND ? NOTHING_SUCH : failure.message;
     terminal.note(
       ownWords(args).includes("--json")
         ? JSON.stringify({ error: { code, message, findings } })
@@ -165,7 +171,8 @@ function toCommandError(error: unknown): CommandError {
   if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
   if (error instanceof Problem) return new CommandError(EXIT.refused, error.code, error.message);
   if (error instanceof Failure) {
-    return new CommandError(EXIT.refused, error.dependency, explain(error));
+    const exitCode = error instanceof Misconfigured ? EXIT.usage : EXIT.refused;
+    return new CommandError(exitCode, error.dependency, explain(error));
   }
   if (error instanceof Error && "code" in error) {
     return new CommandError(EXIT.refused, String(error.code), error.message);

@@ -1,8 +1,19 @@
+import { isGroupName } from "@countersign/server/core/groups";
 import type { CommandLine } from "./command-line.ts";
+import { usageError } from "./exit.ts";
 
 /** Names with commas between them; none at all for the empty text. */
 export function namesOf(line: CommandLine, option: string): string[] | undefined {
   const text = line.text(option);
   if (text === undefined || text === "") return text === undefined ? undefined : [];
   return text.split(",").map((name) => name.trim());
+}
+
+/** @throws CommandError when one is no name of a group */
+export function groupsOf(line: CommandLine): string[] | undefined {
+  const names = namesOf(line, "groups");
+  if (names === undefined || names.every(isGroupName)) return names;
+  throw usageError(
+    "--groups must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, not led by a sign",
+  );
 }

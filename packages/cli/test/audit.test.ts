@@ -134,6 +134,11 @@ test("[ours.audit.export] an export is verified without the database, by counter
   const theirs = await run(process.execPath, [VERIFIER, file, publicKey]);
   assert.match(theirs.stdout, /^entries 0 to \d+ are as they were sealed\n$/);
 
+  for (const args of [[], [file], [file, "key"]]) {
+    const stdout = "usage: node verify.mjs EXPORT PUBLIC_KEY\n";
+    await assert.rejects(run(process.execPath, [VERIFIER, ...args]), { code: 1, stdout });
+  }
+
   const text = readFileSync(file, "utf8");
   const lines = text.trimEnd().split("\n");
   const swapped = [...lines];

@@ -62,7 +62,8 @@ test("[ours.notify.cli] the secret of a webhook is shown once, and what is missi
   const wrong = [
     [2, /--name is missing/, "create", "slack"],
     [2, /a channel is one of/, "create", "pager", "--name", "a"],
-    [1, /url is required/, "create", "slack", "--name", "a"],
+    [2, /--target is missing/, "create", "slack", "--name", "a"],
+    [2, /--to is missing/, "create", "email", "--name", "a"],
     [1, /smtp_url/, "create", "email", "--name", "a", "--to", "a@example.com"],
     [2, /no channel of this name/, "test", "nobody"],
     [2, /cannot be read \(ENOENT\)/, "create", "slack", "--name", "a", "--target", "@/no/such"],

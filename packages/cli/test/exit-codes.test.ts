@@ -52,6 +52,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "a token in the clear": ["requests list --url http://192.0.2.1:8787", /use https:\/\/ /],
   "a setting that is no number": ["serve --port http", /--port: "http" is not a whole number/],
   "settings that contradict each other": ["serve --tls-cert a.pem", /both or neither/],
+  "a group that is no name": ["tokens create reviewer --name me --groups A+B", /--groups must be/],
   "a config file that is not there": ["serve --config ./nowhere.yaml", /nowhere.yaml/],
   "a token for nobody": ["tokens create", /provisioner or reviewer is missing/],
   "a token of an unknown kind": ["tokens create agent --name me", /provisioner or a reviewer/],
@@ -71,6 +72,21 @@ for (const [what, [command, message]] of Object.entries(USAGE)) {
     assert.match(outcome.stderr, message);
   });
 }
+
+test("[ours.cli.exit-codes] a setting that cannot be used is wrong usage, exit code 2", async (t) => {
+  const data = join(temporaryFolder(t), "data");
+  const cases = [
+    { args: ["--tls-cert", "/no/such", "--tls-key", "/no/such"], says: /tls_cert cannot be read/ },
+    { args: [], env: { COUNTERSIGN_SECRET_KEY: "short" }, says: /must be 32 bytes in base64/ },
+  ];
+  for (const { args, env = {}, says } of cases) {
+    const serve = ["serve", "--port", "0", "--data", data, ...args];
+    const outcome = await countersign(t, serve, { env });
+    assert.equal(outcome.code, 2, outcome.stderr);
+    assertClear(outcome);
+    assert.match(outcome.stderr, says);
+  }
+});
 
 test("[ours.cli.exit-codes] a command that needs a token and has none is wrong usage and says how to get one", async (t) => {
   const outcome = await countersign(t, ["requests", "list", "--url", server.url]);
@@ -180,6 +196,15 @@ test("[ours.cli.exit-codes] a data folder that is a file is refused with exit co
   assert.equal(outcome.code, 1, outcome.stderr);
   assertClear(outcome);
   assert.ok(outcome.stderr.includes(`${data} is not a folder`), outcome.stderr);
+});
+
+test("[ours.cli.exit-codes] a data folder that the file system does not let be made is refused with exit code 1 and says why", async (t) => {
+  // Node's own recursive mkdir never returns from there.
+  const data = "/proc/countersign/data";
+  const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
+  assert.equal(outcome.code, 1, outcome.stderr);
+  assertClear(outcome);
+  assert.ok(outcome.stderr.includes(`${data} cannot be made: ENOENT`), outcome.stderr);
 });
 
 test("[ours.cli.exit-codes] a database that cannot be reached is refused with exit code 1, and the cause is told once", async (t) => {

@@ -76,12 +76,12 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
       2,
       /--role is viewer, reviewer, editor, auditor, admin or operator/,
     ],
-    ["reviewers set ana --groups A", 1, /groups must be names/],
+    ["reviewers set ana --groups A", 2, /--groups must be names/],
     ["reviewers set nobody --groups a", 1, /no reviewer of this name/],
     ["reviewers set ana --groups a --project nowhere", 1, /no project of this name/],
     ["reviewers list --project nowhere", 1, /no project of this name/],
     ["tokens create reviewer --name ana --groups a", 1, /is in no group; change that with/],
-    ["tokens create reviewer --name zoe --groups A", 1, /groups must be names/],
+    ["tokens create reviewer --name zoe --groups A", 2, /--groups must be names/],
     ["tokens create provisioner --name p --groups a", 2, /belong to reviewers/],
     ["tokens create provisioner --name p --bot", 2, /belong to reviewers/],
     ["tokens create provisioner --name p --scopes read", 2, /belong to reviewers/],
@@ -159,8 +159,8 @@ test("[ours.cli.instances] a limit is said to be one, and a refusal is told", as
   const refusals: readonly (readonly [string, number, RegExp])[] = [
     [`instances set ${id}`, 2, /needs --groups A,B or --owner NAME/],
     [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
-    [`instances set ${id} --groups A`, 1, /groups must be names/],
-    ["instances set x --groups a", 1, /no such resource/],
+    [`instances set ${id} --groups A`, 2, /--groups must be names/],
+    ["instances set x --groups a", 1, /nothing has this id or name/],
     ["instances list --limit 0", 2, /--limit is a whole number/],
   ];
   for (const [command, code, message] of refusals) {

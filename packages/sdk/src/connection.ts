@@ -222,6 +222,8 @@ function isJson(contentType: string | null): boolean {
 function causeOf(error: unknown): string {
   const { code, name, cause } = Object(error) as Record<string, unknown>;
   const inner = Object(cause) as Record<string, unknown>;
+  // What fetch itself never asks, and has no code for.
+  if (inner.message === "bad port") return "fetch asks nothing of this port";
   for (const text of [inner.code, code, inner.name, name]) {
     if (typeof text === "string" && /^[\w-]{1,60}$/.test(text)) return text;
   }

@@ -12,3 +12,6 @@ export class Failure extends Error {
     this.dependency = dependency;
   }
 }
+
+/** What the operator set cannot be used: another try is of no use before it is set otherwise. */
+export class Misconfigured extends Failure {}

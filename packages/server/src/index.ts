@@ -37,6 +37,7 @@ export { type DatabaseVerification, verifyDatabase } from "./maintenance/verify-
 export {
   type OpenedContext,
   openContext,
+  openKnownContext,
   type Parts,
   type Rotation,
   rotateSecretKey,

@@ -5,7 +5,8 @@
  * Called by: provider.ts for serving, index.ts for commands.
  */
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
@@ -79,7 +80,9 @@ type Role =
   /** Holds the lock; finishes a rotation, and leaves the schema to servers. */
   | "rotation"
   /** A server may be running. */
-  | "beside";
+  | "beside"
+  /** As beside it, where somebody has made the database before. */
+  | "visitor";
 
 /**
  * Opens the data folder without serving it; also beside a running server.
@@ -93,6 +96,25 @@ export function openContext(
   parts: Parts = {},
 ): Promise<OpenedContext> {
   return open(settings, secrets, parts, "beside");
+}
+
+/**
+ * As openContext, and makes nothing: a mistyped name of a database is not to become one.
+ *
+ * @throws Failure also when there is no database, or none of this program in the PostgreSQL
+ */
+export function openKnownContext(
+  settings: Settings,
+  secrets: SecretSettings,
+  parts: Parts = {},
+): Promise<OpenedContext> {
+  const file = databaseFile(settings.dataDirectory);
+  if (!isShared(secrets) && !existsSync(file)) throw noDatabase(`in ${settings.dataDirectory}`);
+  return open(settings, secrets, parts, "visitor");
+}
+
+function noDatabase(where: string): Failure {
+  return new Failure("no_database", `there is no database ${where}`);
 }
 
 /**
@@ -171,13 +193,16 @@ export async function open(
     await store.close();
   };
   try {
+    if (isNew && role === "visitor") {
+      throw noDatabase("of countersign at database_url: serve, migrate or tokens create make it");
+    }
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.
     const mayMigrate = settings.database.migratesAtStart
       ? isServer || isNew
       : isNew && !isShared(secrets);
     const schema = await settleSchema(store, clock, migrations, { mayMigrate, isNew });
-    const resealing = await adoptSecretKey(context, role !== "beside");
+    const resealing = await adoptSecretKey(context, isServer || role === "rotation");
     await releaseLeases(context);
     const schemaKnown = schemaOf(migrations);
     return { context, isNew, schema, schemaKnown, resealing, close };
@@ -216,14 +241,35 @@ export function isShared(secrets: SecretSettings): secrets is SharedSecrets {
   return secrets.databaseUrl !== undefined;
 }
 
-/** @throws Failure when something else has its name */
+/**
+ * Made folder by folder: Node's `recursive` never returns where a parent is there and says that it
+ * is not, as /proc does.
+ *
+ * @throws Failure when something else has its name, or it cannot be made there
+ */
 export function makeDataDirectory(dataDirectory: string): void {
+  const path = resolve(dataDirectory);
   try {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    makeFolder(path);
   } catch (error) {
-    const isOther = error instanceof Error && "code" in error && error.code === "EEXIST";
-    if (isOther) throw new Failure("store", `the data folder ${dataDirectory} is not a folder`);
-    throw error;
+    const { code, path: at } = Object(error) as NodeJS.ErrnoException;
+    const isOther = code === "EEXIST" && at === path;
+    const fault = isOther ? "is not a folder" : "cannot be made";
+    const cause = isOther ? undefined : error;
+    throw new Failure("store", `the data folder ${dataDirectory} ${fault}`, cause);
+  }
+}
+
+/** With those that it is in. */
+function makeFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
   }
 }
 

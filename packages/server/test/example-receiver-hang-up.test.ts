@@ -92,3 +92,13 @@ test("a stranger who hangs up does not end the other receiver either", async (t)
   const [, port = ""] = await child.prints("stdout", /^listening on port (\d+)\n/);
   await assertSurvives(Number(port));
 });
+
+test("a receiver whose port is taken says so in one line", async (t) => {
+  const folder = folderWithIdentity(t);
+  const command = [process.execPath, join(EXAMPLES, "receiver.mjs"), folder];
+  const first = new Child(t, [...command, "0"], { env: {} });
+  const [, port = ""] = await first.prints("stdout", /^listening on port (\d+)\n/);
+  const { code, stderr } = await new Child(t, [...command, port], { env: {} }).ends();
+  assert.equal(code, 1);
+  assert.match(stderr, /^cannot listen: [^\n]*EADDRINUSE[^\n]*\n$/);
+});

@@ -85,6 +85,23 @@ test("[ours.migrate.command] a mistyped folder does not become a database", asyn
   }
 });
 
+test("[ours.migrate.command] a mistyped PostgreSQL does not become a database by looking into it", async (t) => {
+  const key = randomBytes(32).toString("base64");
+  const env = { COUNTERSIGN_DATABASE_URL: await createDatabase(), COUNTERSIGN_SECRET_KEY: key };
+  for (const args of [
+    ["tokens", "list"],
+    ["people", "disable", "ana"],
+  ]) {
+    const { code, stderr } = await countersign(t, args, { env });
+    assert.equal(code, 1);
+    assert.match(stderr, /there is no database of countersign at database_url/);
+  }
+  const check = await countersign(t, ["migrate", "--check"], { env });
+  assert.match(check.stdout, /has schema 0/);
+  const made = await countersign(t, ["tokens", "create", "reviewer", "--name", "ana"], { env });
+  assert.equal(made.code, 0, made.stderr);
+});
+
 test("[ours.migrate.off] with migrations off a start changes no schema and names the command", async (t) => {
   const key = randomBytes(32).toString("base64");
   const url = await createDatabase();

@@ -44,10 +44,12 @@ export const channelsCreate: Command = {
     if (remindBefore !== undefined && parseDuration(remindBefore) === undefined) {
       throw usageError("--remind-before is a duration like 5m");
     }
+    const url = secretOf(line, "target");
+    const to = namesOf(line, "to");
+    if (kind !== "email" && !url) throw usageError("--target is missing");
+    if (kind === "email" && !to?.length) throw usageError("--to is missing");
     const channel = await new ChannelClient(connect(line)).create({
-      ...{ name, kind },
-      url: secretOf(line, "target"),
-      to: namesOf(line, "to"),
+      ...{ name, kind, url, to },
       token: secretOf(line, "access-token"),
       signing_secret: secretOf(line, "signing-secret"),
       groups: namesOf(line, "groups"),

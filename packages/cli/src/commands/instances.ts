@@ -3,7 +3,7 @@ import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
 import { EXIT, usageError } from "../exit.ts";
 import { InstanceClient, type ReviewedInstance } from "../instance-client.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf } from "../name-list.ts";
 import { visibleText } from "../visible-text.ts";
 import { connect } from "./requests.ts";
 
@@ -47,7 +47,7 @@ export const instancesSet: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the instance");
-    const groups = namesOf(line, "groups");
+    const groups = groupsOf(line);
     const owner = line.text("owner");
     if (groups === undefined && owner === undefined) {
       throw usageError("instances set needs --groups A,B or --owner NAME");

@@ -3,7 +3,7 @@ import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import { EXIT, usageError } from "../exit.ts";
 import { type Invitation, InvitationClient } from "../invitation-client.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
 import { connect } from "./requests.ts";
@@ -23,7 +23,7 @@ export const invitationsCreate: Command = {
     if (lasts !== undefined && parseDuration(lasts) === undefined) {
       throw usageError("--lasts is a whole number followed by s, m or h, like 24h");
     }
-    const order = { name, role: roleOf(line), groups: namesOf(line, "groups"), lasts };
+    const order = { name, role: roleOf(line), groups: groupsOf(line), lasts };
     const made = await new InvitationClient(connect(line)).create(order);
     if (line.json) {
       terminal.out(made.source);

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Probe, probeProvider } from "@countersign/adapters";
 import {
   type CheckedServer,
   checkServers,
@@ -42,8 +43,11 @@ export const mcpGateway: Command = {
       value: "FILE",
       help: "The instance's credential; COUNTERSIGN_INSTANCE_TOKEN, or as the config says.",
     },
-    check: { type: "flag", help: "Start the servers, list their tools, and end." },
-    pin: { type: "flag", help: "Like --check; tools as they are now are written to their pins." },
+    check: { type: "flag", help: "Start the servers, list their tools, try the provider." },
+    pin: {
+      type: "flag",
+      help: "Start the servers, and write their tools as they are to their pins.",
+    },
   },
 
   async run(line, terminal) {
@@ -138,15 +142,37 @@ async function check(
   terminal: Terminal,
   config: GatewayConfig,
 ): Promise<ExitCode> {
-  const servers = await checkServers(config, reportToStderr);
+  const [servers, provider] = await Promise.all([
+    checkServers(config, reportToStderr),
+    line.flag("check") ? checkProvider(line, config) : undefined,
+  ]);
   const failed = servers.filter(({ fault }) => fault !== undefined);
   if (line.flag("pin")) await pin(servers, failed.length);
   if (line.json) {
-    terminal.out(JSON.stringify({ servers: servers.map(toJson) }));
+    terminal.out(JSON.stringify({ provider, servers: servers.map(toJson) }));
   } else {
+    if (provider !== undefined) terminal.out(`provider: ${visibleText(provider.text)}`);
     for (const server of servers) terminal.out(render(server));
   }
-  return failed.length === 0 ? EXIT.done : EXIT.refused;
+  if (failed.length > 0 || provider?.kind === "refused") return EXIT.refused;
+  return provider?.kind === "unreachable" ? EXIT.unreachable : EXIT.done;
+}
+
+/** As a gateway would ask it: what is not configured is found here as well. */
+async function checkProvider(
+  line: CommandLine,
+  config: GatewayConfig,
+): Promise<Pick<Probe, "kind" | "text">> {
+  try {
+    const { providerUrl, instanceToken } = await readParts(line, config);
+    const { kind, text } = await probeProvider(providerUrl, instanceToken);
+    return { kind, text: `${providerUrl}: ${text}` };
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof GatewayConfigError) {
+      return { kind: "refused", text: error.message };
+    }
+    throw error;
+  }
 }
 
 /** All or nothing: pins of half of the servers would shut the other half. */

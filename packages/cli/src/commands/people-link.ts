@@ -1,9 +1,8 @@
 import { linkPerson } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
 import { usageError } from "../exit.ts";
 import { visibleText } from "../visible-text.ts";
-import { withData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 export const peopleLink: Command = {
   usage: "people link LOGIN",
@@ -20,8 +19,7 @@ export const peopleLink: Command = {
     if ((subject === null) !== line.flag("remove")) {
       throw usageError("people link needs either --subject SUB or --remove");
     }
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       await linkPerson(context, { login, subject });
       const told =
         subject === null

@@ -1,9 +1,8 @@
 import { makeReturnLink, makeSetupLink, publicUrlOf, toSettings } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
 import type { Terminal } from "../terminal.ts";
-import { withData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 /** The project of the first person, as of tokens that name none. */
 export const DEFAULT_PROJECT = "default";
@@ -18,8 +17,7 @@ export const peopleSetupLink: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const project = line.text("project") ?? DEFAULT_PROJECT;
       printLink(line, terminal, "setup", await makeSetupLink(context, project));
     });
@@ -36,8 +34,7 @@ export const peopleRecoveryLink: Command = {
 
   async run(line, terminal) {
     const [login = ""] = line.take("the login of the person");
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       printLink(
         line,
         terminal,

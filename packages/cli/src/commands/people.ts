@@ -1,10 +1,9 @@
 import { formatTimestamp } from "@countersign/protocol";
 import { disablePerson, type ListedPerson, listPeople } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import { visibleText } from "../visible-text.ts";
-import { withData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 export const peopleList: Command = {
   usage: "people list",
@@ -14,8 +13,7 @@ export const peopleList: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const people = await listPeople(context);
       if (line.json) terminal.out(JSON.stringify(people.map(toJson)));
       else terminal.out(people.length === 0 ? "Nobody signs in." : table(people));
@@ -41,8 +39,7 @@ function standing(verb: string, help: string, isDisabled: boolean): Command {
 
     async run(line, terminal) {
       const [login = ""] = line.take("the login of the person");
-      assertDatabase(line.config());
-      return withData(line, terminal, async ({ context }) => {
+      return withKnownData(line, async ({ context }) => {
         await disablePerson(context, { login, isDisabled });
         const told = `${visibleText(login)} is ${verb}d.`;
         terminal.out(line.json ? JSON.stringify({ login, disabled: isDisabled }) : told);

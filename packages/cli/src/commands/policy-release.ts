@@ -1,8 +1,7 @@
 import { releaseProposal } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
 import { FLOOR } from "../policy-file.ts";
-import { withData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 export const policyRelease: Command = {
   usage: "policy release ID",
@@ -17,8 +16,7 @@ export const policyRelease: Command = {
     const [proposalId = ""] = line.take("the id of the proposal");
     const scope = line.flag("floor") ? "floor" : "project";
     const project = line.text("project") ?? "default";
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const { version } = await releaseProposal(context, { scope, project, proposalId });
       const { number, sha256 } = version;
       const told = `Version ${number} is in force (sha256 ${sha256}). The audit log says by whom.`;

@@ -5,14 +5,13 @@ import {
   removeReviewerNamed,
   setReviewer,
 } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import { usageError } from "../exit.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf } from "../name-list.ts";
 import { ROLES, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
-import { withData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 export const reviewersList: Command = {
   usage: "reviewers list",
@@ -24,8 +23,7 @@ export const reviewersList: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const reviewers = await listReviewers(context, line.text("project"));
       if (line.json) terminal.out(JSON.stringify(reviewers.map(toJson)));
       else terminal.out(reviewers.length === 0 ? "There are no reviewers." : table(reviewers));
@@ -46,13 +44,12 @@ export const reviewersSet: Command = {
   async run(line, terminal) {
     const [name = ""] = line.take("the name of the reviewer");
     const role = roleOf(line);
-    const groups = namesOf(line, "groups");
+    const groups = groupsOf(line);
     if (role === undefined && groups === undefined) {
       throw usageError("reviewers set needs --role ROLE or --groups A,B");
     }
     const project = line.text("project") ?? "default";
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const reviewer = await setReviewer(context, { project, name, role, groups });
       const told = `${visibleText(name)} has role ${reviewer.role}, groups ${listed(reviewer)}.`;
       terminal.out(line.json ? JSON.stringify(toJson({ ...reviewer, project })) : told);
@@ -71,8 +68,7 @@ export const reviewersRemove: Command = {
   async run(line, terminal) {
     const [name = ""] = line.take("the name of the reviewer");
     const project = line.text("project") ?? "default";
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const { id } = await removeReviewerNamed(context, project, name);
       terminal.out(line.json ? JSON.stringify({ removed: id }) : `Removed ${visibleText(name)}.`);
     });

@@ -8,15 +8,14 @@ import {
   systemClock,
   type TokenOrder,
 } from "@countersign/server";
-import { assertDatabase } from "../assert-database.ts";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
 import { usageError } from "../exit.ts";
-import { namesOf } from "../name-list.ts";
+import { groupsOf, namesOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
-import { withData } from "../with-data.ts";
+import { withData, withKnownData } from "../with-data.ts";
 
 export const tokensCreate: Command = {
   usage: "tokens create provisioner|reviewer",
@@ -45,7 +44,7 @@ export const tokensCreate: Command = {
     const project = line.text("project") ?? "default";
     if (project === "") throw usageError("--project must not be empty");
     const role = roleOf(line);
-    const groups = namesOf(line, "groups");
+    const groups = groupsOf(line);
     const scopes = namesOf(line, "scopes");
     const isBot = line.flag("bot");
     const isOfReviewer = isBot || [role, groups, scopes].some((each) => each !== undefined);
@@ -71,8 +70,7 @@ export const tokensList: Command = {
 
   async run(line, terminal) {
     line.take();
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const tokens = await listTokens(context);
       if (line.json) terminal.out(JSON.stringify(tokens.map(toJson)));
       else terminal.out(tokens.length === 0 ? "There are no tokens." : table(tokens));
@@ -90,8 +88,7 @@ export const tokensRevoke: Command = {
     const [text = ""] = line.take("the id of the token");
     const id = parseIdentifier(text);
     if (id === undefined) throw usageError("the id is not one that tokens list shows");
-    assertDatabase(line.config());
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       await revokeToken(context, id);
       terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     });

@@ -12,7 +12,7 @@ import { createSecureContext } from "node:tls";
 import { errorResponse, Problem } from "@countersign/protocol";
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import type { Settings } from "../config/settings.ts";
-import { Failure } from "../failure.ts";
+import { Misconfigured } from "../failure.ts";
 import type { Report } from "../report.ts";
 import { ANSWER_HEADERS, sendError, toProblem } from "./exchange.ts";
 import { findMessageFault } from "./message-fault.ts";
@@ -157,7 +157,7 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
   return server;
 }
 
-/** @throws Failure naming the setting whose file cannot be used */
+/** @throws Misconfigured naming the setting whose file cannot be used */
 function readCertificate({ certFile, keyFile }: NonNullable<Settings["tls"]>): {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -168,7 +168,7 @@ function readCertificate({ certFile, keyFile }: NonNullable<Settings["tls"]>): {
     createSecureContext({ cert, key });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure("tls", `tls_cert and tls_key cannot be used: ${reason}`, error);
+    throw new Misconfigured("tls", `tls_cert and tls_key cannot be used: ${reason}`, error);
   }
   return { cert, key };
 }
@@ -178,7 +178,7 @@ function readPem(setting: string, file: string): Buffer {
     return readFileSync(file);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new Failure("tls", `${setting} cannot be read: ${reason}`, error);
+    throw new Misconfigured("tls", `${setting} cannot be read: ${reason}`, error);
   }
 }
 

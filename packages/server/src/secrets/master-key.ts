@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { Failure } from "../failure.ts";
+import { Failure, Misconfigured } from "../failure.ts";
 import { createMasterKey, masterKeyId } from "./keyring.ts";
 
 const BASE64_OF_32_BYTES = /^[A-Za-z0-9+/]{43}=$/;
@@ -62,7 +62,7 @@ export function loadKeys(
   const current =
     secretKey === undefined
       ? readKeyFile(file, mayCreate)
-      : decode(secretKey, "the setting secret_key");
+      : decode(secretKey, `${SETTING}secret_key`);
   const previous = new Map<string, MasterKey>();
   const fromFile = secretKey === undefined ? readPreviousFile(previousFile(file)) : [];
   for (const key of [...splitSetting(secretKeyPrevious), ...fromFile]) {
@@ -132,9 +132,12 @@ function readPreviousFile(file: string): MasterKey[] {
   );
 }
 
+/** What a source that is no file begins with. */
+const SETTING = "the setting ";
+
 function splitSetting(setting = ""): MasterKey[] {
   if (setting.trim() === "") return [];
-  const source = "the setting secret_key_previous";
+  const source = `${SETTING}secret_key_previous`;
   return setting
     .split(",")
     .map((text, index) => decode(text.trim(), source, `${source}, key ${index + 1},`));
@@ -144,7 +147,8 @@ function splitSetting(setting = ""): MasterKey[] {
 function decode(text: string, source: string, place = source): MasterKey {
   // Never the text itself: it may be a key with one letter wrong.
   if (!BASE64_OF_32_BYTES.test(text)) {
-    throw new Failure("secret-key", `${place} must be 32 bytes in base64`);
+    const Fault = source.startsWith(SETTING) ? Misconfigured : Failure;
+    throw new Fault("secret-key", `${place} must be 32 bytes in base64`);
   }
   const key = Buffer.from(text, "base64");
   return { key, keyId: masterKeyId(key), source };

@@ -1,0 +1,37 @@
+/**
+ * One version for all: the changelog's newest, which the requirements count by as well.
+ */
+
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+test("everything that has a version has the newest of the changelog", () => {
+  const version = /^## (\d+\.\d+\.\d+)/m.exec(read("CHANGELOG.md"))?.[1];
+  assert.ok(version !== undefined);
+  const folders = readdirSync(join(ROOT, "packages"));
+  for (const folder of ["", ...folders.map((name) => `packages/${name}`)]) {
+    const { version: own, dependencies = {} } = JSON.parse(read(join(folder, "package.json"))) as {
+      readonly version: string;
+      readonly dependencies?: Readonly<Record<string, string>>;
+    };
+    assert.equal(own, version, folder);
+    for (const [name, needed] of Object.entries(dependencies)) {
+      if (name.startsWith("@countersign/")) assert.equal(needed, version, `${folder}: ${name}`);
+    }
+  }
+  const hello = read("packages/adapters/src/mcp-gateway/hello.ts");
+  assert.equal(/name: "countersign-mcp-gateway", version: "([^"]+)"/.exec(hello)?.[1], version);
+  for (const guide of readdirSync(join(ROOT, "docs/guides"))) {
+    for (const [, packed] of read(`docs/guides/${guide}`).matchAll(/(\d+\.\d+\.\d+)\.tgz/g)) {
+      assert.equal(packed, version, guide);
+    }
+  }
+  const image = read("deploy/kubernetes/kustomization.yaml");
+  assert.equal(/^ +newTag: (\S+)$/m.exec(image)?.[1], version);
+});
