@@ -12,6 +12,7 @@ import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
+import { readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
   BIN,
@@ -145,6 +146,9 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   writeProfile(open, { ...kept, environment: true });
   const outcome = await runAsAgent(t, commandOf({ profile: open }), callInput(), env).ends();
   assert.match(decisionIn(outcome).permissionDecisionReason ?? "", /Nobody decided/);
+  // Past the limit that was installed for the profile's wait, an agent may run the tool.
+  const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };
+  assert.throws(() => readHookSettings("codex", open, longer), /WAIT is longer than the wait of/);
 });
 
 test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {
