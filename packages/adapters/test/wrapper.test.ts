@@ -142,6 +142,14 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
   const refused = await runAsAgent(t, commandOf(), callInput(), env).ends();
   assertBlocked(refused, /COUNTERSIGN_ADAPTER_WAIT is set, and .+ does not let/);
+  // Nor by Node's own variables: a proxy answers, and gets the credential.
+  for (const [variable, value] of [
+    ["NODE_USE_ENV_PROXY", "1"],
+    ["NODE_TLS_REJECT_UNAUTHORIZED", "0"],
+  ] as const) {
+    const led = await runAsAgent(t, commandOf(), callInput(), { [variable]: value }).ends();
+    assertBlocked(led, new RegExp(`${variable} is set, and .+ does not let`));
+  }
   const open = join(scene.home, "adapters/open.json");
   writeProfile(open, { ...kept, environment: true });
   const outcome = await runAsAgent(t, commandOf({ profile: open }), callInput(), env).ends();

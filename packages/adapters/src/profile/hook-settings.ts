@@ -19,6 +19,12 @@ const VARIABLES = {
   keepPrompts: "COUNTERSIGN_ADAPTER_KEEP_PROMPTS",
 } as const;
 
+/** What Node makes of its own variables: another place to ask, and an answer from anybody. */
+const MISLEADING: Readonly<Record<string, string>> = {
+  NODE_USE_ENV_PROXY: "1",
+  NODE_TLS_REJECT_UNAUTHORIZED: "0",
+};
+
 export type HookSettings = Omit<Profile, "installed" | "instanceId" | "environment">;
 
 /**
@@ -34,7 +40,11 @@ export function readHookSettings(
   if (path !== undefined && !isAbsolute(path)) throw new Error("--profile must be absolute.");
   const file = path ?? profileFile(name, environment);
   const profile = readProfile(file);
-  const given = Object.values(VARIABLES).filter((variable) => environment[variable]);
+  const misleading = Object.keys(MISLEADING).filter((variable) => {
+    return environment[variable] === MISLEADING[variable];
+  });
+  const set = Object.values(VARIABLES).filter((variable) => environment[variable]);
+  const given = [...set, ...misleading];
   if (profile === undefined && path !== undefined) throw new Error(`There is no ${path}.`);
   if (profile !== undefined && !profile.environment) {
     if (given.length === 0) return profile;
