@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
@@ -133,6 +133,16 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing 
     await runAsAgent(t, commandOf(lonely), callInput()).ends(),
     /cannot be loaded, so this call was not run/,
   );
+});
+
+test("[ours.adapters.hook.wrapped] compiled code is taken from no folder that others can write to", async (t) => {
+  const home = temporaryFolder(t);
+  const temporary = temporaryFolder(t);
+  // Node itself lets this one name the place; who runs tests may have done so.
+  const env = { HOME: home, TMPDIR: temporary, XDG_CACHE_HOME: "", NODE_COMPILE_CACHE: "" };
+  await runAsAgent(t, commandOf(), "{}", env).ends();
+  assert.deepEqual(readdirSync(temporary), []);
+  assert.equal(readdirSync(join(home, ".cache/countersign/compiled")).length, 1);
 });
 
 test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
