@@ -147,7 +147,8 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 
 /**
  * For the option `toolApproval`: a call of a gated tool that waits for its decision ends the turn
- * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}.
+ * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}. A tool
+ * without a gate keeps its own `needsApproval`, for which the framework asks nobody else any more.
  */
 export async function suspendWaiting(proposed: {
   readonly toolCall: {
@@ -157,12 +158,20 @@ export async function suspendWaiting(proposed: {
   };
   readonly tools: ToolSet | undefined;
   readonly messages: readonly ModelMessage[];
+  readonly toolsContext?: object | undefined;
 }): Promise<ToolApprovalStatus> {
-  const { toolCall, tools = {}, messages } = proposed;
+  const { toolCall, tools = {}, messages, toolsContext = {} } = proposed;
   const { toolName, toolCallId, input } = toolCall;
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const gating = gatings.get(Object(tool));
-  if (gating === undefined) return undefined;
+  if (gating === undefined) {
+    const { needsApproval } = Object(tool) as Pick<Tool, "needsApproval">;
+    const context = (toolsContext as Readonly<Record<string, never>>)[toolName] ?? {};
+    const given = { toolCallId, messages: [...messages], context };
+    const isNeeded =
+      typeof needsApproval === "function" ? await needsApproval(input, given) : needsApproval;
+    return isNeeded ? "user-approval" : undefined;
+  }
   const origin = { toolName, toolCallId, messages };
   const pending = await isWaiting(gating, proposalOf(origin, input, {}), origin);
   return pending && { type: "user-approval", reason: pending.reason };

@@ -94,6 +94,17 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
   assert.deepEqual(givenTo(model), ["The provider denied this call."]);
 });
 
+test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need for approval", async () => {
+  const model = scriptedModel([{ id: "call_1", arguments: { to: "A-1", cents: 5 } }]);
+  const pay = { inputSchema: INPUT, execute: neverPays };
+  for (const needsApproval of [true, async ({ cents }: { cents: number }) => cents === 5]) {
+    const tools = { pay: tool({ ...pay, needsApproval }) };
+    const more = { toolApproval: suspendWaiting, stopWhen: stepCountIs(3) };
+    const { content } = await generateText({ model, prompt: "pay", tools, ...more });
+    assert.equal(content.at(-1)?.type, "tool-approval-request");
+  }
+});
+
 test("[ours.sdk.frameworks.suspend] ai: what waits for leave of others is given none", () => {
   const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
   const gated = toolsOf({ gate, runId: "others", pay: neverPays });
