@@ -6,6 +6,7 @@
 export { AGENTS, type Agent, findAgent } from "./agents.ts";
 export { examine } from "./doctor/doctor.ts";
 export type { Finding } from "./doctor/finding.ts";
+export { lookAtSettings } from "./doctor/look-at-settings.ts";
 export { ownHandlers, UnusableSettings } from "./install/edit-settings.ts";
 export { type InstallPlace, install, uninstall } from "./install/install.ts";
 export {

@@ -5,13 +5,14 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
+import { readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
   BIN,
@@ -134,6 +135,16 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing 
   );
 });
 
+test("[ours.adapters.hook.wrapped] compiled code is taken from no folder that others can write to", async (t) => {
+  const home = temporaryFolder(t);
+  const temporary = temporaryFolder(t);
+  // Node itself lets this one name the place; who runs tests may have done so.
+  const env = { HOME: home, TMPDIR: temporary, XDG_CACHE_HOME: "", NODE_COMPILE_CACHE: "" };
+  await runAsAgent(t, commandOf(), "{}", env).ends();
+  assert.deepEqual(readdirSync(temporary), []);
+  assert.equal(readdirSync(join(home, ".cache/countersign/compiled")).length, 1);
+});
+
 test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
   const kept = readProfile(profile);
   assert.ok(kept !== undefined);
@@ -141,10 +152,21 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
   const refused = await runAsAgent(t, commandOf(), callInput(), env).ends();
   assertBlocked(refused, /COUNTERSIGN_ADAPTER_WAIT is set, and .+ does not let/);
+  // Nor by Node's own variables: a proxy answers, and gets the credential.
+  for (const [variable, value] of [
+    ["NODE_USE_ENV_PROXY", "1"],
+    ["NODE_TLS_REJECT_UNAUTHORIZED", "0"],
+  ] as const) {
+    const led = await runAsAgent(t, commandOf(), callInput(), { [variable]: value }).ends();
+    assertBlocked(led, new RegExp(`${variable} is set, and .+ does not let`));
+  }
   const open = join(scene.home, "adapters/open.json");
   writeProfile(open, { ...kept, environment: true });
   const outcome = await runAsAgent(t, commandOf({ profile: open }), callInput(), env).ends();
   assert.match(decisionIn(outcome).permissionDecisionReason ?? "", /Nobody decided/);
+  // Past the limit that was installed for the profile's wait, an agent may run the tool.
+  const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };
+  assert.throws(() => readHookSettings("codex", open, longer), /WAIT is longer than the wait of/);
 });
 
 test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {

@@ -9,12 +9,26 @@ if (major < 24) {
   );
   process.exitCode = 2;
 } else {
-  const { enableCompileCache } = await import("node:module");
-  enableCompileCache();
+  await keepCompiled();
   if (isHook) await hook();
   else {
     const { main } = await import("#main");
     process.exitCode = await main(process.argv.slice(2));
+  }
+}
+
+// Compiled code is run in place of its source. Node's own place for it is below the folder for
+// temporary files, where another user of the machine may have put some first.
+async function keepCompiled() {
+  const { enableCompileCache } = await import("node:module");
+  const { homedir } = await import("node:os");
+  const { isAbsolute, join } = await import("node:path");
+  const { XDG_CACHE_HOME: given = "" } = process.env;
+  try {
+    const base = isAbsolute(given) ? given : join(homedir(), ".cache");
+    enableCompileCache(join(base, "countersign", "compiled"));
+  } catch {
+    // A user without a home has none: it compiles each time.
   }
 }
 

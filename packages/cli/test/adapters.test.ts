@@ -178,6 +178,14 @@ test("[ours.adapters.install.reversible] a symbolic link stays one", async (t) =
   assert.equal(readFileSync(real, "utf8"), OWN);
 });
 
+test("[ours.adapters.install.again] where hooks are turned off, install does not say that anybody asks", async (t) => {
+  const { stdout } = await install(t, newHome(t, '{ "disableAllHooks": true }'));
+  assert.match(stdout, /does NOT ask .+\n.+ has disableAllHooks, so nothing is asked/);
+  const home = newHome(t);
+  writeFileSync(join(home.path, ".codex/config.toml"), "[features]\nhooks = false\n");
+  assert.match((await install(t, home, "codex")).stdout, /does NOT ask .+\n.+ turns hooks off/);
+});
+
 test("[ours.adapters.install.refused] what cannot be read is left as it is, and nothing is made", async (t) => {
   for (const text of ['{"hooks": [}', '{"hooks": {}, "hooks": {}}']) {
     const home = newHome(t, text);

@@ -147,7 +147,8 @@ async function lastOf(stream: AsyncIterable<unknown>): Promise<unknown> {
 
 /**
  * For the option `toolApproval`: a call of a gated tool that waits for its decision ends the turn
- * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}.
+ * with a `tool-approval-request`, instead of being waited for. See {@link resumeMessages}. A tool
+ * without a gate keeps its own `needsApproval`, for which the framework asks nobody else any more.
  */
 export async function suspendWaiting(proposed: {
   readonly toolCall: {
@@ -157,12 +158,20 @@ export async function suspendWaiting(proposed: {
   };
   readonly tools: ToolSet | undefined;
   readonly messages: readonly ModelMessage[];
+  readonly toolsContext?: object | undefined;
 }): Promise<ToolApprovalStatus> {
-  const { toolCall, tools = {}, messages } = proposed;
+  const { toolCall, tools = {}, messages, toolsContext = {} } = proposed;
   const { toolName, toolCallId, input } = toolCall;
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const gating = gatings.get(Object(tool));
-  if (gating === undefined) return undefined;
+  if (gating === undefined) {
+    const { needsApproval } = Object(tool) as Pick<Tool, "needsApproval">;
+    const context = (toolsContext as Readonly<Record<string, never>>)[toolName] ?? {};
+    const given = { toolCallId, messages: [...messages], context };
+    const isNeeded =
+      typeof needsApproval === "function" ? await needsApproval(input, given) : needsApproval;
+    return isNeeded ? "user-approval" : undefined;
+  }
   const origin = { toolName, toolCallId, messages };
   const pending = await isWaiting(gating, proposalOf(origin, input, {}), origin);
   return pending && { type: "user-approval", reason: pending.reason };
@@ -170,21 +179,40 @@ export async function suspendWaiting(proposed: {
 
 /**
  * What to call the model with when a decision is known: the messages, with leave to run each call
- * that was suspended. The leave decides nothing; the gate asks the provider when the call runs.
+ * of a gated tool that was suspended. The leave decides nothing; the gate asks the provider when
+ * the call runs. What waits for leave of others, like a call that the model's provider runs, has
+ * none from here.
+ *
+ * @param tools that the model is called with
  */
-export function resumeMessages(messages: readonly ModelMessage[]): ModelMessage[] {
-  const parts = messages.flatMap((message): readonly { readonly type: string }[] => {
+export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet): ModelMessage[] {
+  const parts = messages.flatMap((message): readonly Part[] => {
     return typeof message.content === "string" ? [] : message.content;
   });
-  const has = (type: string) => (part: { readonly type: string }) => part.type === type;
+  const isOurs = ({ toolCallId: id }: Part) => {
+    const calls = parts.filter((part) => part.type === "tool-call" && part.toolCallId === id);
+    return calls.length > 0 && calls.every((call) => !call.providerExecuted && isGated(call));
+  };
+  const isGated = ({ toolName = "" }: Part) => {
+    return Object.hasOwn(tools, toolName) && gatings.has(Object(tools[toolName]));
+  };
+  const has = (type: string) => (part: Part) => part.type === type;
   const answered = new Set(parts.filter(has("tool-approval-response")).map(approvalIdOf));
-  const asked = parts.filter(has("tool-approval-request")).map(approvalIdOf);
+  const asked = parts.filter(has("tool-approval-request")).filter(isOurs).map(approvalIdOf);
   const content = asked
     .filter((id) => !answered.has(id))
     .map((approvalId): ToolApprovalResponse => {
       return { type: "tool-approval-response", approvalId, approved: true };
     });
   return content.length === 0 ? [...messages] : [...messages, { role: "tool", content }];
+}
+
+/** Of a message; which members there are depends on its type. */
+interface Part {
+  readonly type: string;
+  readonly toolCallId?: string;
+  readonly toolName?: string;
+  readonly providerExecuted?: boolean;
 }
 
 function approvalIdOf(part: object): string {

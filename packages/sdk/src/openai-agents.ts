@@ -78,7 +78,8 @@ export function gateTools<Context>(
     }
     const invoke: typeof inner.invoke = (runContext, input, details) => {
       const origin = originOf(each.name, runContext, details);
-      const proposed = { arguments: read(input), signal: details?.signal };
+      const { value, write } = read(input);
+      const proposed = { arguments: value, signal: details?.signal };
       return answer(gating, origin, proposed, (approved) => {
         return inner.invoke(runContext, write(approved), details);
       });
@@ -140,15 +141,17 @@ function proposalOf(
   return { runtime: "openai-agents", tool: toolName, callId, ...proposed };
 }
 
-/** As the framework reads it. What is no JSON is submitted as the text that it is. */
-function read(input: string): unknown {
-  try {
-    return JSON.parse(input);
-  } catch {
-    return input;
-  }
+interface Reading {
+  readonly value: unknown;
+  /** The text that the framework reads as the value again, and as nothing else. */
+  readonly write: (approved: unknown) => string;
 }
 
-function write(approved: unknown): string {
-  return typeof approved === "string" ? approved : JSON.stringify(approved ?? {});
+/** As the framework reads it. What is no JSON is submitted as the text that it is. */
+function read(input: string): Reading {
+  try {
+    return { value: JSON.parse(input) as unknown, write: JSON.stringify };
+  } catch {
+    return { value: input, write: String };
+  }
 }

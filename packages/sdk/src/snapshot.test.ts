@@ -67,6 +67,8 @@ test("[ours.sdk.gate.arguments] what JSON would change or lose is refused with i
     [{ a: Array(1) }, /arguments\.a\[0\] is a undefined/],
     [{ a: () => 1 }, /arguments\.a is a function/],
     [{ a: Symbol("s") }, /arguments\.a is a symbol/],
+    [{ a: new JsonNumber('1,"b":2') }, /arguments\.a is a JsonNumber of what is no number/],
+    [{ a: new JsonNumber("[1]") }, /arguments\.a is a JsonNumber of what is no number/],
     [{ "\udc00": 1 }, /surrogate/],
     [cycle, /nested too deeply, or in itself/],
     [new JsonObject(new Map(), '{"a":1,"a":2}'), /same key twice/],

@@ -78,7 +78,8 @@ function copy(value: unknown, path: string, depth: number): unknown {
     default:
       throw invalid(path, `is a ${typeof value}, which JSON does not have`);
   }
-  if (value === null || value instanceof JsonNumber) return value && Object.freeze(value);
+  if (value === null) return value;
+  if (value instanceof JsonNumber) return exactNumber(value, path);
   if (depth > DEPTH_MAX) throw invalid(path.slice(0, 200), "is nested too deeply, or in itself");
   if (Array.isArray(value)) {
     // Not map, which passes over holes.
@@ -94,6 +95,17 @@ function copy(value: unknown, path: string, depth: number): unknown {
     setMember(result, key, copy(member, `${path}.${key}`, depth + 1));
   }
   return Object.freeze(result);
+}
+
+/** Anybody makes one of any text; one with a comma in it would be more than the tool is given. */
+function exactNumber({ source }: JsonNumber, path: string): JsonNumber {
+  try {
+    const number = parseJson(source);
+    if (number instanceof JsonNumber) return Object.freeze(number);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+  }
+  throw invalid(path, "is a JsonNumber of what is no number");
 }
 
 /** Plain objects of another realm count as well. */

@@ -59,12 +59,13 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   const kept = JSON.stringify([...before, ...suspended.responseMessages]);
   const id = await scene.decideNext("approve");
   const model = scriptedModel(calls);
-  await start(model, resumeMessages(JSON.parse(kept)));
+  const resumed = resumeMessages(JSON.parse(kept), toolsOf({ gate, runId: "suspended", pay }));
+  await start(model, resumed);
   assert.deepEqual(givenTo(model), ["paid A-1"]);
   assert.deepEqual(paid, ["A-1"]);
   assert.equal((await scene.server.read(scene.token, id)).status, "approved");
   const again = scriptedModel(calls);
-  await start(again, resumeMessages(JSON.parse(kept)));
+  await start(again, resumed);
   assert.match(givenTo(again)[0] ?? "", /^This call was approved and started once before/);
   assert.deepEqual(paid, ["A-1"]);
 });
@@ -87,10 +88,47 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
   ];
   const model = scriptedModel(calls);
   const tools = toolsOf({ gate: gateOf(scene), runId: "forged", pay: neverPays });
-  const ended = generateText({ model, messages: resumeMessages(messages), tools });
+  const ended = generateText({ model, messages: resumeMessages(messages, tools), tools });
   await scene.decideNext("deny");
   await ended;
   assert.deepEqual(givenTo(model), ["The provider denied this call."]);
+});
+
+test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need for approval", async () => {
+  const model = scriptedModel([{ id: "call_1", arguments: { to: "A-1", cents: 5 } }]);
+  const pay = { inputSchema: INPUT, execute: neverPays };
+  for (const needsApproval of [true, async ({ cents }: { cents: number }) => cents === 5]) {
+    const tools = { pay: tool({ ...pay, needsApproval }) };
+    const more = { toolApproval: suspendWaiting, stopWhen: stepCountIs(3) };
+    const { content } = await generateText({ model, prompt: "pay", tools, ...more });
+    assert.equal(content.at(-1)?.type, "tool-approval-request");
+  }
+});
+
+test("[ours.sdk.frameworks.suspend] ai: what waits for leave of others is given none", () => {
+  const gate = new Gate(new Client("http://127.0.0.1:1", "t"), { store: new MemoryStore() });
+  const gated = toolsOf({ gate, runId: "others", pay: neverPays });
+  const tools = { ...gated, erase: tool({ inputSchema: INPUT, execute: () => "erased" }) };
+  const input = { to: "A-1", cents: 5 };
+  const call = { type: "tool-call", input } as const;
+  const asks = { type: "tool-approval-request" } as const;
+  const messages: ModelMessage[] = [
+    {
+      role: "assistant",
+      content: [
+        { ...call, toolCallId: "1", toolName: "erase" },
+        { ...asks, approvalId: "of an ungated tool", toolCallId: "1" },
+        { ...call, toolCallId: "2", toolName: "pay", providerExecuted: true },
+        { ...asks, approvalId: "of the model's provider", toolCallId: "2" },
+        { ...asks, approvalId: "of no call", toolCallId: "3" },
+        { ...call, toolCallId: "4", toolName: "pay" },
+        { ...asks, approvalId: "of ours", toolCallId: "4" },
+      ],
+    },
+  ];
+  const [, ...added] = resumeMessages(messages, tools);
+  const response = { type: "tool-approval-response", approvalId: "of ours", approved: true };
+  assert.deepEqual(added, [{ role: "tool", content: [response] }]);
 });
 
 test("[ours.sdk.frameworks.held] ai: what a tool streams goes on being streamed, from when it may start", async () => {

@@ -4,9 +4,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Client, Gate, MemoryStore } from "@countersign/sdk";
+import { Client, DevelopmentClient, Gate, MemoryStore } from "@countersign/sdk";
 import { gatedTool, gateTools } from "@countersign/sdk/openai-agents";
-import { Agent, Runner, RunState, tool, webSearchTool } from "@openai/agents";
+import { Agent, RunContext, Runner, RunState, tool, webSearchTool } from "@openai/agents";
 import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
 import { z } from "zod";
 import {
@@ -133,6 +133,22 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
     { to: "A-1", cents: 5 },
     { to: "A-1", cents: 5 },
   ]);
+});
+
+test("[ours.sdk.frameworks.held] openai-agents: a text that holds arguments is not unpacked behind the approval", async () => {
+  const client = new DevelopmentClient({ outcomes: { "*": "approved" }, warn: () => {} });
+  const gate = new Gate(client, { store: new MemoryStore() });
+  const ran: unknown[] = [];
+  const execute = async (input: unknown) => ran.push(input);
+  const parameters = { type: "object", properties: {}, required: [], additionalProperties: true };
+  const about = { name: "pay", description: "pays", parameters, strict: false } as const;
+  const [gated] = gateTools([tool({ ...about, execute } as never)], { gate, runId: "packed" });
+  // What was asked about is a text, or null: not an object with a member `to`, or without one.
+  for (const input of [JSON.stringify('{"to":"B-2"}'), "null"]) {
+    const toolCall = { type: "function_call", callId: input, name: "pay", arguments: input };
+    await gated?.invoke(new RunContext(), input, { toolCall } as never);
+  }
+  assert.deepEqual(ran, ['{"to":"B-2"}', null]);
 });
 
 test("[ours.sdk.frameworks.ungateable] openai-agents: what runs elsewhere, or has no place for words, is refused", () => {

@@ -19,6 +19,12 @@ const VARIABLES = {
   keepPrompts: "COUNTERSIGN_ADAPTER_KEEP_PROMPTS",
 } as const;
 
+/** What Node makes of its own variables: another place to ask, and an answer from anybody. */
+const MISLEADING: Readonly<Record<string, string>> = {
+  NODE_USE_ENV_PROXY: "1",
+  NODE_TLS_REJECT_UNAUTHORIZED: "0",
+};
+
 export type HookSettings = Omit<Profile, "installed" | "instanceId" | "environment">;
 
 /**
@@ -34,7 +40,11 @@ export function readHookSettings(
   if (path !== undefined && !isAbsolute(path)) throw new Error("--profile must be absolute.");
   const file = path ?? profileFile(name, environment);
   const profile = readProfile(file);
-  const given = Object.values(VARIABLES).filter((variable) => environment[variable]);
+  const misleading = Object.keys(MISLEADING).filter((variable) => {
+    return environment[variable] === MISLEADING[variable];
+  });
+  const set = Object.values(VARIABLES).filter((variable) => environment[variable]);
+  const given = [...set, ...misleading];
   if (profile === undefined && path !== undefined) throw new Error(`There is no ${path}.`);
   if (profile !== undefined && !profile.environment) {
     if (given.length === 0) return profile;
@@ -45,7 +55,7 @@ export function readHookSettings(
   return {
     url: pick(environment[url], profile?.url, url, file),
     token: pick(environment[token], profile?.token, token, file),
-    waitMs: waitOf(environment[wait]) ?? profile?.waitMs ?? WAIT_MS,
+    waitMs: waitOf(environment[wait], profile, file) ?? profile?.waitMs ?? WAIT_MS,
     leave: environment[leave] ? namesIn(environment[leave]) : (profile?.leave ?? []),
     keepPrompts: flagOf(environment[keepPrompts]) ?? profile?.keepPrompts ?? false,
     uses: profile?.uses ?? usesFolder(name, environment),
@@ -71,11 +81,18 @@ function pick(
   throw new Error(`There is no ${file}, and ${variable} is not set: run countersign install.`);
 }
 
-function waitOf(text: string | undefined): number | undefined {
+/** The agent's limit for the hook is that of the profile: past it, it may run the tool. */
+function waitOf(
+  text: string | undefined,
+  profile: Profile | undefined,
+  file: string,
+): number | undefined {
   if (!text) return undefined;
   const waitMs = readWait(text);
   if (waitMs === undefined) throw new Error(`${VARIABLES.wait} must be from 1s to 168h, like 24h.`);
-  return waitMs;
+  if (profile === undefined || waitMs <= profile.waitMs) return waitMs;
+  const advice = "unset it, or install with a longer --wait";
+  throw new Error(`${VARIABLES.wait} is longer than the wait of ${file}; ${advice}.`);
 }
 
 function flagOf(text: string | undefined): boolean | undefined {

@@ -1,5 +1,7 @@
 import {
+  type InstallPlace,
   install,
+  lookAtSettings,
   makeInstance,
   namesIn,
   type Profile,
@@ -48,14 +50,23 @@ export const installCommand: Command = {
       terminal.out(JSON.stringify({ agent: name, settings, profile, changed: isChanged }));
       return EXIT.done;
     }
+    const off = switchesOf(place, wanted.waitMs);
     const what = isChanged ? "now asks" : "asks already";
-    terminal.out(`${agent.title} ${what} ${visibleText(provider.url)} before every call.`);
+    const words = off.length > 0 ? "has the hook, and does NOT ask" : what;
+    terminal.out(`${agent.title} ${words} ${visibleText(provider.url)} before every call.`);
+    for (const { text, advice = "" } of off) terminal.out(visibleText(`${text} ${advice}`));
     terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
     if (name === "codex") terminal.note("Codex skips it until you trust it: say /hooks there.");
     terminal.note(`See whether it blocks: countersign doctor ${name}`);
     return EXIT.done;
   },
 };
+
+/** What turns hooks off: with it, nobody asks anybody. */
+function switchesOf(place: InstallPlace, waitMs: number) {
+  const { findings } = lookAtSettings(place, waitMs, process.cwd());
+  return findings.filter(({ check }) => check === "settings.disabled");
+}
 
 type Provider = Pick<Profile, "url" | "token" | "instanceId">;
 
