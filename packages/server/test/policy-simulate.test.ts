@@ -159,7 +159,7 @@ rules:
 
 test("[ours.policy.simulate.changes] a call on which a rule of the draft fails asks, and the error is told with its rule", async (t) => {
   const scene = await startEditorScene(t);
-  const amounts = ['{"amount":1}', "{}", '{"amount":99999999999999999999}'];
+  const amounts = ['{"amount":1}', "{}", '{"amount":100.00000000000000000001}'];
   await storePast(scene.server, scene.instance.id, 3, (i) => ({
     arguments: amounts[i] ?? "{}",
     policy: judged("approve"),

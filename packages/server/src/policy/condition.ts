@@ -21,7 +21,7 @@ import { operandFault } from "./fixed-operands.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
 import { askedBy, HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
-import { INT_MAX, INT_MIN, Inexact, isExactDouble } from "./values.ts";
+import { INT_MAX, INT_MIN, isExactDouble, LongNumber } from "./values.ts";
 
 /** A condition that was read. */
 export interface Condition {
@@ -83,7 +83,7 @@ export function conditionOf(source: string, expression: Expression): Condition {
   const evaluate = (scope: Scope): boolean | Fault => {
     const answer = step(scope);
     if (typeof answer === "boolean" || answer instanceof Fault) return answer;
-    return answer instanceof Inexact ? INEXACT_FAULT : NOT_BOOL;
+    return answer instanceof LongNumber ? INEXACT_FAULT : NOT_BOOL;
   };
   return { source, expression, evaluate };
 }

@@ -10,7 +10,6 @@ import {
   BROKEN,
   bounded,
   faultOf,
-  isInexactCall,
   RULE_STEPS_MAX,
   scopeOf,
   sizeOf,
@@ -25,7 +24,7 @@ import type { Call } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
 
 export interface ConditionOutcome {
-  /** True only when the condition gave exactly true, and no number of the call is inexact. */
+  /** True only when the condition gave exactly true. */
   readonly holds: boolean;
   /** At most 300 characters, without any value of the call. */
   readonly error: string | undefined;
@@ -40,7 +39,6 @@ export function evaluateConditions(
   conditions: readonly Condition[],
   call: Call,
 ): readonly ConditionOutcome[] {
-  if (isInexactCall(call)) return conditions.map(() => INEXACT_OUTCOME);
   const outcomes: ConditionOutcome[] = [];
   const scope = scopeOf(call, new Meter(UNWATCHED_STEPS));
   try {
@@ -72,5 +70,3 @@ function conditionOutcome(condition: Condition, scope: Scope): ConditionOutcome 
 function failed({ message }: Fault): ConditionOutcome {
   return { holds: false, error: bounded(message) };
 }
-
-const INEXACT_OUTCOME = { holds: false, error: "a number cannot be held exactly" } as const;

@@ -33,14 +33,7 @@ import {
   type RuleError,
 } from "./rule.ts";
 import { withinTime } from "./time-limit.ts";
-import {
-  type CelKey,
-  type CelMap,
-  type CelValue,
-  fromJson,
-  hasInexact,
-  Timestamp,
-} from "./values.ts";
+import { type CelKey, type CelMap, type CelValue, fromJson, Timestamp } from "./values.ts";
 
 /** Of the whole evaluation, in wall time. */
 export const TIME_LIMIT_MS = 50;
@@ -288,8 +281,9 @@ class EvaluationRun {
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
     const blocking = faults.filter(({ placed }) => placed.rule.verb !== "approve");
     if (blocking.some((outcome) => !isInexact(outcome))) return "error";
+    if (blocking.length > 0) return "inexact";
+    if (approved) return undefined;
     if (faults.some(isInexact)) return "inexact";
-    if (approved) return isInexactCall(this.#call) ? "inexact" : undefined;
     return faults.length > 0 ? "error" : "no-match";
   }
 }
@@ -313,11 +307,6 @@ export function scopeOf(call: Call, meter: Meter): Scope {
     meter,
     local: null,
   };
-}
-
-/** Whether any number of the call, looked at or not, cannot be held exactly. */
-export function isInexactCall({ args, context }: Call): boolean {
-  return hasInexact(args) || (context !== undefined && hasInexact(context));
 }
 
 const EMPTY: CelMap = new Map();

@@ -8,7 +8,7 @@
 export class Fault {
   /** For people who write policies. Never holds a value of the call. */
   readonly message: string;
-  /** Whether the condition met a number that cannot be held exactly. */
+  /** Whether the condition needed more of a long number than its place among others. */
   readonly inexact: boolean;
 
   constructor(message: string, inexact = false) {
@@ -18,6 +18,6 @@ export class Fault {
 }
 
 export const INEXACT_FAULT = new Fault(
-  "a number of the call cannot be held exactly, so nothing can be said about it",
+  "a number of the call has more digits or a larger exponent than this operation supports",
   true,
 );

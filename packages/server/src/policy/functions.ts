@@ -26,9 +26,9 @@ import {
   Duration,
   INT_MAX,
   INT_MIN,
-  Inexact,
   isExactDouble,
   isMap,
+  LongNumber,
   Timestamp,
   TypeName,
   typeOf,
@@ -86,7 +86,7 @@ const functions: [string, PolicyFunction][] = [
   ["int", free(1, toInt)],
   ["double", free(1, toDouble)],
   ["string", free(1, toText)],
-  ["type", free(1, ([value = null]) => inexactOr(value, new TypeName(typeOf(value))))],
+  ["type", free(1, ([value = null]) => new TypeName(typeOf(value)))],
   ["dyn", free(1, ([value = null]) => value)],
   ["timestamp", free(1, toTimestamp)],
   ["duration", free(1, toDuration)],
@@ -115,12 +115,8 @@ export function zoned(name: string, zoneName: string): Apply | undefined {
 }
 
 function refused(name: string, ...operands: CelValue[]): Fault {
-  if (operands.some((operand) => operand instanceof Inexact)) return INEXACT_FAULT;
+  if (operands.some((operand) => operand instanceof LongNumber)) return INEXACT_FAULT;
   return new Fault(`no ${name}(${operands.map(typeOf).join(", ")})`);
-}
-
-function inexactOr(value: CelValue, answer: CelValue): CelValue | Fault {
-  return value instanceof Inexact ? INEXACT_FAULT : answer;
 }
 
 function size([value = null]: readonly CelValue[], meter: Meter): CelValue | Fault {

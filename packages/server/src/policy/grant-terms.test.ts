@@ -39,10 +39,15 @@ test("terms fit when tool, session and condition all do", () => {
   }
 });
 
-test("a call with a number that cannot be held exactly fits no terms", () => {
-  const inexact = object('{"n":0.1234567890123456789}');
-  assert.equal(termsFit({ tool: "edit" }, call({ args: inexact })), false);
-  assert.equal(termsFit({ tool: "edit" }, call({ context: inexact })), false);
+test("[ours.policy.exact-numbers] terms apply to calls with numbers of any size", () => {
+  const args = object('{"n":0.1234567890123456789}');
+  assert.equal(termsFit({ tool: "edit" }, call({ args })), true);
+  assert.equal(termsFit({ tool: "edit", when: "args.n < 1.0" }, call({ args })), true);
+});
+
+test("[ours.policy.inexact] a condition that calculates with a long number fits nothing", () => {
+  const args = object('{"n":0.1234567890123456789}');
+  assert.equal(termsFit({ tool: "edit", when: "args.n + 1.0 < 5.0" }, call({ args })), false);
 });
 
 test("terms that cannot be read fit nothing", () => {

@@ -8,7 +8,7 @@
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { type Condition, ConditionError, compileCondition } from "./condition.ts";
-import { isInexactCall, RULE_STEPS_MAX } from "./evaluate.ts";
+import { RULE_STEPS_MAX } from "./evaluate.ts";
 import { evaluateConditions } from "./evaluate-conditions.ts";
 import { fitsGlob, type Glob, readGlob } from "./glob.ts";
 import { Meter } from "./meter.ts";
@@ -59,7 +59,7 @@ export function fittingTerms<T extends Terms>(all: readonly T[], call: Call): Re
     const compiled = compiledIfNamed(terms, call, meter);
     return compiled === undefined ? [] : [{ terms, condition: compiled.condition }];
   });
-  if (fitting.length === 0 || isInexactCall(call)) return new Set();
+  if (fitting.length === 0) return new Set();
   const conditions = fitting.flatMap(({ condition }) => condition ?? []);
   const outcomes = evaluateConditions(conditions, call).values();
   // In their order: one outcome for each condition.

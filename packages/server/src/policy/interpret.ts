@@ -23,7 +23,7 @@ import {
   keyOf,
   negate,
 } from "./operators.ts";
-import { type CelKey, type CelValue, Inexact, isMap, TypeName, typeOf } from "./values.ts";
+import { type CelKey, type CelValue, isMap, LongNumber, TypeName, typeOf } from "./values.ts";
 
 /** What one evaluation sees. */
 export interface Scope {
@@ -115,7 +115,7 @@ function has(operand: Step, field: string): Step {
 }
 
 function noField(value: CelValue, field: string): Fault {
-  if (value instanceof Inexact) return INEXACT_FAULT;
+  if (value instanceof LongNumber) return INEXACT_FAULT;
   return new Fault(`a value of type ${typeOf(value)} has no field \`${field}\``);
 }
 
@@ -158,7 +158,9 @@ function special(name: string, operands: readonly Expression[]): Apply | undefin
   if (pattern === undefined) return undefined;
   return ([text = null], meter) => {
     if (typeof text === "string") return fitsGlob(pattern, text, meter);
-    return text instanceof Inexact ? INEXACT_FAULT : new Fault(`no glob(${typeOf(text)}, string)`);
+    return text instanceof LongNumber
+      ? INEXACT_FAULT
+      : new Fault(`no glob(${typeOf(text)}, string)`);
   };
 }
 
@@ -208,7 +210,7 @@ function unary(operator: "!" | "-", operand: Step): Step {
 }
 
 function notBool(value: CelValue): Fault {
-  if (value instanceof Inexact) return INEXACT_FAULT;
+  if (value instanceof LongNumber) return INEXACT_FAULT;
   return new Fault(`true or false is needed, not a value of type ${typeOf(value)}`);
 }
 
@@ -290,7 +292,7 @@ function comprehension(expression: Comprehension): Step {
 function itemsOf(container: CelValue): readonly CelValue[] | Fault {
   if (isList(container)) return container;
   if (isMap(container)) return [...container.keys()];
-  if (container instanceof Inexact) return INEXACT_FAULT;
+  if (container instanceof LongNumber) return INEXACT_FAULT;
   return new Fault(`a macro needs a list or a map, not a value of type ${typeOf(container)}`);
 }
 

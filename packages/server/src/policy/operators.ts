@@ -13,12 +13,16 @@ import type { Meter } from "./meter.ts";
 import {
   type CelKey,
   type CelMap,
+  type CelNumber,
   type CelValue,
+  compareExactly,
+  compareOrdered,
   Duration,
   INT_MAX,
   INT_MIN,
-  Inexact,
   isMap,
+  isNumber,
+  LongNumber,
   Timestamp,
   TypeName,
   typeOf,
@@ -28,10 +32,14 @@ const OVERFLOW = new Fault("the result is beyond 64 bits");
 const BY_ZERO = new Fault("division by zero");
 const OUT_OF_TIME = new Fault("a time is out of range");
 
-/** Values of different types are not equal; a number that is not exact has no equality. */
+/** Values of different types are not equal. */
 export function equals(left: CelValue, right: CelValue, meter: Meter): boolean | Fault {
   meter.spend(1);
-  if (left instanceof Inexact || right instanceof Inexact) return INEXACT_FAULT;
+  if (left instanceof LongNumber || right instanceof LongNumber) {
+    if (!isNumber(left) || !isNumber(right)) return false;
+    const order = orderLong(left, right, meter);
+    return order instanceof Fault ? order : order === 0;
+  }
   if (typeof left === "bigint" || typeof left === "number") {
     // Mixed, JavaScript compares the mathematical values.
     // biome-ignore lint/suspicious/noDoubleEquals: int and double are one order of numbers
@@ -106,7 +114,7 @@ export function keyOf(value: CelValue): CelKey | undefined | Fault {
     case "number":
       return Number.isSafeInteger(value) ? BigInt(value) : undefined;
     default:
-      if (value instanceof Inexact) return INEXACT_FAULT;
+      if (value instanceof LongNumber) return INEXACT_FAULT;
       return new Fault(`a key cannot be of type ${typeOf(value)}`);
   }
 }
@@ -119,9 +127,11 @@ export function compare(
   meter: Meter,
 ): number | Fault {
   meter.spend(1);
-  const leftNumber = typeof left === "bigint" || typeof left === "number";
-  if (leftNumber && (typeof right === "bigint" || typeof right === "number")) {
-    return order(left, right);
+  if (isNumber(left) && isNumber(right)) {
+    if (left instanceof LongNumber || right instanceof LongNumber) {
+      return orderLong(left, right, meter);
+    }
+    return compareOrdered(left, right);
   }
   if (typeof left === "string" && typeof right === "string") {
     meter.spend(Math.min(left.length, right.length) / 8);
@@ -131,17 +141,31 @@ export function compare(
     return Number(left) - Number(right);
   }
   if (left instanceof Timestamp && right instanceof Timestamp) {
-    return order(left.nanos, right.nanos);
+    return compareOrdered(left.nanos, right.nanos);
   }
-  if (left instanceof Duration && right instanceof Duration) return order(left.nanos, right.nanos);
+  if (left instanceof Duration && right instanceof Duration) {
+    return compareOrdered(left.nanos, right.nanos);
+  }
   return noOverload(left, operator, right);
 }
 
-function order(left: bigint | number, right: bigint | number): number {
-  if (left < right) return -1;
-  if (left > right) return 1;
-  // biome-ignore lint/suspicious/noDoubleEquals: int and double are one order of numbers
-  return left == right ? 0 : Number.NaN;
+/**
+ * Orders numbers of which one is long. The answer is certain when the exact numbers and their
+ * nearest doubles are in the same order: the tool behind the call may read them as doubles.
+ */
+function orderLong(left: CelNumber, right: CelNumber, meter: Meter): number | Fault {
+  meter.spend((digitsOf(left) + digitsOf(right)) / 64);
+  const exact = compareExactly(left, right);
+  if (exact === undefined) return INEXACT_FAULT;
+  return exact === compareOrdered(nearest(left), nearest(right)) ? exact : INEXACT_FAULT;
+}
+
+function nearest(value: CelNumber): number {
+  return value instanceof LongNumber ? value.nearest : Number(value);
+}
+
+function digitsOf(value: CelNumber): number {
+  return value instanceof LongNumber ? value.decimal.digits.length : 1;
 }
 
 /** By code point: in UTF-16 units an emoji would stand before U+FFFD. */
@@ -244,7 +268,7 @@ function times(left: CelValue, operator: Arithmetic, right: CelValue): CelValue 
 export function negate(value: CelValue): CelValue | Fault {
   if (typeof value === "bigint") return within(-value);
   if (typeof value === "number") return -value;
-  return value instanceof Inexact ? INEXACT_FAULT : new Fault(`no -${typeOf(value)}`);
+  return value instanceof LongNumber ? INEXACT_FAULT : new Fault(`no -${typeOf(value)}`);
 }
 
 /** 0001-01-01 to the end of 9999. */
@@ -269,13 +293,13 @@ export function itemAt(container: CelValue, index: CelValue): CelValue | Fault {
     return (key === undefined ? undefined : container.get(key)) ?? absent(container, key);
   }
   if (!isList(container)) {
-    return container instanceof Inexact
+    return container instanceof LongNumber
       ? INEXACT_FAULT
       : new Fault(`nothing can be indexed in a value of type ${typeOf(container)}`);
   }
   const at = typeof index === "bigint" ? Number(index) : index;
   if (typeof at !== "number" || !Number.isSafeInteger(at)) {
-    return index instanceof Inexact
+    return index instanceof LongNumber
       ? INEXACT_FAULT
       : new Fault(`an index into a list cannot be of type ${typeOf(index)}`);
   }
@@ -296,6 +320,6 @@ export function isList(value: CelValue): value is readonly CelValue[] {
 }
 
 function noOverload(left: CelValue, operator: string, right: CelValue): Fault {
-  if (left instanceof Inexact || right instanceof Inexact) return INEXACT_FAULT;
+  if (left instanceof LongNumber || right instanceof LongNumber) return INEXACT_FAULT;
   return new Fault(`no ${typeOf(left)} ${operator} ${typeOf(right)}`);
 }

@@ -2,9 +2,9 @@
  * What a condition computes with: the values of CEL, made from exact JSON.
  *
  * A map holds own keys only, so `__proto__` and `constructor` are keys like any other and
- * nothing is inherited. An integer is a bigint, a decimal is a double only when the double prints
- * as that decimal again, and any other number is INEXACT: every operation that meets it fails, and
- * whoever holds it marks the whole call.
+ * nothing is inherited. An integer of 64 bits is a bigint, and a decimal is a double when the
+ * double prints as that decimal again. Any other number is a LongNumber, which has a type and can
+ * be compared, and nothing else.
  *
  * Called by: evaluate.ts for the call; the rest of policy/ for the types.
  */
@@ -20,7 +20,7 @@ export type CelValue =
   | Timestamp
   | Duration
   | TypeName
-  | Inexact
+  | LongNumber
   | readonly CelValue[]
   | CelMap;
 
@@ -59,12 +59,17 @@ export class TypeName {
   }
 }
 
-/** A number that neither an int nor a double holds. */
-export class Inexact {
-  readonly kind = "inexact";
-}
+/** A number that neither an int nor a double holds, with every digit it was written with. */
+export class LongNumber {
+  readonly decimal: Decimal;
+  /** The nearest double, which is what most programs make of the number. */
+  readonly nearest: number;
 
-export const INEXACT = new Inexact();
+  constructor(decimal: Decimal, nearest: number) {
+    this.decimal = decimal;
+    this.nearest = nearest;
+  }
+}
 
 export const INT_MIN = -(2n ** 63n);
 export const INT_MAX = 2n ** 63n - 1n;
@@ -113,28 +118,15 @@ export class JsonMap implements CelMap {
 
 /** The value as conditions see it. */
 export function fromJson(json: JsonValue): CelValue {
-  if (json instanceof JsonNumber) return exactNumber(json.source) ?? INEXACT;
+  if (json instanceof JsonNumber) return exactNumber(json.source) ?? longNumber(json.source);
   if (json instanceof JsonObject) return new JsonMap(json);
   return json instanceof JsonArray ? json.items.map(fromJson) : json;
 }
 
-/** More digits than every double keeps, or an exponent: in a number or in some text. */
-const MAYBE_INEXACT = /[0-9][0-9.]{15}|[0-9][eE]/;
-
-/** Whether there is a number anywhere in the object that cannot be held exactly. */
-export function hasInexact(object: JsonObject): boolean {
-  if (!MAYBE_INEXACT.test(object.source)) return false;
-  const open: JsonValue[] = [object];
-  for (let json = open.pop(); json !== undefined; json = open.pop()) {
-    if (json instanceof JsonNumber) {
-      if (exactNumber(json.source) === undefined) return true;
-    } else if (json instanceof JsonArray) {
-      for (const item of json.items) open.push(item);
-    } else if (json instanceof JsonObject) {
-      for (const member of json.members.values()) open.push(member);
-    }
-  }
-  return false;
+function longNumber(source: string): LongNumber {
+  const decimal = readDecimal(source);
+  if (decimal === undefined) throw new Error("a JSON number is not a decimal");
+  return new LongNumber(decimal, Number(source));
 }
 
 const SHORT_INTEGER = /^-?[0-9]{1,15}$/;
@@ -168,10 +160,12 @@ export function isExactDouble(source: string): boolean {
   return there.digits === "" || there.exponent === back.exponent;
 }
 
+/** The number `sign digits * 10 ** exponent`. */
 interface Decimal {
   readonly sign: string;
-  /** Without zeros at either end. */
+  /** Without zeros at either end; empty for zero. */
   readonly digits: string;
+  /** Beyond 2 ** 53 it is rounded: see {@link compareExactly}. */
   readonly exponent: number;
 }
 
@@ -190,6 +184,65 @@ function readDecimal(source: string): Decimal | undefined {
     digits: all.slice(start, end),
     exponent: Number(exponent) - fraction.length + trailing,
   };
+}
+
+/**
+ * Orders two numbers by their exact values. A double stands for the shortest decimal that reads as
+ * it, as in JSON, so `0.1` is one tenth.
+ *
+ * @returns -1, 0 or 1; NaN when one is NaN; undefined when an exponent is too large to be exact
+ */
+export function compareExactly(left: CelNumber, right: CelNumber): number | undefined {
+  const [one, other] = [decimalOf(left), decimalOf(right)];
+  if (one === undefined || other === undefined) return compareDoubles(left, right);
+  if (!Number.isSafeInteger(one.exponent) || !Number.isSafeInteger(other.exponent))
+    return undefined;
+  const signs = signOf(one) - signOf(other);
+  if (signs !== 0) return Math.sign(signs);
+  return signOf(one) * compareMagnitudes(one, other);
+}
+
+export type CelNumber = bigint | number | LongNumber;
+
+export function isNumber(value: CelValue): value is CelNumber {
+  return typeof value === "bigint" || typeof value === "number" || value instanceof LongNumber;
+}
+
+/** @returns undefined for NaN and the infinities */
+function decimalOf(value: CelNumber): Decimal | undefined {
+  if (value instanceof LongNumber) return value.decimal;
+  if (typeof value === "bigint") return readDecimal(String(value));
+  // Beyond 2 ** 53 the shortest decimal of a double is another integer than the double itself.
+  if (Number.isInteger(value)) return readDecimal(String(BigInt(value)));
+  return readDecimal(String(value));
+}
+
+/** Every number is less than infinity, also one whose nearest double is infinite. */
+function compareDoubles(left: CelNumber, right: CelNumber): number {
+  const one = typeof left === "number" ? left : 0;
+  const other = typeof right === "number" ? right : 0;
+  return compareOrdered(one, other);
+}
+
+/** @returns NaN when one is NaN */
+export function compareOrdered(left: bigint | number, right: bigint | number): number {
+  if (left < right) return -1;
+  if (left > right) return 1;
+  // biome-ignore lint/suspicious/noDoubleEquals: int and double are one order of numbers
+  return left == right ? 0 : Number.NaN;
+}
+
+function signOf({ sign, digits }: Decimal): number {
+  if (digits === "") return 0;
+  return sign === "-" ? -1 : 1;
+}
+
+function compareMagnitudes(left: Decimal, right: Decimal): number {
+  const places = left.digits.length + left.exponent - (right.digits.length + right.exponent);
+  if (places !== 0) return Math.sign(places);
+  if (left.digits === right.digits) return 0;
+  // Both begin with the same place and end without zeros, so they are ordered as text.
+  return left.digits < right.digits ? -1 : 1;
 }
 
 export function isMap(value: CelValue): value is CelMap {
@@ -213,6 +266,7 @@ export function typeOf(value: CelValue): string {
       if (Array.isArray(value)) return "list";
       if (value instanceof Timestamp) return "google.protobuf.Timestamp";
       if (value instanceof Duration) return "google.protobuf.Duration";
-      return value instanceof TypeName ? "type" : "number";
+      if (value instanceof LongNumber) return value.decimal.exponent >= 0 ? "int" : "double";
+      return "type";
   }
 }

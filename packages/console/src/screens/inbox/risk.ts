@@ -32,7 +32,7 @@ export function riskOf({ requirement, policy }: Judged): Risk {
 const REASONS: Readonly<Record<string, string>> = {
   "no-match": "no rule fits",
   error: "a rule failed",
-  inexact: "a number is not exact",
+  inexact: "a number is too long",
   "no-policy": "no policy yet",
 };
 

@@ -30,7 +30,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   "no-match": "no rule that matches",
   "no-policy": "no policy: people decide all calls",
   error: "a rule that failed",
-  inexact: "a number that policy cannot hold exactly",
+  inexact: "a number too long for a policy condition",
 };
 
 export function RuleFacts({ request }: { readonly request: WireRequest }) {
