@@ -1,0 +1,13 @@
+#!/bin/sh
+# Install what the server needs into this checkout, and nothing else. Needs Node 24 with npm and the
+# npm registry. The container image and the systemd recipe both run this script.
+set -eu
+cd "$(dirname "$0")/.."
+
+# The console is built from development dependencies, which the last step removes again.
+npm ci --workspace packages/console --include=dev --ignore-scripts --no-audit --no-fund
+npm run build
+
+# --omit=optional leaves out the frameworks that the SDK supports as optional peers. They are
+# development dependencies of the workspace, and npm omits such packages only with both options.
+npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
