@@ -8,8 +8,12 @@
 
 import type { Clock } from "@countersign/server/clock";
 import { Failure } from "@countersign/server/failure";
+import type { Integrity } from "@countersign/server/storage/integrity";
 import { GroupedWorks } from "@countersign/server/storage/postgres/grouped-works";
-import type { SharedTime } from "@countersign/server/storage/postgres/postgres-transaction";
+import type {
+  SharedTime,
+  TransactionParts,
+} from "@countersign/server/storage/postgres/postgres-transaction";
 import { type Result, runWorks, type Work } from "@countersign/server/storage/postgres/run-works";
 import type { Row, SqlValue, Store, Transaction } from "@countersign/server/storage/store";
 import { SimulatedConnection, TIME } from "./simulated-connection.ts";
@@ -32,14 +36,16 @@ interface Member {
 
 export class GroupedStore implements Store {
   readonly isExclusive = false;
+  readonly integrity: Integrity;
   readonly #parts: StoreParts;
   /** For reads, which are the same. */
   readonly #reads: SimulatedStore;
-  readonly #time: SharedTime;
+  readonly #shared: TransactionParts;
   readonly #grouped: GroupedWorks<Member>;
 
   /** @param ownClock of the process */
   constructor(parts: StoreParts, ownClock: Clock) {
+    this.integrity = parts.integrity;
     this.#parts = parts;
     this.#reads = new SimulatedStore(parts);
     this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), ownClock);
@@ -51,7 +57,7 @@ export class GroupedStore implements Store {
       clock.learn(now, askedAt);
       return now;
     };
-    this.#time = { isAsked: true, read };
+    this.#shared = { time: { isAsked: true, read }, integrity: this.integrity };
   }
 
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -65,7 +71,7 @@ export class GroupedStore implements Store {
   async transact<T>(work: Work<T>): Promise<T> {
     const { world, actor } = this.#parts;
     for (let run = 1; ; run++) {
-      const outcome = await runWorks(await this.#take(), this.#time, [work]);
+      const outcome = await runWorks(await this.#take(), this.#shared, [work]);
       if (outcome.kind === "ended") return told(outcome.results[0]);
       if (outcome.kind !== "again") throw outcome.error;
       if (run === RUNS_MAX) throw new Failure("store", "a transaction could not be run to its end");
@@ -100,7 +106,7 @@ export class GroupedStore implements Store {
       works[one] = this.#faltering(works[one] as Work<unknown>);
     }
     const outcome = await this.#take()
-      .then((connection) => runWorks(connection, this.#time, works))
+      .then((connection) => runWorks(connection, this.#shared, works))
       .catch((error: unknown) => ({ kind: "unknown", error }) as const);
     if (group.length > 1) world.count(`shared and ${outcome.kind}`);
     for (const [i, member] of group.entries()) {
@@ -124,6 +130,7 @@ export class GroupedStore implements Store {
     return (tx) =>
       work({
         lastsMsMax: tx.lastsMsMax,
+        integrity: tx.integrity,
         get: (sql, values) => tx.get(sql, values),
         all: (sql, values) => tx.all(sql, values),
         lock: (mode, sql, values) => tx.lock(mode, sql, values),

@@ -25,6 +25,7 @@ import { Report } from "@countersign/server/report";
 import { Keyring } from "@countersign/server/secrets/keyring";
 import { PasswordHasher } from "@countersign/server/secrets/password-hasher";
 import type { ChannelListener } from "@countersign/server/storage/channel";
+import { Integrity } from "@countersign/server/storage/integrity";
 import { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
 import { LocalWake } from "@countersign/server/wake/local-wake";
 import { SharedWake } from "@countersign/server/wake/shared-wake";
@@ -165,7 +166,11 @@ export class Replica implements Actor {
 
   #compose(clock: DatabaseClock, report: Report): Context {
     const { world, database, faults, isGrouped } = this.#house;
-    const parts = { world, database, actor: this, clock, ownNow: () => this.#ownNow(), faults };
+    const parts = {
+      ...{ world, database, actor: this, clock, faults },
+      ownNow: () => this.#ownNow(),
+      integrity: new Integrity(),
+    };
     const random = world.draw.random();
     const keyring = new Keyring(SECRET_KEY);
     keyring.useFingerprintKey(FINGERPRINT_KEY);

@@ -6,6 +6,7 @@
  */
 
 import { Failure } from "@countersign/server/failure";
+import type { Integrity } from "@countersign/server/storage/integrity";
 import type { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
 import type {
   LockMode,
@@ -32,15 +33,18 @@ export interface StoreParts {
   /** The replica's own, which the other one is compared with. */
   readonly ownNow: () => number;
   readonly faults: () => Faults;
+  readonly integrity: Integrity;
 }
 
 type Work<T> = (tx: Transaction) => Promise<T>;
 
 export class SimulatedStore implements Store {
   readonly isExclusive = false;
+  readonly integrity: Integrity;
   readonly #parts: StoreParts;
 
   constructor(parts: StoreParts) {
+    this.integrity = parts.integrity;
     this.#parts = parts;
   }
 
@@ -143,6 +147,7 @@ type Outcome<T> =
 
 class SimulatedTransaction implements Transaction {
   readonly lastsMsMax = LASTS_MS_MAX;
+  readonly integrity: Integrity;
   readonly #parts: StoreParts;
   readonly #session: Session;
   #isEnded = false;
@@ -152,6 +157,7 @@ class SimulatedTransaction implements Transaction {
   fault: unknown;
 
   constructor(parts: StoreParts, session: Session) {
+    this.integrity = parts.integrity;
     this.#parts = parts;
     this.#session = session;
   }

@@ -81,6 +81,12 @@ export class Metrics {
     help: "Entries of the audit log that were sealed by this process.",
     registers: [this.registry],
   });
+  readonly integrityFailures = new Counter({
+    name: "countersign_integrity_failures_total",
+    help: "Stored rows that are not what a server wrote, each counted once by each process.",
+    labelNames: ["table"],
+    registers: [this.registry],
+  });
   readonly erased = new Counter({
     name: "countersign_rows_erased_total",
     help: "Rows erased after their retention.",

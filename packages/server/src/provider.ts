@@ -155,6 +155,7 @@ async function serve(
     if (signal.kind === "resolved") report.requestResolved(signal.status, signal.by);
   });
   observe(context, report);
+  context.store.integrity.onFailure = (failure) => report.integrityFailed(failure);
   await app.listen({ host: settings.host, port: settings.port });
   port = (app.server.address() as AddressInfo).port;
   const workers = startWorkers(context, report);

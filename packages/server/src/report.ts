@@ -10,6 +10,7 @@ import type { LogLevel } from "./config/settings.ts";
 import type { ActorKind } from "./core/request.ts";
 import type { Failure } from "./failure.ts";
 import { type Gauges, Metrics, type WakeState } from "./metrics.ts";
+import type { CheckedTable, IntegrityFailure } from "./storage/integrity.ts";
 
 export interface ExchangeEnd {
   readonly exchangeId: string;
@@ -72,6 +73,14 @@ const LOG_BLOCK_BYTES = 8_192;
 /** What may pile up before lines are dropped: a log that cannot be written must stop nobody. */
 const LOG_BACKLOG_BYTES_MAX = 4 * 1024 * 1024;
 
+/** Counted from 0 on, so that an alert sees the first failure as an increase. */
+const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
+  request: true,
+  audit_entry: true,
+  policy_version: true,
+  policy_proposal: true,
+};
+
 export class Report {
   readonly #metrics = new Metrics();
   readonly #log: Logger;
@@ -79,6 +88,8 @@ export class Report {
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
+    for (const table of Object.keys(CHECKED_TABLES))
+      this.#metrics.integrityFailures.inc({ table }, 0);
     const log = stream === undefined ? standardOutput() : undefined;
     const output = stream ?? log?.stream ?? { write: () => {} };
     this.#flush = () => log?.flush();
@@ -160,6 +171,12 @@ export class Report {
     this.#metrics.failures.inc({ dependency });
     const about = { dependency, request_id: exchangeId };
     this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
+  }
+
+  /** A stored row is not what a server wrote: somebody changed the database, or it is damaged. */
+  integrityFailed({ table, projectId, id }: IntegrityFailure): void {
+    this.#metrics.integrityFailures.inc({ table });
+    this.#log.error({ event: "integrity.failed", table, project_id: projectId, subject_id: id });
   }
 
   /** An answer of the identity provider that is not what must come; the person hears less. */

@@ -74,6 +74,7 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
   const gone = new AbortController();
   let steps = 0;
   const reader = {
+    integrity: store.integrity,
     get: store.get.bind(store),
     all: async (...query: Parameters<typeof store.all>) => {
       if (++steps === 2) gone.abort();

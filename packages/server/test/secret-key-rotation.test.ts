@@ -181,10 +181,12 @@ function addResults(data: string, keyring: Keyring): void {
 /** A store whose process is gone after a number of transactions. */
 class EndingStore implements Store {
   readonly isExclusive = false;
+  readonly integrity: Store["integrity"];
   readonly #store: Store;
   #left: number;
 
   constructor(store: Store, transactions: number) {
+    this.integrity = store.integrity;
     this.#store = store;
     this.#left = transactions;
   }

@@ -10,6 +10,7 @@ import {
 } from "../storage/sql/policy-proposals.ts";
 import { readPolicyVersion, SERVER } from "../storage/sql/policy-versions.ts";
 import type { Transaction } from "../storage/store.ts";
+import { assertIntact } from "./assertIntact.ts";
 import {
   assertMayPublish,
   type PolicyScope,
@@ -55,7 +56,7 @@ export async function proposePolicy(
   await assertMayPropose(store, caller, projectId);
   const source = await sourceOf(context, projectId, order);
   const current = await readCurrent(store, projectId);
-  if (current?.source === source) {
+  if (current?.isIntact && current.source === source) {
     const message = `This very policy is in force, as version ${current.number}.`;
     throw new Problem("invalid_request", message, { param: "source" });
   }
@@ -67,7 +68,7 @@ export async function proposePolicy(
     await assertExpected(tx, by, await readCurrent(tx, projectId), order);
     // Whoever lost the answer and sends it again finds it done.
     const known = await readOpenProposal(tx, { ...draft, proposedBy: by.actor });
-    if (known !== undefined) return { proposal: known, isNew: false };
+    if (known?.isIntact) return { proposal: known, isNew: false };
     const now = await tx.now();
     const made: StoredProposal = {
       ...draft,
@@ -79,6 +80,7 @@ export async function proposePolicy(
       proposedBy: by.actor,
       proposerProjectId: by.projectId,
       end: null,
+      isIntact: true,
     };
     await insertProposal(tx, made);
     await record(tx, context, made);
@@ -94,8 +96,11 @@ async function sourceOf(
 ): Promise<string> {
   if ("source" in content) return content.source;
   const version = await readPolicyVersion(store, projectId, content.restores);
-  if (version !== undefined) return version.source;
-  throw new Problem("not_found", `There is no version ${content.restores} of this policy.`);
+  if (version === undefined) {
+    throw new Problem("not_found", `There is no version ${content.restores} of this policy.`);
+  }
+  assertIntact(version);
+  return version.source;
 }
 
 function noteOf({ note, content }: ProposalOrder): string | null {

@@ -5,6 +5,7 @@ import { readProjects } from "../storage/sql/holders.ts";
 import { readProposal, type StoredProposal } from "../storage/sql/policy-proposals.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
+import { assertIntact } from "./assertIntact.ts";
 import {
   assertMayPublish,
   type PolicyScope,
@@ -65,9 +66,10 @@ export async function releaseProposal(
   return putInForce(context, by, toDraft(scope, proposal), async () => {});
 }
 
-/** @throws Problem `policy_conflict` when it was rejected */
+/** @throws Problem `policy_conflict` when it was rejected, `policy_invalid` when it was changed */
 function toDraft(scope: PolicyScope, proposal: StoredProposal): PolicyDraft {
   const { projectId, source, baseNumber, note, restores, end } = proposal;
+  assertIntact(proposal);
   if (end?.outcome === "rejected") {
     const message = `This proposal was rejected at ${formatTimestamp(end.closedAt)}.`;
     throw new Problem("policy_conflict", message);

@@ -66,7 +66,7 @@ export async function putInForce(
   const { store } = context;
   const { scope, source, projectId } = draft;
   const current = await readCurrent(store, projectId);
-  const isInForce = current?.source === source;
+  const isInForce = isText(current, source);
   if (!isInForce) {
     // Before the tests run, which may take long.
     await admit(store);
@@ -126,7 +126,7 @@ async function writeVersion(
   const { projectId, source, note, proposal } = draft;
   const current = await readCurrent(tx, projectId);
   // Whoever lost the answer and sends it again finds it done.
-  if (current?.source === source) return { outcome: "in_force", version: current };
+  if (isText(current, source)) return { outcome: "in_force", version: current };
   await admit(tx);
   await assertExpected(tx, by, current, draft);
   // It was in force a moment ago, and was not looked at.
@@ -141,16 +141,25 @@ async function writeVersion(
     publishedBy: by.actor,
     proposedBy: proposal?.proposedBy ?? null,
     isTwoPerson: policy.isTwoPerson,
+    isIntact: true,
   };
   if (!(await insertPolicyVersion(tx, version))) {
     // Somebody else's commit came in between; now it can be read.
     const winner = await readCurrent(tx, projectId);
-    if (winner?.source === source) return { outcome: "in_force", version: winner };
+    if (isText(winner, source)) return { outcome: "in_force", version: winner };
     throw await conflict(tx, by, winner, draft);
   }
   if (proposal !== undefined) await closePublished(tx, proposal, version);
   await record(tx, random, by, draft, version);
   return { outcome: "published", version };
+}
+
+/** Not of a version that was changed in the database: publishing its text makes a new one. */
+function isText(
+  version: StoredPolicyVersion | undefined,
+  source: string,
+): version is StoredPolicyVersion {
+  return version?.isIntact === true && version.source === source;
 }
 
 async function closePublished(

@@ -2,6 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
+import { assertIntact } from "./assertIntact.ts";
 import { assertMayPublish, projectOf } from "./assertMayPublish.ts";
 import { type Publication, publishPolicy } from "./publishPolicy.ts";
 import type { PublishOutcome } from "./putInForce.ts";
@@ -15,7 +16,8 @@ export interface Rollback extends Omit<Publication, "source" | "restores"> {
  * Publishes the source of an older version as a new one: history only grows. It is looked at as
  * any other, because the groups that it names may be gone by now.
  *
- * @throws Problem `not_found` when there is no such version, and what publishing throws
+ * @throws Problem `not_found` when there is no such version, `policy_invalid` when its stored
+ *   text was changed, and what publishing throws
  */
 export async function rollbackPolicy(
   context: Context,
@@ -27,6 +29,7 @@ export async function rollbackPolicy(
   if (version === undefined) {
     throw new Problem("not_found", `There is no version ${number} of this policy.`);
   }
+  assertIntact(version);
   return publishPolicy(context, caller, {
     scope,
     source: version.source,

@@ -1,7 +1,9 @@
 import type { Context } from "../context.ts";
+import { Failure } from "../failure.ts";
 import type { VersionRef } from "../policy/judgement.ts";
 import type { PolicyKind, Shelved } from "../policy/policy-shelf.ts";
 import { readPolicyVersion } from "../storage/sql/policy-versions.ts";
+import { alteredText } from "./assertIntact.ts";
 
 /** A published version that a call is to be judged by, and that this process has not read yet. */
 export class PolicyUnread extends Error {
@@ -32,6 +34,10 @@ export async function shelvePolicy(
   return policies.get(kind, ref.sha256, async () => {
     const version = await readPolicyVersion(store, projectId, ref.number);
     if (version === undefined) throw new Error("the policy in force is not there");
+    if (version.sha256 !== ref.sha256) {
+      throw new Failure("store", `version ${ref.number} of the ${kind} changed while it was read`);
+    }
+    if (!version.isIntact) return unreadable(new Error(alteredText(version)));
     const { source } = version;
     const order = { kind, source, runsTests: false, wantsPolicy: true };
     const examined = await examiners.inForce.examine(order).catch(() => undefined);

@@ -41,8 +41,9 @@ export function writePolicy(
 ): string {
   const next = isTwoPerson ? { two_person: true } : {};
   if (published === undefined) return JSON.stringify({ scope, number: 0, ...next });
-  const { source } = published.version;
-  return JSON.stringify({ ...toWireOutline(published), ...next, source });
+  const { source, isIntact } = published.version;
+  const altered = isIntact ? {} : { altered: true };
+  return JSON.stringify({ ...toWireOutline(published), ...next, ...altered, source });
 }
 
 export function writePublished(published: PublishOutcome): string {

@@ -29,8 +29,9 @@ function toWireProposal(reviewed: ReviewedProposal<ProposalOutline>): object {
 }
 
 export function writeProposal(reviewed: ReviewedProposal): string {
-  const { source } = reviewed.proposal;
-  return JSON.stringify({ ...toWireProposal(reviewed), source });
+  const { source, isIntact } = reviewed.proposal;
+  const altered = isIntact ? {} : { altered: true };
+  return JSON.stringify({ ...toWireProposal(reviewed), ...altered, source });
 }
 
 export function writeProposals({ proposals, next }: ProposalPage): string {

@@ -6,11 +6,16 @@
  * `returning`; no engine functions, no generated ids, no `now()`.
  */
 
+import type { Integrity } from "./integrity.ts";
+
 export type SqlValue = string | number | null;
 
 export type Row = Readonly<Record<string, SqlValue>>;
 
 export interface Reader {
+  /** Of the database that is read. */
+  readonly integrity: Integrity;
+
   /** The first row, as last committed. */
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Failure } from "../../failure.ts";
+import { Integrity } from "../integrity.ts";
 import type { Row } from "../store.ts";
 import { assertUsable } from "./assert-usable.ts";
 
@@ -16,7 +17,7 @@ const USABLE = {
 };
 
 function readerOf(row: Row) {
-  return { get: async () => row, all: async () => [row] };
+  return { integrity: new Integrity(), get: async () => row, all: async () => [row] };
 }
 
 test("a server that cannot keep the promises is refused, with what to do", async () => {

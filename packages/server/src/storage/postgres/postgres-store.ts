@@ -15,6 +15,7 @@
 
 import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
+import { Integrity } from "../integrity.ts";
 import type { Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
@@ -22,7 +23,7 @@ import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, reasonOf, toThrown } from "./errors.ts";
 import { GatheredLookups } from "./gathered-lookups.ts";
 import { GroupedWorks } from "./grouped-works.ts";
-import type { SharedTime } from "./postgres-transaction.ts";
+import type { SharedTime, TransactionParts } from "./postgres-transaction.ts";
 import { type Result, runWorks, type Work } from "./run-works.ts";
 
 /** Runs of a work that loses against others: deadlocks, foremost. */
@@ -61,6 +62,7 @@ export interface PostgresOptions {
 
 export class PostgresStore implements Store {
   readonly isExclusive = false;
+  readonly integrity = new Integrity();
   /** Whether there was no schema in it when it was opened. */
   isNew = false;
   /** The clock of `Transaction.now`, for those who look at the time outside of a transaction. */
@@ -69,7 +71,7 @@ export class PostgresStore implements Store {
   readonly #lookups: GatheredLookups;
   readonly #grouped: GroupedWorks<Member>;
   readonly #random: Random;
-  readonly #time: SharedTime;
+  readonly #parts: TransactionParts;
   /** What was begun and has not ended. */
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
@@ -98,7 +100,8 @@ export class PostgresStore implements Store {
     this.#random = random;
     const shared = new DatabaseClock();
     this.clock = clock ?? shared;
-    this.#time = clock === undefined ? databaseTime(shared) : ownTime(clock);
+    const time = clock === undefined ? databaseTime(shared) : ownTime(clock);
+    this.#parts = { time, integrity: this.integrity };
   }
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
@@ -143,7 +146,8 @@ export class PostgresStore implements Store {
   }
 
   #reader(): Reader {
-    return { get: this.get.bind(this), all: this.all.bind(this) };
+    const { integrity } = this;
+    return { integrity, get: this.get.bind(this), all: this.all.bind(this) };
   }
 
   async #track<T>(begin: () => Promise<T>): Promise<T> {
@@ -184,7 +188,7 @@ export class PostgresStore implements Store {
   async #transact<T>(work: Work<T>, patience?: Patience): Promise<T> {
     const giveUpAt = systemClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
-      const outcome = await runWorks(await this.#take(patience), this.#time, [work]);
+      const outcome = await runWorks(await this.#take(patience), this.#parts, [work]);
       if (outcome.kind === "ended") return told(outcome.results[0]);
       if (outcome.kind !== "again") throw outcome.error;
       if (run === RUNS_MAX || systemClock.now() >= giveUpAt) {
@@ -198,7 +202,7 @@ export class PostgresStore implements Store {
   async #transactGroup(group: readonly Member[]): Promise<void> {
     const works = group.map(({ work }) => work);
     const outcome = await this.#take()
-      .then((connection) => runWorks(connection, this.#time, works))
+      .then((connection) => runWorks(connection, this.#parts, works))
       .catch((error: unknown) => ({ kind: "unknown", error }) as const);
     for (const [i, member] of group.entries()) {
       if (outcome.kind === "unknown") member.reject(outcome.error);

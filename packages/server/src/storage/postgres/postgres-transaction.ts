@@ -4,6 +4,7 @@
  * Called by: postgres-store.ts.
  */
 
+import type { Integrity } from "../integrity.ts";
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
 import type { Connection } from "./connections.ts";
 import { isRetriable, toThrown } from "./errors.ts";
@@ -33,16 +34,22 @@ const LASTS_MS_MAX = 300_000;
 
 const ONLY_READS = /^\s*select\b/i;
 
-export interface TransactionOptions {
+/** What all transactions of a store share. */
+export interface TransactionParts {
+  readonly time: SharedTime;
+  readonly integrity: Integrity;
+}
+
+export interface TransactionOptions extends TransactionParts {
   /** How many works have this transaction together, each through an object of its own. */
   readonly works: number;
-  readonly time: SharedTime;
   /** Resolves when the database has answered that it begins, or that it does not. */
   readonly begun: Promise<unknown>;
 }
 
 export class PostgresTransaction implements Transaction {
   readonly lastsMsMax: number;
+  readonly integrity: Integrity;
   readonly #connection: Connection;
   readonly #time: SharedTime;
   /**
@@ -61,7 +68,8 @@ export class PostgresTransaction implements Transaction {
   #hasBegun = false;
   #ended = false;
 
-  constructor(connection: Connection, { works, time, begun }: TransactionOptions) {
+  constructor(connection: Connection, { works, time, integrity, begun }: TransactionOptions) {
+    this.integrity = integrity;
     this.lastsMsMax = works * LASTS_MS_MAX;
     this.#connection = connection;
     this.#time = time;

@@ -11,7 +11,7 @@ import { Failure } from "../../failure.ts";
 import type { Transaction } from "../store.ts";
 import type { Connection } from "./connections.ts";
 import { breaksConnection, isRetriable, toThrown } from "./errors.ts";
-import { PostgresTransaction, type SharedTime } from "./postgres-transaction.ts";
+import { PostgresTransaction, type TransactionParts } from "./postgres-transaction.ts";
 
 export type Work<T> = (tx: Transaction) => Promise<T>;
 
@@ -32,7 +32,7 @@ const BEGIN = "begin isolation level read committed";
 /** Runs the works on the connection and gives it back. */
 export async function runWorks<T>(
   connection: Connection,
-  time: SharedTime,
+  parts: TransactionParts,
   works: readonly Work<T>[],
 ): Promise<Outcome<T>> {
   // On its way together with the first statement of the work, which waits for both answers.
@@ -40,7 +40,7 @@ export async function runWorks<T>(
     () => undefined,
     (error: unknown) => ({ error }),
   );
-  const options = { works: works.length, time, begun };
+  const options = { ...parts, works: works.length, begun };
   const transactions = works.map(() => new PostgresTransaction(connection, options));
   const results = await Promise.all(
     works.map((work, i) => resultOf(work(transactions[i] as PostgresTransaction))),

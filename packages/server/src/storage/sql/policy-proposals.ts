@@ -3,16 +3,22 @@
  * Nothing of one changes but that it is closed, once.
  */
 
+import { hash } from "node:crypto";
 import type { Actor } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 import type { RowKey } from "./keys.ts";
 
-export interface StoredProposal extends RowKey {
+export interface StoredProposal extends ProposalOutline {
+  readonly source: string;
+  /** Whether `sha256` is the digest of `source`; if not, neither is what was proposed. */
+  readonly isIntact: boolean;
+}
+
+export interface ProposalOutline extends RowKey {
   /** Of the version that it began from; 0 when there was none. */
   readonly baseNumber: number;
   /** Of the source, in hex. */
   readonly sha256: string;
-  readonly source: string;
   readonly note: string | null;
   /** The older version that this is the source of. */
   readonly restores: number | null;
@@ -36,12 +42,13 @@ export interface ProposalEnd {
   readonly reason: string | null;
 }
 
-export type ProposalOutline = Omit<StoredProposal, "source">;
-
 const OUTLINE = `project_id, id, base_number, sha256, note, restores, tests, proposed_at,
   proposed_by, proposer_project_id, outcome, closed_at, closed_by, reason`;
 
-export async function insertProposal(tx: Transaction, proposal: StoredProposal): Promise<void> {
+export async function insertProposal(
+  tx: Transaction,
+  proposal: Omit<StoredProposal, "isIntact">,
+): Promise<void> {
   await tx.run(
     `insert into policy_proposal (project_id, id, base_number, sha256, source, note, restores,
        tests, proposed_at, proposed_by, proposer_project_id)
@@ -59,7 +66,7 @@ export async function readProposal(
   { projectId, id }: RowKey,
 ): Promise<StoredProposal | undefined> {
   const sql = `select ${OUTLINE}, source from policy_proposal where project_id = $1 and id = $2`;
-  return toProposal(await reader.get(sql, [projectId, id]));
+  return toProposal(reader, await reader.get(sql, [projectId, id]));
 }
 
 /** One that is open, has this source, and is by this author from this version. */
@@ -75,7 +82,7 @@ export async function readOpenProposal(
   const sql = `select ${OUTLINE}, source from policy_proposal
     where project_id = $1 and closed_at is null and sha256 = $2 and base_number = $3
       and proposed_by = $4 limit 1`;
-  return toProposal(await reader.get(sql, [projectId, sha256, baseNumber, proposedBy]));
+  return toProposal(reader, await reader.get(sql, [projectId, sha256, baseNumber, proposedBy]));
 }
 
 /** @returns false when somebody has closed it already */
@@ -114,8 +121,14 @@ export async function listProposalsClosed(
   return (await reader.all(sql, [projectId, before, limit])).map(toOutline);
 }
 
-function toProposal(row: Row | undefined): StoredProposal | undefined {
-  return row === undefined ? undefined : { ...toOutline(row), source: row.source as string };
+/** One whose text does not match its digest is reported. */
+function toProposal(reader: Reader, row: Row | undefined): StoredProposal | undefined {
+  if (row === undefined) return undefined;
+  const proposal = { ...toOutline(row), source: row.source as string };
+  const { projectId, id } = proposal;
+  const isIntact = hash("sha256", proposal.source, "hex") === proposal.sha256;
+  if (!isIntact) reader.integrity.report({ table: "policy_proposal", projectId, id });
+  return { ...proposal, isIntact };
 }
 
 function toOutline(row: Row): ProposalOutline {

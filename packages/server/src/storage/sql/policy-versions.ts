@@ -3,6 +3,7 @@
  * highest number of a project is in force; that of the project `SERVER` is the floor.
  */
 
+import { hash } from "node:crypto";
 import type { Actor } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 import { touchInForce } from "./in-force-stamp.ts";
@@ -10,13 +11,18 @@ import { touchInForce } from "./in-force-stamp.ts";
 /** In place of a project: what holds for all of them. */
 export const SERVER = "";
 
-export interface StoredPolicyVersion {
+export interface StoredPolicyVersion extends PolicyVersionOutline {
+  readonly source: string;
+  /** Whether `sha256` is the digest of `source`; if not, neither is what was published. */
+  readonly isIntact: boolean;
+}
+
+export interface PolicyVersionOutline {
   readonly projectId: string;
   /** From 1. */
   readonly number: number;
   /** Of the source, in hex. */
   readonly sha256: string;
-  readonly source: string;
   /** Why it was published. */
   readonly note: string | null;
   /** Epoch ms. */
@@ -28,15 +34,13 @@ export interface StoredPolicyVersion {
   readonly isTwoPerson: boolean;
 }
 
-export type PolicyVersionOutline = Omit<StoredPolicyVersion, "source">;
-
 const OUTLINE = `project_id, number, sha256, note, published_at, published_by, proposed_by,
   is_two_person`;
 
 /** @returns false when there is a version of this number already */
 export async function insertPolicyVersion(
   tx: Transaction,
-  version: StoredPolicyVersion,
+  version: Omit<StoredPolicyVersion, "isIntact">,
 ): Promise<boolean> {
   const inserted = await tx.run(
     `insert into policy_version
@@ -78,6 +82,7 @@ export async function readTwoPerson(reader: Reader, projectId: string): Promise<
   return Number(own?.is_two_person ?? 0) === 1 || Number(floor?.is_two_person ?? 0) === 1;
 }
 
+/** A version whose text does not match its digest is reported. */
 export async function readPolicyVersion(
   reader: Reader,
   projectId: string,
@@ -85,7 +90,11 @@ export async function readPolicyVersion(
 ): Promise<StoredPolicyVersion | undefined> {
   const sql = `select ${OUTLINE}, source from policy_version where project_id = $1 and number = $2`;
   const row = await reader.get(sql, [projectId, number]);
-  return row === undefined ? undefined : { ...toOutline(row), source: row.source as string };
+  if (row === undefined) return undefined;
+  const version = { ...toOutline(row), source: row.source as string };
+  const isIntact = hash("sha256", version.source, "hex") === version.sha256;
+  if (!isIntact) reader.integrity.report({ table: "policy_version", projectId, id: `${number}` });
+  return { ...version, isIntact };
 }
 
 /** Versions below a number, the newest first. */

@@ -14,6 +14,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
+import { Integrity } from "../integrity.ts";
 import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
 import {
   assertSound,
@@ -43,6 +44,7 @@ export interface SqliteOptions {
 }
 
 export class SqliteStore implements Store {
+  readonly integrity = new Integrity();
   readonly isExclusive: boolean;
   readonly #writer: DatabaseSync;
   readonly #writing: Statements;
@@ -156,7 +158,7 @@ export class SqliteStore implements Store {
       if (this.#lost !== undefined) throw this.#lost;
       this.#writing.run("begin immediate");
       for (const { work, resolve, reject } of batch) {
-        const transaction = new SqliteTransaction(this.#writing, this.#clock);
+        const transaction = new SqliteTransaction(this.#writing, this.#clock, this.integrity);
         try {
           const value = await work(transaction);
           settle.push(() => resolve(value));
@@ -240,12 +242,14 @@ const CHANGES_ROWS = /^\s*(?:insert|update|delete)\b/i;
 class SqliteTransaction implements Transaction {
   /** A process that is stopped goes on where it was. */
   readonly lastsMsMax = Number.POSITIVE_INFINITY;
+  readonly integrity: Integrity;
   readonly #statements: Statements;
   readonly #clock: Clock;
   hasWritten = false;
   #ended = false;
 
-  constructor(statements: Statements, clock: Clock) {
+  constructor(statements: Statements, clock: Clock, integrity: Integrity) {
+    this.integrity = integrity;
     this.#statements = statements;
     this.#clock = clock;
   }
