@@ -18,8 +18,8 @@ export interface Agent {
    */
   readonly approved: string;
   /**
-   * What stdout says when the provider decided against the call, with an exit code of 0. Undefined
-   * where the reason goes to stderr, as with every fault, and the exit code is 2.
+   * The stdout that blocks a call, with exit code 0. Undefined where the reason goes to stderr,
+   * with exit code 2. Claude Code shows the model the command of a hook that exits with 2.
    */
   readonly denied: ((reason: string) => string) | undefined;
   /** In the agent's own words: no opinion, so its own permissions decide. */

@@ -15,7 +15,14 @@ import {
 } from "../src/install/edit-settings.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
 
-const PLACE = { node: "/opt/no de/node", script: "/opt/it's/countersign.js", profile: "/p.json" };
+const PLACE = {
+  node: "/opt/no de/node",
+  script: "/opt/it's/countersign.js",
+  profile: "/p.json",
+  home: "/home/it's",
+  caFile: undefined,
+  environment: false,
+};
 
 function handler(agent = "claude-code"): Record<string, unknown> {
   return { type: "command", command: hookCommand({ ...PLACE, agent }), timeout: 700 };

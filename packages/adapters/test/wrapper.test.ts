@@ -9,12 +9,13 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { fileOwner, type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
+import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
 import { readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";
 import {
+  assertBlocked,
   BIN,
   callInput,
   decisionIn,
@@ -43,7 +44,15 @@ before(async () => {
 });
 
 function commandOf(fields: object = {}): string {
-  const place = { node: process.execPath, script: BIN, agent: "claude-code", profile };
+  const place = {
+    node: process.execPath,
+    script: BIN,
+    agent: "claude-code",
+    profile,
+    home: scene.home,
+    caFile: undefined,
+    environment: false,
+  };
   return hookCommand({ ...place, ...fields });
 }
 
@@ -55,11 +64,6 @@ function runAsAgent(
   env: Readonly<Record<string, string>> = {},
 ) {
   return feed(t, scene.home, ["/bin/sh", "-c", command], { input, env });
-}
-
-function assertBlocked({ code, stdout, stderr }: Outcome, reason: RegExp): void {
-  assert.deepEqual([code, stdout], [2, ""], stderr);
-  assert.match(stderr, reason);
 }
 
 /** Processes of Node below one process. */
@@ -115,9 +119,12 @@ test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes
     "the profile is gone": { profile: join(folder, "gone.json") },
   };
   for (const [name, fields] of Object.entries(broken)) {
-    const outcome = await runAsAgent(t, commandOf(fields), callInput()).ends();
-    assert.deepEqual([outcome.code, outcome.stdout], [2, ""], `${name}: ${outcome.stderr}`);
-    assert.match(outcome.stderr, /Countersign: /, name);
+    const claude = await runAsAgent(t, commandOf(fields), callInput()).ends();
+    assertBlocked(claude, /Run: countersign (doctor|install) claude-code/);
+    // The model must not read where the credential is.
+    assert.ok(!claude.stdout.includes("/"), `${name}: ${claude.stdout}`);
+    const codex = commandOf({ agent: "codex", ...fields });
+    assertBlocked(await runAsAgent(t, codex, callInput()).ends(), /Countersign: /, "codex");
   }
 });
 
@@ -129,20 +136,63 @@ test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing 
   // Alone, without the packages that it needs.
   execFileSync("cp", [BIN, join(bin, "countersign.js")]);
   const lonely = { script: join(bin, "countersign.js") };
-  assertBlocked(
-    await runAsAgent(t, commandOf(lonely), callInput()).ends(),
-    /cannot be loaded, so this call was not run/,
-  );
+  const outcome = await runAsAgent(t, commandOf(lonely), callInput()).ends();
+  assertBlocked(outcome, /The approval hook failed/);
+  assert.match(outcome.stderr, /cannot be loaded \(ERR_MODULE_NOT_FOUND\)/);
 });
 
 test("[ours.adapters.hook.wrapped] compiled code is taken from no folder that others can write to", async (t) => {
   const home = temporaryFolder(t);
-  const temporary = temporaryFolder(t);
-  // Node itself lets this one name the place; who runs tests may have done so.
-  const env = { HOME: home, TMPDIR: temporary, XDG_CACHE_HOME: "", NODE_COMPILE_CACHE: "" };
-  await runAsAgent(t, commandOf(), "{}", env).ends();
-  assert.deepEqual(readdirSync(temporary), []);
+  const hostile = temporaryFolder(t);
+  const env = {
+    HOME: hostile,
+    TMPDIR: hostile,
+    XDG_CACHE_HOME: hostile,
+    NODE_COMPILE_CACHE: hostile,
+  };
+  await runAsAgent(t, commandOf({ home }), "{}", env).ends();
+  assert.deepEqual(readdirSync(hostile), []);
   assert.equal(readdirSync(join(home, ".cache/countersign/compiled")).length, 1);
+});
+
+test("[ours.adapters.hook.environment] the hook receives the variables of install, and no others", async (t) => {
+  const folder = temporaryFolder(t, "it's $HOME ");
+  const script = join(folder, "environment.js");
+  writeFileSync(script, "console.log(JSON.stringify(process.env))");
+  const evil = join(folder, "evil.js");
+  writeFileSync(evil, "console.log('{}'); process.exit(0)");
+  const env = {
+    NODE_OPTIONS: `--require "${evil}"`,
+    NODE_COMPILE_CACHE: ".claude/cache",
+    OPENSSL_CONF: join(folder, "openssl.cnf"),
+    SSL_CERT_FILE: join(folder, "ca.pem"),
+    XDG_CACHE_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    HOME: folder,
+    PATH: `${folder}:/usr/bin:/bin`,
+    BASH_ENV: evil,
+    ENV: evil,
+    COUNTERSIGN_ADAPTER_URL: "http://localhost:1/'\"$HOME",
+  };
+  // The shell itself sets these.
+  const ofShell = ["PWD", "OLDPWD", "SHLVL", "_"];
+  const received = async (fields: object) => {
+    const { stdout, stderr } = await runAsAgent(t, commandOf(fields), "{}", env).ends();
+    assert.equal(stderr, "");
+    const entries = Object.entries(JSON.parse(stdout) as Record<string, string>);
+    return Object.fromEntries(entries.filter(([name]) => !ofShell.includes(name)));
+  };
+  const fixed = { HOME: folder, PATH: "/usr/bin:/bin" };
+  assert.deepEqual(await received({ script, home: folder }), fixed);
+  const caFile = join(folder, "corporate.pem");
+  writeFileSync(caFile, "");
+  const withCa = await received({ script, home: folder, caFile });
+  assert.deepEqual(withCa, { ...fixed, NODE_EXTRA_CA_CERTS: caFile });
+  const { COUNTERSIGN_ADAPTER_URL } = env;
+  const unset = ["TOKEN", "WAIT", "LEAVE", "KEEP_PROMPTS"];
+  const empty = Object.fromEntries(unset.map((name) => [`COUNTERSIGN_ADAPTER_${name}`, ""]));
+  const open = await received({ script, home: folder, environment: true });
+  assert.deepEqual(open, { ...fixed, ...empty, COUNTERSIGN_ADAPTER_URL });
 });
 
 test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
@@ -150,20 +200,18 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
   assert.ok(kept !== undefined);
   // Who sets variables for an agent could name a provider that approves everything.
   const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
-  const refused = await runAsAgent(t, commandOf(), callInput(), env).ends();
-  assertBlocked(refused, /COUNTERSIGN_ADAPTER_WAIT is set, and .+ does not let/);
-  // Nor by Node's own variables: a proxy answers, and gets the credential.
-  for (const [variable, value] of [
-    ["NODE_USE_ENV_PROXY", "1"],
-    ["NODE_TLS_REJECT_UNAUTHORIZED", "0"],
-  ] as const) {
-    const led = await runAsAgent(t, commandOf(), callInput(), { [variable]: value }).ends();
-    assertBlocked(led, new RegExp(`${variable} is set, and .+ does not let`));
+  const words = [process.execPath, BIN, "hook", "claude-code", "--profile", profile];
+  // A proxy could answer for the provider, and would receive the credential.
+  const variables = { ...env, NODE_USE_ENV_PROXY: "1", NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+  for (const [variable, value] of Object.entries(variables)) {
+    const run = { input: callInput(), env: { [variable]: value } };
+    const refused = await feed(t, scene.home, words, run).ends();
+    assertBlocked(refused, new RegExp(`profile does not allow ${variable} in the environment`));
   }
   const open = join(scene.home, "adapters/open.json");
   writeProfile(open, { ...kept, environment: true });
-  const outcome = await runAsAgent(t, commandOf({ profile: open }), callInput(), env).ends();
-  assert.match(decisionIn(outcome).permissionDecisionReason ?? "", /Nobody decided/);
+  const command = commandOf({ profile: open, environment: true });
+  assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /Nobody decided/);
   // Past the limit that was installed for the profile's wait, an agent may run the tool.
   const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };
   assert.throws(() => readHookSettings("codex", open, longer), /WAIT is longer than the wait of/);
@@ -172,8 +220,8 @@ test("[ours.adapters.hook.profile] next to a profile the environment is refused,
 test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {
   const text = readFileSync(profile, "utf8");
   const faults: readonly (readonly [string, RegExp, number?])[] = [
-    [text, /Others can read/, 0o644],
-    [text, /Others can read/, 0o620],
+    [text, /cannot use its profile .+ Run: countersign doctor claude-code/, 0o644],
+    [text, /cannot use its profile/, 0o620],
     ["", /invalid|JSON|empty/i],
     [text.replace('"version": 1', '"version": 2'), /version/],
     [text.replace('"wait": "1m"', '"wait": "169h"'), /wait/],
@@ -187,7 +235,10 @@ test("[ours.adapters.hook.profile] a profile that others can read or that has a 
     chmodSync(path, mode);
     const outcome = await runAsAgent(t, commandOf({ profile: path }), callInput()).ends();
     assertBlocked(outcome, reason);
-    assert.ok(!outcome.stderr.includes(scene.token));
+    const { stdout, stderr } = outcome;
+    for (const secret of [scene.token, scene.home]) {
+      assert.ok(!`${stdout}${stderr}`.includes(secret));
+    }
   }
 });
 
@@ -211,7 +262,9 @@ test("[ours.adapters.hook.killed] a hook that is killed while it waits lets noth
   });
   assert.ok(hook !== undefined);
   process.kill(hook, "SIGKILL");
-  assertBlocked(await agent.ends(), /failed \(code 137\)/);
+  const outcome = await agent.ends();
+  assertBlocked(outcome, /The approval hook failed/);
+  assert.match(outcome.stderr, /failed \(code 137\)/);
   // Nobody is left to take it back; approved later, it runs nothing.
   await scene.server.decide(scene.reviewer, id, "approve");
 });
@@ -239,7 +292,7 @@ test("[ours.adapters.hook.killed] killed at any moment of an approval: at most o
       return code === 0 && decisionIn({ code, stdout, stderr: "" }).permissionDecision === "allow";
     });
     assert.ok(yes.length <= 1, `call ${n}: two calls may run`);
-    if (first.code !== 0) assertBlocked(first, /failed \(code 137\)/);
+    if (first.stderr !== "") assertBlocked(first, /The approval hook failed/);
     const request: ApprovalRequest = await scene.server.read(scene.token, id);
     assert.equal(request.status, "approved");
     answered += yes.length;

@@ -40,7 +40,9 @@ async function hook() {
     const { runHook } = await import("@countersign/adapters/hook");
     await runHook(rest, process.env);
   } catch (error) {
-    console.error(`Countersign: the hook cannot be loaded, so this call was not run: ${error}`);
+    // Without the message, which names paths: the model of an agent may read it.
+    const { code = "unknown error" } = Object(error);
+    console.error(`Countersign: the hook cannot be loaded (${code}). The call did not run.`);
     process.exitCode = 2;
   }
 }

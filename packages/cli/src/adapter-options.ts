@@ -2,6 +2,7 @@
  * What the commands for agents' settings have in common.
  */
 
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import {
   AGENTS,
@@ -41,6 +42,7 @@ export function placeOf(agent: Agent, line: CommandLine): InstallPlace {
     profile: resolve(profile),
     node: process.execPath,
     script: resolve(process.argv[1] ?? ""),
+    home: homedir(),
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import type { Finding } from "@countersign/adapters";
+import { AGENTS, type Finding, lookAtSettings, readProfile } from "@countersign/adapters";
 import { Child, fileOwner, type Outcome, temporaryFolder } from "./support/child.ts";
 import {
   BIN,
@@ -269,8 +269,8 @@ const FAULTS: Readonly<Record<string, readonly [(home: Home) => void, string]>> 
   "for one tool": [(home) => edit(home, '"hooks": [', '"matcher": "Bash", "hooks": ['), "matcher"],
   "turned off": [(home) => edit(home, "{", '{"disableAllHooks": true,'), "settings.disabled"],
   "a command that is gone": [(home) => edit(home, BIN, "/gone.js"), "canary.asked"],
-  "a command that says yes": [(home) => edit(home, "unset NODE", "echo {}; exit 0; "), "blocked"],
-  "no shell around it": [(home) => edit(home, "exit 2'", "exit 1'"), "canary.garbled"],
+  "a command that says yes": [(home) => edit(home, "d=$1;", "echo {}; exit 0;"), "blocked"],
+  "a shell that fails": [(home) => edit(home, "c=$?;", "exit 1;"), "canary.garbled"],
   "no profile": [(home) => rmSync(home.profile), "profile"],
   "a profile that others read": [(home) => chmodSync(home.profile, 0o644), "profile"],
   "a profile with a fault": [(home) => editProfile(home, { wait: "soon" }), "profile"],
@@ -311,7 +311,8 @@ test("[ours.adapters.doctor.finds] the environment, a second hook and other peop
   const home = newHome(t);
   await install(t, home, "claude-code", "--wait", "2s");
   const variables = await findings(t, home, "claude-code", { COUNTERSIGN_ADAPTER_URL: "http://x" });
-  assert.ok(variables.failed.includes("environment"), String(variables.failed));
+  assert.deepEqual(variables.failed, []);
+  assert.match(variables.all.environment?.text ?? "", /ignores COUNTERSIGN_ADAPTER_URL/);
 
   const settings = JSON.parse(readFileSync(home.settings, "utf8"));
   settings.hooks.PreToolUse.push(settings.hooks.PreToolUse[0]);
@@ -321,6 +322,51 @@ test("[ours.adapters.doctor.finds] the environment, a second hook and other peop
   assert.ok(failed.includes("settings.twice"), String(failed));
   assert.equal(all["settings.others"]?.level, "warn");
 });
+
+test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in each settings file", async (t) => {
+  const home = newHome(t);
+  await install(t, home, "claude-code", "--wait", "2s");
+  const [project, local] = ["settings.json", "settings.local.json"].map((name) => {
+    return join(home.path, "project/.claude", name);
+  });
+  assert.ok(project !== undefined && local !== undefined);
+  mkdirSync(dirname(project), { recursive: true });
+  const [agent] = AGENTS;
+  assert.ok(agent !== undefined);
+  const place = {
+    agent,
+    settings: home.settings,
+    profile: home.profile,
+    node: process.execPath,
+    script: BIN,
+    home: home.path,
+  };
+  const profile = readProfile(home.profile);
+  const look = () => {
+    const { findings } = lookAtSettings(place, profile, join(home.path, "project"));
+    return findings.map(({ check, level, text }) => `${level} ${check} ${text}`);
+  };
+  const names = ["NODE_COMPILE_CACHE", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "OPENSSL_CONF"];
+  for (const path of [home.settings, project, local]) {
+    const before = existsSync(path) ? readFileSync(path, "utf8") : "{}";
+    for (const name of [...names, "BASH_ENV", "ENV", "XDG_CACHE_HOME", "HOME", "PATH"]) {
+      writeFileSync(
+        path,
+        JSON.stringify({ ...JSON.parse(before), env: { [name]: "x", FINE: "1" } }),
+      );
+      assert.ok(look().includes(`fail settings.env ${path} sets ${name} for hooks, ${REPLACES}`));
+    }
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(before), disableAllHooks: true }));
+    assert.ok(look().some((line) => line.startsWith(`fail settings.disabled ${path} `)));
+    writeFileSync(path, before);
+  }
+  assert.ok(look().every((line) => line.startsWith("ok ")));
+  rmSync(local);
+  mkdirSync(local);
+  assert.ok(look().some((line) => line.startsWith(`warn settings.unreadable ${local} `)));
+});
+
+const REPLACES = "which can replace what they run.";
 
 test("[ours.adapters.doctor.finds] versions that fail open are told, by the agent on the PATH", async (t) => {
   const home = newHome(t);

@@ -9,7 +9,11 @@ import { execFile } from "node:child_process";
 import type { Agent } from "../agents.ts";
 import type { InstallPlace } from "../install/install.ts";
 import { probeProvider } from "../install/provide-credential.ts";
-import { type HookSettings, readHookSettings } from "../profile/hook-settings.ts";
+import {
+  ADAPTER_VARIABLES,
+  type HookSettings,
+  readHookSettings,
+} from "../profile/hook-settings.ts";
 import { type Profile, readProfile } from "../profile/profile.ts";
 import { releaseCanaries } from "./canary.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
@@ -32,8 +36,8 @@ export async function examine({ place, folder, environment }: DoctorOrder): Prom
   const { agent } = place;
   const { profile, findings: first } = lookAtProfile(place);
   const { settings, findings: second } = lookAtEnvironment(place, profile, environment);
-  const look = lookAtSettings(place, settings?.waitMs, folder);
-  const third = settings === undefined ? [] : await lookAtProvider(settings);
+  const look = lookAtSettings(place, profile, folder);
+  const third = settings === undefined ? [] : await lookAtProvider(agent, settings);
   // Whether it was asked is not asked of who does not answer.
   const asked = third.some(({ level }) => level === "fail") ? undefined : settings;
   const canaries =
@@ -66,6 +70,12 @@ function lookAtEnvironment(
   environment: NodeJS.ProcessEnv,
 ): { readonly settings: HookSettings | undefined; readonly findings: readonly Finding[] } {
   if (profile === undefined) return { settings: undefined, findings: [] };
+  const given = ADAPTER_VARIABLES.filter((name) => environment[name]);
+  if (!profile.environment) {
+    const text = `The hook ignores ${given.join(", ")}: the profile does not allow the environment.`;
+    const findings = given.length === 0 ? [] : [warn("environment", text)];
+    return { settings: readHookSettings(agent.name, path, {}), findings };
+  }
   try {
     return { settings: readHookSettings(agent.name, path, environment), findings: [] };
   } catch (error) {
@@ -74,11 +84,11 @@ function lookAtEnvironment(
   }
 }
 
-async function lookAtProvider({ url, token }: HookSettings): Promise<Finding[]> {
+async function lookAtProvider({ name }: Agent, { url, token }: HookSettings): Promise<Finding[]> {
   const { kind, text, aheadMs } = await probeProvider(url, token);
   const advice = {
     works: undefined,
-    refused: "Run: countersign install AGENT --url URL, with a new credential.",
+    refused: `Run: countersign install ${name} --url URL, with a new credential.`,
     unreachable: "Every call is blocked until it answers.",
   }[kind];
   const first =

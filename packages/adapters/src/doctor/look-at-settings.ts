@@ -6,12 +6,12 @@
 
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { parse } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.ts";
-import { handlerFor, type InstallPlace } from "../install/install.ts";
+import { type EntryOptions, handlerFor, type InstallPlace } from "../install/install.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
+import { lookAtClaudeFiles } from "./look-at-claude-files.ts";
 
 export interface SettingsLook {
   readonly findings: readonly Finding[];
@@ -19,10 +19,13 @@ export interface SettingsLook {
   readonly command: string | undefined;
 }
 
-/** @param folder of the project, whose settings the agent reads as well */
+/**
+ * @param profile undefined when no profile can be read
+ * @param folder of the project, whose settings the agent reads as well
+ */
 export function lookAtSettings(
   place: InstallPlace,
-  waitMs: number | undefined,
+  profile: EntryOptions | undefined,
   folder: string,
 ): SettingsLook {
   const { agent, settings } = place;
@@ -46,11 +49,11 @@ export function lookAtSettings(
   }
   const command = String(first.value.command);
   const findings = [
-    ...lookAtEntry(first, own.length, handlerFor(place, waitMs ?? 0), waitMs, again),
+    ...lookAtEntry(first, own.length, place, profile, again),
     ...lookAtOthers(handlers.length - own.length),
     ...(agent.name === "codex"
       ? lookAtCodex(settings, first)
-      : lookAtSwitches([file.path, ...projectFiles(folder)])),
+      : lookAtClaudeFiles(file.path, folder)),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");
   const text = `${file.path} has the hook, for every tool.`;
@@ -60,10 +63,11 @@ export function lookAtSettings(
 function lookAtEntry(
   { matcher, value }: Handler,
   count: number,
-  expected: Readonly<Record<string, unknown>>,
-  waitMs: number | undefined,
+  place: InstallPlace,
+  profile: EntryOptions | undefined,
   again: string,
 ): Finding[] {
+  const expected = handlerFor(place, profile ?? { waitMs: 0, environment: false });
   const findings: Finding[] = [];
   if (count > 1) {
     const text = `The hook is there ${count} times; the second to ask is told that it was used.`;
@@ -75,8 +79,8 @@ function lookAtEntry(
   }
   for (const name of new Set([...Object.keys(value), ...Object.keys(expected)])) {
     if (isDeepStrictEqual(value[name], expected[name])) continue;
-    // Without a profile nobody knows what the limit should be.
-    if (name === "timeout" && waitMs === undefined) continue;
+    // Without a profile the correct limit is unknown.
+    if (name === "timeout" && profile === undefined) continue;
     if (name === "statusMessage") continue;
     if (name === "command") {
       const text = "The hook's command is not the one that this countersign would install.";
@@ -96,26 +100,6 @@ function lookAtOthers(count: number): Finding[] {
   const text = `${count} other hook(s) run before tools; one that changes the call changes it `;
   const advice = "Make sure that none of them returns updatedInput.";
   return [warn("settings.others", `${text}after it was approved.`, advice)];
-}
-
-function projectFiles(folder: string): string[] {
-  return ["settings.json", "settings.local.json"].map((name) => join(folder, ".claude", name));
-}
-
-/** Claude Code: one member, in any file that it reads, turns all hooks off. */
-function lookAtSwitches(paths: readonly string[]): Finding[] {
-  return paths.flatMap((path): Finding[] => {
-    let text: string | undefined;
-    try {
-      text = new SettingsFile(path).text;
-    } catch {
-      return [];
-    }
-    const value = Object(parse(text ?? "{}")) as Record<string, unknown>;
-    if (value.disableAllHooks !== true) return [];
-    const what = `${path} has disableAllHooks, so nothing is asked.`;
-    return [fail("settings.disabled", what, "Take it out.")];
-  });
 }
 
 /** Codex: a switch in its configuration, and its own record of which hooks were reviewed. */

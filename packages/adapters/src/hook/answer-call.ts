@@ -1,24 +1,23 @@
 /**
- * From one call to the answer for its agent: asks the provider and waits. Yes is said in one case,
- * a decision of the provider that approves this very call and whose use has been recorded; every
- * other way out of here is a no.
+ * Asks the provider about one call and waits for the decision. The answer allows the call in one
+ * case: the provider approved exactly this call, and the use of the approval was recorded.
  *
  * Called by: run-hook. Promises: never throws.
  */
 
 import { randomInt } from "node:crypto";
-import { formatDuration } from "@countersign/protocol";
+import { formatDuration, Problem } from "@countersign/protocol";
 import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import type { Agent } from "../agents.ts";
-import type { HookSettings } from "../profile/hook-settings.ts";
+import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
 import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
 import { matchesAny } from "./tool-names.ts";
 
 export type HookAnswer =
   /** `text` goes to stdout, and the exit code is 0. */
   | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
-  /** `reason` goes to stderr for the model, and the exit code is 2. */
+  /** The call does not run, and the model reads `reason`. */
   | { readonly kind: "block"; readonly reason: string };
 
 /** What doctor submits: harmless, and meant to be answered with no. */
@@ -51,7 +50,7 @@ export async function answerCall(call: HookCall): Promise<HookAnswer> {
   try {
     return await ask(call);
   } catch (error) {
-    return { kind: "block", reason: explain(error) };
+    return block(explain(error, call.agent));
   }
 }
 
@@ -66,9 +65,9 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
   const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
   const verdict = await gate.check({ ...submissionOf(input, settings), signal });
-  if (!verdict.permitted) return refuse(agent, verdict);
-  // Doctor's call is never run; that it was approved, doctor asks the provider.
-  if (input.tool === CANARY_TOOL) return deny(agent, "The canary was approved, and is not run.");
+  if (!verdict.permitted) return block(reasonOf(verdict));
+  // The canary never runs. Doctor reads from the provider that it was approved.
+  if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.");
   const text = settings.keepPrompts ? agent.left : agent.approved;
   return { kind: "say", text, mayStart: () => verdict.mayStart() };
 }
@@ -82,26 +81,30 @@ export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
 /** What the provider's record says; the rest are faults, on the way to it or of our own. */
 const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
 
-/** What the model reads, and the person in front of it. */
-function refuse(agent: Agent, verdict: NotPermitted | Pending): HookAnswer {
+/** What the model reads, and its user. */
+function reasonOf(verdict: NotPermitted | Pending): string {
   const { kind, reason, requestId } = verdict;
-  if (DECIDED.includes(kind)) return deny(agent, reason);
+  if (DECIDED.includes(kind)) return reason;
   const error = "error" in verdict && verdict.error;
   const cause = error instanceof SdkError ? ` ${error.message}` : "";
   // Only where somebody may want to look it up; a decision speaks for itself.
   const about = requestId === undefined ? "" : ` (request ${requestId})`;
-  return { kind: "block", reason: `${reason}${cause}${about}` };
+  return `${reason}${cause}${about}`;
 }
 
-function deny({ denied }: Agent, reason: string): HookAnswer {
-  return denied === undefined ? { kind: "block", reason } : say(denied(`Countersign: ${reason}`));
+/** Errors whose messages hold neither a path nor a part of the call. */
+const EXPLAINED = [UnusableInput, UnusableSetup, Problem, SdkError];
+
+function explain(error: unknown, { name }: Agent): string {
+  const isExplained = EXPLAINED.some((type) => error instanceof type);
+  if (isExplained) return `This call was not run. ${Object(error).message}`;
+  const { code = "unknown error" } = Object(error);
+  const what = `The hook cannot use its profile or its records (${code})`;
+  return `This call was not run. ${what}. Run: countersign doctor ${name}`;
 }
 
-/** @returns words without anything that an error of the runtime may hold of the call */
-function explain(error: unknown): string {
-  if (error instanceof UnusableInput) return `This call was not run. ${error.message}`;
-  const message = error instanceof Error ? error.message : "unknown";
-  return `This call was not run, because the hook could not ask: ${message}`;
+function block(reason: string): HookAnswer {
+  return { kind: "block", reason };
 }
 
 function say(text: string): HookAnswer {

@@ -1,9 +1,8 @@
 /**
- * The process of a hook: reads what the agent says on stdin, and answers by exit code, stdout and
- * stderr.
+ * The process of a hook: reads the call from stdin, and answers by exit code, stdout and stderr.
  *
- * Agents take every end of a hook but two for a fault of the hook and run the tool. So this ends in
- * two ways only: 0 with the answer on stdout, or 2 with the reason on stderr and nothing on stdout.
+ * Agents run the tool after other exit codes than 0 and 2. So this exits in two ways: 0 with the
+ * answer on stdout, or 2 with the reason on stderr and nothing on stdout.
  *
  * Called by: bin/countersign.js, and the command's help.
  */
@@ -37,31 +36,33 @@ export async function runHook(
   process.exitCode = BLOCK;
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error) =>
-      end(block(`The hook failed: ${Object(error).message ?? "unknown"}`)),
+      end(block(`The hook failed (${Object(error).code ?? "unknown error"}).`)),
     );
   }
   const abandoned = new AbortController();
   let isAsking = false;
+  let agent: Agent | undefined;
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(name, () => {
       // There may be a request to be taken back; the second time nobody waits for that.
       if (isAsking && !abandoned.signal.aborted) abandoned.abort();
-      else end(STOPPED);
+      else end(STOPPED, agent);
     });
   }
   watchParent(abandoned);
   const given = readArguments(args);
   if (typeof given === "string") return end(block(given));
+  agent = given.agent;
   const bytes = await readInput();
-  if (bytes === undefined) return end(TOO_LARGE);
+  if (bytes === undefined) return end(TOO_LARGE, agent);
   isAsking = true;
-  const { agent, profile } = given;
   const settings = () => {
-    const read = readHookSettings(agent.name, profile, environment);
+    const read = readHookSettings(given.agent.name, given.profile, environment);
     boundBy(read.waitMs, abandoned);
     return read;
   };
-  return end(await answerCall({ agent, bytes, settings, signal: abandoned.signal }));
+  const { signal } = abandoned;
+  return end(await answerCall({ agent: given.agent, bytes, settings, signal }), agent);
 }
 
 const TOO_LARGE = block("This call was not run: it is too large to be asked about.");
@@ -118,14 +119,19 @@ function watchParent(abandoned: AbortController): void {
   setInterval(look, PARENT_MS).unref();
 }
 
-function end(answer: HookAnswer): never {
-  // Right before the word is given, and not when it was obtained.
-  if (answer.kind === "say" && answer.mayStart() && wrote(1, answer.text)) return process.exit(GO);
-  const reason =
-    answer.kind === "block" ? answer.reason : "The approval ended before the call began.";
-  wrote(2, `Countersign: ${reason}`);
+/** Exits with 2 where the agent has no denial for stdout, is unknown, or stdout is closed. */
+function end(answer: HookAnswer, agent?: Agent): never {
+  // Checked immediately before the answer: the approval may have expired since the decision.
+  const isAllowed = answer.kind === "say" && answer.mayStart();
+  const reason = answer.kind === "block" ? answer.reason : "The approval ended before the call.";
+  const denial = `Countersign: ${reason}`;
+  const text = isAllowed ? answer.text : agent?.denied?.(denial);
+  if (text !== undefined && wrote(1, text)) return process.exit(GO);
+  wrote(2, denial);
   return process.exit(BLOCK);
 }
+
+const EAGAIN_MS = 10;
 
 /** @returns whether all of it was written */
 function wrote(file: 1 | 2, text: string): boolean {
@@ -134,8 +140,9 @@ function wrote(file: 1 | 2, text: string): boolean {
     try {
       rest = rest.subarray(writeSync(file, rest));
     } catch (error) {
-      // Somebody has made the pipe one that does not wait.
+      // The pipe is non-blocking and full.
       if (Object(error).code !== "EAGAIN") return false;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EAGAIN_MS);
     }
   }
   return true;

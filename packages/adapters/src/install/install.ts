@@ -26,14 +26,20 @@ export interface InstallPlace {
   /** Of Node, and of the command `countersign`. */
   readonly node: string;
   readonly script: string;
+  /** Home of the user. */
+  readonly home: string;
 }
 
+/** What the entry in the settings depends on. */
+export type EntryOptions = Pick<Profile, "waitMs" | "environment" | "caFile">;
+
 /** The entry of the hook, as agents read it. */
-export function handlerFor(place: InstallPlace, waitMs: number): Record<string, unknown> {
-  const { agent, profile, node, script } = place;
+export function handlerFor(place: InstallPlace, options: EntryOptions): Record<string, unknown> {
+  const { agent, ...paths } = place;
+  const { waitMs, environment, caFile } = options;
   return {
     type: "command",
-    command: hookCommand({ node, script, agent: agent.name, profile }),
+    command: hookCommand({ ...paths, agent: agent.name, environment, caFile }),
     // Seconds. The hook itself is done well before.
     timeout: Math.ceil((waitMs + GRACE_MS + LIMIT_MARGIN_MS) / 1000),
     statusMessage: "Waiting for approval",
@@ -55,7 +61,7 @@ export function install(place: InstallPlace, wanted: Omit<Profile, "installed">)
     throw new Error(`The hook is in ${before.settings}; ${advice}, or use another --profile.`);
   }
   const original = originalOf(file, agent, before);
-  const edited = inserting(original ?? "", handlerFor(place, wanted.waitMs), file.path);
+  const edited = inserting(original ?? "", handlerFor(place, wanted), file.path);
   const installed: Installed = {
     settings: place.settings,
     sha256: digest(edited.text),

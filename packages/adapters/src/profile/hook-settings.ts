@@ -11,6 +11,9 @@ import { isAbsolute } from "node:path";
 import { profileFile, usesFolder } from "./folders.ts";
 import { type Profile, readProfile, readWait, WAIT_MS } from "./profile.ts";
 
+/** A setup that the hook cannot use. The message goes to the model: it names no file. */
+export class UnusableSetup extends Error {}
+
 const VARIABLES = {
   url: "COUNTERSIGN_ADAPTER_URL",
   token: "COUNTERSIGN_ADAPTER_TOKEN",
@@ -19,43 +22,50 @@ const VARIABLES = {
   keepPrompts: "COUNTERSIGN_ADAPTER_KEEP_PROMPTS",
 } as const;
 
+export const ADAPTER_VARIABLES: readonly string[] = Object.values(VARIABLES);
+
 /** What Node makes of its own variables: another place to ask, and an answer from anybody. */
 const MISLEADING: Readonly<Record<string, string>> = {
   NODE_USE_ENV_PROXY: "1",
   NODE_TLS_REJECT_UNAUTHORIZED: "0",
 };
 
-export type HookSettings = Omit<Profile, "installed" | "instanceId" | "environment">;
+export type HookSettings = Omit<Profile, "installed" | "instanceId" | "environment" | "caFile">;
 
 /**
  * @param name of the adapter
  * @param path of the profile, as install has put it into the command; found by name without it
- * @throws Problem, Error: why the hook cannot ask
+ * @throws UnusableSetup, Problem; Error with the path of the profile
  */
 export function readHookSettings(
   name: string,
   path: string | undefined,
   environment: NodeJS.ProcessEnv,
 ): HookSettings {
-  if (path !== undefined && !isAbsolute(path)) throw new Error("--profile must be absolute.");
+  if (path !== undefined && !isAbsolute(path))
+    throw new UnusableSetup("--profile must be an absolute path.");
   const file = path ?? profileFile(name, environment);
   const profile = readProfile(file);
   const misleading = Object.keys(MISLEADING).filter((variable) => {
     return environment[variable] === MISLEADING[variable];
   });
-  const set = Object.values(VARIABLES).filter((variable) => environment[variable]);
+  const set = ADAPTER_VARIABLES.filter((variable) => environment[variable]);
   const given = [...set, ...misleading];
-  if (profile === undefined && path !== undefined) throw new Error(`There is no ${path}.`);
+  if (profile === undefined && path !== undefined) {
+    throw new UnusableSetup(`The profile does not exist. Run: countersign install ${name}`);
+  }
   if (profile !== undefined && !profile.environment) {
     if (given.length === 0) return profile;
-    const advice = `is set, and ${file} does not let the environment speak`;
-    throw new Error(`${given.join(", ")} ${advice}; unset it, or install with --environment.`);
+    const advice = "Unset it, or run: countersign install --environment";
+    throw new UnusableSetup(
+      `The profile does not allow ${given.join(", ")} in the environment. ${advice}`,
+    );
   }
   const { url, token, wait, leave, keepPrompts } = VARIABLES;
   return {
-    url: pick(environment[url], profile?.url, url, file),
-    token: pick(environment[token], profile?.token, token, file),
-    waitMs: waitOf(environment[wait], profile, file) ?? profile?.waitMs ?? WAIT_MS,
+    url: pick(environment[url], profile?.url, url, name),
+    token: pick(environment[token], profile?.token, token, name),
+    waitMs: waitOf(environment[wait], profile) ?? profile?.waitMs ?? WAIT_MS,
     leave: environment[leave] ? namesIn(environment[leave]) : (profile?.leave ?? []),
     keepPrompts: flagOf(environment[keepPrompts]) ?? profile?.keepPrompts ?? false,
     uses: profile?.uses ?? usesFolder(name, environment),
@@ -74,29 +84,29 @@ function pick(
   given: string | undefined,
   kept: string | undefined,
   variable: string,
-  file: string,
+  name: string,
 ): string {
   const value = given || kept;
   if (value !== undefined) return value;
-  throw new Error(`There is no ${file}, and ${variable} is not set: run countersign install.`);
+  throw new UnusableSetup(
+    `No profile exists and ${variable} is not set. Run: countersign install ${name}`,
+  );
 }
 
 /** The agent's limit for the hook is that of the profile: past it, it may run the tool. */
-function waitOf(
-  text: string | undefined,
-  profile: Profile | undefined,
-  file: string,
-): number | undefined {
+function waitOf(text: string | undefined, profile: Profile | undefined): number | undefined {
   if (!text) return undefined;
   const waitMs = readWait(text);
-  if (waitMs === undefined) throw new Error(`${VARIABLES.wait} must be from 1s to 168h, like 24h.`);
+  if (waitMs === undefined) {
+    throw new UnusableSetup(`${VARIABLES.wait} must be from 1s to 168h, like 24h.`);
+  }
   if (profile === undefined || waitMs <= profile.waitMs) return waitMs;
-  const advice = "unset it, or install with a longer --wait";
-  throw new Error(`${VARIABLES.wait} is longer than the wait of ${file}; ${advice}.`);
+  const advice = "Unset it, or run countersign install with a longer --wait.";
+  throw new UnusableSetup(`${VARIABLES.wait} is longer than the wait of the profile. ${advice}`);
 }
 
 function flagOf(text: string | undefined): boolean | undefined {
   if (!text) return undefined;
   if (text === "true" || text === "false") return text === "true";
-  throw new Error(`${VARIABLES.keepPrompts} must be true or false.`);
+  throw new UnusableSetup(`${VARIABLES.keepPrompts} must be true or false.`);
 }

@@ -43,8 +43,10 @@ export interface Profile {
   readonly leave: readonly string[];
   /** After an approval the agent's own permissions still ask. */
   readonly keepPrompts: boolean;
-  /** Variables of the environment may say otherwise. */
+  /** COUNTERSIGN_ADAPTER_* may override members of the profile. */
   readonly environment: boolean;
+  /** Absolute path of a PEM file: certificate authorities that Node trusts besides its own. */
+  readonly caFile?: string | undefined;
   /** Absolute: where used approvals are recorded. */
   readonly uses: string;
   readonly installed?: Installed | undefined;
@@ -57,7 +59,7 @@ export const WAIT_MS_MAX = 168 * 3_600_000;
 
 const MEMBERS = [
   ...["version", "url", "token", "instance_id", "wait", "leave", "keep_prompts"],
-  ...["environment", "uses", "installed"],
+  ...["environment", "ca_file", "uses", "installed"],
 ];
 
 /**
@@ -87,6 +89,7 @@ export function parseProfile(text: string): Profile {
     leave: readTexts(fields, "leave"),
     keepPrompts: readFlag(fields, "keep_prompts"),
     environment: readFlag(fields, "environment"),
+    caFile: fields.text("ca_file", 1),
     uses: fields.required("uses", fields.text("uses", 1)),
     installed: readInstalled(fields.object("installed")),
   };
@@ -94,7 +97,7 @@ export function parseProfile(text: string): Profile {
 
 export function writeProfile(path: string, profile: Profile): void {
   const { url, token, instanceId, waitMs, leave, keepPrompts, environment, uses } = profile;
-  const { installed } = profile;
+  const { caFile, installed } = profile;
   const text = JSON.stringify(
     {
       version: 1,
@@ -105,6 +108,7 @@ export function writeProfile(path: string, profile: Profile): void {
       leave,
       keep_prompts: keepPrompts,
       environment,
+      ca_file: caFile,
       uses,
       installed: installed && {
         settings: installed.settings,

@@ -2,6 +2,7 @@
  * A real provider, and hooks as processes of their own that read a file as their agent's words.
  */
 
+import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -92,6 +93,25 @@ export function feed(
 
 export function runHook(owner: Owner, home: string, run: HookRun): Promise<Outcome> {
   return startHook(owner, home, run).ends();
+}
+
+/**
+ * Asserts that an agent does not run the call, and that the model reads a matching reason: Claude
+ * Code from the JSON denial on stdout, Codex from stderr.
+ */
+export function assertBlocked(outcome: Outcome, reason: RegExp, agent = "claude-code"): void {
+  const { code, stdout, stderr } = outcome;
+  if (agent === "codex") {
+    assert.deepEqual([code, stdout], [2, ""], stderr);
+    assert.match(stderr, /^Countersign: .+\n$/ms);
+    assert.match(stderr, reason);
+    return;
+  }
+  assert.equal(code, 0, stderr);
+  const { permissionDecision, permissionDecisionReason = "" } = decisionIn(outcome);
+  assert.equal(permissionDecision, "deny");
+  assert.match(permissionDecisionReason, /^Countersign: /);
+  assert.match(permissionDecisionReason, reason);
 }
 
 /** What Claude Code reads from stdout. */

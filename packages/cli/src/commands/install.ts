@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import {
   type InstallPlace,
   install,
@@ -33,7 +34,7 @@ export const installCommand: Command = {
       help: "Tools that the agent decides itself, like Read,mcp__docs__*.",
     },
     "keep-prompts": { type: "flag", help: "After an approval the agent asks as it did before." },
-    environment: { type: "flag", help: "Let variables of the environment say otherwise." },
+    environment: { type: "flag", help: "Let COUNTERSIGN_ADAPTER_* override the profile." },
     ...PLACE,
   },
 
@@ -50,7 +51,7 @@ export const installCommand: Command = {
       terminal.out(JSON.stringify({ agent: name, settings, profile, changed: isChanged }));
       return EXIT.done;
     }
-    const off = switchesOf(place, wanted.waitMs);
+    const off = switchesOf(place, wanted);
     const what = isChanged ? "now asks" : "asks already";
     const words = off.length > 0 ? "has the hook, and does NOT ask" : what;
     terminal.out(`${agent.title} ${words} ${visibleText(provider.url)} before every call.`);
@@ -63,8 +64,8 @@ export const installCommand: Command = {
 };
 
 /** What turns hooks off: with it, nobody asks anybody. */
-function switchesOf(place: InstallPlace, waitMs: number) {
-  const { findings } = lookAtSettings(place, waitMs, process.cwd());
+function switchesOf(place: InstallPlace, profile: Omit<Profile, "installed">) {
+  const { findings } = lookAtSettings(place, profile, process.cwd());
   return findings.filter(({ check }) => check === "settings.disabled");
 }
 
@@ -105,11 +106,14 @@ function wishes(line: CommandLine, known: Profile | undefined) {
   const waitMs = wait === undefined ? (known?.waitMs ?? WAIT_MS) : readWait(wait);
   if (waitMs === undefined) throw usageError("--wait is from 1s to 168h, like 24h");
   const leave = line.text("leave");
+  // The hook's own environment is empty, so what this process trusts is kept in the profile.
+  const { NODE_EXTRA_CA_CERTS: caFile } = process.env;
   return {
     waitMs,
     leave: leave === undefined ? (known?.leave ?? []) : namesIn(leave),
     keepPrompts: line.flag("keep-prompts") || (known?.keepPrompts ?? false),
     environment: line.flag("environment") || (known?.environment ?? false),
+    caFile: caFile ? resolve(caFile) : known?.caFile,
   };
 }
 
