@@ -19,7 +19,7 @@ const PLACE = {
   node: "/opt/no de/node",
   script: "/opt/it's/countersign.js",
   profile: "/p.json",
-  home: "/home/it's",
+  home: "/srv/it's",
   caFile: undefined,
   environment: false,
 };

@@ -72,7 +72,7 @@ function lookAtEnvironment(
   if (profile === undefined) return { settings: undefined, findings: [] };
   const given = ADAPTER_VARIABLES.filter((name) => environment[name]);
   if (!profile.environment) {
-    const text = `The hook ignores ${given.join(", ")}: the profile does not allow the environment.`;
+    const text = `The hook ignores ${given.join(", ")}. Install with --environment to use it.`;
     const findings = given.length === 0 ? [] : [warn("environment", text)];
     return { settings: readHookSettings(agent.name, path, {}), findings };
   }

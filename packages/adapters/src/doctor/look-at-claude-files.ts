@@ -14,8 +14,19 @@ import { type Finding, fail, warn } from "./finding.ts";
  * Variables that choose the code of a program or the place of its files. The installed command
  * removes all variables, but the dynamic loader (LD_, DYLD_) and bash (BASH_) read theirs first.
  */
-const DANGEROUS =
-  /^(NODE_|LD_|DYLD_|GLIBC_|OPENSSL_|SSL_|XDG_|BASH_|COUNTERSIGN_|(BASHOPTS|CLAUDE_CONFIG_DIR|ENV|HOME|IFS|PATH|SHELL|SHELLOPTS|ZDOTDIR)$)/;
+const DANGEROUS_PREFIX = /^(NODE|LD|DYLD|GLIBC|OPENSSL|SSL|XDG|BASH|COUNTERSIGN)_/;
+
+const DANGEROUS_NAMES = [
+  "BASHOPTS",
+  "CLAUDE_CONFIG_DIR",
+  "ENV",
+  "HOME",
+  "IFS",
+  "PATH",
+  "SHELL",
+  "SHELLOPTS",
+  "ZDOTDIR",
+];
 
 export function lookAtClaudeFiles(settings: string, folder: string): Finding[] {
   const project = ["settings.json", "settings.local.json"].map((name) => {
@@ -38,7 +49,9 @@ function lookAtFile(path: string): Finding[] {
     const what = `${path} has disableAllHooks, so nothing is asked.`;
     findings.push(fail("settings.disabled", what, "Remove it."));
   }
-  const names = Object.keys(Object(env)).filter((name) => DANGEROUS.test(name));
+  const names = Object.keys(Object(env)).filter((name) => {
+    return DANGEROUS_PREFIX.test(name) || DANGEROUS_NAMES.includes(name);
+  });
   if (names.length > 0) {
     const what = `${path} sets ${names.join(", ")} for hooks, which can replace what they run.`;
     const advice = `Remove it from env. Set it in your shell before you start the agent.`;

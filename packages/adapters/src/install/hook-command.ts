@@ -50,8 +50,9 @@ export interface HookPlace {
 /** For `sh -c`, and for other shells with plain single quotes. */
 export function hookCommand(place: HookPlace): string {
   const { node, script, agent, profile, home, caFile, environment } = place;
-  const failure = `Countersign: The approval hook failed. The call did not run. Run: countersign doctor ${agent}`;
-  const denial = findAgent(agent)?.denied?.(failure) ?? "";
+  const failure = "Countersign: The approval hook failed. The call did not run.";
+  const advice = `Run: countersign doctor ${agent}`;
+  const denial = findAgent(agent)?.denied?.(`${failure} ${advice}`) ?? "";
   const variables = [`HOME=${home}`, "PATH=/usr/bin:/bin"];
   if (caFile !== undefined) variables.push(`NODE_EXTRA_CA_CERTS=${caFile}`);
   const passed = environment ? ADAPTER_VARIABLES.map((name) => `${name}="$${name}"`) : [];
