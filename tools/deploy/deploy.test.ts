@@ -225,9 +225,10 @@ test("[ours.deploy.agrees] alerts and the guide name metrics that exist", async 
   const report = new Report("silent");
   report.observe({
     pollsHeld: () => 0,
-    requestsPending: async () => 0,
-    deliveriesWaiting: async () => 0,
+    countStore: async () => ({ requestsPending: 0, deliveriesWaiting: 0 }),
+    countPool: () => ({ used: 0, idle: 0, waiting: 0 }),
   });
+  report.observeWake({ isListening: true, sent: 0, received: 0 });
   const metrics = await report.metrics();
   const known = new Set([...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name));
   const guide = readFileSync(join(ROOT, "docs/guides/scale.md"), "utf8");

@@ -100,7 +100,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
   config: { values: [...BASICS, "core"], types: ["secrets"] },
-  metrics: { values: [], types: [] },
+  // Label values that exist from the start are the closed sets of core.
+  metrics: { values: ["core"], types: ["storage"] },
   report: { values: [...BASICS, "metrics"], types: MIDDLE },
   context: { values: BASICS, types: MIDDLE },
   operations: {

@@ -1,38 +1,76 @@
 /**
- * What is counted when metrics are asked for.
+ * Numbers that are read when Prometheus scrapes: held polls, rows in the store, the pool.
  *
  * Called by: provider.ts.
  */
 
-import type { Clock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { Context } from "./context.ts";
+import { Failure } from "./failure.ts";
 import { countPendingRequests } from "./operations/countPendingRequests.ts";
 import { countWaitingNotifications } from "./operations/countWaitingNotifications.ts";
-import type { Report } from "./report.ts";
+import type { Report, StoreCounts } from "./report.ts";
 
 export function observe(context: Context, report: Report): void {
-  const { clock, wake } = context;
+  const { clock, wake, store } = context;
+  const countAll = async (): Promise<StoreCounts> => {
+    const [requestsPending, deliveriesWaiting] = await Promise.all([
+      countPendingRequests(context),
+      countWaitingNotifications(context),
+    ]);
+    return { requestsPending, deliveriesWaiting };
+  };
   report.observe({
     pollsHeld: () => wake.waiting,
-    requestsPending: remembered(clock, () => countPendingRequests(context)),
-    deliveriesWaiting: remembered(clock, () => countWaitingNotifications(context)),
+    countStore: withinLimit(remembered(clock, countAll), report),
+    countPool: store.countPool?.bind(store),
   });
 }
 
-/** Counting goes through all rows, and anybody may ask: a large count is good for a while. */
+/** Counting reads all rows and needs no credential: large counts are cached. */
 const LARGE_COUNT = 10_000;
 const LARGE_COUNT_MS = 5_000;
 
-function remembered(clock: Clock, count: () => Promise<number>): () => Promise<number> {
-  let counting: Promise<number> | undefined;
-  let large = { count: 0, at: Number.NEGATIVE_INFINITY };
+/** At most one count runs at a time, however many scrapes wait for it. */
+function remembered(clock: Clock, count: () => Promise<StoreCounts>): () => Promise<StoreCounts> {
+  let counting: Promise<StoreCounts> | undefined;
+  let large: { readonly counts: StoreCounts; readonly at: number } | undefined;
   return async () => {
-    if (Math.abs(clock.now() - large.at) < LARGE_COUNT_MS) return large.count;
+    if (large !== undefined && Math.abs(clock.now() - large.at) < LARGE_COUNT_MS) {
+      return large.counts;
+    }
     counting ??= count().finally(() => {
       counting = undefined;
     });
-    const counted = await counting;
-    if (counted >= LARGE_COUNT) large = { count: counted, at: clock.now() };
-    return counted;
+    const counts = await counting;
+    const isLarge = counts.requestsPending + counts.deliveriesWaiting >= LARGE_COUNT;
+    large = isLarge ? { counts, at: clock.now() } : undefined;
+    return counts;
   };
+}
+
+/** A scrape must answer within 1 s while the database hangs; Prometheus may give up after that. */
+const COUNT_MS_MAX = 500;
+
+/** Measured by the system's clock: a test may stop the provider's. */
+function withinLimit(
+  count: () => Promise<StoreCounts>,
+  report: Report,
+): () => Promise<StoreCounts | undefined> {
+  return () =>
+    new Promise((resolve) => {
+      const fail = (error: unknown): void => {
+        cancel();
+        report.dependencyFailed("store", error);
+        resolve(undefined);
+      };
+      const cancel = systemClock.after(COUNT_MS_MAX, () => {
+        const message = `counting rows for /metrics took longer than ${COUNT_MS_MAX} ms`;
+        fail(new Failure("store", message));
+      });
+      count().then((counts) => {
+        cancel();
+        resolve(counts);
+      }, fail);
+    });
 }

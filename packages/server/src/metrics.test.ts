@@ -7,6 +7,8 @@ test("the process is measured once, however many providers it has", async () => 
   const measured = mock.method(perfHooks, "monitorEventLoopDelay");
   const [one, other] = [new Metrics(), new Metrics()];
   assert.equal(measured.mock.callCount(), 1);
+  // Each sample wakes an idle process.
+  assert.deepEqual(measured.mock.calls[0]?.arguments, [{ resolution: 100 }]);
 
   one.erased.inc(7);
   const [ofOne, ofOther] = await Promise.all([one.text(), other.text()]);

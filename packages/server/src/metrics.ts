@@ -4,12 +4,26 @@
  * Called by: report.ts, which alone counts.
  */
 
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { CHANNEL_KINDS } from "./core/channel.ts";
+import { PUSH_CHANNEL } from "./core/push.ts";
+import { DECIDER_KINDS } from "./core/request-filter.ts";
+import type { PoolCounts } from "./storage/store.ts";
+
+/** Rows that are counted in the store for a scrape. */
+export interface StoreCounts {
+  readonly deliveriesWaiting: number;
+  readonly requestsPending: number;
+}
 
 export interface Gauges {
-  readonly deliveriesWaiting: () => Promise<number>;
   readonly pollsHeld: () => number;
-  readonly requestsPending: () => Promise<number>;
+  /** Resolves to undefined when the store did not answer in time or failed. */
+  readonly countStore: () => Promise<StoreCounts | undefined>;
+  /** Undefined for an embedded database, which has no pool. */
+  readonly countPool: (() => PoolCounts) | undefined;
 }
 
 export interface WakeState {
@@ -19,7 +33,48 @@ export interface WakeState {
   readonly received: number;
 }
 
-const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30];
+/** The longest poll is held for 30 s and is answered a few milliseconds later. */
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15, 30, 31];
+
+/** Label values of `countersign_failures_total` that exist from the start. */
+const DEPENDENCIES = [
+  "announcing",
+  "audit",
+  "delivery",
+  "events",
+  "examiner",
+  "expiry",
+  "freeze",
+  "holding",
+  "oidc",
+  "pushing",
+  "retention",
+  "schema",
+  "secret-key",
+  "store",
+  "wake",
+];
+
+const STATUSES = ["approved", "denied", "expired", "cancelled"];
+
+const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+
+/** Kinds of `SendOutcome`. */
+const SEND_OUTCOMES = ["sent", "rejected", "refused", "unreachable", "off", "unwanted"];
+
+/**
+ * Milliseconds between samples of the event loop. A sample is the time between two timers, so a
+ * lag is reported as this much and the delay. The default of 10 ms wakes an idle process 100 times
+ * a second.
+ */
+const EVENT_LOOP_SAMPLE_MS = 100;
+
+/** Operations that load balancers and monitoring call, not clients. */
+const PROBES: ReadonlySet<string> = new Set(["healthz", "readyz", "metrics"]);
+
+export function isProbe(operation: string): boolean {
+  return PROBES.has(operation);
+}
 
 let ofProcess: Registry | undefined;
 
@@ -30,18 +85,44 @@ let ofProcess: Registry | undefined;
 function metricsOfProcess(): Registry {
   if (ofProcess === undefined) {
     ofProcess = new Registry();
-    collectDefaultMetrics({ register: ofProcess });
+    collectDefaultMetrics({
+      register: ofProcess,
+      eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS,
+    });
+    addBuildInfo(ofProcess);
   }
   return ofProcess;
+}
+
+function addBuildInfo(registry: Registry): void {
+  const file = join(import.meta.dirname, "../package.json");
+  const { version } = JSON.parse(readFileSync(file, "utf8")) as { readonly version: string };
+  new Gauge({
+    name: "countersign_build_info",
+    help: "Always 1; the labels are the versions of Countersign and Node.js.",
+    labelNames: ["version", "node"],
+    registers: [registry],
+  }).set({ version, node: process.version }, 1);
 }
 
 export class Metrics {
   readonly registry = new Registry();
   readonly exchanges = new Histogram({
     name: "countersign_exchange_seconds",
-    help: "Duration of HTTP exchanges, held polls included.",
+    help: "Duration of HTTP exchanges; pollApprovalRequest is a read with wait.",
     labelNames: ["operation", "status"],
     buckets: DURATION_BUCKETS_S,
+    registers: [this.registry],
+  });
+  readonly exchangesByClass = new Counter({
+    name: "countersign_exchanges_total",
+    help: "HTTP exchanges except probes, by class of status.",
+    labelNames: ["class"],
+    registers: [this.registry],
+  });
+  readonly created = new Counter({
+    name: "countersign_requests_created_total",
+    help: "Approval requests created by this process, replays not included.",
     registers: [this.registry],
   });
   readonly failures = new Counter({
@@ -72,7 +153,7 @@ export class Metrics {
   });
   readonly announcements = new Counter({
     name: "countersign_announcements_total",
-    help: "Messages to people about what waits for them, by kind of channel and how they ended.",
+    help: "Messages to people about pending requests, by kind of channel and outcome.",
     labelNames: ["kind", "outcome"],
     registers: [this.registry],
   });
@@ -94,15 +175,48 @@ export class Metrics {
   });
 
   readonly #ofProcess = metricsOfProcess();
+  #beforeText = async () => {};
 
-  /** All of them, in the format of Prometheus. */
+  constructor() {
+    this.#zeroAlertedSeries();
+  }
+
+  /** All of them, in the format of Prometheus. Does not wait for the store beyond its limit. */
   async text(): Promise<string> {
+    await this.#beforeText();
     return await Registry.merge([this.#ofProcess, this.registry]).metrics();
+  }
+
+  /** Counts an exchange. @param isHeld a read that waits for a decision */
+  exchangeEnded(operation: string, isHeld: boolean, status: number, seconds: number): void {
+    const measured = isHeld ? "pollApprovalRequest" : operation;
+    this.exchanges.observe({ operation: measured, status }, seconds);
+    if (isProbe(operation)) return;
+    this.exchangesByClass.inc({ class: STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "5xx" });
+    if (operation === "createApprovalRequest" && status === 201) this.created.inc();
+  }
+
+  /**
+   * A series that first appears with the event it counts has no increase, so no alert on it fires.
+   * deploy/prometheus/alerts.yaml uses these labels.
+   */
+  #zeroAlertedSeries(): void {
+    for (const dependency of DEPENDENCIES) this.failures.inc({ dependency }, 0);
+    for (const status of STATUSES) {
+      for (const by of DECIDER_KINDS) this.resolved.inc({ status, by }, 0);
+    }
+    for (const kind of [...CHANNEL_KINDS, PUSH_CHANNEL]) {
+      for (const outcome of SEND_OUTCOMES) this.announcements.inc({ kind, outcome }, 0);
+    }
+    for (const name of STATUS_CLASSES.slice(1)) this.exchangesByClass.inc({ class: name }, 0);
+    this.exchanges.zero({ operation: "createApprovalRequest", status: 201 });
   }
 
   /** Adds what is read when metrics are asked for. */
   observe(gauges: Gauges): void {
     const registers = [this.registry];
+    this.#observeStore(gauges.countStore);
+    if (gauges.countPool !== undefined) this.#observePool(gauges.countPool);
     new Gauge({
       name: "countersign_polls_held",
       help: "Long polls that are being held.",
@@ -111,20 +225,47 @@ export class Metrics {
         this.set(gauges.pollsHeld());
       },
     });
-    new Gauge({
+  }
+
+  /** Gauges that cannot be read are left out: a stale or invented number would mislead alerts. */
+  #observeStore(countStore: Gauges["countStore"]): void {
+    const registers = [this.registry];
+    const deliveriesWaiting = new Gauge({
       name: "countersign_deliveries_waiting",
       help: "Notifications that are not delivered yet.",
       registers,
-      async collect() {
-        this.set(await gauges.deliveriesWaiting());
-      },
     });
-    new Gauge({
+    const requestsPending = new Gauge({
       name: "countersign_requests_pending",
       help: "Approval requests without a decision.",
       registers,
-      async collect() {
-        this.set(await gauges.requestsPending());
+    });
+    const isRead = new Gauge({
+      name: "countersign_store_scrape_success",
+      help: "1 when rows of the store could be counted, else 0 and those gauges are left out.",
+      registers,
+    });
+    this.#beforeText = async () => {
+      const counts = await countStore();
+      isRead.set(counts === undefined ? 0 : 1);
+      if (counts === undefined) {
+        deliveriesWaiting.remove();
+        requestsPending.remove();
+      } else {
+        deliveriesWaiting.set(counts.deliveriesWaiting);
+        requestsPending.set(counts.requestsPending);
+      }
+    };
+  }
+
+  #observePool(countPool: () => PoolCounts): void {
+    new Gauge({
+      name: "countersign_database_connections",
+      help: "Connections to the database that are used or idle, and callers waiting for one.",
+      labelNames: ["state"],
+      registers: [this.registry],
+      collect() {
+        for (const [state, count] of Object.entries(countPool())) this.set({ state }, count);
       },
     });
   }

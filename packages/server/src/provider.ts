@@ -192,7 +192,7 @@ async function serve(
     await shared?.close();
     await closeStore();
     unlock();
-    report.stopped();
+    await report.stopped();
   }
 
   return {

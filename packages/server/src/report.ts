@@ -9,15 +9,21 @@ import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { LogLevel } from "./config/settings.ts";
 import type { ActorKind } from "./core/request.ts";
 import type { Failure } from "./failure.ts";
-import { type Gauges, Metrics, type WakeState } from "./metrics.ts";
+import { type Gauges, isProbe, Metrics, type WakeState } from "./metrics.ts";
 import type { CheckedTable, IntegrityFailure } from "./storage/integrity.ts";
+
+export type { StoreCounts } from "./metrics.ts";
 
 export interface ExchangeEnd {
   readonly exchangeId: string;
   /** Name of the operation, or `unknown`. */
   readonly operation: string;
+  /** Whether it is a read that waits for a decision. */
+  readonly isHeld: boolean;
   readonly status: number;
   readonly durationMs: number;
+  /** Behind trusted proxies, which alone can tell it; else undefined. */
+  readonly clientAddress: string | undefined;
   readonly errorCode: string | undefined;
   readonly credentialId: string | undefined;
   /** Id of the request or instance that the exchange was about. */
@@ -84,7 +90,7 @@ const CHECKED_TABLES: Readonly<Record<CheckedTable, true>> = {
 export class Report {
   readonly #metrics = new Metrics();
   readonly #log: Logger;
-  readonly #flush: () => void;
+  readonly #flush: () => Promise<void>;
 
   /** @param stream where lines go; standard output when undefined */
   constructor(level: LogLevel, stream?: DestinationStream) {
@@ -92,7 +98,7 @@ export class Report {
       this.#metrics.integrityFailures.inc({ table }, 0);
     const log = stream === undefined ? standardOutput() : undefined;
     const output = stream ?? log?.stream ?? { write: () => {} };
-    this.#flush = () => log?.flush();
+    this.#flush = async () => log?.flush();
     const formatters = { level: (label: string) => ({ level: label }) };
     this.#log = pino({ level, base: null, formatters }, output);
   }
@@ -109,13 +115,16 @@ export class Report {
 
   exchangeEnded(end: ExchangeEnd): void {
     const { operation, status } = end;
-    this.#metrics.exchanges.observe({ operation, status }, end.durationMs / 1000);
-    this.#log.info({
+    this.#metrics.exchangeEnded(operation, end.isHeld, status, end.durationMs / 1000);
+    // Probes come every few seconds and would be most of the log of a quiet server.
+    const level = isProbe(operation) && status < 500 ? "debug" : "info";
+    this.#log[level]({
       event: "exchange.ended",
       request_id: end.exchangeId,
       operation,
       http_status: status,
       duration_ms: Math.round(end.durationMs * 1000) / 1000,
+      client_address: end.clientAddress,
       error_code: end.errorCode,
       credential_id: end.credentialId,
       subject_id: end.subjectId,
@@ -156,7 +165,9 @@ export class Report {
 
   announced(message: Announced): void {
     const { channelId, requestId, status, durationMs, retryInMs, ...rest } = message;
-    this.#metrics.announcements.inc({ kind: rest.kind, outcome: rest.outcome });
+    // Without the reason behind the colon, which is in the log: label values are a closed set.
+    const [outcome = ""] = rest.outcome.split(":", 1);
+    this.#metrics.announcements.inc({ kind: rest.kind, outcome });
     this.#log.info({
       ...{ event: "announcement.sent", channel_id: channelId, subject_id: requestId, ...rest },
       ...{ status: status ?? undefined, duration_ms: durationMs, retry_in_ms: retryInMs },
@@ -263,9 +274,10 @@ export class Report {
     this.#log.info({ event: "server.stopping" });
   }
 
-  stopped(): void {
+  /** Resolves when the log is written or cannot be written. */
+  async stopped(): Promise<void> {
     this.#log.info({ event: "server.stopped" });
-    this.#flush();
+    await this.#flush();
   }
 
   get metricsContentType(): string {
@@ -278,10 +290,10 @@ export class Report {
 }
 
 /**
- * Standard output, written in blocks. Once it fails (a full disk, a closed pipe) it is never
- * flushed synchronously again: that would try for ever and hold the whole process.
+ * Standard output, written in blocks. A synchronous flush retries forever on a full disk or a
+ * closed pipe, so `flush` is asynchronous, and after the first error nothing flushes synchronously.
  */
-function standardOutput(): { stream: DestinationStream; flush: () => void } {
+function standardOutput(): { stream: DestinationStream; flush: () => Promise<void> } {
   const stream = destination({
     dest: 1,
     sync: false,
@@ -294,11 +306,12 @@ function standardOutput(): { stream: DestinationStream; flush: () => void } {
   stream.on("error", () => {
     broken = true;
   });
-  // Also called by pino itself when the process ends.
+  // pino calls this when the process exits.
   stream.flushSync = () => {
     if (!broken) flushSync();
   };
-  return { stream, flush: () => stream.flushSync() };
+  // The callback also receives the error of a failed write: the lines are lost, the stop goes on.
+  return { stream, flush: () => new Promise((resolve) => stream.flush(() => resolve())) };
 }
 
 /** Messages of errors with the chain of their causes. */

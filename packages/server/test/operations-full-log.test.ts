@@ -10,15 +10,27 @@ import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
 import { exchange } from "countersign/test/support/people.ts";
 import { databaseEnvironment } from "./support/engine.ts";
 
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
 /** A server whose standard output is on a device that is always full. */
-async function startOnFullLog(t: TestContext): Promise<{ child: ChildProcess; url: string }> {
+async function startOnFullLog(t: TestContext): Promise<Started> {
   const full = openSync("/dev/full", "w");
+  try {
+    return await start(t, full);
+  } finally {
+    closeSync(full);
+  }
+}
+
+async function start(t: TestContext, stdout: number | "pipe"): Promise<Started> {
   const args = [BIN, "serve", "--port", "0", "--data", join(temporaryFolder(t), "data")];
   const child = spawn(process.execPath, args, {
     env: { ...ownEnvironment(), ...(await databaseEnvironment()) },
-    stdio: ["ignore", full, "pipe"],
+    stdio: ["ignore", stdout, "pipe"],
   });
-  closeSync(full);
   t.after(() => child.kill("SIGKILL"));
   assert.ok(child.stderr);
   for await (const line of createInterface({ input: child.stderr })) {
@@ -33,6 +45,19 @@ test("[ours.operations.logs] a log that cannot be written stops neither the exch
   for (let i = 0; i < 200; i++) {
     assert.equal((await exchange("GET", `${url}/healthz`)).status, 200);
   }
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
+
+test("[ours.operations.logs] SIGTERM ends a server whose log reader has closed the pipe", async (t) => {
+  const { child } = await start(t, "pipe");
+  const { stdout } = child;
+  assert.ok(stdout);
+  // Nothing is logged between the close and the stop, so the stop finds the closed pipe first.
+  await once(stdout, "data");
+  stdout.destroy();
+  await once(stdout, "close");
   const ended = once(child, "exit");
   child.kill("SIGTERM");
   assert.deepEqual(await ended, [0, null]);

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileOwner } from "countersign/test/support/child.ts";
 import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
 import { eventually } from "countersign/test/support/eventually.ts";
 import { type Agent, exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
-import { databaseEnvironment } from "./support/engine.ts";
+import { databaseEnvironment, ENGINE } from "./support/engine.ts";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
 
@@ -15,9 +17,12 @@ const SAMPLE = /^([a-zA-Z_:][\w:]*)(?:\{((?:\w+="(?:[^"\\\n]|\\.)*",?)*)\})? (?:
 const file = fileOwner();
 let server: Server;
 let agent: Agent;
+/** What the first scrape reads. */
+let atStart: string;
 
 before(async () => {
   server = await startServer(file, { env: await databaseEnvironment() });
+  atStart = await metrics();
   agent = await newAgent(server);
 });
 
@@ -128,4 +133,73 @@ test("[ours.operations.metrics] every decision is counted once, by its status an
   await agent.cancel(id);
   await agent.cancel(id);
   assert.equal(sampleOf(await metrics(), counted), before + 1);
+});
+
+const ALERTS = join(import.meta.dirname, "../../../deploy/prometheus/alerts.yaml");
+
+/** Only a server on PostgreSQL has them. */
+const OF_POSTGRES = /^countersign_(wake|database)_/;
+
+/** Every name in a rule with its labels; of a choice of values, each one. */
+function selectedSeries(rules: string): { name: string; labels: string[] }[] {
+  const selectors = rules.matchAll(/\b((?:countersign|nodejs|process)_\w+)\{([^}]*)\}/g);
+  return [...selectors].flatMap(([, name = "", matchers = ""]) => {
+    const choices = [...matchers.matchAll(/(\w+)(=~|=)"([^"]*)"/g)].filter(
+      ([, label]) => label !== "job",
+    );
+    return choices.reduce<{ name: string; labels: string[] }[]>(
+      (series, [, label, , values = ""]) =>
+        series.flatMap(({ labels }) =>
+          values.split("|").map((value) => ({
+            name,
+            labels: [...labels, `${label}="${value}"`],
+          })),
+        ),
+      [{ name, labels: [] }],
+    );
+  });
+}
+
+test("[ours.deploy.alerts] every series that an alerting rule selects exists at the first scrape", () => {
+  const lines = atStart.split("\n");
+  const selected = selectedSeries(readFileSync(ALERTS, "utf8"));
+  assert.ok(selected.length > 30, `${selected.length} selectors`);
+  const missing = selected.filter(({ name, labels }) => {
+    if (ENGINE === "sqlite" && OF_POSTGRES.test(name)) return false;
+    return !lines.some(
+      (line) =>
+        (line.startsWith(`${name} `) || line.startsWith(`${name}{`)) &&
+        labels.every((label) => line.includes(label)),
+    );
+  });
+  assert.deepEqual(missing, []);
+});
+
+test("[ours.operations.metrics] a held poll is measured apart from reads", async () => {
+  const { id } = await agent.submit();
+  const poll = agent.read(id, "?wait=30s");
+  await eventually("the held poll", async () => {
+    return sampleOf(await metrics(), "countersign_polls_held") === 1 ? true : undefined;
+  });
+  const read = 'countersign_exchange_seconds_count{operation="getApprovalRequest",status="200"}';
+  const held = 'countersign_exchange_seconds_count{operation="pollApprovalRequest",status="200"}';
+  const before = await metrics();
+  await agent.cancel(id);
+  await poll;
+  const after = await metrics();
+  assert.equal(sampleOf(after, held), sampleOf(before, held) + 1);
+  assert.equal(sampleOf(after, read), sampleOf(before, read));
+  assert.match(after, /^countersign_exchange_seconds_bucket\{le="31",/m);
+});
+
+test("[ours.operations.metrics] requests created and the versions that run are metrics, and probes are no exchanges", async () => {
+  const before = await metrics();
+  await agent.submit();
+  await exchange("GET", `${server.url}/healthz`);
+  const after = await metrics();
+  const created = "countersign_requests_created_total";
+  assert.equal(sampleOf(after, created), sampleOf(before, created) + 1);
+  const answered = 'countersign_exchanges_total{class="2xx"}';
+  assert.equal(sampleOf(after, answered), sampleOf(before, answered) + 1);
+  assert.match(after, /^countersign_build_info\{version="\d+\.\d+\.\d+",node="v24\.[\d.]+"\} 1$/m);
 });

@@ -8,6 +8,7 @@ import { CHANNEL_OPTIONS } from "./channel-options.ts";
 import { EXTENSION_OPTIONS } from "./extension-settings.ts";
 import { OIDC_OPTIONS } from "./oidc-options.ts";
 import type { Option, OptionType } from "./option.ts";
+import { PROXY_OPTIONS } from "./proxy-options.ts";
 
 export type { Option, OptionType } from "./option.ts";
 
@@ -116,13 +117,7 @@ export const OPTIONS = [
     group: "server",
     help: "Private key of tls_cert in PEM.",
   },
-  {
-    name: "tls_terminated_by_proxy",
-    type: "flag",
-    default: "false",
-    group: "server",
-    help: "A proxy in front speaks HTTPS: allows plain HTTP on other than loopback addresses.",
-  },
+  ...PROXY_OPTIONS,
   {
     name: "secret_key",
     type: "text",

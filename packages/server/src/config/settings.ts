@@ -24,6 +24,8 @@ export interface Settings {
   readonly publicUrl: string | undefined;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly tlsTerminatedByProxy: boolean;
+  /** Networks whose `X-Forwarded-For` names the client. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   readonly shutdownGraceMs: number;
   readonly windowMsMax: number;
@@ -125,6 +127,7 @@ export function toSettings(values: ConfigValues): Settings {
     publicUrl: values.public_url?.replace(/\/+$/, ""),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     tlsTerminatedByProxy: values.tls_terminated_by_proxy,
+    trustedProxies: splitList(values.trusted_proxies),
     logLevel: values.log_level as LogLevel,
     shutdownGraceMs: values.shutdown_grace,
     windowMsMax: values.window_max,
@@ -210,6 +213,10 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (!encrypted && !isLoopback(values.host)) {
     yield `host: listening on ${values.host} without encryption is refused; ` +
       "give tls_cert and tls_key, or set tls_terminated_by_proxy when a proxy speaks HTTPS";
+  }
+  for (const text of splitList(values.trusted_proxies)) {
+    if (parseCidr(text) !== undefined && !text.endsWith("/0")) continue;
+    yield `trusted_proxies: ${text} is not a network like 10.1.0.0/16 or 192.0.2.7/32`;
   }
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(values.path_prefix)) {
     yield "path_prefix: must be like /api/aap, without a slash at the end";

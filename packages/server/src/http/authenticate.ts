@@ -58,11 +58,13 @@ const BYTES_PER_EXCHANGE = 4_096;
 /** @param publicUrl where people reach this server; asked for when it listens */
 export function createGate(context: Context, publicUrl: () => string): Gate {
   const { rates } = context.settings;
-  const limiters: Readonly<Record<CredentialKind | "unauthenticated", RateLimiter>> = {
+  const limiters: Readonly<Record<CredentialKind | "unauthenticated" | "signIn", RateLimiter>> = {
     instance: new RateLimiter(rates.instance, context.clock),
     provisioner: new RateLimiter(rates.provisioner, context.clock),
     reviewer: new RateLimiter(rates.reviewer, context.clock),
     unauthenticated: new RateLimiter(rates.unauthenticated, context.clock),
+    // Apart, so that invalid tokens sent from an address do not stop sign-ins from there.
+    signIn: new RateLimiter(rates.unauthenticated, context.clock),
   };
 
   /** Those whose body was not there when their caller was looked up, and how to look again. */
@@ -103,7 +105,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     },
     async admitStranger(request) {
       assertSameOrigin(request, originOf(publicUrl()));
-      take(limiters.unauthenticated, peerOf(request));
+      take(limiters.signIn, peerOf(request));
     },
     async lookAgain(request) {
       await identify(context, request, "reviewer", publicUrl());

@@ -98,6 +98,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "instance");
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
+    request.isHeld = waitMs > 0;
     const waiting = waitMs === 0 ? undefined : { waitMs, onGone: onGone(reply) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     return sendJson(reply, 200, await written(context, approval));

@@ -44,6 +44,8 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     return503OnClosing: false,
     forceCloseConnections: "idle",
     routerOptions: { maxParamLength: 16_384 },
+    // Fastify's default `false` takes the address of the connection.
+    trustProxy: settings.trustedProxies.length > 0 && [...settings.trustedProxies],
     frameworkErrors: (_, request, reply) => {
       // A path that cannot be decoded names nothing.
       sendError(new Problem("not_found"), request, reply, report);
@@ -58,6 +60,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   app.decorateRequest("signedIn", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
+  app.decorateRequest("isHeld", false);
   // Bodies stay bytes: our own parser reads them, also to see what another would repair.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
@@ -76,8 +79,10 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     report.exchangeEnded({
       exchangeId: request.id,
       operation: request.routeOptions.config?.operation ?? "unknown",
+      isHeld: request.isHeld,
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
+      clientAddress: settings.trustedProxies.length > 0 ? request.ip : undefined,
       errorCode: request.errorCode,
       credentialId: request.caller?.credentialId ?? request.signedIn?.session.id,
       subjectId: request.subjectId,

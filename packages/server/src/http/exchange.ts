@@ -31,6 +31,8 @@ declare module "fastify" {
     /** What the exchange is about, for the log. */
     subjectId: string | undefined;
     errorCode: string | undefined;
+    /** Whether this is a read that waits for a decision; measured apart from other reads. */
+    isHeld: boolean;
   }
 
   interface FastifyInstance {

@@ -1,13 +1,19 @@
 /**
- * Who is at the other end of a connection, as far as attempts are counted.
+ * The client address that limits count by.
  *
- * Called by: whatever slows strangers down.
+ * Called by: limits for callers without a valid credential.
  */
 
 import type { FastifyRequest } from "fastify";
 import { countedNetwork } from "../core/address.ts";
 
-/** @returns the same for all addresses that one machine may give itself */
-export function peerOf({ socket }: Pick<FastifyRequest, "socket">): string {
-  return countedNetwork(socket.remoteAddress ?? "");
+/**
+ * The address of the connection or, behind `trusted_proxies`, the rightmost address of
+ * `X-Forwarded-For` that is not a trusted proxy.
+ *
+ * @returns the same for all addresses that one machine may give itself
+ */
+export function peerOf({ ip }: { readonly ip: FastifyRequest["ip"] | undefined }): string {
+  // Undefined once the connection is closed.
+  return countedNetwork(ip ?? "");
 }

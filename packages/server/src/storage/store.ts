@@ -66,6 +66,13 @@ export type Durability =
    */
   | "process";
 
+export interface PoolCounts {
+  readonly used: number;
+  readonly idle: number;
+  /** Callers that wait for a free connection. */
+  readonly waiting: number;
+}
+
 export interface Store extends Reader {
   /**
    * True when this process alone takes leases in it, for as long as it lives: every lease that
@@ -104,6 +111,9 @@ export interface Store extends Reader {
 
   /** @throws Failure when the engine cannot write durably */
   check(): Promise<void>;
+
+  /** Connections of this process; missing where the engine is embedded. */
+  countPool?(): PoolCounts;
 
   close(): Promise<void>;
 }

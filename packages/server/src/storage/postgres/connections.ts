@@ -5,7 +5,7 @@
 
 import { hash } from "node:crypto";
 import { Pool, type PoolClient } from "pg";
-import type { SqlValue } from "../store.ts";
+import type { PoolCounts, SqlValue } from "../store.ts";
 import { breaksConnection } from "./errors.ts";
 import { shareReads } from "./shared-reads.ts";
 import { type Answer, type Prepared, type Statement, StatementBatch } from "./statement-batch.ts";
@@ -81,6 +81,15 @@ export class Connections {
     this.#prepared.set(client, prepared);
     const patienceMs = patience === "patient" ? PATIENT_ANSWER_MS_MAX : undefined;
     return new TakenConnection(client, prepared, (text) => this.#nameOf(text), patienceMs);
+  }
+
+  count(): PoolCounts {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    return {
+      used: totalCount - idleCount,
+      idle: idleCount,
+      waiting: waitingCount,
+    };
   }
 
   /** Waits for those that are in use. */

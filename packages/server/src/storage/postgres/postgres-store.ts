@@ -16,7 +16,7 @@
 import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
-import type { Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
+import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
@@ -138,6 +138,10 @@ export class PostgresStore implements Store {
 
   async check(): Promise<void> {
     await this.transact((tx) => tx.run("update health set checked_at = checked_at + 1"));
+  }
+
+  countPool(): PoolCounts {
+    return this.#connections.count();
   }
 
   close(): Promise<void> {

@@ -1,0 +1,20 @@
+/**
+ * What /metrics answers while its store does not.
+ */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { startUnavailable } from "./support/ailing-providers.ts";
+
+test("[ours.operations.metrics-outage] a store that fails leaves its gauges out, and everything else is answered", async (t) => {
+  const { server } = await startUnavailable(t);
+
+  const { status, text } = await server.call("GET", "/metrics");
+
+  assert.equal(status, 200);
+  assert.match(text, /^countersign_store_scrape_success 0$/m);
+  assert.doesNotMatch(text, /^countersign_(requests_pending|deliveries_waiting) /m);
+  assert.match(text, /^countersign_failures_total\{dependency="store"\} [1-9]/m);
+  assert.match(text, /^countersign_polls_held 0$/m);
+  assert.match(text, /^countersign_requests_created_total 1$/m);
+});
