@@ -171,14 +171,11 @@ test("[ours.deploy.agrees] a proxy waits longer than the server is silent, and t
   assert.ok(silentS > WAIT_MS_MAX / 1000);
   const nginx = read("nginx/nginx.conf");
   const caddy = read("caddy/Caddyfile");
-  const ingress = parse("kubernetes/ingress.example.yaml")[0];
-  const annotation = "nginx.ingress.kubernetes.io/proxy-read-timeout";
-  const route = parse("kubernetes/http-route.example.yaml")[0];
+  const held = /location @long \{(.*?)\n {4}\}/s.exec(nginx)?.[1] ?? "";
+  const heldByCaddy = /reverse_proxy @held .*?\{(.*?)\n\t\}/s.exec(caddy)?.[1] ?? "";
   const waits = {
-    nginx: seconds(find(nginx, /proxy_read_timeout (\w+);/, "proxy_read_timeout")),
-    caddy: seconds(find(caddy, /response_header_timeout (\w+)/, "response_header_timeout")),
-    ingress: Number(at(ingress, "metadata", "annotations", annotation)),
-    route: seconds(String(at(route, "spec", "rules", 0, "timeouts", "request"))),
+    nginx: seconds(find(held, /proxy_read_timeout (\w+);/, "proxy_read_timeout")),
+    caddy: seconds(find(heldByCaddy, /response_header_timeout (\w+)/, "response_header_timeout")),
   };
   for (const [name, waitS] of Object.entries(waits)) assert.ok(waitS > silentS, name);
   const upstream = /upstream countersign \{(.*?)\n {2}\}/s.exec(nginx)?.[1] ?? "";

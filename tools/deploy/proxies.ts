@@ -2,7 +2,7 @@
  * The proxies of deploy/ as processes of this machine: their own configuration files, with nothing
  * changed but addresses, folders and the certificate.
  *
- * Called by: try-proxy.ts.
+ * Called by: proxies.test.ts, try-proxy.ts.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -26,6 +26,9 @@ export interface RunningProxy {
   stop(): Promise<void>;
 }
 
+/** What replaces a text of the configuration file, for example a shorter time. */
+type Changes = readonly (readonly [string, string])[];
+
 /**
  * @param folder for its files; the caller removes it
  * @param upstreams ports on loopback
@@ -33,12 +36,16 @@ export interface RunningProxy {
 export async function startProxy(
   name: ProxyName,
   folder: string,
-  upstreams: readonly [number, number],
+  upstreams: readonly number[],
+  changes: Changes = [],
 ): Promise<RunningProxy> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
-  const { args, env, caFile } = (name === "nginx" ? nginx : caddy)(folder, port, upstreams);
-  const child = spawn(name, args, { stdio: "inherit", env: { ...process.env, ...env } });
+  const prepare = name === "nginx" ? nginx : caddy;
+  const { args, env, caFile } = prepare(folder, port, upstreams, changes);
+  // Debian has nginx where only root looks for programs.
+  const PATH = `${process.env.PATH}:/usr/sbin`;
+  const child = spawn(name, args, { stdio: "inherit", env: { ...process.env, PATH, ...env } });
   process.once("exit", () => child.kill("SIGKILL"));
   await listening(child, port);
   while (!existsSync(caFile)) await pause(50);
@@ -57,7 +64,9 @@ interface Start {
   readonly caFile: string;
 }
 
-function nginx(folder: string, port: number, [first, second]: readonly [number, number]): Start {
+type Upstreams = readonly number[];
+
+function nginx(folder: string, port: number, upstreams: Upstreams, changes: Changes): Start {
   const { key, certificate } = createSelfSigned();
   const [certFile, keyFile] = [join(folder, "fullchain.pem"), join(folder, "privkey.pem")];
   writeFileSync(certFile, certificate);
@@ -65,8 +74,9 @@ function nginx(folder: string, port: number, [first, second]: readonly [number, 
   const text = replaceEach(readFileSync(join(DEPLOY, "nginx/nginx.conf"), "utf8"), [
     ["user www-data;", ""],
     ["/run/nginx.pid", join(folder, "nginx.pid")],
-    ["127.0.0.1:8787", `127.0.0.1:${first}`],
-    ["127.0.0.1:8788", `127.0.0.1:${second}`],
+    ...changes,
+    [`server 127.0.0.1:8787 ${OPTIONS}\n`, ""],
+    [`server 127.0.0.1:8788 ${OPTIONS}`, upstreams.map(serverLine).join("\n")],
     ["listen 80;\n    listen [::]:80;", `listen 127.0.0.1:${port + 1};`],
     ["listen 443 ssl;\n    listen [::]:443 ssl;", `listen 127.0.0.1:${port} ssl;`],
     ["/etc/nginx/tls/fullchain.pem", certFile],
@@ -79,9 +89,16 @@ function nginx(folder: string, port: number, [first, second]: readonly [number, 
   return { args: ["-c", file, "-p", folder, "-g", "daemon off;"], env: {}, caFile: certFile };
 }
 
-function caddy(folder: string, port: number, upstreams: readonly [number, number]): Start {
+const OPTIONS = "max_fails=1 fail_timeout=2s;";
+
+function serverLine(port: number): string {
+  return `server 127.0.0.1:${port} ${OPTIONS}`;
+}
+
+function caddy(folder: string, port: number, upstreams: Upstreams, changes: Changes): Start {
   const options = "skip_install_trust\n\tauto_https disable_redirects\n\tadmin off";
   const text = replaceEach(readFileSync(join(DEPLOY, "caddy/Caddyfile"), "utf8"), [
+    ...changes,
     ["{\n\tservers {", `{\n\t${options}\n\tservers {`],
   ]);
   const file = join(folder, "Caddyfile");
@@ -97,7 +114,7 @@ function caddy(folder: string, port: number, upstreams: readonly [number, number
 }
 
 /** @throws Error when there is nothing to replace: the file has changed and this has not */
-function replaceEach(text: string, changes: readonly (readonly [string, string])[]): string {
+function replaceEach(text: string, changes: Changes): string {
   let changed = text;
   for (const [from, to] of changes) {
     if (!changed.includes(from)) throw new Error(`nothing to replace: ${from}`);

@@ -4,7 +4,7 @@
  *
  *   node tools/deploy/try-proxy.ts nginx     (or caddy; the program must be installed)
  *
- * Takes about a minute. Not part of the tests, because they install no proxies.
+ * Takes about a minute. Time-outs and stopped replicas are tested in proxies.test.ts.
  */
 
 import assert from "node:assert/strict";
