@@ -13,8 +13,16 @@ export interface ReviewedInstance {
   /** Name of a reviewer; undefined when nobody is named. */
   readonly owner: string | undefined;
   readonly createdAt: string;
+  /** The change that waits for a second person; undefined when there is none. */
+  readonly proposal: ProposedChange | undefined;
   /** The whole answer as it was received. */
   readonly source: string;
+}
+
+export interface ProposedChange {
+  readonly groups: readonly string[];
+  /** Name of a reviewer; undefined for no owner. */
+  readonly owner: string | undefined;
 }
 
 /** What is not given stays. */
@@ -75,9 +83,23 @@ function toInstance(value: JsonObject): ReviewedInstance | undefined {
   return {
     id,
     name: text(value, "name") ?? "",
-    groups: groups.items.filter((item) => typeof item === "string"),
+    groups: namesIn(groups),
     owner: text(value, "owner"),
     createdAt: text(value, "created_at") ?? "",
+    proposal: toProposal(value.members.get("proposed_change")),
     source: value.source,
   };
+}
+
+function toProposal(value: JsonValue | undefined): ProposedChange | undefined {
+  if (!(value instanceof JsonObject)) return undefined;
+  const groups = value.members.get("groups");
+  return {
+    groups: groups instanceof JsonArray ? namesIn(groups) : [],
+    owner: text(value, "owner"),
+  };
+}
+
+function namesIn({ items }: JsonArray): string[] {
+  return items.filter((item) => typeof item === "string");
 }

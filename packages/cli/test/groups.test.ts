@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner, temporaryFolder } from "./support/child.ts";
@@ -168,4 +169,33 @@ test("[ours.cli.instances] a limit is said to be one, and a refusal is told", as
     assert.equal(outcome.code, code, command);
     assert.match(outcome.stderr, message);
   }
+});
+
+test("[ours.policy.two-person.instances] instances set under two_person says what is proposed and how it takes effect", async (t) => {
+  const provisioner = await makeToken(server.data, { kind: "provisioner", project: "two" });
+  const people = await Promise.all(
+    ["one", "two"].map((name) =>
+      makeToken(server.data, { kind: "reviewer", name, role: "editor", project: "two" }),
+    ),
+  );
+  const [first = "", second = ""] = people;
+  const as = (token: string, ...args: readonly string[]) =>
+    countersign(t, args, { env: { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token } });
+  await provision(server, provisioner, "two-person");
+  const listed = await as(first, "instances", "list", "--json");
+  const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }];
+  const policy = join(temporaryFolder(t), "policy.yaml");
+  writeFileSync(policy, "version: 1\ntwo_person: true\nrules: []\n");
+  const published = await as(first, "policy", "publish", policy, "--expect", "0");
+  assert.equal(published.code, 0, published.stderr);
+  const proposed = await as(first, "instances", "set", id, "--groups", "prod");
+  assert.equal(
+    proposed.stdout,
+    `${id} has groups -, owner -.
+Proposed: groups prod, owner -. Policy takes two people, so the change
+takes effect when another person runs this command with the same values.
+`,
+  );
+  const confirmed = await as(second, "instances", "set", id, "--groups", "prod");
+  assert.equal(confirmed.stdout, `${id} has groups prod, owner -.\n`);
 });

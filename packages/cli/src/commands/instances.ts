@@ -53,7 +53,7 @@ export const instancesSet: Command = {
       throw usageError("instances set needs --groups A,B or --owner NAME");
     }
     const instance = await client(line).change(id, { groups, owner: owner === "" ? null : owner });
-    terminal.out(line.json ? instance.source : told(instance));
+    terminal.out(line.json ? instance.source : describeOutcome(instance));
     return EXIT.done;
   },
 };
@@ -62,16 +62,28 @@ function client(line: CommandLine): InstanceClient {
   return new InstanceClient(connect(line));
 }
 
-function told(instance: ReviewedInstance): string {
+function describeOutcome(instance: ReviewedInstance): string {
   const [id, , groups, owner] = cells(instance);
-  return `${id} has groups ${groups}, owner ${owner}.`;
+  const now = `${id} has groups ${groups}, owner ${owner}.`;
+  if (instance.proposal === undefined) return now;
+  const proposed = cells({ ...instance, ...instance.proposal });
+  return [
+    now,
+    `Proposed: groups ${proposed[2]}, owner ${proposed[3]}. Policy takes two people, so the change`,
+    "takes effect when another person runs this command with the same values.",
+  ].join("\n");
 }
 
 function table(instances: readonly ReviewedInstance[]): string {
   return renderColumns([["INSTANCE", "NAME", "GROUPS", "OWNER"], ...instances.map(cells)]);
 }
 
-function cells({ id, name, groups, owner }: ReviewedInstance): string[] {
+function cells({
+  id,
+  name,
+  groups,
+  owner,
+}: Pick<ReviewedInstance, "id" | "name" | "groups" | "owner">): string[] {
   const list = groups.length === 0 ? "-" : visibleText(groups.join(","));
   return [id, visibleText(name), list, visibleText(owner ?? "-")];
 }

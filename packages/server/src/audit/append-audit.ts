@@ -32,6 +32,7 @@ export type AuditKind =
   | "instance.provisioned"
   | "instance.updated"
   | "instance.grouped"
+  | "instance.grouping_proposed"
   | "instance.deleted"
   | "credential.issued"
   | "credential.revoked"

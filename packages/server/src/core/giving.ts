@@ -40,6 +40,26 @@ export function roleBar(
 }
 
 /**
+ * Why a reviewer may not join these groups, as a sentence for the person who changes them;
+ * undefined when they may. Rules ask reviewers by group, so a person who could join any group alone
+ * could decide everything.
+ *
+ * @param isSelf whether the reviewer is the giver
+ */
+export function joinBar(
+  isSelf: boolean,
+  after: Pick<Gift, "groups">,
+  before: Pick<Gift, "groups">,
+): string | undefined {
+  const added = after.groups.find((group) => !before.groups.includes(group));
+  if (!isSelf || added === undefined) return undefined;
+  return (
+    `You cannot add yourself to the group ${added}. Ask another admin, or run ` +
+    "`countersign reviewers set` on the server."
+  );
+}
+
+/**
  * Why somebody may not invite a person to this role and these groups, as a sentence for them;
  * undefined when they may. Whoever signs in has all of the role, looking included.
  */

@@ -15,7 +15,7 @@ import type { Reader } from "../storage/store.ts";
 export async function refusalToPublish(
   reader: Reader,
   caller: ReviewerCaller,
-  proposal: ProposalOutline,
+  proposal: Pick<ProposalOutline, "projectId" | "proposedBy" | "proposerProjectId">,
 ): Promise<string | undefined> {
   if (!(await readTwoPerson(reader, proposal.projectId))) return undefined;
   if (caller.isBot) return NO_BOT;

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import { isAbove, roleBar } from "../core/giving.ts";
+import { isAbove, joinBar, roleBar } from "../core/giving.ts";
 import { assertGroups, toGroups } from "../core/groups.ts";
 import type { ReviewerRole } from "../core/roles.ts";
 import { assertFresh } from "../identity/assert-fresh.ts";
@@ -22,9 +22,9 @@ export interface RoleAndGroups {
  * Changes what a reviewer of the caller's project may do and is asked for, at once and with all
  * their tokens.
  *
- * @throws Problem `forbidden` when the caller would give more than they have, change who is above
- *   them, leave nobody to say who may do what, or give more in a session that is not fresh;
- *   `not_found`; `invalid_request` when a group has no proper name
+ * @throws Problem `forbidden` when the caller would give more than they have, join a group,
+ *   change a reviewer with a higher role, leave no reviewer with the power `people`, or give more
+ *   in a session that is not fresh; `not_found`; `invalid_request` when a group has no proper name
  */
 export async function changeReviewer(
   { store, random }: Pick<Context, "store" | "random">,
@@ -46,7 +46,8 @@ export async function changeReviewer(
       role: role ?? before.role,
       groups: groups === undefined ? before.groups : toGroups(groups),
     };
-    const bar = roleBar(giver, after, before);
+    const isSelf = id === giver.reviewerId;
+    const bar = roleBar(giver, after, before) ?? joinBar(isSelf, after, before);
     if (bar !== undefined) throw new Problem("forbidden", bar);
     if (caller.session !== null && givesMore(before, after)) {
       assertFresh(caller.session, await tx.now(), "give somebody more than they have");

@@ -10,6 +10,10 @@ import {
   readWaitingDeliveries,
   type WaitingDelivery,
 } from "../storage/sql/instance-activity.ts";
+import {
+  type ProposedAssignment,
+  readProposedAssignments,
+} from "../storage/sql/instance-proposals.ts";
 import { listActiveInstances, readInstances } from "../storage/sql/instances.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
 import type { Reader } from "../storage/store.ts";
@@ -20,7 +24,18 @@ export interface ReviewedInstance {
   readonly instance: StoredInstance;
   /** Name of the reviewer; null when nobody is named. */
   readonly owner: string | null;
+  /** The change of groups and owner that waits for another person; null when there is none. */
+  readonly proposal: ReviewedAssignment | null;
   readonly activity: InstanceActivity;
+}
+
+export interface ReviewedAssignment {
+  readonly groups: readonly string[];
+  /** Names of reviewers; null for no owner. */
+  readonly owner: string | null;
+  readonly proposer: string | null;
+  /** Epoch ms. */
+  readonly proposedAt: number;
 }
 
 export interface InstanceActivity {
@@ -94,11 +109,9 @@ async function withActivity(
   projectId: string,
   instances: readonly StoredInstance[],
 ): Promise<ReviewedInstance[]> {
-  const owners = await readReviewers(reader, projectId, [
-    ...new Set(instances.flatMap(({ ownerId }) => ownerId ?? [])),
-  ]);
-  const names = new Map(owners.map(({ id, name }) => [id, name]));
   const ids = instances.map(({ id }) => id);
+  const proposals = await readProposedAssignments(reader, projectId, ids);
+  const nameOf = await readNames(reader, projectId, [...instances, ...proposals.values()]);
   const [pending, receivers] = await Promise.all([
     countPendingOfInstances(reader, projectId),
     readReceiversOf(reader, projectId, ids),
@@ -107,9 +120,11 @@ async function withActivity(
   for (const instance of instances) {
     const key = { projectId, instanceId: instance.id };
     const receiver = receivers.get(instance.id);
+    const proposal = proposals.get(instance.id);
     reviewed.push({
       instance,
-      owner: names.get(instance.ownerId ?? "") ?? null,
+      owner: nameOf(instance.ownerId),
+      proposal: proposal === undefined ? null : reviewedAssignment(proposal, nameOf),
       activity: {
         pending: pending.get(instance.id) ?? 0,
         lastRequestAt: await readLastRequestAt(reader, key),
@@ -118,6 +133,36 @@ async function withActivity(
     });
   }
   return reviewed;
+}
+
+type NameOf = (reviewerId: string | null) => string | null;
+
+/** Names of the owners and proposers of these. */
+async function readNames(
+  reader: Reader,
+  projectId: string,
+  assignments: readonly (StoredInstance | ProposedAssignment)[],
+): Promise<NameOf> {
+  const ids = assignments.flatMap((each) =>
+    "proposedBy" in each ? [each.ownerId, proposerId(each)] : [each.ownerId],
+  );
+  const wanted = [...new Set(ids.filter((id) => id !== null))];
+  const reviewers = await readReviewers(reader, projectId, wanted);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return (id) => names.get(id ?? "") ?? null;
+}
+
+function proposerId({ proposedBy }: ProposedAssignment): string {
+  return proposedBy.slice("reviewer:".length);
+}
+
+function reviewedAssignment(proposal: ProposedAssignment, nameOf: NameOf): ReviewedAssignment {
+  return {
+    groups: proposal.groups,
+    owner: nameOf(proposal.ownerId),
+    proposer: nameOf(proposerId(proposal)),
+    proposedAt: proposal.proposedAt,
+  };
 }
 
 const WAITING_MAX = 1_000;

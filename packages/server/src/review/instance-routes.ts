@@ -20,6 +20,7 @@ import { groupInstance, type InstanceChange } from "../operations/groupInstance.
 import {
   listInstances,
   type ReceiverHealth,
+  type ReviewedAssignment,
   type ReviewedInstance,
   showInstance,
 } from "../operations/listInstances.ts";
@@ -82,14 +83,16 @@ export function addInstanceRoutes(app: FastifyInstance, context: Context, gate: 
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
-      await groupInstance(context, caller, id, parseChange(jsonBody(request)));
-      return sendJson(reply, 200, writeInstance(await showInstance(context, caller, id)));
+      const change = parseChange(jsonBody(request));
+      const { isProposed } = await groupInstance(context, caller, id, change);
+      const instance = writeInstance(await showInstance(context, caller, id));
+      return sendJson(reply, isProposed ? 202 : 200, instance);
     },
   );
 }
 
 function writeInstance(
-  { instance, owner, activity }: ReviewedInstance,
+  { instance, owner, proposal, activity }: ReviewedInstance,
   credential?: string,
 ): string {
   const { id, name, groups, createdAt } = instance;
@@ -98,10 +101,20 @@ function writeInstance(
     ...{ groups, owner, created_at: formatTimestamp(createdAt), pending },
     last_request_at: lastRequestAt === undefined ? null : formatTimestamp(lastRequestAt),
     receiver: receiver === null ? null : toWireHealth(receiver),
+    ...(proposal !== null && { proposed_change: toWireProposal(proposal) }),
     ...(credential !== undefined && { credential }),
   });
   // A name is JSON text as it was written, and stays so.
   return `{"id":"${id}","name":${name},${rest.slice(1)}`;
+}
+
+function toWireProposal({ groups, owner, proposer, proposedAt }: ReviewedAssignment): object {
+  return {
+    groups,
+    owner,
+    proposer,
+    proposed_at: formatTimestamp(proposedAt),
+  };
 }
 
 function toWireHealth({ origin, verifiedAt, waiting, worst }: ReceiverHealth): object {

@@ -38,6 +38,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "instance.provisioned": "An instance was created",
     "instance.updated": "An instance's receiver was changed",
     "instance.grouped": "An instance's groups or owner were changed",
+    "instance.grouping_proposed": "A change of an instance's groups or owner was proposed",
     "instance.deleted": "An instance was deleted",
     "credential.issued": "A credential was issued",
     "credential.revoked": "A credential was revoked",

@@ -79,8 +79,10 @@ export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps)
 
 /** Groups and owner: what rules know the instance by, and who answers for it. */
 export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) {
-  const [owner, setOwner] = useState(instance.owner ?? "");
-  const [groups, setGroups] = useState(instance.groups.join(", "));
+  const proposal = instance.proposed_change;
+  const initial = proposal ?? instance;
+  const [owner, setOwner] = useState(initial.owner ?? "");
+  const [groups, setGroups] = useState(initial.groups.join(", "));
   const save = async () => {
     const body = { groups: groupsIn(groups), owner: owner === "" ? null : owner };
     await call("PATCH", `instances/${instance.id}`, { body });
@@ -99,7 +101,11 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
         </>
       }
     >
-      <p class="hint">They hold for calls from now on.</p>
+      <p class="hint">
+        {proposal === undefined
+          ? "They hold for calls from now on. If policy takes two people, both must save them."
+          : "This change is proposed. It takes effect when a second person saves it."}
+      </p>
       <label class="field">
         Groups, with commas between them
         <input

@@ -3,7 +3,7 @@ import { call, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { FactList } from "../../parts/facts.tsx";
+import { FactList, type Facts } from "../../parts/facts.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Empty, Fault, type FaultProps } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -15,7 +15,7 @@ import { DeleteDialog, GroupDialog } from "./change-instance.tsx";
 import { DeliveryPanel } from "./deliveries.tsx";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { GrantPanel } from "./grants.tsx";
-import { countWords, type Freeze, type Instance } from "./wire.ts";
+import { countWords, type Freeze, type Instance, type ProposedChange } from "./wire.ts";
 
 /** One instance: what is known of it, what reaches its receiver, and what holds for its calls. */
 export function InstanceDetail({ id }: { readonly id: string }) {
@@ -140,6 +140,7 @@ function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
           ],
           ["Owner", owner === null ? "nobody" : <Text key="owner">{owner}</Text>],
           ["Groups", groups.length === 0 ? "none" : groups.join(", ")],
+          ...proposalFacts(instance.proposed_change),
           ["Pending", countWords(pending)],
           ["Last asked", lastAt === null ? "never" : <When key="at" at={lastAt} />],
           ["Created", <When key="created" at={createdAt} exact />],
@@ -153,6 +154,23 @@ function InstanceFacts({ instance, onGroup }: InstanceFactsProps) {
       </div>
     </section>
   );
+}
+
+/** Rows of a fact list: none without a proposal. */
+function proposalFacts(proposal: ProposedChange | undefined): Facts {
+  if (proposal === undefined) return [];
+  const { groups, owner, proposer, proposed_at: at } = proposal;
+  return [
+    [
+      "Proposed",
+      <span key="proposed">
+        groups: {groups.length === 0 ? "none" : groups.join(", ")}; owner:{" "}
+        {owner === null ? "none" : <Text>{owner}</Text>}; by{" "}
+        {proposer === null ? "a removed reviewer" : <Text>{proposer}</Text>}, <When at={at} />.
+        Waits for a second person.
+      </span>,
+    ],
+  ];
 }
 
 function NoInstance() {

@@ -30,6 +30,16 @@ export interface Instance {
   readonly pending: number;
   readonly last_request_at: string | null;
   readonly receiver: Receiver | null;
+  /** Waits for a second person; absent when there is none. */
+  readonly proposed_change?: ProposedChange;
+}
+
+export interface ProposedChange {
+  readonly groups: readonly string[];
+  readonly owner: string | null;
+  /** Null when the proposer is not a reviewer of the project anymore. */
+  readonly proposer: string | null;
+  readonly proposed_at: string;
 }
 
 export interface Named {
