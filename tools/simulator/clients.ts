@@ -83,8 +83,31 @@ export class Clients {
     this.begin(draw.among(["remove", "update"] as const), instanceId);
   }
 
+  /** What everybody does in one turn. */
+  takeTurn(): void {
+    const { draw } = this.#parts.world;
+    if (draw.happens(0.08)) this.begin();
+    if (draw.happens(0.005)) this.#crowd();
+    if (draw.happens(0.002)) this.#deleteWhileDeciding();
+  }
+
+  /** Deletes the instance with the most pending requests while reviewers decide them. */
+  #deleteWhileDeciding(): void {
+    const byInstance = new Map<string, string[]>();
+    for (const { id, instance_id: owner, status } of this.#parts.facts.snapshot.all("request")) {
+      if (status !== "pending") continue;
+      const ids = byInstance.get(String(owner)) ?? [];
+      byInstance.set(String(owner), [...ids, String(id)]);
+    }
+    const [most] = [...byInstance].sort(([, a], [, b]) => b.length - a.length);
+    if (most === undefined) return;
+    const [instanceId, ids] = most;
+    this.begin("remove", instanceId);
+    for (const id of ids.slice(0, CROWD)) this.begin("verdict", id);
+  }
+
   /** Several who want the same at one time. */
-  crowd(): void {
+  #crowd(): void {
     const errand = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
     for (let i = 0; i < CROWD; i++) this.begin(errand);
   }
@@ -93,9 +116,9 @@ export class Clients {
    * Sends somebody on an errand, unless too many are under way.
    *
    * @param wanted which
-   * @param endsDeliveriesOf the instance that it is about, and is to lose its receiver
+   * @param about the id of the request or instance; an update of the instance removes its receiver
    */
-  begin(wanted?: keyof typeof ERRANDS, endsDeliveriesOf?: string): void {
+  begin(wanted?: keyof typeof ERRANDS, about?: string): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
@@ -113,14 +136,14 @@ export class Clients {
       over();
       world.fail("simulator", error instanceof Error ? String(error.stack) : String(error));
     };
-    this.#run(errand, client, endsDeliveriesOf).then(over, fail);
+    this.#run(errand, client, about).then(over, fail);
   }
 
-  async #run(errand: keyof typeof ERRANDS, client: Actor, ended?: string): Promise<void> {
+  async #run(errand: keyof typeof ERRANDS, client: Actor, about?: string): Promise<void> {
     if (errand === "provision") return this.#provision(client);
     if (errand === "publish") return this.#publish(client);
     const { draw } = this.#parts.world;
-    const known = this.#instances.find(({ id }) => id === ended);
+    const known = this.#instances.find(({ id }) => id === about);
     const instance = known ?? draw.among(this.#instances);
     if (errand === "update") return this.#update(client, instance, known !== undefined);
     if (errand === "remove") return this.#remove(client, instance);
@@ -131,6 +154,8 @@ export class Clients {
       return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
+    const request = this.#requests.find(({ id }) => id === about);
+    if (request !== undefined) return this.#concern(errand, client, request);
     const urgent = draw.happens(0.5) ? this.#mostUrgent() : undefined;
     // Otherwise mostly what came last.
     const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;

@@ -121,6 +121,12 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [["  await removeReceiver(tx, instance);", ""]],
   },
   {
+    name: "decided-after-deletion",
+    breaks: "I7",
+    file: "storage/sql/requests.ts",
+    edits: [["isInstanceDeleted: instance?.deleted_at !== null", "isInstanceDeleted: false"]],
+  },
+  {
     name: "failed-verification-commits",
     breaks: "I8",
     file: "operations/commitVerified.ts",
@@ -272,7 +278,7 @@ export const MUTATIONS: readonly Mutation[] = [
     more: [
       {
         file: "operations/castVerdict.ts",
-        edits: [["request.policy !== null && isOverdue(request, now)", "isOverdue(request, -now)"]],
+        edits: [["isClosed(request, now)", "request.isInstanceDeleted"]],
       },
       {
         file: "operations/resolveRequest.ts",

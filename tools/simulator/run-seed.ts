@@ -149,8 +149,7 @@ class Run {
     world.paceMs = world.draw.among(PACES);
     for (let step = 0; step < steps && world.broken === undefined; step++) {
       this.#misfortune();
-      if (world.draw.happens(0.08)) clients.begin();
-      if (world.draw.happens(0.005)) clients.crowd();
+      clients.takeTurn();
       await world.step();
     }
     this.#heal();

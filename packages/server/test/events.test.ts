@@ -163,7 +163,13 @@ test("[ours.events.told] what no signal told of is found by a look within a seco
   const deaf = { ...server.provider.context, wake: new LocalWake() };
   const row = await store.get("select project_id from request where id = $1", [id]);
   const projectId = String(row?.project_id);
-  const owner = { kind: "instance", credentialId: "", projectId, instanceId: instance.id } as const;
+  const owner = {
+    kind: "instance",
+    credentialId: "",
+    tokenHash: "",
+    projectId,
+    instanceId: instance.id,
+  } as const;
   await cancelApprovalRequest(deaf, owner, id);
   await pass(reader.next("request.resolved", id));
   const beat = await pass(reader.next("heartbeat"), 10_000);

@@ -104,7 +104,7 @@ test("[event.emitted] an instance without a receiver has no events, and a later 
   );
 });
 
-test("[event.emitted] [delivery.delete.ends] the deletion of an instance makes no events, however much is pending", async (t) => {
+test("[event.emitted] [delivery.delete.ends] [instance.delete.no-decision] the deletion of an instance makes no events, however much is pending", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, clock } = scene;
   const instance = await provisionWithReceiver(scene);
@@ -122,7 +122,7 @@ test("[event.emitted] [delivery.delete.ends] the deletion of an instance makes n
       await storedStatus(scene, requests[0]?.id ?? ""),
       await storedStatus(scene, requests[1]?.id ?? ""),
     ],
-    ["cancelled", "expired"],
+    ["cancelled", "cancelled"],
   );
   await pass(scene, 3_000);
   assert.deepEqual(await outbox(scene), []);

@@ -4,8 +4,8 @@ import type { Change } from "../snapshot.ts";
 export const DELETION: Promised = {
   id: "I7",
   says:
-    "After the deletion of an instance there is no valid credential, no pending request and no " +
-    "new attempt.",
+    "After the deletion of an instance there is no valid credential, no decision, no new attempt " +
+    "and, once it is answered, no pending request.",
 
   onCommit(facts, { changes }) {
     for (const change of changes) {
@@ -17,7 +17,9 @@ export const DELETION: Promised = {
     }
   },
 
-  onAnswer({ world, deletionsTold, holders }, { call, answer, begunAt }) {
+  onAnswer(facts, { call, answer, begunAt }) {
+    const { world, deletionsTold, holders } = facts;
+    if (call.kind === "delete" && answer.status === 204) assertNothingPending(facts, call.id);
     const instanceId = holders.get(call.token);
     const toldAt = deletionsTold.get(instanceId ?? "");
     if (toldAt === undefined || toldAt >= begunAt) return;
@@ -43,6 +45,10 @@ function assertNothingLeft({ world, snapshot }: Facts, instanceId: string): void
   world.assert(valid.length === 0, "I7", () => `${instanceId} has a valid credential`);
   const receiver = snapshot.get("receiver", instanceId);
   world.assert(receiver === undefined, "I7", () => `${instanceId} has a receiver`);
+}
+
+/** A deletion cancels in several transactions, and is answered after the last one. */
+function assertNothingPending({ world, snapshot }: Facts, instanceId: string): void {
   const pending = snapshot.all("request").filter(({ instance_id: owner, status }) => {
     return owner === instanceId && status === "pending";
   });
@@ -53,9 +59,10 @@ function assertNothingNew({ world, snapshot }: Facts, { table, key, before, afte
   const instanceId = after?.instance_id ?? after?.holder_id;
   const instance = snapshot.get("instance", instanceId);
   if (instance === undefined || instance.deleted_at === null) return;
-  const isPending = table === "request" && after?.status === "pending";
+  const isRequest = table === "request" && before?.status !== after?.status;
+  const isDecision = isRequest && after?.status !== "cancelled";
   const isClaim = table === "notification" && Number(after?.fence) > Number(before?.fence ?? 0);
   const isValid = table === "credential" && after?.revoked_at === null;
-  const isNew = isPending || isClaim || isValid || table === "receiver";
+  const isNew = isDecision || isClaim || isValid || table === "receiver";
   world.assert(!isNew, "I7", () => `the ${table} ${key} came after its instance was deleted`);
 }

@@ -33,6 +33,8 @@ export interface Settings {
   readonly validityMsMin: number;
   readonly validityMsMax: number;
   readonly retentionMs: number;
+  /** How many requests one transaction of an instance deletion cancels; not an option. */
+  readonly cancellationsPerCommitMax: number;
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
   /** Exchanges a second; 0 is no limit. */
@@ -109,6 +111,9 @@ const DURATION_MS_MAX = 87_600 * 3_600_000;
 /** Room for any request without contents of its own. */
 const BODY_BYTES_MIN = 1_024;
 
+/** Few instances have more pending requests, so most deletions are one transaction. */
+const CANCELLATIONS_PER_COMMIT_MAX = 500;
+
 /** One for a transaction and one for a read beside it. */
 const DATABASE_CONNECTIONS_MIN = 2;
 
@@ -135,6 +140,7 @@ export function toSettings(values: ConfigValues): Settings {
     validityMsMin: VALIDITY_MS_MIN,
     validityMsMax: values.validity_max,
     retentionMs: values.retention,
+    cancellationsPerCommitMax: CANCELLATIONS_PER_COMMIT_MAX,
     bodyBytesMax: values.body_bytes_max,
     connectionsMax: values.connections_max,
     rates: {

@@ -6,14 +6,15 @@ import {
   type Ending,
   isOverdue,
   kindOfActor,
+  type ResolvableRequest,
   resolve,
-  type StoredRequest,
+  type StoredDecision,
 } from "./request.ts";
 
 const CREATED = 1_000_000;
 const DEADLINE = CREATED + 60_000;
 
-const pending: StoredRequest = {
+const pending: ResolvableRequest = {
   id: "019c0000-0000-7000-8000-000000000001",
   instanceId: "019c0000-0000-7000-8000-000000000002",
   projectId: "019c0000-0000-7000-8000-000000000003",
@@ -28,6 +29,7 @@ const pending: StoredRequest = {
   decision: null,
   policy: null,
   server: null,
+  isInstanceDeleted: false,
 };
 
 const approve: Ending = { status: "approved", by: "reviewer:r", note: '"go"', validityMs: 5_000 };
@@ -36,7 +38,7 @@ const cancel: Ending = { status: "cancelled", by: "instance:i" };
 const expire: Ending = { status: "expired" };
 
 /** The request after an ending, as an operation would record it. */
-function after(request: StoredRequest, ending: Ending, now: number): StoredRequest {
+function after(request: ResolvableRequest, ending: Ending, now: number): ResolvableRequest {
   const resolution = resolve(request, ending, now);
   if (resolution.kind === "not_due") return request;
   return { ...request, status: resolution.decision.status, decision: resolution.decision };
@@ -158,4 +160,27 @@ test("[request.expire.no-late-approval] [decision.expiry.approved] [request.deci
 test("of what kind an actor is stands before the first colon", () => {
   assert.equal(kindOfActor("reviewer:019c0000-0000-7000-8000-000000000001"), "reviewer");
   assert.equal(kindOfActor("operator:cli"), "operator");
+});
+
+test("[instance.delete.no-decision] under a deleted instance every ending becomes cancelled, before and after the deadline", () => {
+  const orphan = { ...pending, isInstanceDeleted: true };
+  const endings: readonly Ending[] = [approve, deny, cancel, expire];
+  for (const now of [CREATED + 1, DEADLINE, DEADLINE + 1]) {
+    for (const asked of endings) {
+      const decision: StoredDecision = {
+        status: "cancelled",
+        note: null,
+        decidedAt: now,
+        expiresAt: null,
+        decidedBy: "system:instance-deletion",
+      };
+      assert.deepEqual(resolve(orphan, asked, now), { kind: "resolved", decision });
+    }
+  }
+});
+
+test("[request.terminal.unchanged] the deletion of the instance changes no decision", () => {
+  const approved = { ...after(pending, approve, CREATED + 1), isInstanceDeleted: true };
+  const { decision } = approved;
+  assert.deepEqual(resolve(approved, cancel, CREATED + 2), { kind: "already_terminal", decision });
 });

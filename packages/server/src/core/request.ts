@@ -33,6 +33,11 @@ export interface StoredRequest {
   readonly decision: StoredDecision | null;
 }
 
+/** A request that a transaction has locked together with its instance, to resolve it. */
+export interface ResolvableRequest extends StoredRequest {
+  readonly isInstanceDeleted: boolean;
+}
+
 export interface StoredDecision {
   readonly status: TerminalStatus;
   readonly note: JsonText | null;
@@ -111,14 +116,29 @@ export function isOverdue(request: StoredRequest, now: number): boolean {
 }
 
 /**
+ * Whether no verdict can decide the request: its window has closed, or its instance was deleted.
+ */
+export function isClosed(request: ResolvableRequest, now: number): boolean {
+  return request.isInstanceDeleted || isOverdue(request, now);
+}
+
+/**
  * Ends a request, or says why not. At or after the deadline every wish becomes `expired`, so a
- * late approval can never be recorded.
+ * late approval can never be recorded. Under a deleted instance every wish becomes `cancelled`,
+ * also after the deadline: the contract's row for the deletion has the condition "any".
  *
  * @param now epoch ms, read after the row was locked
  */
-export function resolve(request: StoredRequest, ending: Ending, now: number): Resolution {
+export function resolve(request: ResolvableRequest, ending: Ending, now: number): Resolution {
   if (request.decision !== null) {
     return { kind: "already_terminal", decision: request.decision };
+  }
+  if (request.isInstanceDeleted) {
+    const decidedAt = Math.max(now, request.createdAt);
+    return {
+      kind: "resolved",
+      decision: decide("cancelled", "system:instance-deletion", decidedAt),
+    };
   }
   if (isOverdue(request, now)) {
     return { kind: "resolved", decision: decide("expired", "system:deadline", now) };

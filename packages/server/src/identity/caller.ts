@@ -24,6 +24,8 @@ export interface ProvisionerCaller extends AnyCaller {
 export interface InstanceCaller extends AnyCaller {
   readonly kind: "instance";
   readonly instanceId: string;
+  /** Of the token that was sent, by which its row is found. */
+  readonly tokenHash: string;
 }
 
 export interface ReviewerCaller extends AnyCaller {

@@ -1,8 +1,8 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import type { Caller, ReviewerCaller } from "../identity/caller.ts";
+import type { Caller, InstanceCaller, ReviewerCaller } from "../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../secrets/token.ts";
-import { readCredentialByHash } from "../storage/sql/credentials.ts";
+import { readCredentialByHash, type StoredCredential } from "../storage/sql/credentials.ts";
 import { readEnabledPersons, readReviewer, type StoredReviewer } from "../storage/sql/holders.ts";
 import type { Reader } from "../storage/store.ts";
 
@@ -23,19 +23,13 @@ export async function authenticateCaller(
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined || !isWellFormedToken(token)) throw new Problem("invalid_credential");
   const tokenHash = hashToken(token);
-  const credential = await readCredentialByHash(context.store, tokenHash);
-  if (credential === undefined || credential.revokedAt !== null) {
-    throw new Problem("invalid_credential");
-  }
-  if (credential.expiresAt !== null && credential.expiresAt <= context.clock.now()) {
-    throw new Problem("invalid_credential");
-  }
+  const credential = assertLive(context, await readCredentialByHash(context.store, tokenHash));
   const { id: credentialId, projectId, holderId } = credential;
   switch (credential.kind) {
     case "provisioner":
       return { kind: "provisioner", credentialId, projectId, provisionerId: holderId };
     case "instance":
-      return { kind: "instance", credentialId, projectId, instanceId: holderId };
+      return { kind: "instance", credentialId, tokenHash, projectId, instanceId: holderId };
     case "reviewer": {
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
       if (reviewer === undefined || !(await isLetIn(context.store, reviewer))) {
@@ -47,6 +41,31 @@ export async function authenticateCaller(
       });
     }
   }
+}
+
+/**
+ * Reads the credential of an instance again, at the end of an exchange that was held.
+ *
+ * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
+ */
+export async function recheckInstance(
+  context: Context,
+  { tokenHash }: InstanceCaller,
+): Promise<void> {
+  assertLive(context, await readCredentialByHash(context.store, tokenHash));
+}
+
+function assertLive(
+  { clock }: Context,
+  credential: StoredCredential | undefined,
+): StoredCredential {
+  if (credential === undefined || credential.revokedAt !== null) {
+    throw new Problem("invalid_credential");
+  }
+  if (credential.expiresAt !== null && credential.expiresAt <= clock.now()) {
+    throw new Problem("invalid_credential");
+  }
+  return credential;
 }
 
 /** Whether a reviewer was neither removed, nor is a person who is disabled. */

@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
-import { lockRequestOfInstance } from "../storage/sql/requests.ts";
+import { lockResolvable } from "../storage/sql/requests.ts";
 import { resolveRequest, subjectOf } from "./resolveRequest.ts";
 
 /**
@@ -19,8 +19,8 @@ export async function cancelApprovalRequest(
 ): Promise<StoredRequest> {
   const subject = subjectOf({ projectId: caller.projectId, requestId: id });
   const { request, resolution } = await context.store.transactBeside(subject, async (tx) => {
-    const locked = await lockRequestOfInstance(tx, caller, id);
-    if (locked === undefined) throw new Problem("not_found");
+    const locked = await lockResolvable(tx, { projectId: caller.projectId, id });
+    if (locked?.instanceId !== caller.instanceId) throw new Problem("not_found");
     const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;
     return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };
   });

@@ -3,8 +3,9 @@ import type { Settings } from "../config/settings.ts";
 import type { Context } from "../context.ts";
 import { endingOf, type FreezeRef } from "../core/freeze.ts";
 import {
-  isOverdue,
+  isClosed,
   type JsonText,
+  type ResolvableRequest,
   type StoredDecision,
   type StoredRequest,
 } from "../core/request.ts";
@@ -24,7 +25,7 @@ import { type Judgement, readJudgement, requirementOf } from "../policy/judgemen
 import { sha256Hex } from "../secrets/keyring.ts";
 import { findHeld, type HeldVerdict } from "../storage/sql/held-verdicts.ts";
 import { readInstances } from "../storage/sql/instances.ts";
-import { lockRequest } from "../storage/sql/requests.ts";
+import { lockResolvable } from "../storage/sql/requests.ts";
 import { findFreezeOfRequest } from "../storage/sql/standing-freezes.ts";
 import { readVotes, type StoredVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -152,7 +153,7 @@ export async function decideLocked(
   // Sent at once and answered one after another: whoever freezes waits for the lock, so that no
   // approval is recorded after the freeze has been answered.
   const [request, now, freeze, [current]] = await Promise.all([
-    lockRequest(tx, key),
+    lockResolvable(tx, key),
     tx.now(),
     verdict.verdict === "approve" ? findFreezeOfRequest(tx, key) : undefined,
     Promise.allSettled([currentCaller(tx, caller)]),
@@ -166,8 +167,8 @@ export async function decideLocked(
     const isAnswer = await stands(tx, caller, request, decision, verdict);
     return { request, resolution: { kind: "already_terminal", decision }, isAnswer };
   }
-  // Too late is said before anything else that may be wrong.
-  if (request.policy !== null && isOverdue(request, now)) {
+  // Before anything else that may be wrong: nothing can be decided any more.
+  if (isClosed(request, now)) {
     return resolved(
       request,
       await resolveRequest(tx, context, request, { status: "expired" }, { now }),
@@ -186,7 +187,7 @@ async function approve(
   tx: Transaction,
   context: Context,
   caller: ReviewerCaller,
-  request: StoredRequest,
+  request: ResolvableRequest,
   verdict: Verdict,
   { now, freeze, current }: { now: number; freeze: FreezeRef | undefined; current: Current },
 ): Promise<VerdictOutcome> {

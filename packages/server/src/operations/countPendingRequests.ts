@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { countPending } from "../storage/sql/requests.ts";
+import { countPending } from "../storage/sql/pending-requests.ts";
 
 /** How many requests have no decision yet, over all projects. */
 export async function countPendingRequests(context: Context): Promise<number> {

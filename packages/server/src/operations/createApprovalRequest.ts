@@ -143,7 +143,8 @@ async function submit(
   const request = open(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
   if (ending !== undefined) {
-    const ended = await openResolved(tx, context, request, keyHash, ending, opened);
+    const resolvable = { ...request, isInstanceDeleted: instance.deletedAt !== null };
+    const ended = await openResolved(tx, context, resolvable, keyHash, ending, opened);
     if (ended === undefined) {
       if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
       return { ...(await replay(tx, caller, input, keyHash)), inForce };

@@ -6,22 +6,21 @@ import type { ProvisionerCaller, ReviewerCaller } from "../identity/caller.ts";
 import { revokeCredentialsOf } from "../storage/sql/credentials.ts";
 import { lockInstance, markInstanceDeleted } from "../storage/sql/instances.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
+import { readPendingIdsOfInstance } from "../storage/sql/pending-requests.ts";
 import { removeReceiver } from "../storage/sql/receivers.ts";
-import { lockRequest, readPendingIdsOfInstance } from "../storage/sql/requests.ts";
+import { lockResolvable } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { currentCaller } from "./currentCaller.ts";
 import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
-/** Bounds one transaction; an instance has rarely more pending. */
-const REQUESTS_PER_COMMIT_MAX = 500;
-
 /**
  * Deletes an instance for good: its credentials are revoked, all delivery is ended and its
  * pending requests are cancelled in the same transaction, without a notification. Of very many
- * pending requests the rest is cancelled in further transactions, all before the answer; from
- * the first one on nothing new can be opened. Repeating it changes nothing.
+ * pending requests the rest is cancelled in further transactions, all before the answer. From the
+ * first transaction on nothing new can be opened, and `resolveRequest` cancels every request that
+ * is still pending, whatever it was asked for. Repeating it changes nothing.
  *
  * @throws Problem `not_found` for unknown and other projects' instances; `forbidden` for a reviewer
  *   who may not
@@ -90,23 +89,24 @@ interface Cancelled {
   readonly more: boolean;
 }
 
-/** Requests whose deadline has passed unnoticed end as expired, all others as cancelled. */
+/** Cancels one batch of the pending requests, also those that are overdue. */
 async function cancelPending(
   tx: Transaction,
   context: Context,
   instance: InstanceKey,
 ): Promise<Cancelled> {
   const signals: Signal[] = [];
-  const pending = await readPendingIdsOfInstance(tx, instance, REQUESTS_PER_COMMIT_MAX);
+  const { cancellationsPerCommitMax: limit } = context.settings;
+  const pending = await readPendingIdsOfInstance(tx, instance, limit);
   for (const id of pending) {
-    const request = await lockRequest(tx, { projectId: instance.projectId, id });
+    const request = await lockResolvable(tx, { projectId: instance.projectId, id });
     if (request === undefined) continue;
     const by = "system:instance-deletion";
     const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
     if (resolution.kind === "resolved") signals.push(resolution.signal);
   }
   // Not how many ended here: some may have ended otherwise meanwhile.
-  return { signals, more: pending.length === REQUESTS_PER_COMMIT_MAX };
+  return { signals, more: pending.length === limit };
 }
 
 function signal({ wake }: Context, signals: readonly Signal[]): void {

@@ -7,6 +7,7 @@ import {
   readInstanceIds,
 } from "../storage/sql/frozen-requests.ts";
 import { readProjectIds } from "../storage/sql/holders.ts";
+import { compareLockOrder } from "../storage/sql/pending-requests.ts";
 import type { Place } from "../storage/sql/requests.ts";
 import { EVERY_INSTANCE, isInForce } from "../storage/sql/standing-freezes.ts";
 import type { Signal } from "../wake/wake.ts";
@@ -44,8 +45,7 @@ export async function denyCovered(
 ): Promise<Denied> {
   const covered = await readCovered(context.store, freeze, after, REQUESTS_PER_PAGE);
   const last = covered.at(-1);
-  // In the order of their ids, in which everybody locks several requests.
-  const sorted = covered.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const sorted = covered.toSorted(compareLockOrder);
   const commits: Promise<Signal[]>[] = [];
   for (let from = 0; from < sorted.length; from += REQUESTS_PER_COMMIT_MAX) {
     commits.push(denyAll(context, freeze, sorted.slice(from, from + REQUESTS_PER_COMMIT_MAX)));

@@ -1,8 +1,9 @@
 import type { Context } from "../context.ts";
-import type { StoredRequest } from "../core/request.ts";
+import type { ResolvableRequest } from "../core/request.ts";
 import { Failure } from "../failure.ts";
 import type { RowKey } from "../storage/sql/keys.ts";
-import { lockRequest, readOverdue } from "../storage/sql/requests.ts";
+import { readOverdue } from "../storage/sql/pending-requests.ts";
+import { lockResolvable } from "../storage/sql/requests.ts";
 import type { Transaction } from "../storage/store.ts";
 import type { Signal } from "../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
@@ -42,9 +43,9 @@ export async function expireRequests(
 export async function lockReadable(
   tx: Transaction,
   key: RowKey,
-): Promise<StoredRequest | undefined> {
+): Promise<ResolvableRequest | undefined> {
   try {
-    return await lockRequest(tx, key);
+    return await lockResolvable(tx, key);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { readHalfDeletedInstances } from "../storage/sql/requests.ts";
+import { readHalfDeletedInstances } from "../storage/sql/pending-requests.ts";
 import { finishDeletion } from "./deleteInstance.ts";
 
 const INSTANCES_PER_CALL_MAX = 100;

@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { isOverdue, type StoredRequest } from "../core/request.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
 import { readRequestOfInstance } from "../storage/sql/requests.ts";
+import { recheckInstance } from "./authenticateCaller.ts";
 import { expireRequest } from "./expireRequest.ts";
 
 export interface Waiting {
@@ -16,7 +17,8 @@ export interface Waiting {
  * Answers a request of the calling instance, if asked to only once it is terminal or the wait
  * is over. Waiting extends nothing.
  *
- * @throws Problem `not_found`, alike for unknown ids and those of other instances
+ * @throws Problem `not_found`, alike for unknown ids and those of other instances;
+ *   `invalid_credential` when the credential was revoked or has expired while the poll was held
  * @see contract: Endpoints, GET /v1/requests/{id}
  */
 export async function getApprovalRequest(
@@ -26,8 +28,11 @@ export async function getApprovalRequest(
   waiting?: Waiting,
 ): Promise<StoredRequest> {
   // A held poll keeps no request in memory: it reads before and after.
-  if (waiting !== undefined) await resolvedOrOver(context, caller, id, waiting);
-  return readCurrent(context, caller, id);
+  const isHeld = waiting !== undefined && (await resolvedOrOver(context, caller, id, waiting));
+  const request = await readCurrent(context, caller, id);
+  // After the request: a deletion that was committed before the read is noticed here.
+  if (isHeld) await recheckInstance(context, caller);
+  return request;
 }
 
 async function readCurrent(
@@ -44,19 +49,25 @@ async function isPending(context: Context, caller: InstanceCaller, id: string): 
   return (await readCurrent(context, caller, id)).decision === null;
 }
 
-/** Subscribes first and reads after that, so that no resolution falls between the two. */
+/**
+ * Subscribes first and reads after that, so that no resolution falls between the two.
+ *
+ * @returns whether the request was pending, so that the poll was held
+ */
 async function resolvedOrOver(
   context: Context,
   caller: InstanceCaller,
   id: string,
   { waitMs, onGone }: Waiting,
-): Promise<void> {
+): Promise<boolean> {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const unsubscribe = context.wake.onResolved(id, caller.projectId, end);
   const cancelTimer = context.clock.after(waitMs, end);
   onGone(end);
   try {
-    if (await isPending(context, caller, id)) await ended;
+    if (!(await isPending(context, caller, id))) return false;
+    await ended;
+    return true;
   } finally {
     cancelTimer();
     unsubscribe();

@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { readNextDeadline } from "../storage/sql/requests.ts";
+import { readNextDeadline } from "../storage/sql/pending-requests.ts";
 
 /** @returns epoch ms at which the next pending request expires; undefined when none is pending */
 export async function nextDeadline(context: Context): Promise<number | undefined> {

@@ -6,6 +6,7 @@ import {
   type Ending,
   kindOfActor,
   type Resolution,
+  type ResolvableRequest,
   resolve,
   type StoredDecision,
   type StoredRequest,
@@ -43,9 +44,10 @@ export interface ResolveOptions {
  * here, so that decision, notification and audit entry are written in one transaction or not at
  * all.
  *
- * An instance that is being deleted has lost its receiver before, so nothing is notified then.
+ * Once the instance is deleted the request becomes `cancelled`, whatever the caller asked for. A
+ * deleted instance has no receiver any more, so nothing is notified then.
  *
- * @param request as read by a `lock` of this transaction; the clock is read after it
+ * @param request as `lockResolvable` of this transaction has read it; the clock is read after it
  * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
  *   transaction may be committed
  * @see contract: States and transitions
@@ -53,7 +55,7 @@ export interface ResolveOptions {
 export async function resolveRequest(
   tx: Transaction,
   { random }: Pick<Context, "random">,
-  request: StoredRequest,
+  request: ResolvableRequest,
   ending: Ending,
   { detail, now: read }: ResolveOptions = {},
 ): Promise<Ended> {
@@ -81,7 +83,7 @@ export async function resolveRequest(
 export async function openResolved(
   tx: Transaction,
   { random }: Pick<Context, "random">,
-  request: StoredRequest,
+  request: ResolvableRequest,
   keyHash: string,
   ending: Ending,
   opened: AuditEntry,

@@ -1,11 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
-import { isOverdue } from "../core/request.ts";
+import { isClosed } from "../core/request.ts";
 import { decidesFor } from "../core/scopes.ts";
 import { refusalOf } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { lockRequest } from "../storage/sql/requests.ts";
+import { lockResolvable } from "../storage/sql/requests.ts";
 import { deleteVote, readVotes } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
 import { type Ended, resolveRequest } from "./resolveRequest.ts";
@@ -48,7 +48,7 @@ async function withdrawLocked(
   { projectId, reviewerId, scopes }: ReviewerCaller,
   id: string,
 ): Promise<Outcome> {
-  const request = await lockRequest(tx, { projectId, id });
+  const request = await lockResolvable(tx, { projectId, id });
   if (request === undefined) throw new Problem("not_found");
   const votes = await readVotes(tx, projectId, [id]);
   const vote = votes.find((each) => each.reviewerId === reviewerId);
@@ -61,7 +61,7 @@ async function withdrawLocked(
     return { withdrawn: false, ended: { kind: "already_terminal", decision: request.decision } };
   }
   const now = await tx.now();
-  if (isOverdue(request, now)) {
+  if (isClosed(request, now)) {
     const ended = await resolveRequest(tx, context, request, { status: "expired" });
     return { withdrawn: false, ended };
   }

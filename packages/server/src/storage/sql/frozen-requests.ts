@@ -4,14 +4,14 @@
 
 import type { StoredFreeze } from "../../core/freeze.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
-import type { RowKey } from "./keys.ts";
+import type { InstanceRequestKey } from "./pending-requests.ts";
 import type { Place } from "./requests.ts";
 import { EVERY_INSTANCE } from "./standing-freezes.ts";
 
 export type FreezeCover = Pick<StoredFreeze, "projectId" | "instanceId">;
 
 /** A pending request, and where it stands in the order of the walk. */
-export interface Covered extends RowKey {
+export interface Covered extends InstanceRequestKey {
   readonly deadlineAt: number;
 }
 
@@ -31,7 +31,7 @@ export async function readCovered(
 
 async function readPendingOfAll(reader: Reader, after: Place, limit: number): Promise<Covered[]> {
   const rows = await reader.all(
-    `select project_id, id, deadline_at from request
+    `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and (deadline_at, id) > ($1, $2)
      order by deadline_at, id limit $3`,
     [after.at, after.id, limit],
@@ -46,7 +46,7 @@ async function readPendingOfProject(
   limit: number,
 ): Promise<Covered[]> {
   const rows = await reader.all(
-    `select project_id, id, deadline_at from request
+    `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and project_id = $1 and (deadline_at, id) > ($2, $3)
      order by deadline_at, id limit $4`,
     [projectId, after.at, after.id, limit],
@@ -62,7 +62,7 @@ async function readPendingOfInstance(
   limit: number,
 ): Promise<Covered[]> {
   const rows = await reader.all(
-    `select project_id, id, deadline_at from request
+    `select project_id, instance_id, id, deadline_at from request
      where status = 'pending' and project_id = $1 and instance_id = $2
        and (deadline_at, id) > ($3, $4)
      order by deadline_at, id limit $5`,
@@ -101,6 +101,7 @@ export async function lockInstances(
 function toCovered(row: Row): Covered {
   return {
     projectId: row.project_id as string,
+    instanceId: row.instance_id as string,
     id: row.id as string,
     deadlineAt: Number(row.deadline_at),
   };

@@ -4,7 +4,12 @@
 
 import { crc32 } from "node:zlib";
 import type { RequestStatus } from "@countersign/protocol";
-import type { Actor, StoredDecision, StoredRequest } from "../../core/request.ts";
+import type {
+  Actor,
+  ResolvableRequest,
+  StoredDecision,
+  StoredRequest,
+} from "../../core/request.ts";
 import { Failure } from "../../failure.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey, RowKey } from "./keys.ts";
@@ -73,6 +78,30 @@ export async function lockRequest(
   { projectId, id }: RowKey,
 ): Promise<StoredRequest | undefined> {
   return toRequest(await tx.lock("update", SELECT, [projectId, id]));
+}
+
+/** The instance of a request, found by the request in one statement. */
+const SELECT_INSTANCE = `select deleted_at from instance where project_id = $1
+  and id = (select instance_id from request where project_id = $1 and id = $2)`;
+
+/**
+ * Locks a request so that this transaction may resolve it, and its instance against deletion: a
+ * deletion waits for the commit, and a transaction that waited for a deletion reads it here.
+ * Everything that locks both locks the instance first, so that two of them cannot deadlock.
+ * Another project's request is as absent as none.
+ */
+export async function lockResolvable(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+): Promise<ResolvableRequest | undefined> {
+  // Sent at once and answered one after another.
+  const [instance, row] = await Promise.all([
+    tx.lock("share", SELECT_INSTANCE, [projectId, id]),
+    tx.lock("update", SELECT, [projectId, id]),
+  ]);
+  const request = toRequest(row);
+  if (request === undefined) return undefined;
+  return { ...request, isInstanceDeleted: instance?.deleted_at !== null };
 }
 
 /** As {@link lockRequest}; another instance's request is as absent as none. */
@@ -181,57 +210,6 @@ export async function readRequests(
   };
 }
 
-/** In the order of their ids, in which everybody locks several requests. */
-export async function readPendingIdsOfInstance(
-  reader: Reader,
-  { projectId, instanceId }: InstanceKey,
-  limit: number,
-): Promise<string[]> {
-  const rows = await reader.all(
-    `select id from request where status = 'pending' and project_id = $1 and instance_id = $2
-     limit $3`,
-    [projectId, instanceId, limit],
-  );
-  return rows.map((row) => String(row.id)).sort();
-}
-
-/** Instances of all projects whose deletion was interrupted before their requests had ended. */
-export async function readHalfDeletedInstances(
-  reader: Reader,
-  limit: number,
-): Promise<InstanceKey[]> {
-  const rows = await reader.all(
-    `select project_id, id from instance where deleted_at is not null and exists
-       (select 1 from request where request.project_id = instance.project_id
-         and request.instance_id = instance.id and request.status = 'pending') limit $1`,
-    [limit],
-  );
-  return rows.map((row) => ({
-    projectId: row.project_id as string,
-    instanceId: row.id as string,
-  }));
-}
-
-/** Pending requests of all projects whose window has passed. */
-export async function readOverdue(reader: Reader, now: number, limit: number): Promise<RowKey[]> {
-  const rows = await reader.all(
-    `select project_id, id from request where status = 'pending' and deadline_at <= $1
-     order by deadline_at limit $2`,
-    [now, limit],
-  );
-  // In the order of their ids, in which everybody locks several requests.
-  return rows
-    .map((row) => ({ projectId: row.project_id as string, id: row.id as string }))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-export async function readNextDeadline(reader: Reader): Promise<number | undefined> {
-  const row = await reader.get(
-    "select deadline_at from request where status = 'pending' order by deadline_at limit 1",
-  );
-  return row === undefined ? undefined : Number(row.deadline_at);
-}
-
 /** How many requests {@link readResolvedIds} takes. */
 export const RESOLVED_IDS_MAX = 200;
 
@@ -250,11 +228,6 @@ export async function readResolvedIds(reader: Reader, keys: readonly RowKey[]): 
     values,
   );
   return rows.map((row) => String(row.id));
-}
-
-export async function countPending(reader: Reader): Promise<number> {
-  const row = await reader.get("select count(*) as pending from request where status = 'pending'");
-  return Number(row?.pending ?? 0);
 }
 
 /** Records a decision on a request that the caller has locked and found pending. */
