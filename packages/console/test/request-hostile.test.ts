@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { picture, press } from "@countersign/server/test/support/page-scene";
+import { until } from "@countersign/server/test/support/until";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { approveOn, openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
 
@@ -134,4 +135,57 @@ test("[ours.inbox.exact] 10,000 keys and 20,000 hidden characters keep nobody fr
   await page.getByText("Show indented as well").click();
   await page.getByText('"v": 9999.0').waitFor();
   assert.deepEqual(complaints, []);
+});
+
+const NESTED = `${'{"a":'.repeat(98)}1${"}".repeat(98)}`;
+const LINES = "x\n".repeat(200_000);
+
+const OVERSIZED: readonly (readonly [title: string, args: unknown, tool?: string])[] = [
+  ["20,000 open substitutions", { command: "$(".repeat(20_000) }],
+  ["20,000 quoted substitutions", { command: '"$('.repeat(20_000) }],
+  ["100,000 parentheses of SQL", { sql: `select ${"(".repeat(100_000)}` }],
+  ["1 MB of addresses", { url: "http://a.example ".repeat(60_000) }],
+  ["an edit of 200,000 lines", { file_path: "a", old_string: LINES, new_string: "y\n" }],
+  ["a patch of 200,000 lines", { patch: `@@ -1 +1 @@\n${"+\n".repeat(200_000)}` }],
+  ["nesting at the limit", JSON.parse(NESTED)],
+  [
+    "a name of 500 KB",
+    { currency: "EUR", ["k".repeat(500_000)]: [], [`a${"b".repeat(90_000)}_total`]: 1 },
+  ],
+];
+
+for (const [title, args, tool = "Bash"] of OVERSIZED) {
+  test(`[ours.request.previews] ${title}: tool, exact arguments, Deny and Approve are usable`, async () => {
+    const text = JSON.stringify(args);
+    const id = await submitText(scene, text, { tool });
+    await openRequest(page, id);
+    assert.equal(await page.locator("#tool").textContent(), tool);
+    await page.locator("#deny:enabled").waitFor();
+    const length = "document.querySelector('#arguments')?.textContent.length";
+    await until(async () => (await page.evaluate(length)) === text.length, "all arguments");
+    assert.ok((await page.locator("#arguments").textContent()) === text);
+    const showAll = page.getByRole("button", { name: "Show all" });
+    if ((await showAll.count()) > 0) await showAll.click();
+    await untilEnabled(page);
+    await page.locator("#deny:enabled").click();
+    await page.locator("#reason").fill("Too much.");
+    await page.locator("#send-denial:enabled").click();
+    await page.getByText("Denied by you.").waitFor();
+    assert.deepEqual(complaints, []);
+  });
+}
+
+test("[ours.request.previews] a fault in one preview leaves the rest of the page usable", async () => {
+  const faulty = await page.context().newPage();
+  await faulty.addInitScript(
+    "Intl.DisplayNames = class { constructor() { throw new Error('x') } }",
+  );
+  const id = await submitText(scene, '{"amount":1,"currency":"EUR","url":"https://a.example"}');
+  await openRequest(faulty, id);
+  await faulty.getByText("Could not show a preview.").waitFor();
+  await faulty.getByRole("region", { name: "Preview: Address" }).waitFor();
+  await untilEnabled(faulty);
+  await faulty.locator("#deny:enabled").waitFor();
+  assert.match((await faulty.locator("#arguments").textContent()) ?? "", /"currency":"EUR"/);
+  await faulty.close();
 });

@@ -1,76 +1,127 @@
-/** The edits of files that coding agents ask for, in the shapes in which they send them. Pure. */
+/**
+ * The file edits that coding agents send, in the shapes in which they send them. Arguments with
+ * two members for one role, or with a member that is not listed here, have no preview: a tool may
+ * use the other member. Pure.
+ */
 
 import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
 import { type DiffLine, type Hunk, lineDiff } from "./line-diff.ts";
 
 export interface FileEdit {
+  /** Empty when a patch names its files itself. */
   readonly path: string;
   readonly hunks: readonly Hunk[];
-  /** `part`: of the file; `whole`: all that will be in it; `patch`: as the agent wrote it. */
+  /** `part`: one place; `whole`: the complete new content; `patch`: as the agent wrote it. */
   readonly kind: "part" | "whole" | "patch";
   /** Every place that matches is changed. */
   readonly isEverywhere: boolean;
 }
 
-const PATHS = ["file_path", "path", "filename", "notebook_path"];
-const CONTENTS = ["content", "file_text", "new_source"];
-const PATCHES = ["patch", "diff", "input"];
+type Role = "path" | "content" | "patch" | "before" | "after" | "everywhere" | "edits" | "other";
 
-/** @returns nothing where the arguments are no edit */
-export function fileEditsIn(args: JsonValue): FileEdit[] {
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ["file_path", "path"],
+  ["path", "path"],
+  ["filename", "path"],
+  ["content", "content"],
+  ["file_text", "content"],
+  ["patch", "patch"],
+  ["diff", "patch"],
+  ["input", "patch"],
+  ["old_string", "before"],
+  ["old_str", "before"],
+  ["new_string", "after"],
+  ["new_str", "after"],
+  ["replace_all", "everywhere"],
+  ["edits", "edits"],
+  ["description", "other"],
+  ["explanation", "other"],
+]);
+
+/** The word with which an editor tool selects its action; it has a preview of its own. */
+const EDITOR_ACTION = /^[a-z_]+$/;
+
+/** Tools that do not replace the whole content of a file. */
+const PARTIAL_TOOLS = /append|prepend|insert|add/i;
+
+/** Longer texts have no preview. */
+const LINES_MAX = 20_000;
+
+/** @returns nothing where the arguments are no edit, or could be read as two */
+export function fileEditsIn(tool: string, args: JsonValue): FileEdit[] {
   if (!(args instanceof JsonObject)) return [];
-  const path = textOf(args, PATHS);
-  const patch = textOf(args, PATCHES);
-  if (patch !== undefined && isPatch(patch)) {
-    const kind = "patch";
-    return [
-      { path: path ?? pathsOf(patch), hunks: [patchLines(patch)], kind, isEverywhere: false },
-    ];
-  }
-  if (path === undefined) return [];
-  const edits = args.members.get("edits");
-  if (edits instanceof JsonArray) {
-    const all = edits.items.map((item) => replacement(path, item));
-    return all.every((edit) => edit !== undefined) ? all : [];
-  }
-  const part = replacement(path, args);
-  if (part !== undefined) return [part];
-  const content = textOf(args, CONTENTS);
-  if (content === undefined) return [];
+  const command = args.members.get("command");
+  const isEditor = typeof command === "string" && EDITOR_ACTION.test(command);
+  const roles = rolesIn(args, isEditor ? "command" : undefined);
+  if (roles === undefined) return [];
+  const { path = "", patch, content, edits, before } = roles;
+  const kinds = [patch, content, edits, before].filter((one) => one !== undefined);
+  if (kinds.length !== 1 || typeof path !== "string") return [];
+  if (typeof patch === "string") return patchEdit(path, patch, roles);
+  if (path === "") return [];
+  if (edits instanceof JsonArray) return roles.everywhere === undefined ? all(path, edits) : [];
+  if (before !== undefined) return replacement(path, roles) ?? [];
+  const isWhole = typeof content === "string" && roles.after === undefined;
+  if (!isWhole || roles.everywhere !== undefined || PARTIAL_TOOLS.test(tool)) return [];
   return [{ path, hunks: lineDiff("", content), kind: "whole", isEverywhere: false }];
 }
 
-function replacement(path: string, value: JsonValue): FileEdit | undefined {
-  if (!(value instanceof JsonObject)) return undefined;
-  const before = textOf(value, ["old_string", "old_str"]);
-  const after = textOf(value, ["new_string", "new_str"]);
-  if (before === undefined || after === undefined) return undefined;
-  const isEverywhere = value.members.get("replace_all") === true;
-  return { path, hunks: lineDiff(before, after), kind: "part", isEverywhere };
+type Roles = Partial<Record<Role, JsonValue>>;
+
+/** @returns undefined for a member without a role, and for two with one role */
+function rolesIn({ members }: JsonObject, ignored?: string): Roles | undefined {
+  const roles: Roles = {};
+  for (const [key, value] of members) {
+    if (key === ignored) continue;
+    if (typeof value === "string" && countLines(value) > LINES_MAX) return undefined;
+    const role = ROLES.get(key);
+    if (role === undefined) return undefined;
+    if (role !== "other" && roles[role] !== undefined) return undefined;
+    roles[role] = value;
+  }
+  return roles;
 }
 
-function textOf({ members }: JsonObject, keys: readonly string[]): string | undefined {
-  const key = keys.find((one) => typeof members.get(one) === "string");
-  return key === undefined ? undefined : (members.get(key) as string);
+function countLines(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) count++;
+  return count;
 }
 
-function isPatch(text: string): boolean {
-  return /^\*\*\* Begin Patch\r?\n/.test(text.trimStart()) || /^(?:---|\+\+\+|@@) /m.test(text);
+function all(path: string, { items }: JsonArray): FileEdit[] {
+  const found = items.map((item) => {
+    const roles = item instanceof JsonObject ? rolesIn(item) : undefined;
+    if (roles === undefined || roles.path !== undefined || roles.content !== undefined) return [];
+    if (roles.patch !== undefined || roles.edits !== undefined) return [];
+    return replacement(path, roles) ?? [];
+  });
+  return found.every(({ length }) => length === 1) ? found.flat() : [];
 }
 
-function pathsOf(patch: string): string {
-  const named = [
-    ...patch.matchAll(/^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm),
-  ];
-  return named.map(([, name = ""]) => name).join(", ");
+function replacement(path: string, roles: Roles): FileEdit[] | undefined {
+  const { before, after, everywhere = false } = roles;
+  if (typeof before !== "string" || typeof after !== "string") return undefined;
+  if (typeof everywhere !== "boolean") return undefined;
+  return [{ path, hunks: lineDiff(before, after), kind: "part", isEverywhere: everywhere }];
 }
 
-/** A patch says itself what goes and what comes; each line stands as it was written. */
+const PATCH = /^(?:\*\*\* Begin Patch\r?\n|diff --git |--- |@@ )/;
+/** Lines that name the files of a patch. */
+const FILE_LINE = /^(?:\*\*\* |--- |\+\+\+ |diff |rename |copy )/m;
+
+function patchEdit(path: string, patch: string, roles: Roles): FileEdit[] {
+  if (!PATCH.test(patch) || roles.after !== undefined || roles.everywhere !== undefined) return [];
+  // A tool uses either the path beside the patch or the paths inside it.
+  if (path !== "" && FILE_LINE.test(patch)) return [];
+  return [{ path, hunks: [patchLines(patch)], kind: "patch", isEverywhere: false }];
+}
+
 function patchLines(patch: string): DiffLine[] {
   return patch.split(/(?<=\n)/).map((text) => ({ kind: kindOf(text), text }));
 }
 
+/** Header lines count as changes: a removed line `-- x` looks like one. */
 function kindOf(line: string): DiffLine["kind"] {
-  if (line.startsWith("+") && !line.startsWith("+++ ")) return "added";
-  return line.startsWith("-") && !line.startsWith("--- ") ? "removed" : "same";
+  if (line.startsWith("+")) return "added";
+  return line.startsWith("-") ? "removed" : "same";
 }

@@ -1,34 +1,45 @@
-/** Where in arguments commands and SQL stand. Pure. */
+/** Finds shell commands and SQL in arguments. Pure. */
 
 import { JsonArray, JsonObject, type JsonValue } from "@countersign/protocol";
-import { stringsIn } from "./leaves.ts";
+import { stringsIn, valuesIn } from "./leaves.ts";
+import { type ShellPiece, splitShell } from "./shell.ts";
 import { readSql, type SqlVerb } from "./sql.ts";
 
 const COMMANDS = new Set(["command", "cmd", "script", "shell_command", "bash"]);
 const SHELLS = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da|k)?sh$/;
+/** Members that add to a command what its text does not contain. */
+const ADDITIONS = /^(?:args?|arguments|argv|params|parameters|stdin|input)$/i;
 
-/** The commands for a shell among the outermost members. */
-export function commandsIn(args: JsonValue): string[] {
+/** @returns the pieces of each command; nothing when one of them is not certain */
+export function commandsIn(args: JsonValue): ShellPiece[][] {
   if (!(args instanceof JsonObject)) return [];
-  return [...args.members].flatMap(([key, value]) => {
-    if (!COMMANDS.has(key)) return [];
-    if (typeof value === "string") return [value];
-    const [shell, flag, command] = value instanceof JsonArray ? value.items : [];
-    const isShell = typeof shell === "string" && SHELLS.test(shell);
-    const isCommand = typeof flag === "string" && /^-[a-z]*c$/.test(flag);
-    return isShell && isCommand && typeof command === "string" ? [command] : [];
+  const keys = valuesIn(args).filter(({ key }) => COMMANDS.has(key));
+  if (keys.length === 0 || [...args.members.keys()].some((key) => ADDITIONS.test(key))) return [];
+  const outermost = keys.filter(({ depth }) => depth === 1);
+  const nested = keys.length - outermost.length;
+  const items = outermost.map(({ value }) => (value instanceof JsonArray ? value.items.length : 0));
+  if (nested !== items.reduce((sum, count) => sum + count, 0)) return [];
+  const commands = outermost.map(({ value }) => {
+    const text = commandOf(value);
+    return text === undefined ? undefined : splitShell(text);
   });
+  return commands.every((command) => command !== undefined) ? commands : [];
 }
 
-export interface FoundSql {
-  readonly path: string;
-  readonly verbs: readonly SqlVerb[];
+/** A text, or the arguments of a shell that runs one text. */
+function commandOf(value: JsonValue): string | undefined {
+  if (typeof value === "string") return value;
+  if (!(value instanceof JsonArray) || value.items.length !== 3) return undefined;
+  const [shell, flag, command] = value.items;
+  const isShell = typeof shell === "string" && SHELLS.test(shell);
+  const isCommand = typeof flag === "string" && /^-[a-z]*c$/.test(flag);
+  return isShell && isCommand && typeof command === "string" ? command : undefined;
 }
 
-const SQL_KEYS = /(?:^|[.\]])(?:sql|statements?|query|queries)(?:\[\d+\])?$/i;
+const SQL_KEYS = /^(?:sql|statements?|query|queries)$/i;
 const SQL_TOOLS =
   /sql|postgres|sqlite|maria|oracle|snowflake|bigquery|duckdb|(?:^|[._-])db(?:$|[._-])/i;
-/** What nobody writes into a field for looking something up. */
+/** Shapes that distinguish SQL from the query of a search. */
 const SQL_SHAPES = [
   /^\s*select\b[\s\S]*\bfrom\b/i,
   /^\s*(?:insert\s+into|delete\s+from|truncate)\b/i,
@@ -37,13 +48,16 @@ const SQL_SHAPES = [
   /^\s*with\s+\S+\s+as\s*\(/i,
 ];
 
-/** The SQL in arguments: what is called so, and looks so or is for a tool that takes SQL. */
-export function sqlIn(tool: string, args: JsonValue): FoundSql[] {
-  return stringsIn(args).flatMap(({ path, value }) => {
-    if (!SQL_KEYS.test(path)) return [];
-    const isNamed = /sql|statements?/i.test(path) || SQL_TOOLS.test(tool);
-    if (!isNamed && !SQL_SHAPES.some((shape) => shape.test(value))) return [];
-    const verbs = readSql(value);
-    return verbs === undefined ? [] : [{ path, verbs }];
-  });
+/** @returns the verbs of all SQL in order; nothing when one text is not certain */
+export function sqlIn(tool: string, args: JsonValue): SqlVerb[] {
+  const texts = stringsIn(args).filter(({ key }) => SQL_KEYS.test(key));
+  const isSql = texts.some(
+    ({ key, value }) =>
+      /sql|statements?/i.test(key) ||
+      SQL_TOOLS.test(tool) ||
+      SQL_SHAPES.some((shape) => shape.test(value)),
+  );
+  if (!isSql) return [];
+  const verbs = texts.map(({ value }) => readSql(value));
+  return verbs.every((one) => one !== undefined) ? verbs.flat() : [];
 }

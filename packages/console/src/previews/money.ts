@@ -13,20 +13,23 @@ export interface Money {
 }
 
 const AMOUNTS = /^(?:.*[_-])?(?:amount|total|price|sum|fee|subtotal|tax)(?:[_-](?:cents|minor))?$/i;
-const CURRENCIES = ["currency", "currency_code", "currencyCode"];
+const CURRENCY = /^currency(?:[_-]?code)?$/i;
 const DECIMAL = /^-?\d+(?:\.\d+)?$/;
 const KNOWN = new Set(Intl.supportedValuesOf("currency"));
 
-/** Those that stand in one object with a currency. */
+/** Amounts beside exactly one currency; none of an object in which one amount is not certain. */
 export function moneyIn(args: JsonValue): Money[] {
   return objectsIn(args).flatMap(({ path, value: { members } }) => {
-    const code = CURRENCIES.map((key) => members.get(key)).find((one) => typeof one === "string");
+    const codes = [...members].filter(([key]) => CURRENCY.test(key));
+    const code = codes.length === 1 ? codes[0]?.[1] : undefined;
     if (typeof code !== "string" || !KNOWN.has(code.toUpperCase())) return [];
-    return [...members].flatMap(([key, value]) => {
+    const amounts = [...members].filter(([key]) => AMOUNTS.test(key));
+    const money = amounts.flatMap(([key, value]) => {
       const amount = amountOf(value);
-      if (amount === undefined || !AMOUNTS.test(key)) return [];
+      if (amount === undefined) return [];
       return [{ path: joinPath(path, key), amount, currency: code.toUpperCase() }];
     });
+    return money.length === amounts.length ? money : [];
   });
 }
 

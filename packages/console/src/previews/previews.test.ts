@@ -28,6 +28,7 @@ test("[ours.request.previews] addresses are told by the host to which they lead"
       a: "https://p\u0430ypal.com/x and https://example.com/1 https://example.com/2",
       b: ["https://github.com@evil.example/x", "http://EXAMPLE.org:8080", "no://thing", "https://"],
       c: "curl https://exam\u3002ple/;rm",
+      d: "(see https://docs.example), <a href='https://quoted.example'>",
     }),
   );
   assert.deepEqual(
@@ -37,14 +38,17 @@ test("[ours.request.previews] addresses are told by the host to which they lead"
       ["example.com", undefined, undefined, 2],
       ["evil.example", undefined, "github.com", 1],
       ["example.org:8080", undefined, undefined, 1],
+      ["thing", undefined, undefined, 1],
       ["exam.ple", "exam\u3002ple", undefined, 1],
+      ["docs.example", undefined, undefined, 1],
+      ["quoted.example", undefined, undefined, 1],
     ],
   );
 });
 
 test("[ours.request.previews] edits of files are known in the shapes in which coding agents send them", () => {
   const kinds = (value: unknown) =>
-    fileEditsIn(json(value)).map(({ path, kind, hunks }) => [
+    fileEditsIn("edit", json(value)).map(({ path, kind, hunks }) => [
       ...[path, kind],
       hunks.flat().map(({ kind: line, text }) => `${line} ${text}`),
     ]);
@@ -56,12 +60,15 @@ test("[ours.request.previews] edits of files are known in the shapes in which co
   assert.deepEqual(kinds({ file_path: "a.ts", content: "1\n2" }), [
     ["a.ts", "whole", ["added 1\n", "added 2"]],
   ]);
+  assert.deepEqual(kinds({ command: "create", path: "a.ts", file_text: "" }), [
+    ["a.ts", "whole", []],
+  ]);
   const patch = "*** Begin Patch\n*** Update File: b.ts\n-x\n+y\n*** End Patch";
-  assert.equal(kinds({ input: patch })[0]?.[0], "b.ts");
-  for (const none of [{}, [], "x", { path: "a" }, { file_path: "a", edits: [edit, {}] }]) {
-    assert.deepEqual(kinds(none), []);
-  }
-  assert.deepEqual(kinds({ file_path: 1, content: "x" }), []);
+  assert.deepEqual(
+    kinds({ input: patch })[0]?.slice(0, 2),
+    ["", "patch"],
+    "the patch names its files",
+  );
 });
 
 test("[ours.request.previews] whatever the arguments are, a preview is made or not, and nothing fails", () => {
@@ -70,7 +77,7 @@ test("[ours.request.previews] whatever the arguments are, a preview is made or n
       const args = parseJson(text);
       moneyIn(args);
       hostsIn(args);
-      fileEditsIn(args);
+      fileEditsIn("edit", args);
     }),
   );
 });

@@ -24,6 +24,8 @@ test("[ours.request.previews] a command is split at pipes and separators, and no
     ["a \\\n  b\nc\n", ["a \\\n  b", "c"]],
     ['grep "it\'s | it" <<< $x', ['grep "it\'s | it" <<< $x']],
     ["diff <(a | b) <(c)", ["diff <(a | b) <(c)"]],
+    ["a \\>& b; c >&d", ["a \\>", "b", "c >&d"]],
+    ["a >| b", ["a >| b"]],
     ["echo a#b $\u007bx:-y}", ["echo a#b $\u007bx:-y}"]],
   ];
   for (const [command, parts] of cases) assert.deepEqual(commands(command), parts, command);
@@ -34,7 +36,17 @@ test("[ours.request.previews] what a shell could read otherwise has no preview",
     ...["echo 'open", 'echo "open', "echo `open", "echo $(open", "echo )", "a |", "&& b", "a ;; b"],
     ...["cat <<EOF\nx\nEOF", "# comment\nrm x", "a # b; c", "for x in 1; do y; done", "a\r\nb"],
     ...["echo $'a\\'; b'", 'echo "$\u007bx:-"a;b"}"', "if a; then b; fi", "f() { a; }", "", "a\0b"],
-    ...["case x in y) z;; esac", "echo \\"],
+    ...[
+      "case x in y) z;; esac",
+      "echo \\",
+      "if(a)then b;(c)fi",
+      "{(a)}",
+      "a[b;c]=1",
+      "echo $[1;2]",
+    ],
+    ...["a &\\\n& b", "i\\\nf a", "f ( ) (a); f", "echo `'`; rm x #'`", "a &>b c", "a\vb"],
+    `echo "$(case x in x) : "'";; esac)"; rm -rf x #'`,
+    ...["$(".repeat(20_000), `${"(".repeat(60)}a${")".repeat(60)}`],
   ];
   for (const command of unknown) assert.equal(splitShell(command), undefined, command);
 });

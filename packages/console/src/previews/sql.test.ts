@@ -23,7 +23,12 @@ test("[ours.request.previews] the verbs of SQL are told, each with whether a WHE
     ["select 1; drop table t", "SELECT DROP"],
     ["select 'it''s' -- where\nfrom t", "SELECT"],
     ["update t set a = 'x where y' /* where */", "UPDATE"],
-    ["select $q$ where $q$ from t for update", "SELECT"],
+    ["select a from t for update", "SELECT"],
+    ["delete from t with (tablock) where a = :a", "DELETE+"],
+    ["alter table t drop column a, alter column b drop not null", "ALTER"],
+    ["create table t (a int references u on delete cascade, comment text)", "CREATE"],
+    ["insert into t values (1) on conflict (a) do update set a = 1", "INSERT"],
+    ["merge into t using u on a = b when matched then delete", "MERGE"],
     ["grant select, update on t to x", "GRANT"],
     ["truncate t", "TRUNCATE"],
   ];
@@ -34,9 +39,32 @@ test("[ours.request.previews] what databases could read differently has no previ
   const unknown = [
     ...["select 'a\\' where '", "delete from t /*! where 1 */", "select 1 # x", "select 1 --x"],
     ...["select 'open", "select (1", "select 1)", "do $$ delete from t $$", "", "-- only this"],
+    ...[
+      "DELETE FROM users AS [where]",
+      "delete from t returning a as where",
+      "delete from d . where x",
+    ],
+    ...["select $q$ ; drop table t; -- $q$", "delete from t returning q'[' where 'x]'"],
+    "delete from t returning '''a' where 'b'''",
+    ...[
+      "delete from t select * from u where a = 1",
+      "set nocount on delete from t",
+      "delete from t {{x}}",
+    ],
+    ...["alter table t add a int drop table u", "grant select on t to u drop table u"],
+    ...[
+      "delete from t\u00a0where x",
+      "delete from t returning x where y",
+      "select 1 execute ('x')",
+    ],
     ...["hello world", "select 1 delete from t", "with x as (select 1)", "/* /* */ */ select 1"],
   ];
   for (const text of unknown) assert.equal(readSql(text), undefined, text);
+});
+
+test("[ours.request.previews] a name that looks like WHERE is no WHERE", () => {
+  const names = ["d.where", "@where", "$where", ":where", "1where", "where1", "\u00e4where"];
+  for (const name of names) assert.equal(read(`delete from ${name}`), "DELETE", name);
 });
 
 test("[ours.request.previews] whatever stands in texts, names and comments, it is no WHERE and no verb", () => {

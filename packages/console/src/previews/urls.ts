@@ -1,59 +1,128 @@
-/** The addresses in arguments, by the hosts to which they really lead. Pure. */
+/**
+ * The hosts of the addresses in arguments. An address that clients may read in different ways is
+ * reported without a host. Pure. `tools/fuzz/previews.ts` compares it with curl and Python.
+ */
 
 import type { JsonValue } from "@countersign/protocol";
 import { stringsIn } from "./leaves.ts";
 
 export interface Host {
-  /** As it is asked for: lower case, other letters as punycode. */
-  readonly host: string;
   readonly scheme: string;
-  /** As it is written, where that is something else. */
+  /** Lower case, letters beyond ASCII as punycode; undefined when clients may disagree. */
+  readonly host: string | undefined;
+  /** As the agent wrote it, when that differs from the host. */
   readonly written: string | undefined;
-  /** What stands before an `@`: it is no part of the host, however it looks. */
+  /** The text before an `@`, which is not a part of the host. */
   readonly user: string | undefined;
   readonly count: number;
 }
 
-const ADDRESS =
-  /\b(?:https?|wss?|ftp|ssh|git|postgres(?:ql)?|mysql|redis|mongodb):\/\/[^\s"'`<>|;]+/gi;
+type Found = Omit<Host, "count">;
 
-/** In the order in which they come first. */
+const SCHEME = /(?<=([a-z][a-z0-9+.-]{0,30})):(\/\/)?/gi;
+/** Some clients accept these without slashes, or with more than two. */
+const SPECIAL = new Set(["http", "https", "ws", "wss", "ftp"]);
+/** Some clients take the host out of the query. */
+const DATABASE = /^(?:postgres|postgresql|mysql|mariadb|mongodb|redis|rediss|sqlserver)$/;
+const QUERY_HOST = /[?&](?:host|hostaddr|server|failover)[^=]*=/i;
+
+const AUTHORITY_END = /[/?#\\\s"'`<>|;]/;
+/** A longer authority is uncertain. */
+const AUTHORITY_CHARS_MAX = 1_000;
+
+/** Arguments with more addresses have no preview. */
+const ADDRESSES_MAX = 2_000;
+
+/** In the order in which they first occur. */
 export function hostsIn(args: JsonValue): Host[] {
   const hosts = new Map<string, Host>();
+  let left = ADDRESSES_MAX;
   for (const { value } of stringsIn(args)) {
-    for (const [address] of value.matchAll(ADDRESS)) {
-      const host = hostOf(address);
-      if (host === undefined) continue;
-      const key = JSON.stringify([host.scheme, host.host, host.written, host.user]);
-      hosts.set(key, { ...host, count: (hosts.get(key)?.count ?? 0) + 1 });
+    for (const found of addressesIn(value)) {
+      if (left-- === 0) return [];
+      const key = JSON.stringify([found.scheme, found.host, found.written, found.user]);
+      hosts.set(key, { ...found, count: (hosts.get(key)?.count ?? 0) + 1 });
     }
   }
   return [...hosts.values()];
 }
 
-function hostOf(address: string): Omit<Host, "count"> | undefined {
-  if (!URL.canParse(address)) return undefined;
-  const { protocol, host, username, password } = new URL(address);
-  if (host === "") return undefined;
-  // Browsers take a backslash for a slash; so does what reads the address here.
-  const authority = /^[^:]+:\/\/([^/?#\\]*)/.exec(address)?.[1] ?? "";
-  const written = authority.slice(authority.lastIndexOf("@") + 1);
-  const isUser = username !== "" || password !== "";
-  return {
-    host,
-    scheme: protocol.slice(0, -1),
-    written:
-      written.toLowerCase() === host || written.toLowerCase().startsWith(`${host}:`)
-        ? undefined
-        : written,
-    user: isUser ? decoded(username) : undefined,
-  };
+function* addressesIn(text: string): Generator<Found> {
+  for (const { 0: start, 1: name = "", 2: slashes, index } of text.matchAll(SCHEME)) {
+    const scheme = name.toLowerCase();
+    const from = index + start.length;
+    const rest = text.slice(from, from + AUTHORITY_CHARS_MAX);
+    if (slashes !== undefined) {
+      // A client that gets the whole text as an address reads all of it.
+      const isWhole = text.slice(0, index - name.length).trim() === "";
+      const found = readAuthority(scheme, rest, isWhole ? text.slice(from) : undefined);
+      if (found !== undefined) yield found;
+    } else if (SPECIAL.has(scheme) && /^[\t\r\n]*\S/.test(rest)) {
+      yield uncertain(scheme, rest.slice(0, endOf(rest)) || rest);
+    }
+  }
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+function uncertain(scheme: string, written: string): Found {
+  return { scheme, host: undefined, written, user: undefined };
+}
+
+function endOf(rest: string): number {
+  const end = rest.search(AUTHORITY_END);
+  return end === -1 ? rest.length : end;
+}
+
+/**
+ * @param rest behind the slashes
+ * @param whole behind the slashes to the end, when the text begins with the address
+ * @returns undefined for an address without a host
+ */
+function readAuthority(scheme: string, rest: string, whole: string | undefined): Found | undefined {
+  const end = endOf(rest);
+  const behind = rest.slice(end);
+  if (end === 0 && /^(?:$|\s)/.test(behind) && (whole ?? "").trim() === "") return undefined;
+  if (end === 0 && behind.startsWith("/") && !SPECIAL.has(scheme)) return undefined;
+  const isPath = /^[/?#]/.test(behind);
+  const raw = rest.slice(0, end);
+  // Punctuation behind an address in a sentence.
+  const isText = !isPath && (whole === undefined || /^\s/.test(behind));
+  const authority = isText ? raw.replace(/[),]+$/, "") : raw;
+  const isCertain = whole === undefined ? isCertainEnd(behind) : isCertainWhole(whole.slice(end));
+  const hasQueryHost = DATABASE.test(scheme) && QUERY_HOST.test(behind);
+  if (!isCertain || hasQueryHost || end === AUTHORITY_CHARS_MAX) return uncertain(scheme, raw);
+  return hostOf(scheme, authority) ?? uncertain(scheme, raw);
+}
+
+/** Whether a client that gets the text from here as a part of the address finds the same host. */
+function isCertainEnd(behind: string): boolean {
+  if (/^(?:$|[/?#])/.test(behind)) return true;
+  if (behind.startsWith("\\") || /^[^/?#]*@/.test(behind)) return false;
+  if (/^[\s<>|]/.test(behind)) return true;
+  // Quotes in the middle of a word belong to the word in a shell.
+  return /^["'`;]+(?:$|[\s),\]}&<>|/?#])/.test(behind);
+}
+
+/** Some clients remove tabs and ends of lines, and some keep quotes. */
+function isCertainWhole(behind: string): boolean {
+  return /^(?:$|[/?#]| )/.test(behind) && isCertainEnd(behind);
+}
+
+const USER = /^[\w.~!*+%:-]*$/;
+const HOST = /^(?:\[[0-9a-f:.]+\]|[\p{L}\p{N}\p{M}._\u3002\uff0e\uff61-]+)(?::\d{0,5})?$/iu;
+/** Two versions of the standard translate these into different names. */
+const DEVIATIONS = /[\u00df\u1e9e\u03c2]/;
+
+/** @returns undefined when clients may disagree */
+function hostOf(scheme: string, authority: string): Found | undefined {
+  const at = authority.lastIndexOf("@");
+  const user = at === -1 ? undefined : authority.slice(0, at);
+  const written = authority.slice(at + 1);
+  if (!USER.test(user ?? "") || !HOST.test(written) || DEVIATIONS.test(written)) return undefined;
+  const address = `${scheme}://${written}`;
+  if (!URL.canParse(address)) return undefined;
+  const { host, hostname } = new URL(address);
+  const isSame = written.toLowerCase() === host || written.toLowerCase().startsWith(`${host}:`);
+  // Some clients read `0177.0.0.1` and `127.1` in decimal, or as a name.
+  if (hostname === "" || (!isSame && /^[\d.]+$/.test(hostname))) return undefined;
+  return { scheme, host, written: isSame ? undefined : written, user };
 }

@@ -102,8 +102,9 @@ export function Difference({ background, argumentsText }: DifferenceProps) {
               <tr key={path}>
                 <th scope="row">
                   <code>
-                    <Text>{path === "" ? "everything" : path}</Text>
+                    <Text>{path === "" ? "everything" : clipped(path)}</Text>
                   </code>
+                  {path.length > VALUE_CHARS_MAX && "…"}
                 </th>
                 <Value text={before} kind="removed" />
                 <Value text={after} kind="added" />
@@ -121,6 +122,11 @@ export function Difference({ background, argumentsText }: DifferenceProps) {
   );
 }
 
+/** Never ends with half a character. */
+function clipped(text: string): string {
+  return text.slice(0, VALUE_CHARS_MAX).toWellFormed();
+}
+
 interface ValueProps {
   readonly text: string | undefined;
   readonly kind: "removed" | "added";
@@ -135,11 +141,10 @@ function Value({ text, kind }: ValueProps) {
     );
   }
   const rest = text.length - VALUE_CHARS_MAX;
-  const shown = rest > 0 ? text.slice(0, VALUE_CHARS_MAX).toWellFormed() : text;
   return (
     <td class={kind}>
       <code>
-        <Text>{shown}</Text>
+        <Text>{clipped(text)}</Text>
       </code>
       {rest > 0 && <span class="hint"> and {rest.toLocaleString()} more characters</span>}
     </td>

@@ -8,10 +8,11 @@ import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { DiffLines } from "../../parts/diff-lines.tsx";
+import { FaultBoundary } from "../../parts/fault-boundary.tsx";
 import { type FileEdit, fileEditsIn } from "../../previews/file-edit.ts";
-import { commandsIn, type FoundSql, sqlIn } from "../../previews/find.ts";
-import { type Money, moneyIn } from "../../previews/money.ts";
-import { type ShellPiece, splitShell } from "../../previews/shell.ts";
+import { commandsIn, sqlIn } from "../../previews/find.ts";
+import { moneyIn } from "../../previews/money.ts";
+import { isBlank } from "../../previews/shell.ts";
 import { NEEDS_WHERE } from "../../previews/sql.ts";
 import { type Host, hostsIn } from "../../previews/urls.ts";
 
@@ -20,8 +21,8 @@ export interface PreviewsProps {
   readonly argumentsText: string;
 }
 
-/** The server has read them already; what it takes, its limits of the day may be above ours. */
-const LIMITS = { depthMax: 10_000, numberCharsMax: Number.POSITIVE_INFINITY };
+/** The server enforces its own limits, which can be above the defaults. */
+const LIMITS = { depthMax: 1_000, numberCharsMax: Number.POSITIVE_INFINITY };
 
 export function parseArguments(text: string): JsonValue | undefined {
   try {
@@ -31,32 +32,28 @@ export function parseArguments(text: string): JsonValue | undefined {
   }
 }
 
+const PATH_CHARS_MAX = 200;
+
 /** Of each kind; the exact text has them all. */
 const SHOWN_MAX = 20;
 
+interface Props {
+  readonly tool: string;
+  readonly args: JsonValue;
+}
+
+const PREVIEWS = [Edits, Commands, Sql, Amounts, Hosts];
+
 export function Previews({ tool, argumentsText }: PreviewsProps) {
-  const found = useMemo(() => {
-    const args = parseArguments(argumentsText);
-    if (args === undefined) return undefined;
-    const edits = fileEditsIn(args);
-    return {
-      edits,
-      commands: edits.length > 0 ? [] : commandsIn(args),
-      sql: sqlIn(tool, args),
-      money: moneyIn(args),
-      hosts: hostsIn(args),
-    };
-  }, [tool, argumentsText]);
-  if (found === undefined) return null;
-  const { edits, commands, sql, money, hosts } = found;
-  const commandPieces = commands.flatMap((command) => splitShell(command) ?? []);
+  const args = useMemo(() => parseArguments(argumentsText), [argumentsText]);
+  if (args === undefined) return null;
   return (
     <>
-      {edits.length > 0 && <Edits edits={edits} />}
-      {commandPieces.length > 0 && <Commands pieces={commandPieces} />}
-      {sql.length > 0 && <Sql sql={sql} />}
-      {money.length > 0 && <Amounts money={money} />}
-      {hosts.length > 0 && <Hosts hosts={hosts} />}
+      {PREVIEWS.map((Kind, index) => (
+        <FaultBoundary key={index} name="a preview">
+          <Kind tool={tool} args={args} />
+        </FaultBoundary>
+      ))}
     </>
   );
 }
@@ -82,11 +79,13 @@ function More({ count }: { readonly count: number }) {
 
 const KINDS: Readonly<Record<FileEdit["kind"], string>> = {
   part: "one place in the file",
-  whole: "the whole content that the file will have; what it has now is not known here",
+  whole: "the complete new content of the file; its present content is unknown here",
   patch: "a patch, as the agent wrote it",
 };
 
-function Edits({ edits }: { readonly edits: readonly FileEdit[] }) {
+function Edits({ tool, args }: Props) {
+  const edits = useMemo(() => fileEditsIn(tool, args), [tool, args]);
+  if (edits.length === 0) return null;
   return (
     <Preview title={edits.length === 1 ? "File edit" : `${edits.length} file edits`}>
       {edits.slice(0, SHOWN_MAX).map((edit, index) => (
@@ -100,7 +99,9 @@ function Edits({ edits }: { readonly edits: readonly FileEdit[] }) {
             </span>
           </figcaption>
           {edit.hunks.length === 0 ? (
-            <p class="hint">Nothing changes.</p>
+            <p class={edit.kind === "whole" ? "warning" : "hint"}>
+              {edit.kind === "whole" ? "The file will be empty." : "Nothing changes."}
+            </p>
           ) : (
             <DiffLines hunks={edit.hunks} />
           )}
@@ -109,6 +110,11 @@ function Edits({ edits }: { readonly edits: readonly FileEdit[] }) {
       <More count={edits.length - SHOWN_MAX} />
     </Preview>
   );
+}
+
+/** Only what separates words in a shell; an escaped space is a part of its word. */
+function trimmed(command: string): string {
+  return command.replace(/^[ \t\n]+|(?<!\\)[ \t\n]+$/g, "");
 }
 
 const JOINTS: Readonly<Record<string, string>> = {
@@ -121,8 +127,13 @@ const JOINTS: Readonly<Record<string, string>> = {
   "\n": "then",
 };
 
-function Commands({ pieces }: { readonly pieces: readonly ShellPiece[] }) {
-  const parts = pieces.filter(({ text }) => text.trim() !== "" || text === "\n");
+function Commands({ args }: Props) {
+  const parts = useMemo(() => {
+    return commandsIn(args)
+      .flat()
+      .filter((piece) => !isBlank(piece) || piece.text === "\n");
+  }, [args]);
+  if (parts.length === 0) return null;
   return (
     <Preview title="Shell command">
       <ol class="pipeline">
@@ -130,7 +141,7 @@ function Commands({ pieces }: { readonly pieces: readonly ShellPiece[] }) {
           kind === "command" ? (
             <li key={index}>
               <code>
-                <Text>{text.trim()}</Text>
+                <Text>{trimmed(text)}</Text>
               </code>
             </li>
           ) : (
@@ -145,8 +156,9 @@ function Commands({ pieces }: { readonly pieces: readonly ShellPiece[] }) {
   );
 }
 
-function Sql({ sql }: { readonly sql: readonly FoundSql[] }) {
-  const verbs = sql.flatMap((one) => one.verbs);
+function Sql({ tool, args }: Props) {
+  const verbs = useMemo(() => sqlIn(tool, args), [tool, args]);
+  if (verbs.length === 0) return null;
   return (
     <Preview title="SQL">
       <ul class="verbs">
@@ -165,7 +177,9 @@ function Sql({ sql }: { readonly sql: readonly FoundSql[] }) {
   );
 }
 
-function Amounts({ money }: { readonly money: readonly Money[] }) {
+function Amounts({ args }: Props) {
+  const money = useMemo(() => moneyIn(args), [args]);
+  if (money.length === 0) return null;
   const names = new Intl.DisplayNames(undefined, { type: "currency" });
   return (
     <Preview title="Money">
@@ -177,9 +191,9 @@ function Amounts({ money }: { readonly money: readonly Money[] }) {
             </span>
             <span class="hint">
               <code>
-                <Text>{path}</Text>
+                <Text>{path.slice(0, PATH_CHARS_MAX).toWellFormed()}</Text>
               </code>
-              , {names.of(currency)}
+              {path.length > PATH_CHARS_MAX && "…"}, {names.of(currency)}
             </span>
           </li>
         ))}
@@ -192,33 +206,51 @@ function Amounts({ money }: { readonly money: readonly Money[] }) {
   );
 }
 
-function Hosts({ hosts }: { readonly hosts: readonly Host[] }) {
+function Hosts({ args }: Props) {
+  const hosts = useMemo(() => hostsIn(args), [args]);
+  if (hosts.length === 0) return null;
   return (
     <Preview title={hosts.length === 1 ? "Address" : "Addresses"}>
       <ul class="hosts">
-        {hosts.slice(0, SHOWN_MAX).map(({ scheme, host, written, user, count }, index) => (
+        {hosts.slice(0, SHOWN_MAX).map((host, index) => (
           <li key={index}>
-            <span>
-              <span class="faint">{scheme}://</span>
-              <strong>
-                <Text>{host}</Text>
-              </strong>
-              {count > 1 && <span class="hint"> {count.toLocaleString()} times</span>}
-            </span>
-            {written !== undefined && (
-              <span class="warning">
-                Written <Text>{written}</Text>; leads to the host above.
-              </span>
-            )}
-            {user !== undefined && (
-              <span class="warning">
-                “<Text>{user}</Text>” stands before an @: it is a user name and no host.
-              </span>
-            )}
+            <HostFacts {...host} />
           </li>
         ))}
       </ul>
       <More count={hosts.length - SHOWN_MAX} />
+      <p class="hint">Only addresses with a scheme, such as https://, are listed.</p>
     </Preview>
+  );
+}
+
+function HostFacts({ scheme, host, written, user, count }: Host) {
+  return (
+    <>
+      <span>
+        <span class="faint">
+          <Text>{scheme}</Text>://
+        </span>
+        <strong>
+          <Text>{host ?? written ?? ""}</Text>
+        </strong>
+        {count > 1 && <span class="hint"> {count.toLocaleString()} times</span>}
+      </span>
+      {host === undefined && (
+        <span class="warning">
+          Programs read this address in different ways. Find the host in the exact arguments.
+        </span>
+      )}
+      {host !== undefined && written !== undefined && (
+        <span class="warning">
+          Written <Text>{written}</Text>; leads to the host above.
+        </span>
+      )}
+      {user !== undefined && (
+        <span class="warning">
+          “<Text>{user}</Text>” is before an @: it is a user name, not a host.
+        </span>
+      )}
+    </>
   );
 }

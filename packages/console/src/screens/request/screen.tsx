@@ -11,6 +11,7 @@ import { Text } from "../../exact/text.tsx";
 import { visibleText } from "../../exact/visible-text.ts";
 import { connection } from "../../live/live.ts";
 import { Button } from "../../parts/button.tsx";
+import { FaultBoundary } from "../../parts/fault-boundary.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { href } from "../../route.ts";
 import type { ScreenProps } from "../../screens.ts";
@@ -119,8 +120,10 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   return (
     <>
       <div class="request-body" ref={page}>
-        <Call request={request} />
-        {isAskedAgain && <AskedAgain before={background?.denied_before ?? null} />}
+        <FaultBoundary name="the call">
+          <Call request={request} />
+          {isAskedAgain && <AskedAgain before={background?.denied_before ?? null} />}
+        </FaultBoundary>
         <ExactArguments
           text={argumentsText}
           digest={digest}
@@ -129,11 +132,17 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         />
         <Previews tool={request.tool} argumentsText={argumentsText} />
         {background !== undefined && (
-          <Difference background={background} argumentsText={argumentsText} />
+          <FaultBoundary name="the difference from the last approval">
+            <Difference background={background} argumentsText={argumentsText} />
+          </FaultBoundary>
         )}
-        <Circumstances shown={shown} loaded={loaded} />
+        <FaultBoundary name="the circumstances of the call">
+          <Circumstances shown={shown} loaded={loaded} />
+        </FaultBoundary>
         {isPending && standing.isOffered && (
-          <ApprovalFields request={request} decision={decision} isAskedAgain={isAskedAgain} />
+          <FaultBoundary name="the fields of an approval">
+            <ApprovalFields request={request} decision={decision} isAskedAgain={isAskedAgain} />
+          </FaultBoundary>
         )}
       </div>
       <DecisionBar
