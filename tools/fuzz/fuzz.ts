@@ -11,9 +11,10 @@
 import { parseArgs } from "node:util";
 import fc from "fast-check";
 import { HTTP_TARGETS } from "./http-targets.ts";
+import { PREVIEW_TARGETS } from "./preview-targets.ts";
 import { TARGETS, type Target } from "./targets.ts";
 
-export const ALL_TARGETS: readonly Target[] = [...TARGETS, ...HTTP_TARGETS];
+export const ALL_TARGETS: readonly Target[] = [...TARGETS, ...PREVIEW_TARGETS, ...HTTP_TARGETS];
 
 export const SLOW_MS = 100;
 
