@@ -1,7 +1,8 @@
 /**
  * Everything the SDK throws. Match `code`, not the class: two copies of a package have two classes.
  *
- * Promises: no message, property or cause holds a credential or a signing secret.
+ * Promises: no message or property holds a credential or a signing secret. `cause` is set only for
+ * errors that hold nothing of an exchange.
  */
 
 /**
@@ -35,6 +36,8 @@ export interface SdkErrorDetail {
   readonly retryAfterMs?: number | undefined;
   /** Of a keyed operation: with it, and the same input, the operation can be tried again. */
   readonly key?: string | undefined;
+  /** The error that this one reports, of the runtime or of a program's own code. */
+  readonly cause?: unknown;
 }
 
 export class SdkError extends Error {
@@ -49,7 +52,7 @@ export class SdkError extends Error {
 
   /** @param message what happened, and what to do about it */
   constructor(code: SdkErrorCode, message: string, detail: SdkErrorDetail = {}) {
-    super(message);
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
     this.code = code;
     this.status = detail.status;
     this.providerCode = detail.providerCode;

@@ -42,13 +42,11 @@ const PROGRESS_MS = 10_000;
  * Gates every tool that is registered from now on. Call it before the first one is; tools of tasks
  * (`server.experimental.tasks`) are not gated.
  *
- * @throws SdkError `invalid_option` for a server that has registered tools
+ * @throws SdkError `invalid_option` for a server that has registered tools, and for an object that
+ *   is not an `McpServer` of `@modelcontextprotocol/sdk` 1
  */
 export function gateServer(server: McpServer, gating: McpGating): void {
-  const registered = (server as object as { readonly _registeredTools?: object })._registeredTools;
-  if (registered !== undefined && Object.keys(registered).length > 0) {
-    throw new SdkError("invalid_option", "Gate the server before its first tool is registered.");
-  }
+  assertHasNoTools(server);
   const gate = gaterOf(gating);
   for (const method of ["registerTool", "tool"] as const) {
     // Of many shapes, all of which begin with the name and end with the callback.
@@ -58,6 +56,28 @@ export function gateServer(server: McpServer, gating: McpGating): void {
       const tool = register(...given.slice(0, -1), gate(label, given.at(-1) as Callback));
       return gateUpdates(label, tool, gate);
     }) as never;
+  }
+}
+
+/** Uses public methods only: a private field can be renamed by a patch release. */
+function assertHasNoTools(given: McpServer): void {
+  const { registerTool, tool, server } = given as Partial<McpServer>;
+  const isSupported = [registerTool, tool, server?.assertCanSetRequestHandler].every((method) => {
+    return typeof method === "function";
+  });
+  if (!isSupported) {
+    throw new SdkError(
+      "invalid_option",
+      "gateServer cannot gate this object. It supports McpServer of @modelcontextprotocol/sdk " +
+        "1.32 or later, not version 2 (@modelcontextprotocol/server).",
+    );
+  }
+  try {
+    // The server sets this handler when its first tool is registered.
+    given.server.assertCanSetRequestHandler("tools/call");
+  } catch (cause) {
+    const message = "The server already has tools. Call gateServer before the first registerTool.";
+    throw new SdkError("invalid_option", message, { cause });
   }
 }
 

@@ -140,3 +140,30 @@ test("[ours.sdk.frameworks.ungateable] mcp: a server that has tools already is r
   server.registerTool("pay", { inputSchema }, async (input) => said(neverPays.call(input)));
   assert.throws(() => gateServer(server, { gate: gateOf(scene) }), { code: "invalid_option" });
 });
+
+test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is refused also when its private fields have other names", async () => {
+  const scene = await sharedScene();
+  const server = new McpServer(INFO);
+  server.registerTool("pay", { inputSchema }, async (input) => said(neverPays.call(input)));
+  const fields = server as object as Record<string, unknown>;
+  fields._tools = fields._registeredTools;
+  delete fields._registeredTools;
+  const message = /already has tools. Call gateServer before/;
+  const refusal = { code: "invalid_option", message };
+  assert.throws(() => gateServer(server, { gate: gateOf(scene) }), refusal);
+});
+
+test("[ours.sdk.frameworks.ungateable] mcp: what is not an McpServer of version 1 is refused by name", async () => {
+  const scene = await sharedScene();
+  // Version 2 has no method `tool`.
+  class NextServer {
+    readonly server = new Server(INFO, { capabilities: { tools: {} } });
+    registerTool(): void {}
+  }
+  for (const server of [new NextServer(), {}]) {
+    assert.throws(() => gateServer(server as McpServer, { gate: gateOf(scene) }), {
+      code: "invalid_option",
+      message: /@modelcontextprotocol\/sdk 1.32 or later, not version 2/,
+    });
+  }
+});
