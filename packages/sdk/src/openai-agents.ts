@@ -4,12 +4,13 @@
  * the model proposed, before their schema.
  *
  * In front of a gate of mode `async`, a call that waits interrupts the run: keep its RunState, and
- * run it again when the decision is known. Called by: programs that run agents.
+ * run `resumeState` of it again when a decision is known. Called by: programs that run agents.
  */
 
 import {
   type FunctionTool,
   type RunContext,
+  type RunToolApprovalItem,
   type Tool,
   type ToolInputParameters,
   type ToolOptions,
@@ -59,6 +60,13 @@ export function gatedTool<
   const made: FunctionTool<Context, Parameters, Result | string> = tool(
     gatedOptions as ToolOptions<Parameters, Context>,
   );
+  rememberReader(gating, made, async (input) => {
+    const { value } = read(input);
+    const schema = Object(options.parameters)["~standard"] as StandardSchema | undefined;
+    const parsed = schema === undefined ? { value } : await schema.validate(value);
+    // The framework reports what does not fit the schema.
+    return parsed.issues === undefined ? parsed.value : value;
+  });
   return made;
 }
 
@@ -85,8 +93,64 @@ export function gateTools<Context>(
       });
     };
     const needsApproval = waits(gating, () => each.name, inner.needsApproval);
-    return { ...inner, invoke, ...(needsApproval && { needsApproval }) };
+    const gated = { ...inner, invoke, ...(needsApproval && { needsApproval }) };
+    rememberReader(gating, gated, async (text) => read(text).value);
+    return gated;
   });
+}
+
+/** The part of a standard schema that is used. */
+interface StandardSchema {
+  validate(value: unknown): Validated | Promise<Validated>;
+}
+
+interface Validated {
+  readonly value?: unknown;
+  readonly issues?: readonly unknown[] | undefined;
+}
+
+/** From the text that the model wrote to what the framework gives `needsApproval`. */
+type Reader = (input: string) => Promise<unknown>;
+
+/** By the `invoke` of a tool, which copies of the tool share. */
+const readers = new WeakMap<object, Reader>();
+
+function rememberReader<Context>(
+  { gate }: AgentsGating<Context>,
+  { invoke }: Pick<FunctionTool, "invoke"> | { readonly invoke: object },
+  reader: Reader,
+): void {
+  if (gate.mode === "async") readers.set(invoke, reader);
+}
+
+/** The part of a RunState that is used. */
+interface SuspendedState {
+  readonly _context: RunContext<unknown>;
+  getInterruptions(): RunToolApprovalItem[];
+  approve(item: RunToolApprovalItem): void;
+}
+
+/**
+ * What to run an agent with when a decision is known: the state, in which the framework may start
+ * each call that no longer waits. Without it, a state of which some calls were decided cannot be
+ * kept as text and read again. It decides nothing: the gate asks the provider when the call runs.
+ *
+ * @returns the same state
+ */
+export async function resumeState<State extends object>(given: State): Promise<State> {
+  const state = given as State & SuspendedState;
+  for (const item of state.getInterruptions()) {
+    const { agent, name, rawItem } = item;
+    const tools = agent.tools as readonly Tool[];
+    const waiting = tools.find((each) => each.type === "function" && each.name === name);
+    if (waiting?.type !== "function" || rawItem.type !== "function_call") continue;
+    const reader = readers.get(waiting.invoke);
+    if (reader === undefined) continue;
+    const input = (await reader(rawItem.arguments)) as never;
+    const stillWaits = await waiting.needsApproval(state._context, input, rawItem.callId);
+    if (!stillWaits) state.approve(item);
+  }
+  return given;
 }
 
 async function answer<Context, T>(

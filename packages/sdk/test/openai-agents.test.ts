@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, DevelopmentClient, Gate, MemoryStore } from "@countersign/sdk";
-import { gatedTool, gateTools } from "@countersign/sdk/openai-agents";
+import { gatedTool, gateTools, resumeState } from "@countersign/sdk/openai-agents";
 import { Agent, RunContext, Runner, RunState, tool, webSearchTool } from "@openai/agents";
 import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/testing";
 import { z } from "zod";
@@ -93,6 +93,59 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts 
   await resume(again);
   assert.match(given(again)[0] ?? "", /^This call was approved and started once before/);
   assert.deepEqual(paid, ["A-1"]);
+});
+
+for (const mode of ["gatedTool", "gateTools"] as const) {
+  test(`[ours.sdk.frameworks.suspend] openai-agents, ${mode}: a run of which one call was decided is kept as text again and ends`, async () => {
+    const scene = await sharedScene();
+    const gating = { gate: gateOf(scene, { mode: "async" }), runId: `partial ${mode}` };
+    const paid: string[] = [];
+    const options = {
+      name: "pay",
+      description: "pays",
+      parameters: PARAMETERS,
+      execute: async ({ to }: { to: string }) => {
+        paid.push(to);
+        return `paid ${to}`;
+      },
+    };
+    const tools =
+      mode === "gatedTool" ? [gatedTool(options, gating)] : gateTools([tool(options)], gating);
+    const calls = [...CALLS, { id: "call_2", arguments: { to: "B-2", cents: 7 } }];
+    const model = scripted(calls);
+    const agent = new Agent({ name: "payer", model, tools });
+    const first = await runner.run(agent, "pay");
+    assert.equal(first.interruptions.length, 2);
+    let kept = first.state.toString();
+    const resume = async () => {
+      await scene.decideNext("approve");
+      const restored = await resumeState(await RunState.fromString(agent, kept));
+      const { state, interruptions } = await runner.run(agent, restored);
+      kept = state.toString();
+      return interruptions.length;
+    };
+    assert.equal(await resume(), 1);
+    assert.equal(await resume(), 0);
+    assert.deepEqual(given(model).toSorted(), ["paid A-1", "paid B-2"]);
+    assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
+  });
+}
+
+test("[ours.sdk.frameworks.suspend] openai-agents: resumeState leaves a tool's own need for approval", async () => {
+  const client = new DevelopmentClient({ outcomes: { "*": "approved" }, warn: () => {} });
+  const gate = new Gate(client, { store: new MemoryStore(), mode: "async" });
+  const options = {
+    name: "pay",
+    description: "pays",
+    parameters: PARAMETERS,
+    needsApproval: true,
+    execute: async () => assert.fail("it ran"),
+  };
+  const tools = [gatedTool(options, { gate, runId: "own need" })];
+  const agent = new Agent({ name: "payer", model: scripted(CALLS), tools });
+  const { state } = await runner.run(agent, "pay");
+  const { interruptions } = await runner.run(agent, await resumeState(state));
+  assert.equal(interruptions.length, 1);
 });
 
 test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in the framework decides nothing", async () => {
