@@ -1,9 +1,10 @@
 /**
  * An agent of the Vercel AI SDK that gives money back when somebody approved it.
  *
- *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/ai-sdk.ts
+ *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/ai-sdk.ts
  */
 
+import { join } from "node:path";
 import { Client, Gate } from "@countersign/sdk";
 import { gateTools } from "@countersign/sdk/ai";
 import { FileStore } from "@countersign/sdk/file-store";
@@ -17,9 +18,9 @@ const refund = tool({
   execute: async ({ order, cents }) => `${cents} back for ${order}`,
 });
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = crypto.randomUUID() } = process.env;
 const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
-const gate = new Gate(client, { store: new FileStore("approvals") });
+const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 const tools = gateTools({ refund }, { gate, runId: RUN_ID });
 
 // In earnest: `const model = openai("gpt-5")`, of @ai-sdk/openai. This one needs no key.

@@ -1,9 +1,10 @@
 /**
  * An agent of Mastra that gives money back when somebody approved it.
  *
- *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/mastra.ts
+ *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/mastra.ts
  */
 
+import { join } from "node:path";
 import { Client, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { gateTools } from "@countersign/sdk/mastra";
@@ -19,9 +20,9 @@ const refund = createTool({
   execute: async ({ order, cents }) => ({ refunded: `${cents} back for ${order}` }),
 });
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = crypto.randomUUID() } = process.env;
 const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
-const gate = new Gate(client, { store: new FileStore("approvals") });
+const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 const tools = gateTools({ refund }, { gate, runId: RUN_ID });
 
 // In earnest: `const model = "openai/gpt-5"`, with OPENAI_API_KEY. This one needs no key.

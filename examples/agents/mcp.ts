@@ -1,9 +1,10 @@
 /**
  * An MCP server whose tool gives money back when somebody approved it, and a client that calls it.
  *
- *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... node examples/agents/mcp.ts
+ *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... node examples/agents/mcp.ts
  */
 
+import { join } from "node:path";
 import { Client, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { gateServer } from "@countersign/sdk/mcp";
@@ -14,7 +15,7 @@ import { z } from "zod";
 
 const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
 const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
-const gate = new Gate(client, { store: new FileStore("approvals") });
+const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 
 const server = new McpServer({ name: "refunds", version: "1.0.0" });
 gateServer(server, { gate }); // before its tools are registered

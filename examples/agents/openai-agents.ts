@@ -1,10 +1,11 @@
 /**
  * An agent of the OpenAI Agents SDK that gives money back when somebody approved it.
  *
- *   PROVIDER_URL=http://127.0.0.1:8080 INSTANCE_TOKEN=cs_inst_... \
+ *   PROVIDER_URL=http://localhost:8787 INSTANCE_TOKEN=cs_inst_... \
  *     node examples/agents/openai-agents.ts
  */
 
+import { join } from "node:path";
 import { Client, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { gatedTool } from "@countersign/sdk/openai-agents";
@@ -17,9 +18,9 @@ import {
 } from "@openai/agents/testing";
 import { z } from "zod";
 
-const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = "conversation-7" } = process.env;
+const { PROVIDER_URL = "", INSTANCE_TOKEN = "", RUN_ID = crypto.randomUUID() } = process.env;
 const client = new Client(PROVIDER_URL, INSTANCE_TOKEN);
-const gate = new Gate(client, { store: new FileStore("approvals") });
+const gate = new Gate(client, { store: new FileStore(join(import.meta.dirname, "approvals")) });
 const refund = gatedTool(
   {
     name: "refund",

@@ -162,7 +162,9 @@ export function believing<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof Problem) throw invalidAnswer(error.message);
+    if (error instanceof Problem) {
+      throw invalidAnswer(error.message, { param: error.param, cause: error });
+    }
     throw error;
   }
 }

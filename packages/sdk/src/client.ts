@@ -57,6 +57,8 @@ export interface Approvals {
   create(input: CreateInput, options?: OperationOptions): Promise<ApprovalRequest>;
   read(known: string | ApprovalRequest, options?: ReadOptions): Promise<ApprovalRequest>;
   cancel(known: string | ApprovalRequest, options?: OperationOptions): Promise<ApprovalRequest>;
+  /** Epoch ms by the clock of the provider, where it is known. */
+  providerNow?(): number | undefined;
 }
 
 export type ClientOptions = Omit<ConnectionOptions, "url" | "token">;
@@ -76,6 +78,10 @@ export class Client implements Approvals {
 
   get url(): string {
     return this.#connection.url;
+  }
+
+  providerNow(): number | undefined {
+    return this.#connection.providerNow();
   }
 
   /**

@@ -5,6 +5,8 @@
  * Called by: the client (pauses, bounds), the gate (validity), the receiver (timestamps).
  */
 
+import { TIMER_MS_MAX } from "./bounds.ts";
+
 export interface Timing {
   /** Epoch milliseconds. Somebody may set it at any time. */
   now(): number;
@@ -15,12 +17,12 @@ export interface Timing {
   /** Resolves after `ms`; rejects with the signal's reason when that is aborted before. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 
+  /** Calls `run` after `ms`. @returns cancels it */
+  after(ms: number, run: () => void): () => void;
+
   /** From 0 to below 1. */
   random(): number;
 }
-
-/** What a timer can hold; beyond it a runtime would call back at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemTiming: Timing = {
   now: () => Date.now(),
@@ -39,6 +41,10 @@ export const systemTiming: Timing = {
       const timer = setTimeout(wake, Math.min(ms, TIMER_MS_MAX));
       signal?.addEventListener("abort", abort, { once: true });
     });
+  },
+  after(ms, run) {
+    const timer = setTimeout(run, Math.min(ms, TIMER_MS_MAX));
+    return () => clearTimeout(timer);
   },
   random: () => (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32,
 };

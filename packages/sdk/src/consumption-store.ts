@@ -16,7 +16,25 @@ export interface ConsumptionStore {
    * @param id at most some 3,000 characters
    */
   consume(id: string): Promise<boolean>;
+
+  /** True when the id was consumed. Without it, a late repetition of a call is `lapsed`. */
+  has?(id: string): Promise<boolean>;
+
+  /**
+   * Saves the result of the call that consumed the id, for as long as the record of the id. Without
+   * both methods the gate keeps results in memory.
+   *
+   * @param text at most 1 MiB of UTF-16 code units; may hold what a tool returned, so keep it
+   *   private
+   */
+  saveResult?(id: string, text: string): Promise<void>;
+
+  /** @returns undefined when no result was saved */
+  loadResult?(id: string): Promise<string | undefined>;
 }
+
+/** In memory, all results together; the oldest are dropped first. */
+const RESULTS_CHARS_MAX = 16 * 1024 * 1024;
 
 /**
  * Remembers until the process ends. A process that starts again knows nothing of what it ran
@@ -24,10 +42,31 @@ export interface ConsumptionStore {
  */
 export class MemoryStore implements ConsumptionStore {
   readonly #ids = new Set<string>();
+  readonly #results = new Map<string, string>();
+  #resultChars = 0;
 
   async consume(id: string): Promise<boolean> {
     if (this.#ids.has(id)) return false;
     this.#ids.add(id);
     return true;
+  }
+
+  async has(id: string): Promise<boolean> {
+    return this.#ids.has(id);
+  }
+
+  async saveResult(id: string, text: string): Promise<void> {
+    if (this.#results.has(id)) return;
+    this.#results.set(id, text);
+    this.#resultChars += text.length;
+    for (const [oldest, { length }] of this.#results) {
+      if (this.#resultChars <= RESULTS_CHARS_MAX) break;
+      this.#results.delete(oldest);
+      this.#resultChars -= length;
+    }
+  }
+
+  async loadResult(id: string): Promise<string | undefined> {
+    return this.#results.get(id);
   }
 }

@@ -6,11 +6,11 @@
  */
 
 import { parseDuration, type TerminalStatus } from "@countersign/protocol";
-import type { ApprovalRequest, Decision } from "./answer.ts";
+import { type ApprovalRequest, assertHolds, type Decision, type Submission } from "./answer.ts";
 import { type Approvals, type CreateInput, readKey, readSubmission } from "./client.ts";
 import { systemTiming, type Timing } from "./clock.ts";
 import { isProduction } from "./environment.ts";
-import { SdkError } from "./errors.ts";
+import { adviceFor, SdkError } from "./errors.ts";
 
 export interface CannedOutcome {
   readonly status: TerminalStatus;
@@ -56,9 +56,12 @@ export class DevelopmentClient implements Approvals {
 
   async create(input: CreateInput): Promise<ApprovalRequest> {
     const key = readKey(input.key);
-    const known = this.#requests.get(this.#ids.get(key) ?? "");
-    if (known !== undefined) return this.#options.isPendingFirst ? known : this.#end(known);
     const submission = readSubmission(input);
+    const known = this.#requests.get(this.#ids.get(key) ?? "");
+    if (known !== undefined) {
+      assertSameInput(key, known, submission);
+      return this.#options.isPendingFirst ? known : this.#end(known);
+    }
     const createdAt = Math.floor(this.#timing.now());
     const windowMs = Math.min(parseDuration(input.timeout) ?? 0, WINDOW_MS_MAX);
     const request: ApprovalRequest = {
@@ -116,6 +119,18 @@ export class DevelopmentClient implements Approvals {
       .toString(16)
       .padStart(4, "0");
     return `00000000-0000-4000-${run}-${number}`;
+  }
+}
+
+/** @throws SdkError as a provider answers a key with another input */
+function assertSameInput(key: string, known: ApprovalRequest, submission: Submission): void {
+  try {
+    assertHolds(known, submission);
+  } catch {
+    const providerCode = "idempotency_conflict";
+    const message = `The key ${JSON.stringify(key)} was used for another input.`;
+    const detail = { status: 409, providerCode, key };
+    throw new SdkError("refused", `${message} ${adviceFor(409, providerCode)}`, detail);
   }
 }
 

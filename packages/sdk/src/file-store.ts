@@ -9,7 +9,7 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { parseIdentifier, RETENTION_MS_MIN } from "@countersign/protocol";
 import { systemTiming } from "./clock.ts";
 import type { ConsumptionStore } from "./consumption-store.ts";
@@ -19,18 +19,40 @@ import type { ReceiverStore, ResolvedEvent } from "./receiver-store.ts";
 /** Eight days: the retries of a notification, and grace. @see contract: Limits */
 const AGE_MS_MIN = RETENTION_MS_MIN + 24 * 3_600_000;
 
-/** Uses of approvals. */
+/** Uses of approvals, and the results of calls that a framework may ask for again. */
 export class FileStore implements ConsumptionStore {
   readonly #folder: Folder;
 
-  /** @param folder made when it is missing; of this store alone */
+  /**
+   * @param folder an absolute path; created if missing; of this store alone
+   * @throws SdkError `invalid_option` for a relative path: a process that starts in another working
+   *   directory would not find what was used
+   */
   constructor(folder: string) {
+    if (typeof folder !== "string" || !isAbsolute(folder)) {
+      throw new SdkError(
+        "invalid_option",
+        `FileStore needs an absolute folder, not ${JSON.stringify(folder)}. ` +
+          'Use for example join(import.meta.dirname, "approvals").',
+      );
+    }
     this.#folder = new Folder(folder);
   }
 
   async consume(id: string): Promise<boolean> {
-    // A digest: ids have characters and a length that names of files have not.
-    return this.#folder.take(createHash("sha256").update(id).digest("hex"), `${id}\n`);
+    return this.#folder.take(fileNameOf(id), `${id}\n`);
+  }
+
+  async has(id: string): Promise<boolean> {
+    return (await this.#folder.readIfThere(fileNameOf(id))) !== undefined;
+  }
+
+  async saveResult(id: string, text: string): Promise<void> {
+    await this.#folder.takeWhole(`${fileNameOf(id)}.result`, text);
+  }
+
+  async loadResult(id: string): Promise<string | undefined> {
+    return this.#folder.readIfThere(`${fileNameOf(id)}.result`);
   }
 
   /**
@@ -47,6 +69,11 @@ export class FileStore implements ConsumptionStore {
       if (await this.#folder.isOld(name, olderThanMs)) await this.#folder.remove(name);
     }
   }
+}
+
+/** A digest: ids have characters and a length that names of files have not. */
+function fileNameOf(id: string): string {
+  return createHash("sha256").update(id).digest("hex");
 }
 
 /** What a receiver must not forget. */
@@ -148,6 +175,15 @@ class Folder {
 
   read(name: string): Promise<string> {
     return readFile(join(this.#path, name), "utf8");
+  }
+
+  async readIfThere(name: string): Promise<string | undefined> {
+    try {
+      return await this.read(name);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
   }
 
   async isOld(name: string, ageMs: number): Promise<boolean> {

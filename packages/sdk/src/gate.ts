@@ -7,21 +7,23 @@
  */
 
 import { parseDuration } from "@countersign/protocol";
-import type { ApprovalRequest, Submission } from "./answer.ts";
+import type { ApprovalRequest } from "./answer.ts";
 import { assertHolds } from "./answer.ts";
+import { readBound } from "./bounds.ts";
 import { type Approvals, readKey, readSubmission } from "./client.ts";
 import { abortable, ForwardClock, systemTiming, type Timing } from "./clock.ts";
-import type { ConsumptionStore } from "./consumption-store.ts";
+import { causeOf } from "./connection.ts";
+import { type ConsumptionStore, MemoryStore } from "./consumption-store.ts";
 import { SdkError } from "./errors.ts";
 import { type Obtained, obtainDecision } from "./obtain-decision.ts";
-import { type Snapshot, snapshot, snapshotOfText } from "./snapshot.ts";
+import { snapshot } from "./snapshot.ts";
+import { type Attempt, revive, suspend } from "./suspended-call.ts";
 import { MARGIN_MS, validityOf } from "./validity.ts";
 import {
   type NotPermitted,
   type Outcome,
   type Pending,
   type RefusalKind,
-  readPending,
   type Verdict,
   wordsFor,
 } from "./verdict.ts";
@@ -37,8 +39,13 @@ export interface GateOptions {
   readonly marginMs?: number;
   /** How long after the deadline a poll goes on; 10,000 without it. */
   readonly graceMs?: number;
-  /** For taking back a request that is given up, after which nobody waits; 5,000 without it. */
+  /** How long the cancellation of an abandoned request may take; 5,000 without it. */
   readonly cancelMs?: number;
+  /**
+   * Called with one line when no decision was obtained or the use of an approval was not recorded;
+   * writes to stderr without it.
+   */
+  readonly warn?: (message: string) => void;
   readonly timing?: Timing;
 }
 
@@ -64,12 +71,19 @@ const TIMEOUT = "1h";
 const GRACE_MS = 10_000;
 const CANCEL_MS = 5_000;
 
-/** A call that was submitted, as it will be judged. */
-interface Attempt<A extends object> {
-  readonly key: string;
-  readonly submission: Submission;
-  readonly snapshot: Snapshot<A>;
-  readonly signal: AbortSignal | undefined;
+/** Of a saved result. */
+const RESULT_CHARS_MAX = 1024 * 1024;
+
+/** `Date` headers have whole seconds. */
+const CLOCK_DIFFERENCE_MS_MIN = 2_000;
+
+/** What is known of a call that does not start. */
+interface Refused {
+  readonly requestId?: string | undefined;
+  readonly note?: string | undefined;
+  readonly error?: unknown;
+  /** Why, for the kinds whose words do not say it. */
+  readonly cause?: string | undefined;
 }
 
 export class Gate {
@@ -77,6 +91,8 @@ export class Gate {
   readonly #options: GateOptions;
   readonly #timing: Timing;
   readonly #clock: ForwardClock;
+  readonly #results: Required<Pick<ConsumptionStore, "saveResult" | "loadResult">>;
+  readonly #cancelling = new Set<Promise<void>>();
 
   /** @throws SdkError `invalid_option` */
   constructor(client: Approvals, options: GateOptions) {
@@ -87,9 +103,13 @@ export class Gate {
     if (mode !== "sync" && mode !== "async") throw invalid("mode is sync or async.");
     if (parseDuration(timeout) === undefined) throw invalid("timeout is a duration like 10m.");
     for (const name of ["marginMs", "graceMs", "cancelMs"] as const) {
-      const ms = options[name] ?? 0;
-      if (!(ms >= 0 && Number.isFinite(ms))) throw invalid(`${name} is a number from 0.`);
+      if (options[name] !== 0) readBound(name, options[name], CANCEL_MS);
     }
+    const { saveResult, loadResult } = store;
+    this.#results =
+      saveResult === undefined || loadResult === undefined
+        ? new MemoryStore()
+        : { saveResult: saveResult.bind(store), loadResult: loadResult.bind(store) };
     this.#client = client;
     this.#options = options;
     this.#timing = timing;
@@ -136,7 +156,7 @@ export class Gate {
     const attempt = this.#prepare(call);
     const { kind, request } = await this.#obtain(attempt, call, true);
     if (kind !== "answered" || request.status !== "pending") return undefined;
-    return this.#suspend(attempt, request);
+    return suspend(attempt, request, this.#client);
   }
 
   /**
@@ -157,7 +177,7 @@ export class Gate {
 
   /** As {@link Gate.resume}, for who runs the call in another place: see {@link Gate.check}. */
   async recheck(pending: Pending, signal?: AbortSignal): Promise<Verdict> {
-    const { attempt, before } = this.#revive(pending, signal);
+    const { attempt, before } = revive(pending, this.#client, signal);
     let request: ApprovalRequest;
     try {
       request = await this.#client.read(before, { signal });
@@ -170,9 +190,42 @@ export class Gate {
 
   /** Takes a suspended call back, best effort and bounded. */
   async cancel(pending: Pending): Promise<void> {
-    const { before } = this.#revive(pending, undefined);
+    const { before } = revive(pending, this.#client, undefined);
     const withinMs = this.#options.cancelMs ?? CANCEL_MS;
     await this.#client.cancel(before, { withinMs }).catch(() => {});
+  }
+
+  /** Resolves when no cancellation of an abandoned request is under way: before a process exits. */
+  async settled(): Promise<void> {
+    while (this.#cancelling.size > 0) await Promise.all(this.#cancelling);
+  }
+
+  /**
+   * Saves the result of the call that ran under a key, for a framework that asks for it again. A
+   * result that cannot be saved is reported to `warn` and is not an error: the call has run.
+   *
+   * @param text undefined for a result that has no text
+   */
+  async saveResult(key: string, text: string | undefined): Promise<void> {
+    let why = "it is not a JSON value";
+    try {
+      if (text !== undefined && text.length <= RESULT_CHARS_MAX) {
+        return await this.#results.saveResult(this.#idOf(key), text);
+      }
+      if (text !== undefined) why = `it is longer than ${RESULT_CHARS_MAX} characters`;
+    } catch (error) {
+      why = causeOf(error);
+    }
+    this.#warn(`The result of call ${key} was not saved (${why}). A resumed run will not see it.`);
+  }
+
+  /** @returns what {@link Gate.saveResult} saved */
+  async loadResult(key: string): Promise<string | undefined> {
+    return this.#results.loadResult(this.#idOf(readKey(key)));
+  }
+
+  #idOf(key: string): string {
+    return `key ${this.#client.url} ${key}`;
   }
 
   #prepare<A extends object>(call: Call<A>): Attempt<A> {
@@ -189,7 +242,18 @@ export class Gate {
     const { tool, timeout, arguments: args, context } = submission;
     return obtainDecision(
       { key, tool, timeout, arguments: args, context, reasoning: call.reasoning },
-      { client: this.#client, timing: this.#timing, isAsync, signal, graceMs, cancelMs },
+      {
+        client: this.#client,
+        timing: this.#timing,
+        isAsync,
+        signal,
+        graceMs,
+        cancelMs,
+        inBackground: (cancelling) => {
+          const settling = cancelling.finally(() => this.#cancelling.delete(settling));
+          this.#cancelling.add(settling);
+        },
+      },
     );
   }
 
@@ -210,7 +274,7 @@ export class Gate {
   ): Promise<Verdict<A>> {
     const { submission, signal } = attempt;
     const { id: requestId, status, decision } = request;
-    if (status === "pending") return this.#suspend(attempt, request);
+    if (status === "pending") return suspend(attempt, request, this.#client);
     const note = decision?.note;
     if (status !== "approved") return this.#refuse(status, { requestId, note });
     try {
@@ -224,7 +288,7 @@ export class Gate {
     const mayStart = validityOf(decision, this.#clock, this.#timing, marginMs);
     const about = { requestId, note };
     if (signal?.aborted) return this.#refuse("abandoned", about);
-    if (!mayStart()) return this.#refuse("lapsed", about);
+    if (!mayStart()) return this.#refuseLate(attempt.key, about);
     try {
       // A store that hangs holds nobody who abandons.
       if (!(await abortable(this.#consume(attempt.key, requestId), signal))) {
@@ -236,7 +300,7 @@ export class Gate {
     }
     if (signal?.aborted) return this.#refuse("abandoned", about);
     // Recording takes as long as a disk takes.
-    if (!mayStart()) return this.#refuse("lapsed", about);
+    if (!mayStart()) return this.#refuse("lapsed", { ...about, cause: this.#clockWords() });
     return Object.freeze({
       kind: "approved",
       permitted: true,
@@ -256,10 +320,29 @@ export class Gate {
    */
   async #consume(key: string, requestId: string): Promise<boolean> {
     const { store } = this.#options;
-    const { url } = this.#client;
     // Anything but a plain yes is a no.
-    if ((await store.consume(`key ${url} ${key}`)) !== true) return false;
-    return (await store.consume(`request ${url} ${requestId}`)) === true;
+    if ((await store.consume(this.#idOf(key))) !== true) return false;
+    return (await store.consume(`request ${this.#client.url} ${requestId}`)) === true;
+  }
+
+  /** The approval has ended. A call that used it before has run, and is not called lapsed. */
+  async #refuseLate(key: string, about: Refused): Promise<NotPermitted> {
+    const hasRun = await this.#options.store.has?.(this.#idOf(key)).catch(() => false);
+    if (hasRun === true) return this.#refuse("already_used", about);
+    return this.#refuse("lapsed", { ...about, cause: this.#clockWords() });
+  }
+
+  /** @returns undefined when the clocks agree, or the provider's is unknown */
+  #clockWords(): string | undefined {
+    const providerNow = this.#client.providerNow?.();
+    if (providerNow === undefined) return undefined;
+    const differenceMs = Math.abs(this.#clock.now() - providerNow);
+    if (differenceMs < CLOCK_DIFFERENCE_MS_MIN) return undefined;
+    const seconds = Math.round(differenceMs / 1_000);
+    return (
+      `The clocks of this process and of the provider differ by ${seconds} s. ` +
+      "Correct the clock and restart the process."
+    );
   }
 
   async #run<A extends object, T>(
@@ -278,66 +361,29 @@ export class Gate {
     return { ran: true, value: await run(verdict.arguments), verdict };
   }
 
-  #refuse(
-    kind: RefusalKind,
-    about: { readonly requestId?: string | undefined; readonly note?: string | undefined } & {
-      readonly error?: unknown;
-    },
-  ): NotPermitted {
+  #refuse(kind: RefusalKind, refused: Refused): NotPermitted {
     const { isDevelopment } = this.#client;
-    const { requestId, note, error } = about;
-    const reason = wordsFor(kind, note, isDevelopment);
+    const { requestId, note, error } = refused;
+    const cause = kind === "no_decision" ? sentenceOf(error) : refused.cause;
+    const reason = wordsFor(kind, isDevelopment, { note, cause });
+    if (kind === "not_recorded") this.#warn(`${reason} The store failed: ${causeOf(error)}.`);
+    else if (cause !== undefined) this.#warn(reason);
     const verdict = { kind, permitted: false, reason, requestId, note, isDevelopment, error };
     return Object.freeze(verdict) as NotPermitted;
   }
 
-  #suspend<A extends object>(attempt: Attempt<A>, request: ApprovalRequest): Pending {
-    const { submission, snapshot: taken, key } = attempt;
-    const { tool, timeout, agentReasoning, context, arguments: args } = submission;
-    const { isDevelopment, url } = this.#client;
-    return Object.freeze({
-      kind: "pending",
-      permitted: false,
-      reason: wordsFor("pending", undefined, isDevelopment),
-      isDevelopment,
-      url,
-      key,
-      requestId: request.id,
-      tool,
-      argumentsJson: args.source,
-      isExact: (taken.value as object) === taken.json,
-      timeout,
-      ...(agentReasoning !== undefined && { reasoning: agentReasoning }),
-      ...(context !== undefined && { contextJson: context.source }),
-      createdAt: request.createdAt,
-      deadlineAt: request.deadlineAt,
-    });
+  #warn(message: string): void {
+    const { warn = (line: string) => console.error(line) } = this.#options;
+    // A provider's words must not look like another line.
+    warn(`Countersign: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`);
   }
+}
 
-  /** @throws SdkError `invalid_call` */
-  #revive(
-    given: Pending,
-    signal: AbortSignal | undefined,
-  ): { readonly attempt: Attempt<object>; readonly before: ApprovalRequest } {
-    const pending = readPending(given);
-    if (pending.url !== this.#client.url) {
-      throw new SdkError("invalid_call", "This Pending is of another provider than the gate's.");
-    }
-    const { tool, timeout, reasoning, contextJson, createdAt, deadlineAt } = pending;
-    const taken = snapshotOfText(pending.argumentsJson, pending.isExact, "argumentsJson");
-    const context =
-      contextJson === undefined ? undefined : snapshotOfText(contextJson, true, "contextJson").json;
-    const submission = readSubmission({ tool, timeout, reasoning, context, arguments: taken.json });
-    const before = {
-      ...submission,
-      id: pending.requestId,
-      status: "pending",
-      createdAt,
-      deadlineAt,
-      decision: undefined,
-    } as const;
-    return { attempt: { key: readKey(pending.key), submission, snapshot: taken, signal }, before };
-  }
+/** @returns what failed, in words that hold no secret */
+function sentenceOf(error: unknown): string | undefined {
+  if (error === undefined) return undefined;
+  if (error instanceof SdkError) return error.message;
+  return `The client failed with ${causeOf(error)}.`;
 }
 
 function invalid(message: string): SdkError {

@@ -122,7 +122,8 @@ function refuse<Where>(
   return { ran: false, notRun: frozen };
 }
 
-function callOf<Where>(gating: Gating<Where>, proposal: Proposal, where: Where): Call {
+/** @throws SdkError `invalid_option` when there is no id for the run */
+export function callOf<Where>(gating: Gating<Where>, proposal: Proposal, where: Where): Call {
   const { runtime, tool, callId, signal } = proposal;
   const runId = typeof gating.runId === "function" ? gating.runId(where) : gating.runId;
   if (typeof runId !== "string" || runId === "") {

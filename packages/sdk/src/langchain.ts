@@ -3,12 +3,14 @@
  * submitted is the input after the tool's schema, as its function gets it.
  *
  * In front of a gate of mode `async`, a call that waits interrupts the graph; resume it when the
- * decision is known. Called by: programs that make agents. LangGraph is loaded for interrupts only.
+ * decision is known. A `ToolNode` then repeats all calls of its turn, so those that have run return
+ * their saved results. LangGraph is loaded only then. Called by: programs that make agents.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools";
 import { cloneWith, type Gating, runGated, ungateable } from "./gated-call.ts";
+import { type ResultCodec, runGatedOnce } from "./kept-results.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
 
@@ -57,9 +59,11 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
       signal: config.signal,
     };
     for (;;) {
-      const outcome = await runGated(withRun, proposal, origin, (approved) => {
-        return inner._call?.(approved, runManager, config);
-      });
+      const run = (approved: unknown) => inner._call?.(approved, runManager, config);
+      const outcome =
+        gating.gate.mode === "async"
+          ? await runGatedOnce(withRun, proposal, origin, run, RESULTS)
+          : await runGated(withRun, proposal, origin, run);
       if (outcome.ran) return outcome.value;
       const { notRun } = outcome;
       if (notRun.notRun !== "pending") {
@@ -72,6 +76,28 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
     }
   };
   return cloneWith(tool, { _call });
+}
+
+/** Results as LangGraph itself writes them into checkpoints. */
+const RESULTS: ResultCodec = {
+  async write(result) {
+    const { MemorySaver } = await import("@langchain/langgraph");
+    const { serde } = new MemorySaver();
+    const [type, bytes] = await serde.dumpsTyped(result);
+    const restored: unknown = await serde.loadsTyped(type, bytes);
+    // Some objects, like a Command, come back as plain data.
+    if (prototypeOf(restored) !== prototypeOf(result)) return undefined;
+    return JSON.stringify([type, new TextDecoder("utf-8", { fatal: true }).decode(bytes)]);
+  },
+  async read(text) {
+    const { MemorySaver } = await import("@langchain/langgraph");
+    const [type, data] = JSON.parse(text) as [string, string];
+    return new MemorySaver().serde.loadsTyped(type, new TextEncoder().encode(data));
+  },
+};
+
+function prototypeOf(value: unknown): unknown {
+  return Object(value) === value ? Object.getPrototypeOf(value) : typeof value;
 }
 
 function threadOf({ toolName, config }: ToolCallOrigin): string {

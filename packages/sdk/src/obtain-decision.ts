@@ -1,8 +1,9 @@
 /**
  * From a call to the provider's answer: submits it, polls until there is a decision or the window
- * is over, and takes back what is given up.
+ * is over, and cancels the request when the caller gives up.
  *
- * Called by: the gate. Promises: ends, whatever the provider does; never throws.
+ * Called by: the gate. Promises: ends, whatever the provider does; never throws; does not wait for
+ * a cancellation.
  */
 
 import type { ApprovalRequest } from "./answer.ts";
@@ -16,8 +17,10 @@ export interface Obtaining {
   readonly signal: AbortSignal | undefined;
   /** How long after the deadline the provider may still take to say that it has passed. */
   readonly graceMs: number;
-  /** For taking back what is given up. */
+  /** How long the cancellation of a request may take. */
   readonly cancelMs: number;
+  /** Keeps the cancellation, which continues after the answer. It never rejects. */
+  readonly inBackground: (cancelling: Promise<void>) => void;
   /** True: does not wait for a decision. */
   readonly isAsync: boolean;
 }
@@ -38,6 +41,9 @@ const POLL_WAIT = "25s";
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
+/** A proxy may answer for the provider while that restarts. With the pauses it is 13 s. */
+const BAD_ANSWERS_MAX = 10;
+
 export async function obtainDecision(input: CreateInput, by: Obtaining): Promise<Obtained> {
   const { signal } = by;
   if (signal?.aborted) return { kind: "abandoned", request: undefined };
@@ -49,10 +55,12 @@ export async function obtainDecision(input: CreateInput, by: Obtaining): Promise
     request = await abortable(creating, signal);
     return { kind: "answered", request: await poll(request, by) };
   } catch (error) {
-    const isAbandoned = signal?.aborted === true;
-    if (request !== undefined) await giveUp(request, by);
-    else if (isAbandoned) await giveUpWhenCreated(creating, ended, by);
-    return isAbandoned ? { kind: "abandoned", request } : { kind: "failed", request, error };
+    // A person may be reading the request, and the same key finds it again.
+    if (!signal?.aborted) return { kind: "failed", request, error };
+    by.inBackground(
+      request === undefined ? cancelCreated(creating, ended, by) : cancel(request, by),
+    );
+    return { kind: "abandoned", request };
   }
 }
 
@@ -62,6 +70,7 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
   const giveUpAt = timing.monotonic() + created.deadlineAt - created.createdAt + by.graceMs;
   let request = created;
   let pauseMs = PAUSE_MS_MIN;
+  let badAnswers = 0;
   while (request.status === "pending" && !by.isAsync) {
     const askedAt = timing.monotonic();
     const withinMs = giveUpAt - askedAt;
@@ -69,8 +78,13 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
       const message = "The window of the request is over, and the provider calls it pending still.";
       throw new SdkError("unavailable", message);
     }
-    const reading = client.read(request, { wait: POLL_WAIT, signal, withinMs });
-    request = await abortable(reading, signal);
+    try {
+      const reading = client.read(request, { wait: POLL_WAIT, signal, withinMs });
+      request = await abortable(reading, signal);
+      badAnswers = 0;
+    } catch (error) {
+      if (!isBadAnswer(error) || ++badAnswers > BAD_ANSWERS_MAX) throw error;
+    }
     // Held polls follow one another; who answers at once is not asked in a tight loop.
     const isHeld = timing.monotonic() - askedAt >= PAUSE_MS_MAX;
     if (request.status !== "pending" || isHeld) continue;
@@ -80,27 +94,29 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
   return request;
 }
 
-/** Best effort: a request that stays is decided for nobody, and expires. */
-async function giveUp(request: ApprovalRequest, { client, cancelMs }: Obtaining): Promise<void> {
+/** The answer was not about the request: malformed, a redirect or 4xx. */
+function isBadAnswer(error: unknown): boolean {
+  const codes: unknown[] = ["invalid_answer", "redirected", "refused"];
+  return codes.includes((Object(error) as Partial<SdkError>).code);
+}
+
+/** Best effort: a request that stays expires. */
+async function cancel(request: ApprovalRequest, { client, cancelMs }: Obtaining): Promise<void> {
   if (request.status !== "pending") return;
   await client.cancel(request, { withinMs: cancelMs }).catch(() => {});
 }
 
-async function giveUpWhenCreated(
+async function cancelCreated(
   creating: Promise<ApprovalRequest>,
   ended: AbortController,
   by: Obtaining,
 ): Promise<void> {
-  const bound = new AbortController();
-  const timer = by.timing.sleep(by.cancelMs, bound.signal).then(
-    () => ended.abort(),
-    () => {},
-  );
+  const cancelTimer = by.timing.after(by.cancelMs, () => ended.abort());
   try {
-    await giveUp(await abortable(creating, ended.signal), by);
+    await cancel(await abortable(creating, ended.signal), by);
   } catch {
-    // It was not created, or nobody knows.
+    // The request was not created, or its id is unknown.
+  } finally {
+    cancelTimer();
   }
-  bound.abort();
-  await timer;
 }

@@ -65,16 +65,19 @@ export class Receiver {
 
   /** Answers one webhook. Bound, so that it can be handed to a router. @throws never */
   readonly fetch = async (request: Request, context: HandlerContext = {}): Promise<Response> => {
+    const bound = new AbortController();
+    const cancelTimer = this.#timing.after(BODY_MS_MAX, () => bound.abort());
     try {
       if (request.method !== "POST") return reply(405, { allow: "POST" });
-      const bound = AbortSignal.timeout(BODY_MS_MAX);
-      const body = await readBody(request, WEBHOOK_BYTES_MAX, bound);
+      const body = await readBody(request, WEBHOOK_BYTES_MAX, bound.signal);
       return await this.#receive(request.headers, body, context);
     } catch (error) {
       if (error instanceof TooLarge) return reply(400);
       // It is not kept, so it is not acknowledged and comes again.
       this.#tell(error, undefined);
       return reply(503, { "retry-after": RETRY_AFTER_S });
+    } finally {
+      cancelTimer();
     }
   };
 

@@ -114,16 +114,20 @@ const WORDS: Readonly<Record<RefusalKind | "pending", string>> = {
 /** Canned outcomes say so wherever they are read. */
 const DEVELOPMENT = "[development: nobody was asked] ";
 
-/** @param note what the decider adds, in the provider's words */
+/**
+ * @param note what the decider adds, in the provider's words
+ * @param cause sentences that say what failed
+ */
 export function wordsFor(
   kind: RefusalKind | "pending",
-  note: string | undefined,
   isDevelopment: boolean,
+  { note, cause }: { readonly note?: string | undefined; readonly cause?: string | undefined } = {},
 ): string {
   const prefix = isDevelopment ? DEVELOPMENT : "";
-  if (!note) return prefix + WORDS[kind];
+  const suffix = cause === undefined ? "" : ` ${cause}`;
+  if (!note) return prefix + WORDS[kind] + suffix;
   if (kind === "denied") return `${prefix}The provider denied this call: ${note}`;
-  return `${prefix}${WORDS[kind]} Note of the provider: ${note}`;
+  return `${prefix}${WORDS[kind]}${suffix} Note of the provider: ${note}`;
 }
 
 /** @throws SdkError `invalid_call` when it is not what a gate has returned */

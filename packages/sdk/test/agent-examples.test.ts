@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -38,31 +38,33 @@ test("[ours.sdk.documented] what the guide shows of each example is in it, lette
 
 test("[ours.sdk.documented] each example of an agent waits for its approval, and says why not", async (t) => {
   const scene = await startAgentScene(t);
-  const before = process.cwd();
-  t.after(() => process.chdir(before));
+  // The examples keep their store beside themselves.
+  const folder = temporaryFolder(t);
+  cpSync(join(ROOT, "examples/agents"), folder, { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
   Object.assign(process.env, { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token });
   for (const name of EXAMPLES) {
-    process.chdir(temporaryFolder(t));
-    const paid = play(t, name, `${name} 1`);
+    const file = join(folder, `${name}.ts`);
+    const paid = play(t, file, `${name} 1`);
     // What ends without asking says why.
     await Promise.race([scene.decideNext("approve"), paid]);
     assert.equal(await paid, "500 back for A-1", name);
-    const denied = play(t, name, `${name} 2`);
+    const denied = play(t, file, `${name} 2`);
     await Promise.race([scene.decideNext("deny", { note: "Not that customer." }), denied]);
     assert.equal(await denied, "The provider denied this call: Not that customer.", name);
     // A server of MCP has a run of its own each time that it starts.
     if (name === "mcp") continue;
-    assert.match(await play(t, name, `${name} 1`), /^This call was approved and started once/);
+    assert.match(await play(t, file, `${name} 1`), /^This call was approved and started once/);
   }
 });
 
 let plays = 0;
 
 /** The script runs anew each time that it is imported under another address. */
-async function play(t: TestContext, name: string, runId: string): Promise<string> {
+async function play(t: TestContext, file: string, runId: string): Promise<string> {
   process.env.RUN_ID = runId;
   const log = t.mock.method(console, "log", () => {});
-  await import(`${pathToFileURL(exampleOf(name)).href}?play=${++plays}`);
+  await import(`${pathToFileURL(file).href}?play=${++plays}`);
   log.mock.restore();
   return log.mock.calls.map(({ arguments: printed }) => printed.join(" ")).join("\n");
 }

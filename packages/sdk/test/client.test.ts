@@ -200,3 +200,70 @@ test("[ours.sdk.client.https] a provider elsewhere is reached over https alone",
     assert.throws(() => new Client(url, "t"), /is no URL; it looks like https:\/\/host\/path/, url);
   }
 });
+
+test("[ours.sdk.client.bounded] a bound that is not a usable number is refused, with its name and value", async () => {
+  const values: unknown[] = [Number.NaN, -5, 0, Infinity, 2 ** 31, "5000", null];
+  for (const name of ["withinMs", "httpTimeoutMs", "answerBytesMax"] as const) {
+    for (const value of values) {
+      const message = new RegExp(`Invalid ${name}: "?${value}"?\\. Expected a number above 0`);
+      const options = { [name]: value } as never;
+      assert.throws(() => new Client("http://localhost:1", "t", options), {
+        code: "invalid_option",
+        message,
+      });
+      if (name !== "withinMs") continue;
+      const creating = new Client("http://localhost:1", "t").create(INPUT, options);
+      await assert.rejects(creating, { code: "invalid_option", message });
+    }
+    assert.ok(new Client("http://localhost:1", "t", { [name]: 2 ** 31 - 1 }));
+  }
+});
+
+/** A network in which nothing listens. */
+function refusing(): { readonly fetch: typeof fetch; readonly count: () => number } {
+  let count = 0;
+  const refuse: typeof fetch = async () => {
+    count++;
+    const cause = Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    throw new TypeError("fetch failed", { cause });
+  };
+  return { fetch: refuse, count: () => count };
+}
+
+test("[ours.sdk.client.retries] a provider that cannot be reached fails after 10 s, unless the operation says how long", async () => {
+  const timing = manualTiming(0);
+  const network = refusing();
+  const client = new Client("http://localhost:1/base", "t", { fetch: network.fetch, timing });
+  const message =
+    "The provider at http://localhost:1/base could not be reached (ECONNREFUSED). " +
+    "Check the base URL and the network.";
+  await assert.rejects(client.create(INPUT), { code: "unavailable", message });
+  assert.ok(timing.now() > 7_000 && timing.now() <= 10_000, `${timing.now()}`);
+  const startedAt = timing.now();
+  const reading = client.read("0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f", { withinMs: 300_000 });
+  await assert.rejects(reading, { code: "unavailable" });
+  assert.ok(timing.now() - startedAt > 290_000);
+});
+
+test("[ours.sdk.client.retries] an error of a program's own fetch that is not the network's is thrown at once", async () => {
+  const defect = new TypeError("Cannot read properties of undefined (reading 'agent')");
+  let count = 0;
+  const broken: typeof fetch = async () => {
+    count++;
+    throw defect;
+  };
+  const client = new Client("http://localhost:1", "t", { fetch: broken });
+  await assert.rejects(client.create(INPUT), defect);
+  assert.equal(count, 1);
+});
+
+test("[ours.sdk.client.strict] an answer that breaks the contract names its field, and a failed connection its cause", async (t) => {
+  const provider = await startLyingProvider(t, ({ honest }) => {
+    return honest.replace('"status":"pending"', '"status":"maybe"');
+  });
+  const client = new Client(provider.url, "t");
+  await assert.rejects(client.create(INPUT), { code: "invalid_answer", param: "status" });
+  const nowhere = new Client("http://127.0.0.1:1", "t", { withinMs: 1 });
+  const error = await nowhere.create(INPUT).catch((thrown: SdkError) => thrown);
+  assert.ok(error instanceof Error && error.cause instanceof TypeError);
+});

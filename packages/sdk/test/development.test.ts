@@ -4,7 +4,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DevelopmentClient, type DevelopmentOptions, Gate, MemoryStore } from "@countersign/sdk";
+import {
+  DevelopmentClient,
+  type DevelopmentOptions,
+  Gate,
+  MemoryStore,
+  type SdkError,
+} from "@countersign/sdk";
 
 function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "sync") {
   const warnings: string[] = [];
@@ -13,7 +19,8 @@ function canned(options: Partial<DevelopmentOptions>, mode: "sync" | "async" = "
     warn: (message) => warnings.push(message),
     ...options,
   });
-  return { gate: new Gate(client, { store: new MemoryStore(), mode }), warnings };
+  const warn = () => {};
+  return { gate: new Gate(client, { store: new MemoryStore(), mode, warn }), warnings };
 }
 
 test("[ours.sdk.development] canned outcomes say that nobody was asked, at the start and at each approval", async () => {
@@ -64,4 +71,15 @@ test("[ours.sdk.development] nothing is canned in production, or where there is 
   process.env.NODE_ENV = "test";
   assert.throws(() => canned({ token: "cs_inst_x" }), { message: /there is a token/ });
   assert.ok(canned({ token: undefined }).gate);
+});
+
+test("[ours.sdk.development] a key that is used again with other arguments is an idempotency_conflict", async () => {
+  const { gate, warnings } = canned({});
+  const call = { key: "k", tool: "look", arguments: { n: 1 } };
+  assert.equal((await gate.check(call)).kind, "approved");
+  const other = await gate.check({ ...call, arguments: { n: 2 } });
+  assert.ok(other.kind === "no_decision");
+  const error = other.error as SdkError;
+  assert.deepEqual([error.code, error.providerCode], ["refused", "idempotency_conflict"]);
+  assert.equal(warnings.length, 2);
 });

@@ -96,9 +96,28 @@ test("[ours.sdk.documented] the guide leads from nothing to a call that waits fo
   const second = play(t, "call.ts", { folder, env });
   await scene.decideNext("deny", { note: "Not that customer." });
   assert.equal(await second, "The provider denied this call: Not that customer.\n");
-  const readme = play(t, "first.ts", { folder, env });
-  await scene.decideNext("approve");
-  assert.equal(await readme, "deployed to prod\n");
+});
+
+test("[ours.sdk.documented] the first sample asks for a new approval at each start", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: scene.token };
+  for (const count of [1, 2]) {
+    const played = play(t, "first.ts", { folder, env });
+    await scene.decideNext("approve");
+    assert.equal(await played, "deployed to prod\n");
+    assert.equal(await scene.countRequests(), count);
+  }
+});
+
+test("[ours.sdk.documented] the first sample prints why nothing was decided", async (t) => {
+  const scene = await startAgentScene(t);
+  const folder = project(t);
+  const env = { PROVIDER_URL: scene.url, INSTANCE_TOKEN: "wrong" };
+  const { code, stdout, stderr } = await start(t, "first.ts", { folder, env }).ends();
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /The provider answered 401 .+ Check the token/);
+  assert.match(stderr, /^Countersign: No decision .+ 401 .+\n$/);
 });
 
 test("[ours.sdk.documented] the rehearsal prints what the guide says", async (t) => {

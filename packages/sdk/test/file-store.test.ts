@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ResolvedEvent } from "@countersign/sdk";
+import { MemoryStore, type ResolvedEvent } from "@countersign/sdk";
 import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
 import { temporaryFolder } from "countersign/test/support/child.ts";
 
@@ -56,6 +56,42 @@ test("[ours.sdk.store] uses are forgotten when it is asked for, and not within e
   await store.prune(NINE_DAYS_MS - 1_000);
   assert.equal(await store.consume("new"), false);
   assert.equal(await store.consume("old"), true);
+});
+
+test("[ours.sdk.store] a relative folder is refused, as another working directory has another one", () => {
+  for (const folder of ["approvals", "./approvals", "", undefined]) {
+    assert.throws(() => new FileStore(folder as string), {
+      code: "invalid_option",
+      message: /needs an absolute folder, not .+import.meta.dirname/,
+    });
+  }
+});
+
+test("[ours.sdk.store] a result is kept for its owner alone, once, and pruned with its record", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = new FileStore(folder);
+  assert.equal(await store.has("id"), false);
+  assert.equal(await store.loadResult("id"), undefined);
+  await store.consume("id");
+  await store.saveResult("id", "first");
+  await store.saveResult("id", "second");
+  assert.equal(await new FileStore(folder).loadResult("id"), "first");
+  assert.equal(await new FileStore(folder).has("id"), true);
+  for (const name of readdirSync(folder)) {
+    assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+    age(join(folder, name));
+  }
+  await store.prune(NINE_DAYS_MS - 1_000);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
+test("[ours.sdk.store] results in memory are bounded: the oldest are dropped", async () => {
+  const store = new MemoryStore();
+  const text = "x".repeat(1024 * 1024);
+  for (let i = 0; i < 17; i++) await store.saveResult(String(i), text);
+  assert.equal(await store.loadResult("0"), undefined);
+  assert.equal(await store.loadResult("1"), text);
+  assert.equal(await store.loadResult("16"), text);
 });
 
 const EVENT: ResolvedEvent = {

@@ -5,8 +5,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseJson } from "@countersign/protocol";
-import { Client, type ConsumptionStore, Gate, JsonObject, MemoryStore } from "@countersign/sdk";
+import {
+  type Approvals,
+  Client,
+  type ConsumptionStore,
+  type CreateInput,
+  Gate,
+  JsonObject,
+  MemoryStore,
+} from "@countersign/sdk";
 import { enforce, policyOf } from "@countersign/server/test/support/policies";
+import { readSubmission } from "../src/client.ts";
 import { type AgentScene, startAgentScene } from "./support/agent-scene.ts";
 import { manualTiming } from "./support/manual-timing.ts";
 
@@ -142,11 +151,13 @@ test("[ours.sdk.gate.arguments] numbers that a double cannot hold are submitted 
 test("[ours.sdk.gate.abandon] a call whose signal is aborted never runs, and its request is cancelled", async (t) => {
   const scene = await startAgentScene(t);
   const abandoning = new AbortController();
-  const guarded = gateOf(scene).guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  const gate = gateOf(scene);
+  const guarded = gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
   const id = await scene.nextPending();
   abandoning.abort();
   const outcome = await guarded;
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  await gate.settled();
   assert.equal((await scene.server.read(scene.token, id)).status, "cancelled");
 });
 
@@ -164,12 +175,55 @@ test("[ours.sdk.gate.abandon] what is abandoned while it is submitted is cancell
   });
   const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
   assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  await gate.settled();
   const { store } = scene.server.provider.context;
   const rows = await store.all("select status from request");
   assert.deepEqual(
     rows.map(({ status }) => status),
     ["cancelled"],
   );
+});
+
+test("[ours.sdk.gate.abandon] an abandoned call settles before its request is cancelled", async () => {
+  const abandoning = new AbortController();
+  const cancelled = Promise.withResolvers<void>();
+  const cancelling = Promise.withResolvers<void>();
+  let reads = 0;
+  const request = (input: CreateInput) => ({
+    ...readSubmission(input),
+    id: "0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f",
+    status: "pending" as const,
+    createdAt: Date.now(),
+    deadlineAt: Date.now() + 60_000,
+    decision: undefined,
+  });
+  const client: Approvals = {
+    url: "test:",
+    isDevelopment: false,
+    create: async (input) => request(input),
+    read: async () => {
+      reads++;
+      abandoning.abort();
+      return new Promise(() => {});
+    },
+    cancel: async () => {
+      cancelling.resolve();
+      await cancelled.promise;
+      throw new Error("gone");
+    },
+  };
+  const gate = new Gate(client, { store: new MemoryStore() });
+  const outcome = await gate.guard({ ...CALL, signal: abandoning.signal }, neverRuns);
+  assert.ok(!outcome.ran && outcome.verdict.kind === "abandoned");
+  assert.equal(reads, 1);
+  let hasSettled = false;
+  const settling = gate.settled().then(() => {
+    hasSettled = true;
+  });
+  await cancelling.promise;
+  assert.equal(hasSettled, false);
+  cancelled.resolve();
+  await settling;
 });
 
 test("[ours.sdk.gate.abandon] a provider that is gone holds nobody who abandons", async () => {

@@ -37,7 +37,8 @@ function sdkText(url: string, credential: string): string {
 const { PROVIDER_URL = "", INSTANCE_TOKEN = "" } = process.env;
 const gate = new Gate(new Client(PROVIDER_URL, INSTANCE_TOKEN), { store: new MemoryStore() });
 
-const call = { key: "run 7, call 1", tool: "deploy", arguments: { env: "prod" } };
+const key = crypto.randomUUID(); // a new attempt at each start
+const call = { key, tool: "deploy", arguments: { env: "prod" } };
 const outcome = await gate.guard(call, ({ env }) => \`deployed to \${env}\`);
 console.log(outcome.ran ? outcome.value : outcome.reason);`;
 }

@@ -19,9 +19,15 @@ export function manualTiming(now = Date.now()): ManualTiming {
   let wall = now;
   let monotonic = 0;
   const sleeps: number[] = [];
+  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
   const pass = (ms: number) => {
     wall += ms;
     monotonic += ms;
+    for (const timer of timers) {
+      if (timer.at > monotonic) continue;
+      timers.delete(timer);
+      timer.run();
+    }
   };
   return {
     sleeps,
@@ -31,11 +37,15 @@ export function manualTiming(now = Date.now()): ManualTiming {
     },
     now: () => wall,
     monotonic: () => monotonic,
-    // Long pauses are bounds, which are not reached while something else happens.
     sleep: async (ms, signal) => {
       signal?.throwIfAborted();
       sleeps.push(ms);
       pass(ms);
+    },
+    after: (ms, run) => {
+      const timer = { at: monotonic + ms, run };
+      timers.add(timer);
+      return () => void timers.delete(timer);
     },
     random: () => 0,
   };

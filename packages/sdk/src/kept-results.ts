@@ -1,0 +1,96 @@
+/**
+ * Runs a gated call once and returns its result again: for frameworks that repeat a whole step when
+ * they resume it, including the calls of the step that have run already.
+ *
+ * Called by: langchain. Promises: a result is returned only for the same key, tool and arguments; a
+ * call that started and has no saved result does not run again.
+ */
+
+import { SdkError } from "./errors.ts";
+import type { Gate } from "./gate.ts";
+import { callOf, type GatedOutcome, type Gating, type Proposal, runGated } from "./gated-call.ts";
+import { snapshot } from "./snapshot.ts";
+
+/** Turns results of a framework into text and back. */
+export interface ResultCodec {
+  /** @returns undefined for a result that cannot be restored unchanged */
+  write(result: unknown): Promise<string | undefined>;
+  read(text: string): Promise<unknown>;
+}
+
+/** The call that a saved result belongs to. */
+interface SavedCall {
+  readonly tool: string;
+  /** JSON, as submitted. */
+  readonly arguments: string;
+}
+
+interface RunningCall {
+  readonly key: string;
+  readonly outcome: Promise<GatedOutcome<unknown>>;
+}
+
+/** By key, tool and arguments. */
+type Running = Map<string, RunningCall>;
+
+/** A step may be resumed while a call of its previous run is still running. */
+const runningByGate = new WeakMap<Gate, Running>();
+
+/** As {@link runGated}; a call that ran before returns the result that it had. */
+export async function runGatedOnce<Where>(
+  gating: Gating<Where>,
+  proposal: Proposal,
+  where: Where,
+  run: (approved: unknown) => unknown,
+  codec: ResultCodec,
+): Promise<GatedOutcome<unknown>> {
+  const { gate } = gating;
+  const { key, tool, arguments: given } = callOf(gating, proposal, where);
+  const source = submittedText(given);
+  // The gate refuses the call and says why.
+  if (source === undefined) return runGated(gating, proposal, where, run);
+  const running: Running = runningByGate.get(gate) ?? new Map();
+  runningByGate.set(gate, running);
+  const call = { tool, arguments: source };
+  const id = JSON.stringify([key, tool, source]);
+  const start = async (): Promise<GatedOutcome<unknown>> => {
+    const saved = await loadResult(gate, key, call);
+    if (saved !== undefined) return { ran: true, value: await codec.read(saved) };
+    const outcome = await runGated(gating, proposal, where, run);
+    if (!outcome.ran) return outcome;
+    const result = await codec.write(outcome.value).catch(() => undefined);
+    await gate.saveResult(key, result && JSON.stringify({ ...call, result }));
+    return outcome;
+  };
+  const started = running.get(id) ?? { key, outcome: start().finally(() => running.delete(id)) };
+  running.set(id, started);
+  const outcome = await started.outcome;
+  // The framework drops the rest of the step when this call suspends it.
+  if (!outcome.ran && outcome.notRun.notRun === "pending") await othersOf(key, running);
+  return outcome;
+}
+
+/** Resolves when the other calls of the same run have settled. */
+async function othersOf(key: string, running: Running): Promise<void> {
+  const run = key.slice(0, key.indexOf("/") + 1);
+  const others = [...running.values()].filter((other) => other.key.startsWith(run));
+  await Promise.allSettled(others.map(({ outcome }) => outcome));
+}
+
+function submittedText(given: object): string | undefined {
+  try {
+    return snapshot(given, "arguments").json.source;
+  } catch (error) {
+    if (error instanceof SdkError) return undefined;
+    throw error;
+  }
+}
+
+/** @returns undefined also for a result of another call under the same key */
+async function loadResult(gate: Gate, key: string, call: SavedCall): Promise<string | undefined> {
+  const text = await gate.loadResult(key);
+  if (text === undefined) return undefined;
+  const saved = JSON.parse(text) as SavedCall & { readonly result: string };
+  const isSame = saved.tool === call.tool && saved.arguments === call.arguments;
+  return isSame ? saved.result : undefined;
+}

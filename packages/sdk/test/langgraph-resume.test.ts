@@ -1,0 +1,163 @@
+/**
+ * Graphs of LangGraph that are resumed while calls of one turn are in different states. A
+ * `ToolNode` repeats the whole turn, `createAgent` only the calls that waited.
+ */
+
+import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { ConsumptionStore, Gate } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import { gateTools } from "@countersign/sdk/langchain";
+import { enforce, policyOf } from "@countersign/server/test/support/policies";
+import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { fakeModel } from "@langchain/core/testing";
+import { tool } from "@langchain/core/tools";
+import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
+import { createReactAgent, ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
+import { temporaryFolder } from "countersign/test/support/child.ts";
+import { createAgent } from "langchain";
+import { z } from "zod";
+import { gateOf, sharedScene } from "./support/framework-rules.ts";
+
+const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;
+type Kind = (typeof KINDS)[number];
+
+/** What all of them have. */
+interface Graph {
+  invoke(input: object, config: object): Promise<object>;
+}
+
+const schema = z.object({ order: z.string() });
+
+interface Scripted {
+  readonly kind: Kind;
+  readonly gate: Gate;
+  readonly runId: string;
+  readonly calls: readonly { readonly name: string; readonly order: string }[];
+}
+
+/** An agent whose model proposes the calls in one turn, then repeats what it was given. */
+function agentOf({ kind, gate, runId, calls }: Scripted) {
+  const ran: string[] = [];
+  const act = (name: string) => {
+    const perform = async ({ order }: { order: string }) => {
+      ran.push(`${name} ${order}`);
+      // A tool may return more than text.
+      return name === "refund" ? `refunded ${order}` : { order, items: [3, null] };
+    };
+    return tool(perform, { name, description: name, schema });
+  };
+  const tools = gateTools([act("lookup"), act("refund")], { gate, runId });
+  const proposed = calls.map(({ name, order }, i) => ({ id: `call_${i}`, name, args: { order } }));
+  const llm = fakeModel()
+    .respond(new AIMessage({ content: "", tool_calls: proposed }))
+    .respond((given) => {
+      const results = given.filter((each) => ToolMessage.isInstance(each));
+      return new AIMessage(results.map(({ text }) => text).join(" | "));
+    });
+  return { graph: graphOf(kind, llm, tools), ran };
+}
+
+function graphOf(
+  kind: Kind,
+  llm: ReturnType<typeof fakeModel>,
+  tools: ReturnType<typeof gateTools>,
+): Graph {
+  const checkpointer = new MemorySaver();
+  if (kind === "createAgent") {
+    return createAgent({ model: llm, tools: [...tools], checkpointer }) as object as Graph;
+  }
+  if (kind === "ToolNode") {
+    const model = llm.bindTools([...tools]);
+    return new StateGraph(MessagesAnnotation)
+      .addNode("agent", async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
+      .addNode("tools", new ToolNode([...tools]))
+      .addEdge("__start__", "agent")
+      .addConditionalEdges("agent", toolsCondition)
+      .addEdge("tools", "agent")
+      .compile({ checkpointer }) as object as Graph;
+  }
+  const options = { llm, tools: [...tools], checkpointSaver: checkpointer };
+  const version = kind === "createReactAgent v2" ? ({ version: "v2" } as const) : {};
+  return createReactAgent({ ...options, ...version } as never) as object as Graph;
+}
+
+function interruptsOf(state: object): { readonly id: string }[] {
+  return Object(state).__interrupt__ ?? [];
+}
+
+function lastText(state: object): string {
+  return Object(state).messages.at(-1).text;
+}
+
+async function resume(graph: Graph, state: object, thread: object): Promise<object> {
+  const answers = interruptsOf(state).map(({ id }) => [id, true]);
+  return graph.invoke(new Command({ resume: Object.fromEntries(answers) }), thread);
+}
+
+async function sceneWith(t: TestContext, store: ConsumptionStore) {
+  const scene = await sharedScene();
+  await enforce(scene.server, policyOf("{ id: looks, match: { tool: lookup }, then: approve }"));
+  return {
+    scene,
+    gate: gateOf(scene, { mode: "async", store, warn: (line) => t.diagnostic(line) }),
+  };
+}
+
+const START = { messages: [{ role: "user", content: "go" }] };
+
+for (const kind of KINDS) {
+  const runId = `resume ${kind}`;
+  const thread = { configurable: { thread_id: kind } };
+
+  test(`[ours.sdk.frameworks.results] ${kind}: the result of a call that policy approved at once is kept while another one waits`, async (t) => {
+    const folder = join(temporaryFolder(t), "uses");
+    const { scene, gate } = await sceneWith(t, new FileStore(folder));
+    const calls = [
+      { name: "lookup", order: "A" },
+      { name: "refund", order: "B" },
+    ];
+    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 1`, calls });
+    const first = await graph.invoke(START, thread);
+    assert.equal(interruptsOf(first).length, 1);
+    await scene.decideNext("approve");
+    const second = await resume(graph, first, thread);
+    assert.equal(lastText(second), '{"order":"A","items":[3,null]} | refunded B');
+    assert.deepEqual(ran, ["lookup A", "refund B"]);
+    for (const name of readdirSync(folder)) {
+      assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name);
+    }
+  });
+
+  test(`[ours.sdk.frameworks.results] ${kind}: of two calls that wait, the one that is decided first keeps its result`, async (t) => {
+    const { scene, gate } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+    const calls = [
+      { name: "refund", order: "A" },
+      { name: "refund", order: "B" },
+    ];
+    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 2`, calls });
+    let state = await graph.invoke(START, thread);
+    for (let i = 0; i < calls.length; i++) {
+      assert.ok(interruptsOf(state).length > 0);
+      await scene.decideNext("approve");
+      state = await resume(graph, state, thread);
+      assert.equal(ran.length, i + 1);
+    }
+    assert.equal(lastText(state), "refunded A | refunded B");
+  });
+
+  test(`[ours.sdk.frameworks.results] ${kind}: a call that started and has no result is not run again`, async (t) => {
+    const { gate } = await sceneWith(t, new FileStore(temporaryFolder(t)));
+    const call = { name: "lookup", order: "A" };
+    const session = { runtime: "langchain", session_id: `${runId} 3`, call_id: "call_0" };
+    const key = `${encodeURIComponent(`${runId} 3`)}/call_0`;
+    const started = { key, tool: "lookup", arguments: { order: "A" }, context: session };
+    assert.equal((await gate.check(started)).kind, "approved");
+    const { graph, ran } = agentOf({ kind, gate, runId: `${runId} 3`, calls: [call] });
+    const state = await graph.invoke(START, thread);
+    assert.match(lastText(state), /^This call was approved and started once before/);
+    assert.deepEqual(ran, []);
+  });
+}
