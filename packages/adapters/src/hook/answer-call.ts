@@ -63,8 +63,10 @@ async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<
   const store = new FileStore(settings.uses);
   if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
   const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
-  const gate = new Gate(client, { store, cancelMs: CANCEL_MS });
+  // The answer says what a warning would say; the model reads stderr.
+  const gate = new Gate(client, { store, cancelMs: CANCEL_MS, warn: () => {} });
   const verdict = await gate.check({ ...submissionOf(input, settings), signal });
+  await gate.settled();
   if (!verdict.permitted) return block(reasonOf(verdict));
   // The canary never runs. Doctor reads from the provider that it was approved.
   if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.");
@@ -85,11 +87,9 @@ const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
 function reasonOf(verdict: NotPermitted | Pending): string {
   const { kind, reason, requestId } = verdict;
   if (DECIDED.includes(kind)) return reason;
-  const error = "error" in verdict && verdict.error;
-  const cause = error instanceof SdkError ? ` ${error.message}` : "";
   // Only where somebody may want to look it up; a decision speaks for itself.
   const about = requestId === undefined ? "" : ` (request ${requestId})`;
-  return `${reason}${cause}${about}`;
+  return `${reason}${about}`;
 }
 
 /** Errors whose messages hold neither a path nor a part of the call. */

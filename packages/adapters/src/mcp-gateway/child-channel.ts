@@ -62,6 +62,9 @@ export class ChildChannel implements Channel {
         // Nothing that cannot be heard goes on.
         await this.close();
         events.ended(`${reason} (${child.signalCode ?? `exit code ${child.exitCode}`})`);
+      })
+      .catch((error: unknown) => {
+        this.#report("server_end_failed", { reason: explain(error) });
       });
   }
 

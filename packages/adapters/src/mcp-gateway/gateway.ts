@@ -39,14 +39,26 @@ export interface Gateway {
 /** Nothing that could still be approved. */
 const FORGET_MS = 8 * 24 * 3_600_000;
 
+/** A gateway may run for months. */
+const PRUNE_EVERY_MS = 24 * 3_600_000;
+
+/** MCP clients wait for 60 s, and should get the reason. */
+const WITHIN_MS = 10_000;
+
 /** @throws SdkError `invalid_option` for a URL or a token that cannot be one */
 export function openGateway(parts: GatewayParts): SessionParts {
   const { config, providerUrl, instanceToken, stateFolder, version, report } = parts;
   const store = new FileStore(stateFolder);
-  store.prune(FORGET_MS).catch((error: unknown) => {
-    report("prune_failed", { reason: explain(error) });
-  });
-  const gate = new Gate(new Client(providerUrl, instanceToken), { store, timeout: config.timeout });
+  const prune = () => {
+    store.prune(FORGET_MS).catch((error: unknown) => {
+      report("prune_failed", { reason: explain(error) });
+    });
+  };
+  prune();
+  setInterval(prune, PRUNE_EVERY_MS).unref();
+  const client = new Client(providerUrl, instanceToken, { withinMs: WITHIN_MS });
+  // Reports say what a warning would say.
+  const gate = new Gate(client, { store, timeout: config.timeout, warn: () => {} });
   return {
     config,
     gate,
@@ -71,12 +83,14 @@ export async function serveStdio(
   output: Writable,
 ): Promise<Gateway> {
   const channel = new StdioChannel(input, output, parts.config.messageBytesMax);
-  const session = new Session(channel, openGateway(parts));
+  const sessionParts = openGateway(parts);
+  const session = new Session(channel, sessionParts);
   await session.start();
+  const settled = () => sessionParts.gate.settled();
   return {
     url: undefined,
-    ended: session.ended,
-    close: () => session.close("the gateway is stopped"),
+    ended: session.ended.then(settled),
+    close: () => session.close("the gateway is stopped").then(settled),
   };
 }
 
@@ -105,6 +119,7 @@ export async function serveHttp(parts: GatewayParts, token: string): Promise<Gat
     ended: new Promise(() => {}),
     async close() {
       await Promise.all([...sessions].map((one) => one.close("the gateway is stopped")));
+      await sessionParts.gate.settled();
       await front.close();
     },
   };

@@ -182,7 +182,12 @@ export class HttpFront {
     const channel = new SessionChannel(id);
     const session = { channel, exchanges: 0, usedAt: performance.now() };
     this.#sessions.set(id, session);
-    await this.#events.accept(channel, () => this.#sessions.delete(id));
+    try {
+      await this.#events.accept(channel, () => this.#sessions.delete(id));
+    } catch (error) {
+      this.#sessions.delete(id);
+      throw error;
+    }
     return session;
   }
 
