@@ -26,9 +26,9 @@ test("a server that cannot keep the promises is refused, with what to do", async
     [{ version: "140010" }, /15 or newer/],
     [{ encoding: "LATIN1" }, /UTF8/],
     [{ is_standby: "true" }, /name the primary/],
-    [{ lock_timeout: "0" }, /lock_timeout .* alter role/],
-    [{ statement_timeout: "0" }, /statement_timeout .* alter role/],
-    [{ idle_in_transaction_session_timeout: "0" }, /idle_in_transaction.* alter role/],
+    [{ lock_timeout: "0" }, /lock_timeout is 0.* set lock_timeout = '5s'/],
+    [{ statement_timeout: "0" }, /statement_timeout is 0.* set statement_timeout = '10s'/],
+    [{ idle_in_transaction_session_timeout: "0" }, /idle_in_transaction.* = '15s'/],
     [{ synchronous_commit: "off" }, /synchronous_commit is off/],
     [{ fsync: "off" }, /fsync is off/],
   ];

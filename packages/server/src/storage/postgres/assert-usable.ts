@@ -4,8 +4,11 @@
  * Called by: postgres-store.ts, before anything else.
  */
 
+import { DatabaseError } from "pg";
+import type { Random } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { Reader } from "../store.ts";
+import type { Connection, Connections } from "./connections.ts";
 
 const VERSION_MIN = 150_000;
 
@@ -18,12 +21,12 @@ const SETTINGS = `select current_setting('server_version_num') as version,
   current_setting('idle_in_transaction_session_timeout') as idle_in_transaction_session_timeout,
   cast(pg_is_in_recovery() as text) as is_standby`;
 
-/** Asked for at the start of every connection; poolers may leave them out. */
-const BOUNDS = [
-  "lock_timeout",
-  "statement_timeout",
-  "idle_in_transaction_session_timeout",
-] as const;
+/** Set at the start of every connection; poolers may leave them out. With the documented values. */
+const BOUNDS = {
+  lock_timeout: "5s",
+  statement_timeout: "10s",
+  idle_in_transaction_session_timeout: "15s",
+};
 
 /**
  * @param acceptsLoss whether a server will do that loses acknowledged commits in a crash
@@ -40,12 +43,12 @@ export async function assertUsable(reader: Reader, acceptsLoss: boolean): Promis
   if (settings.is_standby === "true") {
     throw new Failure("store", "this server is a standby; name the primary");
   }
-  for (const name of BOUNDS) {
+  for (const [name, value] of Object.entries(BOUNDS)) {
     if (settings[name] !== "0") continue;
     throw new Failure(
       "store",
-      `${name} does not arrive at the database, and without it one who hangs holds up all: ` +
-        `a pooler leaves it out; set it on the role: alter role ... set ${name} = '10s'`,
+      `${name} is 0: a pooler drops it, and one transaction that hangs would block all others. ` +
+        `Set it on the role: alter role ... set ${name} = '${value}'`,
     );
   }
   if (acceptsLoss) return;
@@ -56,5 +59,51 @@ export async function assertUsable(reader: Reader, acceptsLoss: boolean): Promis
       `${name} is off, and a crash would lose decisions that were answered: switch it on, or set ` +
         "database_accept_loss",
     );
+  }
+}
+
+const ROUNDS = 3;
+
+/** Its SQLSTATE: invalid_sql_statement_name. */
+const NOT_PREPARED = "26000";
+
+/**
+ * Whether a prepared statement is still there in the next transaction. A pooler that gives each
+ * transaction any connection of the database must prepare it again there; PgBouncer does so since
+ * 1.21. While another transaction has the connection on which it was prepared, the pooler must use
+ * a different one.
+ *
+ * @throws Failure when the statement is gone
+ */
+export async function assertKeepsPrepared(connections: Connections, random: Random): Promise<void> {
+  const one = await connections.take();
+  const other = await connections.take().catch((error: unknown) => {
+    one.release();
+    throw error;
+  });
+  try {
+    await executeAgain(one, other, random);
+  } catch (error) {
+    // A failure of another kind shows in whatever the server does next.
+    if (!(error instanceof DatabaseError) || error.code !== NOT_PREPARED) return;
+    throw new Failure(
+      "store",
+      "the pooler at database_url loses prepared statements between transactions. Use PgBouncer " +
+        "1.21 or newer with max_prepared_statements = 256, or pool_mode = session",
+    );
+  } finally {
+    for (const connection of [one, other]) connection.discard();
+  }
+}
+
+async function executeAgain(one: Connection, other: Connection, random: Random): Promise<void> {
+  // A name of its own: what another process has prepared under it would hide the loss.
+  const id = Buffer.from(random.bytes(16)).toString("hex");
+  const probe = `select $1::text as probe /* ${id} */`;
+  await one.query(probe, ["prepared"]);
+  for (let round = 1; round <= ROUNDS; round++) {
+    await other.query("begin");
+    await one.query(probe, ["executed"]);
+    await other.query("rollback");
   }
 }

@@ -17,7 +17,7 @@ import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
 import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
-import { assertUsable } from "./assert-usable.ts";
+import { assertKeepsPrepared, assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, reasonOf, toThrown } from "./errors.ts";
@@ -81,6 +81,7 @@ export class PostgresStore implements Store {
     const store = new PostgresStore(options);
     try {
       await assertUsable(store.#reader(), options.acceptsLoss);
+      if (options.connectionsMax > 1) await assertKeepsPrepared(store.#connections, options.random);
       store.isNew = (await store.get(IS_NEW))?.is_new === 1;
       // The first look at the time, before anybody goes by it.
       await store.transact((tx) => tx.now());
