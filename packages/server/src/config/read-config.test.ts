@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -174,4 +174,47 @@ test("[ours.config.faults] a database URL with a password is taken from everywhe
       );
     }
   }
+});
+
+test("[ours.config.unknown] an unknown COUNTERSIGN_ variable is refused with the nearest setting", () => {
+  const environment = {
+    COUNTERSIGN_RETENTOIN: "500h",
+    COUNTERSIGN_DATABASE_ULR: "postgres://secret@host/name",
+    COUNTERSIGN_SOMETHING_ELSE: "1",
+    COUNTERSIGN_PORT: "x",
+  };
+  assert.deepEqual(faultsOf({}, environment), [
+    "COUNTERSIGN_DATABASE_ULR: there is no such setting; did you mean COUNTERSIGN_DATABASE_URL?",
+    "COUNTERSIGN_RETENTOIN: there is no such setting; did you mean COUNTERSIGN_RETENTION?",
+    "COUNTERSIGN_SOMETHING_ELSE: there is no such setting; remove it",
+    'COUNTERSIGN_PORT: "x" is not a whole number',
+  ]);
+});
+
+test("[ours.config.unknown] variables of other programs and the service links of Kubernetes are no settings", () => {
+  const environment = {
+    COUNTERSIGN_ADAPTER_URL: "http://localhost",
+    COUNTERSIGN_INSTANCE_TOKEN: "token",
+    COUNTERSIGN_TEST_ENGINE: "sqlite",
+    COUNTERSIGN_SERVICE_HOST: "10.0.0.1",
+    COUNTERSIGN_SERVICE_PORT: "8787",
+    COUNTERSIGN_SERVICE_PORT_HTTP: "8787",
+    COUNTERSIGN_PORT: "tcp://10.0.0.1:8787",
+    COUNTERSIGN_PORT_8787_TCP: "tcp://10.0.0.1:8787",
+    COUNTERSIGN_PORT_8787_TCP_ADDR: "10.0.0.1",
+    COUNTERSIGN_DB_PORT: "tcp://10.0.0.2:5432",
+    COUNTERSIGN_DB_PORT_5432_TCP_PROTO: "tcp",
+    OTHER_RETENTOIN: "500h",
+  };
+  assert.equal(readConfig({}, environment).port, 8787);
+});
+
+test("[ours.config.unknown] a config file that every user can change is refused", (t) => {
+  const config = configFile(t, { port: 1 });
+  chmodSync(config, 0o666);
+  assert.deepEqual(faultsOf({ config }), [
+    `config file ${config}: every user of this machine can change it; run chmod o-w ${config}`,
+  ]);
+  chmodSync(config, 0o664);
+  assert.equal(readConfig({ config }, {}).port, 1);
 });

@@ -3,9 +3,10 @@
  * table's defaults. Every fault is named at once, so that a person mends them in one go.
  */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseDuration } from "@countersign/protocol";
+import { type Environment, unknownVariables, withoutServiceLinks } from "./environment.ts";
 import {
   ALL_OPTIONS,
   environmentName,
@@ -22,8 +23,6 @@ export class ConfigError extends Error {
 /** Flags by option name, as the command line gave them. */
 export type Flags = Readonly<Record<string, string | boolean | undefined>>;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The settings, and what the environment says of itself. */
 export type ConfigValues = OptionValues & {
   /** NODE_ENV is `production`. */
@@ -37,11 +36,12 @@ interface Source {
 }
 
 /**
- * @param environment pass `process.env`; read nowhere else
+ * @param variables pass `process.env`; read nowhere else
  * @throws ConfigError
  */
-export function readConfig(flags: Flags, environment: Environment = process.env): ConfigValues {
-  const faults: string[] = [];
+export function readConfig(flags: Flags, variables: Environment = process.env): ConfigValues {
+  const environment = withoutServiceLinks(variables);
+  const faults: string[] = unknownVariables(environment);
   const file = readConfigFile(flags, environment, faults);
   const values = ALL_OPTIONS.map((option) => {
     const source = findSource(option, flags, environment, file);
@@ -117,6 +117,11 @@ function readConfigFile(
   if (typeof path !== "string") return new Map();
   let parsed: unknown;
   try {
+    if (isWritableByOthers(path)) {
+      faults.push(
+        `config file ${path}: every user of this machine can change it; run chmod o-w ${path}`,
+      );
+    }
     parsed = yaml().parse(readFileSync(path, "utf8"));
   } catch (error) {
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
@@ -139,6 +144,11 @@ function readConfigFile(
     }
   }
   return new Map(entries);
+}
+
+/** Windows reports every file as writable by all. */
+function isWritableByOthers(path: string): boolean {
+  return process.platform !== "win32" && (statSync(path).mode & 0o002) !== 0;
 }
 
 /** Costs a start time and memory that only those should pay who have such a file. */

@@ -18,6 +18,7 @@ import { addGrantRoutes } from "./grant-routes.ts";
 import { addHistoryRoutes } from "./history-routes.ts";
 import { addInstanceRoutes } from "./instance-routes.ts";
 import { addInvitationRoutes } from "./invitation-routes.ts";
+import { refuseUnknownParameters } from "./known-parameters.ts";
 import { addOidcRoutes } from "./oidc-routes.ts";
 import { addPageRoutes } from "./page-routes.ts";
 import { addPasskeyRoutes } from "./passkey-routes.ts";
@@ -38,6 +39,7 @@ export function addReviewRoutes(
   publicUrl: () => string,
   report: Report,
 ): void {
+  app.addHook("preHandler", refuseUnknownParameters);
   addEventRoutes(app, context, gate, publicUrl, report);
   addRequestRoutes(app, context, gate, publicUrl);
   addHistoryRoutes(app, context, gate);

@@ -1,0 +1,80 @@
+/**
+ * Variables that begin with `COUNTERSIGN_`: settings, those of other programs, and mistakes. An
+ * unknown one stops the start, because a misspelt bound would silently be the default.
+ *
+ * Called by: read-config.ts.
+ */
+
+import { ALL_OPTIONS, environmentName } from "./options.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = "COUNTERSIGN_";
+
+/** Read by the hooks of agents, and by the tests of this repository. */
+const OTHER_PREFIXES = ["COUNTERSIGN_ADAPTER_", "COUNTERSIGN_TEST_", "COUNTERSIGN_MODEL_"];
+
+/** Read by `countersign mcp-gateway` and by deploy/compose. */
+const OTHER_NAMES = ["COUNTERSIGN_INSTANCE_TOKEN", "COUNTERSIGN_IMAGE"];
+
+/**
+ * What Kubernetes sets in every pod for a service called `countersign` or `countersign-...`.
+ *
+ * @see https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ */
+const SERVICE_LINK =
+  /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
+const SERVICE_URL = /^(tcp|udp|sctp):\/\//;
+
+/** `COUNTERSIGN_PORT=tcp://10.0.0.1:8787` is a service link as well, and not the setting. */
+function isServiceLink(name: string, value: string): boolean {
+  return SERVICE_LINK.test(name) || (name.endsWith("_PORT") && SERVICE_URL.test(value));
+}
+
+/** The environment without what Kubernetes adds. */
+export function withoutServiceLinks(environment: Environment): Environment {
+  const entries = Object.entries(environment).filter(
+    ([name, value = ""]) => !name.startsWith(PREFIX) || !isServiceLink(name, value),
+  );
+  return Object.fromEntries(entries);
+}
+
+/** One fault for each variable that nothing reads. */
+export function unknownVariables(environment: Environment): string[] {
+  const settings = ALL_OPTIONS.map(({ name }) => environmentName(name));
+  const known = new Set([...settings, ...OTHER_NAMES]);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !known.has(name))
+    .filter((name) => !OTHER_PREFIXES.some((prefix) => name.startsWith(prefix)))
+    .sort()
+    .map((name) => {
+      const nearest = nearestOf(name, settings);
+      const fix = nearest === undefined ? "remove it" : `did you mean ${nearest}?`;
+      return `${name}: there is no such setting; ${fix}`;
+    });
+}
+
+/** More edits than this are another word. */
+const EDITS_MAX = 3;
+
+function nearestOf(name: string, names: readonly string[]): string | undefined {
+  const [nearest] = names
+    .map((each) => ({ each, edits: editsBetween(name, each) }))
+    .filter(({ edits }) => edits <= EDITS_MAX)
+    .sort((a, b) => a.edits - b.edits);
+  return nearest?.each;
+}
+
+/** Levenshtein distance. */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, char] of [...one].entries()) {
+    const next = [index + 1];
+    for (const [column, otherChar] of [...other].entries()) {
+      const replaced = (row[column] ?? 0) + (char === otherChar ? 0 : 1);
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,0 +1,62 @@
+/**
+ * The query parameters of every GET route of the reviewer surface. An unknown one is an error: a
+ * misspelt filter that is ignored would answer with rows that nobody asked for.
+ */
+
+import { Problem } from "@countersign/protocol";
+import type { FastifyRequest } from "fastify";
+
+const PAGE = ["limit", "after"];
+const STATE_PAGE = ["state", ...PAGE];
+const HISTORY_FILTER = [
+  "tool",
+  "tool_prefix",
+  "server",
+  "instance_id",
+  "decided_by",
+  "status",
+  "since",
+  "until",
+];
+
+/** By operation; a GET that is not here has none. */
+export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any">> = {
+  beginOidcSignIn: ["return_to"],
+  // The identity provider adds what it likes (RFC 6749, section 4.1.2).
+  completeOidcSignIn: "any",
+  exportAuditLog: ["log", "since"],
+  exportHistory: ["format", ...HISTORY_FILTER],
+  followEvents: ["last_event_id"],
+  listAuditEntries: ["log", "kind", "subject", "actor", "since", "until", ...PAGE],
+  listDeliveries: ["instance_id", ...STATE_PAGE],
+  listFloorProposals: STATE_PAGE,
+  listFloorVersions: PAGE,
+  listFreezes: STATE_PAGE,
+  listGrants: ["instance_id", ...STATE_PAGE],
+  listHistory: ["before", ...PAGE, ...HISTORY_FILTER],
+  listInstances: PAGE,
+  listPolicyProposals: STATE_PAGE,
+  listPolicyVersions: PAGE,
+  listRequests: STATE_PAGE,
+  proveAuditEntry: ["log"],
+  showCheckpoint: ["log"],
+  summarizeHistory: HISTORY_FILTER,
+  verifyAuditLog: ["log"],
+};
+
+/** Runs after the credential was checked. @throws Problem `invalid_request` with the parameters */
+export async function refuseUnknownParameters({
+  method,
+  query,
+  routeOptions: { url = "", config },
+}: FastifyRequest): Promise<void> {
+  if (method !== "GET" || !url.startsWith("/review/v1/")) return;
+  const known = KNOWN_PARAMETERS[config.operation ?? ""] ?? [];
+  if (known === "any") return;
+  const unknown = Object.keys(query as object).filter((name) => !known.includes(name));
+  const [param] = unknown;
+  if (param === undefined) return;
+  const listed = known.length === 0 ? "This route has none" : `Known here: ${known.join(", ")}`;
+  const message = `Unknown query parameter ${unknown.join(", ")}. ${listed}.`;
+  throw new Problem("invalid_request", message, { param });
+}
