@@ -29,6 +29,7 @@ import { needsSetup } from "./operations/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
+import type { Store } from "./storage/store.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
 import { startAwaited } from "./workers/awaited.ts";
@@ -130,9 +131,10 @@ interface Waking {
 async function withSharedWake(context: Context, secrets: SecretSettings): Promise<Waking> {
   if (!isShared(secrets)) return { context, shared: undefined };
   const { PostgresChannel } = await import("./storage/postgres/postgres-channel.ts");
-  const { random } = context;
+  const { random, store } = context;
   const url = secrets.databaseDirectUrl ?? secrets.databaseUrl;
-  const channel = new PostgresChannel({ url, random });
+  const query: Store["all"] = (sql, values) => store.all(sql, values);
+  const channel = new PostgresChannel({ url, query, random });
   const shared = new SharedWake({ local: new LocalWake(), channel, random, clock: systemClock });
   return { context: { ...context, wake: shared }, shared };
 }

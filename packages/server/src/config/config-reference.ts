@@ -40,8 +40,8 @@ service, such as \`COUNTERSIGN_SERVICE_HOST\`, \`COUNTERSIGN_PORT_8787_TCP\` and
 \`COUNTERSIGN_PORT=tcp://...\`, are ignored.
 
 A config file that every user of the machine can change is refused. One that holds a secret should
-be readable by the server's user alone (\`chmod 600\`). The server does not check this: a secret that
-a container runtime mounts is readable by all inside of the container.`;
+be readable by the server's user alone (\`chmod 600\`). The server does not check this: a secret
+that a container runtime mounts is readable by all inside of the container.`;
 
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;

@@ -15,8 +15,13 @@ export interface CuttingProxy {
   cut: "before" | "after" | undefined;
   /** Whether connections are refused. */
   isDown: boolean;
-  /** What becomes of LISTEN: an error, as of an engine without it, or nothing, as at a pooler. */
-  listen: "refused" | "ignored" | undefined;
+  /**
+   * What becomes of LISTEN: an error, as of an engine without it; nothing; or, as at a pooler that
+   * lends connections, only notifications that are sent on the same connection arrive.
+   */
+  listen: "refused" | "ignored" | "own" | undefined;
+  /** Notifications that did not arrive. */
+  withheld: number;
   /** Ends all connections. */
   cutAll(): void;
   /** Passes on nothing any more on the connections that there are, which stay open. */
@@ -24,6 +29,10 @@ export interface CuttingProxy {
 }
 
 const COMMIT = Buffer.from("commit\0");
+/** BackendKeyData in the protocol of PostgreSQL, as far as the process id. */
+const BACKEND_KEY = Buffer.from([0x4b, 0, 0, 0, 12]);
+/** Type of a NotificationResponse; its length and the process that notifies follow. */
+const NOTIFICATION = "A".charCodeAt(0);
 const LISTEN = Buffer.from("listen countersign_wake");
 /** As long, because the message says before how long it is. */
 const REFUSED = Buffer.from("listem countersign_wake");
@@ -46,6 +55,8 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     }
     let isLast = false;
     let isSilent = false;
+    /** Of the process of the database behind this connection. */
+    let processId = 0;
     silences.push(() => {
       isSilent = true;
     });
@@ -55,13 +66,19 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
       if (cut !== undefined) proxy.cut = undefined;
       if (cut === "before") return end();
       isLast = cut === "after";
-      const at = proxy.listen === undefined ? -1 : chunk.indexOf(LISTEN);
-      if (at >= 0) chunk.set(proxy.listen === "refused" ? REFUSED : IGNORED, at);
+      const at = chunk.indexOf(LISTEN);
+      const replaces = proxy.listen === "refused" || proxy.listen === "ignored";
+      if (replaces && at >= 0) chunk.set(proxy.listen === "refused" ? REFUSED : IGNORED, at);
       database.write(chunk);
     });
     database.on("data", (chunk) => {
+      const keyAt = chunk.indexOf(BACKEND_KEY);
+      if (keyAt >= 0) processId = chunk.readUInt32BE(keyAt + BACKEND_KEY.length);
+      const isNotification = chunk[0] === NOTIFICATION && proxy.listen === "own";
+      const isOfOthers = isNotification && chunk.readUInt32BE(5) !== processId;
+      if (isOfOthers) proxy.withheld++;
       if (isLast) end();
-      else if (!isSilent) client.write(chunk);
+      else if (!isSilent && !isOfOthers) client.write(chunk);
     });
     return undefined;
   });
@@ -78,6 +95,7 @@ export async function startCuttingProxy(t: Lifetime, url: string): Promise<Cutti
     cut: undefined,
     isDown: false,
     listen: undefined,
+    withheld: 0,
     cutAll() {
       for (const socket of open) socket.destroy();
     },

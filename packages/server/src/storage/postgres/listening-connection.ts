@@ -6,6 +6,7 @@
 
 import { Client } from "pg";
 import type { Clock } from "../../clock.ts";
+import type { SqlValue } from "../store.ts";
 
 /** What replicas call to each other on. */
 const NAME = "countersign_wake";
@@ -25,21 +26,27 @@ export interface ConnectionListener {
   onBroken(error: Error): void;
 }
 
+/** Runs a statement on a connection of the pool that exchanges use. */
+export type Query = (sql: string, values: readonly SqlValue[]) => Promise<unknown>;
+
 export interface ConnectionOptions extends ConnectionListener {
   readonly url: string;
   /** That no other connection has. */
   readonly id: string;
   readonly clock: Clock;
+  readonly query: Query;
 }
 
 export class ListeningConnection {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #probe: string;
+  readonly #query: Query;
   #heard = () => {};
 
-  constructor({ url, id, clock, onMessage, onBroken }: ConnectionOptions) {
+  constructor({ url, id, clock, query, onMessage, onBroken }: ConnectionOptions) {
     this.#clock = clock;
+    this.#query = query;
     this.#probe = PROBE + id;
     this.#client = new Client({
       connectionString: url,
@@ -61,6 +68,8 @@ export class ListeningConnection {
   async listen(): Promise<void> {
     await this.#client.connect();
     await this.#client.query(`listen ${NAME}`);
+    // Twice: a pooler may lend the connection that listens to the first of them.
+    await this.probe();
     await this.probe();
   }
 
@@ -70,10 +79,11 @@ export class ListeningConnection {
   }
 
   /**
-   * Calls itself. A pooler that lends connections for one transaction takes LISTEN without an
-   * error, and nothing is ever heard; a connection that died in silence looks like a quiet one.
+   * Notifies itself from a connection of the pool, as other replicas do. A pooler that lends
+   * connections for one transaction accepts LISTEN and then delivers only what is sent on the same
+   * connection; a connection that died silently receives nothing either.
    *
-   * @throws when the call does not come back in time
+   * @throws Failure when the pool could not send it, an Error when it does not arrive in time
    */
   async probe(): Promise<void> {
     const heard = new Promise<void>((resolve, reject) => {
@@ -85,7 +95,7 @@ export class ListeningConnection {
         resolve();
       };
     });
-    await Promise.all([this.notify(this.#probe), heard]);
+    await Promise.all([this.#query(NOTIFY, [NAME, this.#probe]), heard]);
   }
 
   /** Waits for what is under way. */

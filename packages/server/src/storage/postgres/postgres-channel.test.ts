@@ -10,6 +10,8 @@ import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { createDatabase } from "../../../test/support/postgres.ts";
 import { until } from "../../../test/support/until.ts";
 import { systemRandom } from "../../clock.ts";
+import { Failure } from "../../failure.ts";
+import type { SqlValue } from "../store.ts";
 import { PostgresChannel } from "./postgres-channel.ts";
 
 interface Ear {
@@ -20,10 +22,25 @@ interface Ear {
   readonly told: string[];
 }
 
-/** A channel whose clock stands still, and what it says. */
-function open(t: TestContext, url: string): Ear {
+/**
+ * A channel whose clock stands still, and what it says.
+ *
+ * @param pooled where the connections of its pool lead
+ */
+function open(t: TestContext, url: string, pooled = url): Ear {
   const clock = new ManualClock();
-  const channel = new PostgresChannel({ url, random: systemRandom(), clock });
+  const query = async (sql: string, values: readonly SqlValue[]) => {
+    const client = new Client({ connectionString: pooled });
+    try {
+      await client.connect();
+      await client.query(sql, [...values]);
+    } catch (error) {
+      throw new Failure("store", "the pool could not send it", error);
+    } finally {
+      await client.end();
+    }
+  };
+  const channel = new PostgresChannel({ url, query, random: systemRandom(), clock });
   t.after(() => channel.close());
   const ear: Ear = { channel, clock, messages: [], told: [] };
   channel.open({
@@ -138,6 +155,37 @@ test("[ours.replicas.not-notified] a pooler that takes LISTEN and notifies nobod
     return ear.told.length > 0;
   }, "it is found out");
   assert.match(await lost(ear), /without a transaction pooler.*does not come back/);
+});
+
+test("[ours.replicas.not-notified] a pooler that delivers only what is sent on the same connection is never listening", async (t) => {
+  const url = await createDatabase();
+  const proxy = await startCuttingProxy(t, url);
+  proxy.listen = "own";
+  const ear = open(t, proxy.url, url);
+  for (let tries = 1; tries <= 3; tries++) {
+    await until(() => proxy.withheld === tries || ear.told.length > 1, "the probe is sent");
+    const { mock } = t.mock.method(ear.clock, "after");
+    ear.clock.advance(ECHO_MS);
+    await until(() => mock.callCount() === 1, "it pauses");
+    mock.restore();
+    ear.clock.advance(PAUSE_MS_MAX);
+  }
+  assert.equal(ear.told.length, 1);
+  assert.match(ear.told[0] ?? "", /without a transaction pooler.*does not come back/);
+});
+
+test("[ours.replicas.not-notified] a probe that the pool cannot send says nothing of the connection that listens", async (t) => {
+  const url = await createDatabase();
+  const pool = await startCuttingProxy(t, url);
+  const ear = open(t, url, pool.url);
+  await listening(ear);
+  pool.isDown = true;
+  const { mock } = t.mock.method(ear.clock, "after");
+  ear.clock.advance(PROBE_MS);
+  await until(() => mock.callCount() >= 2, "the next probe is scheduled");
+  assert.deepEqual(ear.told, ["listening"]);
+  assert.equal(await ear.channel.send("heard"), true);
+  await until(() => ear.messages.length === 1, "the message");
 });
 
 test("a channel that is closed says nothing more, connected or not", async (t) => {

@@ -13,7 +13,7 @@ import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { Channel, ChannelListener } from "../channel.ts";
 import { reasonOf, toThrown } from "./errors.ts";
-import { ListeningConnection } from "./listening-connection.ts";
+import { ListeningConnection, type Query } from "./listening-connection.ts";
 
 /** Between calls to itself, which find a connection that died in silence. */
 const PROBE_MS = 10_000;
@@ -28,6 +28,7 @@ const GOODBYE_MS_MAX = 1_000;
 export interface PostgresChannelOptions {
   /** Of a connection that stays this process's own. May hold a password. */
   readonly url: string;
+  readonly query: Query;
   readonly random: Random;
   /** Of its pauses and of how long it waits for itself. */
   readonly clock?: Clock | undefined;
@@ -37,6 +38,7 @@ export class PostgresChannel implements Channel {
   /** PostgreSQL takes less than 8,000. */
   readonly messageBytesMax = 7_900;
   readonly #url: string;
+  readonly #query: Query;
   readonly #random: Random;
   readonly #clock: Clock;
   #listener: ChannelListener | undefined;
@@ -49,8 +51,9 @@ export class PostgresChannel implements Channel {
   #pauseMs = PAUSE_MS;
   #cancel = () => {};
 
-  constructor({ url, random, clock = systemClock }: PostgresChannelOptions) {
+  constructor({ url, query, random, clock = systemClock }: PostgresChannelOptions) {
     this.#url = url;
+    this.#query = query;
     this.#random = random;
     this.#clock = clock;
   }
@@ -84,6 +87,7 @@ export class PostgresChannel implements Channel {
       url: this.#url,
       id: this.#random.uuid(),
       clock: this.#clock,
+      query: this.#query,
       onMessage: (message) => {
         if (this.#isCurrent(connection)) this.#listener?.onMessage(message);
       },
@@ -113,7 +117,11 @@ export class PostgresChannel implements Channel {
           this.#pauseMs = PAUSE_MS;
           this.#probeLater(connection);
         },
-        (error: unknown) => this.#replace(connection, error),
+        (error: unknown) => {
+          // The pool could not send it, so nothing is known of the connection that listens.
+          if (error instanceof Failure) this.#probeLater(connection);
+          else this.#replace(connection, error);
+        },
       );
     });
   }
