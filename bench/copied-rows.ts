@@ -3,9 +3,12 @@
  * the server wrote for one decided request.
  */
 
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Row } from "@countersign/server/storage/store";
 import { copyRows, type RequestRows, timeOf } from "./row-copies.ts";
+import { integrityWith } from "./row-integrity.ts";
 
 const ROWS_PER_COMMIT = 20_000;
 
@@ -24,7 +27,7 @@ export function copyFirstRequest(
 ): void {
   const database = new DatabaseSync(file);
   database.exec("pragma synchronous = off; pragma cache_size = -1048576");
-  const insert = copier(database);
+  const insert = copier(database, join(dirname(file), "secret.key"));
   const now = Date.now();
   for (let i = 0; i < count; i++) {
     if (i % ROWS_PER_COMMIT === 0) database.exec("begin");
@@ -36,8 +39,8 @@ export function copyFirstRequest(
 }
 
 /** @returns inserts the rows of one more request and answers its id */
-function copier(database: DatabaseSync): (at: number, key: string) => string {
-  const rows = readFirst(database);
+function copier(database: DatabaseSync, keyFile: string): (at: number, key: string) => string {
+  const rows = readFirst(database, keyFile);
   const insertRequest = inserter(database, "request", rows.request);
   const insertEntry = inserter(database, "audit_entry", rows.entries[0] ?? {});
   const insertNotification = inserter(database, "notification", rows.notification ?? {});
@@ -50,11 +53,13 @@ function copier(database: DatabaseSync): (at: number, key: string) => string {
   };
 }
 
-function readFirst(database: DatabaseSync): RequestRows {
+function readFirst(database: DatabaseSync, keyFile: string): RequestRows {
+  const [keys = {}] = all(database, "select sealed_row_key from secret_key");
+  const integrity = integrityWith(readFileSync(keyFile, "utf8").trim(), keys.sealed_row_key);
   const [request = {}] = all(database, "select * from request limit 1");
   const entries = all(database, "select * from audit_entry where subject like 'request:%'");
   const [notification] = all(database, "select * from notification limit 1");
-  return { request, entries, notification };
+  return { integrity, request, entries, notification };
 }
 
 function all(database: DatabaseSync, sql: string): Row[] {

@@ -5,12 +5,17 @@
 
 import { randomBytes } from "node:crypto";
 import { uuidV7 } from "@countersign/protocol";
+import type { StoredEntry } from "@countersign/server/core/audit-line";
 import { writeEvent } from "@countersign/server/core/notification";
 import { hashRequestKey } from "@countersign/server/secrets/keyring";
-import { checksumOfRow } from "@countersign/server/storage/sql/requests";
+import type { Integrity } from "@countersign/server/storage/integrity";
+import { macOfEntry } from "@countersign/server/storage/sql/audit-entries";
+import { authenticateRow } from "@countersign/server/storage/sql/request-rows";
 import type { Row } from "@countersign/server/storage/store";
 
 export interface RequestRows {
+  /** Of the database that they are from. */
+  readonly integrity: Integrity;
   readonly request: Row;
   readonly entries: readonly Row[];
   /** One that no attempt was made for, if there is one. */
@@ -19,19 +24,26 @@ export interface RequestRows {
 
 /** @param key an Idempotency-Key that no other copy has */
 export function copyRows(rows: RequestRows, at: number, key: string): RequestRows {
-  const { request, entries, notification } = rows;
+  const { integrity, request, entries, notification } = rows;
   const id = uuidV7(at, randomBytes(10));
   const deadlineAt = at + Number(request.deadline_at) - Number(request.created_at);
   const times = { created_at: at, deadline_at: deadlineAt, decided_at: at };
   const keyHash = hashRequestKey(String(request.instance_id), key);
   const copy = { ...request, ...times, id, key_hash: keyHash };
   return {
-    request: { ...copy, checksum: checksumOfRow(copy) },
+    integrity,
+    request: { ...copy, ...authenticateRow(integrity, copy) },
     entries: entries.map((entry) => {
-      return { ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` };
+      const copy = { ...entry, id: uuidV7(at, randomBytes(10)), at, subject: `request:${id}` };
+      return { ...copy, mac: macOfEntry(integrity, toEntry(copy)) };
     }),
     notification: notification && { ...notification, ...notificationOf(notification, id, at) },
   };
+}
+
+function toEntry(row: Row): StoredEntry {
+  const { project_id: projectId, id, at, kind, actor, subject, detail } = row;
+  return { projectId, id, at, kind, actor, subject, detail } as StoredEntry;
 }
 
 /** What differs from notification to notification, as resolveRequest writes it. */

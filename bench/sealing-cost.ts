@@ -9,6 +9,7 @@ import { uuidV7 } from "@countersign/protocol";
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
 import { sealEntries } from "@countersign/server/operations/sealEntries";
 import { RecentlyUsed } from "@countersign/server/recently-used";
+import { macOfEntry } from "@countersign/server/storage/sql/audit-entries";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const COUNT = Number(process.argv[2] ?? 100_000);
@@ -29,15 +30,18 @@ const detail = JSON.stringify({
 for (let from = 0; from < COUNT; from += ENTRIES_PER_INSERT) {
   await store.transact(async (tx) => {
     for (let i = from; i < Math.min(COUNT, from + ENTRIES_PER_INSERT); i++) {
+      const entry = {
+        ...{ projectId: PROJECT, id: uuidV7(begin + i, randomBytes(10)), at: begin + i, detail },
+        kind: "request.resolved",
+        actor: `reviewer:${crypto.randomUUID()}`,
+        subject: `request:${crypto.randomUUID()}`,
+      };
       await tx.run(
-        `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
-         values ($1, $2, $3, $4, $5, $6, $7)`,
+        `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)`,
         [
-          uuidV7(begin + i, randomBytes(10)),
-          begin + i,
-          PROJECT,
-          "request.resolved",
-          ...[`reviewer:${crypto.randomUUID()}`, `request:${crypto.randomUUID()}`, detail],
+          ...[entry.id, entry.at, PROJECT, entry.kind, entry.actor, entry.subject, detail],
+          macOfEntry(tx.integrity, entry),
         ],
       );
     }

@@ -8,10 +8,11 @@ import { Client } from "pg";
 import { compareGrowth, decideFirst, type Growth, OLDEST_MS, READ_SAMPLE } from "../growth.ts";
 import type { Options } from "../options.ts";
 import { copyRows, type RequestRows, timeOf } from "../row-copies.ts";
+import { integrityWith } from "../row-integrity.ts";
 import { startSubject } from "../subject.ts";
 import { perSecond, tell } from "../table.ts";
 import { type DatabaseServer, settle } from "./database-server.ts";
-import { sharedSettings } from "./shared-subject.ts";
+import { type SharedSettings, sharedSettings } from "./shared-subject.ts";
 
 const ROWS_PER_STATEMENT = 2_000;
 
@@ -25,7 +26,7 @@ export async function measureSharedGrowth(
   const filling = await startSubject({ connections: 1, settings });
   await decideFirst(filling);
   await filling.stop();
-  const ids = await copyRequests(grownUrl, stored);
+  const ids = await copyRequests(settings, stored);
   // As autovacuum would have done by the time that so many had come.
   await settle(grownUrl);
   const emptySettings = sharedSettings(await server.createDatabase());
@@ -40,11 +41,11 @@ export async function measureSharedGrowth(
 }
 
 /** @returns ids to read, evenly over the age of all */
-async function copyRequests(url: string, count: number): Promise<string[]> {
-  const client = new Client({ connectionString: url });
+async function copyRequests(settings: SharedSettings, count: number): Promise<string[]> {
+  const client = new Client({ connectionString: settings.database_url });
   await client.connect();
   await client.query("set synchronous_commit = off");
-  const rows = await readFirst(client);
+  const rows = await readFirst(client, settings.secret_key);
   const ids: string[] = [];
   const sampleEvery = Math.max(1, Math.floor(count / READ_SAMPLE));
   const now = Date.now();
@@ -72,10 +73,12 @@ async function copyRequests(url: string, count: number): Promise<string[]> {
   return ids;
 }
 
-async function readFirst(client: Client): Promise<RequestRows> {
+async function readFirst(client: Client, secretKey: string): Promise<RequestRows> {
+  const keys = await client.query("select sealed_row_key from secret_key");
+  const integrity = integrityWith(secretKey, keys.rows[0]?.sealed_row_key);
   const [request = {}] = await all(client, "select * from request limit 1");
   const entries = await all(client, "select * from audit_entry where subject like 'request:%'");
-  return { request, entries, notification: undefined };
+  return { integrity, request, entries, notification: undefined };
 }
 
 async function all(client: Client, sql: string): Promise<Row[]> {

@@ -7,6 +7,7 @@ import { systemClock } from "@countersign/server/clock";
 import { SqliteStore } from "@countersign/server/storage/sqlite/sqlite-store";
 import type { Reader, Transaction } from "@countersign/server/storage/store";
 import { Pool, type PoolClient } from "pg";
+import { anyIntegrity } from "../row-integrity.ts";
 
 /** What is sent in one transaction; nothing of it waits for an answer to another part. */
 export type Writes = (tx: Transaction) => readonly Promise<unknown>[];
@@ -27,6 +28,7 @@ export function openRows(place: string): Promise<Rows> {
 
 async function openSqlite(file: string): Promise<Rows> {
   const store = new SqliteStore(file, systemClock, { isExclusive: true });
+  store.integrity.useKey({ key: new Uint8Array(32), since: 0 });
   return {
     instance: await findInstance(store),
     write: (writes) => store.transact(async (tx) => void (await Promise.all(writes(tx)))),
@@ -55,6 +57,8 @@ async function findInstance(reader: Pick<Reader, "get">): Promise<Rows["instance
   return { id: String(row.id), projectId: String(row.project_id) };
 }
 
+const integrity = anyIntegrity();
+
 const names = new Map<string, string>();
 
 /** Only what inserts and updates use; each statement is parsed once on each connection. */
@@ -64,5 +68,5 @@ export function prepared(client: PoolClient): Transaction {
     names.set(text, name);
     return (await client.query({ name, text, values: [...values] })).rowCount ?? 0;
   };
-  return { run } as Transaction;
+  return { run, integrity } as Transaction;
 }

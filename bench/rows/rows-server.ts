@@ -49,7 +49,7 @@ app.post("/v1/requests", async (message, reply) => {
     ? decide(toRequest(body, instance, random))
     : toRequest(body, instance, random);
   const keyHash = randomBytes(24).toString("base64url");
-  if (!decidesAtOnce) pending.set(request.id, request);
+  if (!decidesAtOnce) pending.set(request.id, { ...request, keyHash });
   await write((tx) => insertRows(tx, request, keyHash));
   return reply.code(201).send({ id: request.id, status: request.status, ...body });
 });

@@ -59,6 +59,7 @@ const SETTINGS = { ...CONFIGURED, cancellationsPerCommitMax: 2 };
 
 const SECRET_KEY = Buffer.alloc(32, 7);
 const FINGERPRINT_KEY = Buffer.alloc(32, 9);
+const ROW_KEY = Buffer.alloc(32, 11);
 
 /** What the replicas share. */
 export interface House {
@@ -169,10 +170,12 @@ export class Replica implements Actor {
 
   #compose(clock: DatabaseClock, report: Report): Context {
     const { world, database, faults, isGrouped } = this.#house;
+    const integrity = new Integrity();
+    integrity.useKey({ key: ROW_KEY, since: 0 });
     const parts = {
       ...{ world, database, actor: this, clock, faults },
       ownNow: () => this.#ownNow(),
-      integrity: new Integrity(),
+      integrity,
     };
     const random = world.draw.random();
     const keyring = new Keyring(SECRET_KEY);

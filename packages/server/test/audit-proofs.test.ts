@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { assertVerified, tamper, untilSealed, verifyAll } from "./support/audit-logs.ts";
+import {
+  assertVerified,
+  authenticateEntries,
+  tamper,
+  untilSealed,
+  verifyAll,
+} from "./support/audit-logs.ts";
 import { approve, newSigner } from "./support/passkeys.ts";
 import { submitRequiring } from "./support/requirements.ts";
 import { auditOf, startScene } from "./support/scene.ts";
@@ -24,9 +30,10 @@ test("[ours.audit.verify] [ours.passkey.proof] a log with signed approvals is go
 
 test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signed is named, though it was sealed so", async () => {
   const { row, detail } = await signedApproval();
-  // By somebody who has the database and the key of the log, before it is sealed.
+  // By somebody who has the database and the secret key, before it is sealed.
   const other = JSON.stringify({ ...detail, arguments_sha256: "ab".repeat(32) });
   await tamper(scene, `update audit_entry set detail = $1 where ${row}`, other);
+  await authenticateEntries(scene);
   await untilSealed(scene);
   const { finding } = await verifyAll(scene);
   assert.deepEqual([finding?.fault, finding?.kind], ["entry", "request.resolved"]);
@@ -41,6 +48,7 @@ test("[ours.audit.verify] [ours.passkey.proof] an approval whose key nobody adde
   // As if the key had been made up: nothing says that it was anybody's.
   const added = "update audit_entry set kind = $1 where kind = 'passkey.added'";
   await tamper(other, added, "passkey.removed");
+  await authenticateEntries(other);
   await untilSealed(other);
   const { finding } = await verifyAll(other);
   assert.deepEqual([finding?.fault, finding?.kind], ["entry", "request.resolved"]);

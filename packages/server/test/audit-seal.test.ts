@@ -8,7 +8,7 @@ import type { OpenKeys } from "../src/operations/appendSealed.ts";
 import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/claimLooks.ts";
 import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
-import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
+import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
 import { updateLog } from "../src/storage/sql/audit-logs.ts";
 import {
   assertAllOnce,
@@ -33,11 +33,13 @@ const random = systemRandom();
 /** An entry that was committed now, whatever the time in its id. */
 async function enter(scene: Logged, at: number, project: string): Promise<string> {
   const id = uuidV7(at, random.bytes(10));
+  const detail = { kind: "test.late", actor: "operator:cli", subject: "test:1", detail: "{}" };
+  const entry = { ...detail, projectId: project, id, at };
   await storeOf(scene).transact((tx) =>
     tx.run(
-      `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
-       values ($1, $2, $3, 'test.late', 'operator:cli', 'test:1', '{}')`,
-      [id, at, project],
+      `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
+       values ($1, $2, $3, 'test.late', 'operator:cli', 'test:1', '{}', $4)`,
+      [id, at, project, macOfEntry(tx.integrity, entry)],
     ),
   );
   return id;

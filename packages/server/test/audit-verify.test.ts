@@ -11,6 +11,7 @@ import { readSeals } from "../src/storage/sql/audit-seals.ts";
 import type { SqlValue } from "../src/storage/store.ts";
 import {
   assertVerified,
+  authenticateEntries,
   checkpointOf,
   logOf,
   sealedIds,
@@ -264,6 +265,7 @@ test("[ours.audit.external] a log that was written anew with the same key is goo
     own,
     "update audit_entry set actor = 'operator:nobody' where kind = 'request.opened'",
   );
+  await authenticateEntries(own);
   for (const table of ["audit_seal"]) await tamper(own, `delete from ${table}`);
   await tamper(own, "update audit_log set size = 0, frontier = '', sealed_id = ''");
   await untilSealed(own);

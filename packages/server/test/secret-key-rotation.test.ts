@@ -248,9 +248,10 @@ test("[ours.secret-key.interrupted] a rotation that ends after any of its transa
     assertAllOpen(data, keyringOf(current));
     assert.equal(signingSecret(data, keyringOf(current), told), "whsec_a");
   }
-  // Adopted; fingerprint key; three times results; receivers; channels; browsers; their key;
-  // logs; the id: as soon as anything is sealed with the new key, the old one alone is refused.
-  assert.deepEqual(fits, [true, ...Array.from({ length: 10 }, () => false)]);
+  // Adopted; fingerprint key; row key; three times results; receivers; channels; browsers; their
+  // key; logs; the id: as soon as anything is sealed with the new key, the old one alone is
+  // refused.
+  assert.deepEqual(fits, [true, ...Array.from({ length: 11 }, () => false)]);
 });
 
 function isRefused(error: unknown): false {

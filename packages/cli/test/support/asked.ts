@@ -6,7 +6,7 @@
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
 import { writeJudgement } from "@countersign/server/policy/judgement";
 import { NO_REQUIREMENT, type Requirement } from "@countersign/server/policy/rule";
-import { checksumOfRow } from "@countersign/server/storage/sql/requests";
+import { authenticateRow } from "@countersign/server/storage/sql/request-rows";
 import type { Server } from "./countersign.ts";
 
 /** Puts a requirement on a pending request beside the running server. */
@@ -27,8 +27,9 @@ export async function require(
   try {
     await context.store.transact(async (tx) => {
       const row = await tx.get("select * from request where id = $1", [id]);
-      const sql = "update request set policy = $2, checksum = $3 where id = $1";
-      await tx.run(sql, [id, policy, checksumOfRow({ ...row, policy })]);
+      const { mac } = authenticateRow(tx.integrity, { ...row, policy });
+      const sql = "update request set policy = $2, mac = $3 where id = $1";
+      await tx.run(sql, [id, policy, mac]);
     });
   } finally {
     await close();

@@ -9,6 +9,7 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
 import type { Actor } from "../core/request.ts";
+import { macOfEntry } from "../storage/sql/audit-entries.ts";
 import type { SqlValue, Transaction } from "../storage/store.ts";
 import type { PasskeyProof } from "./passkey-proof.ts";
 
@@ -86,9 +87,9 @@ export async function appendAudit(
   entry: AuditEntry,
 ): Promise<void> {
   await tx.run(
-    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    toValues(random, entry),
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    toValues(tx, random, entry),
   );
 }
 
@@ -101,16 +102,19 @@ export async function appendTwoAudits(
 ): Promise<void> {
   const ids = [uuidV7(first.at, random.bytes(10)), uuidV7(second.at, random.bytes(10))].sort();
   await tx.run(
-    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
-     values ($1, $2, $3, $4, $5, $6, $7), ($8, $9, $10, $11, $12, $13, $14)`,
-    [...toValues(random, first, ids[0]), ...toValues(random, second, ids[1])],
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
+     values ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16)`,
+    [...toValues(tx, random, first, ids[0]), ...toValues(tx, random, second, ids[1])],
   );
 }
 
 function toValues(
+  { integrity }: Transaction,
   random: Random,
   { at, projectId, kind, actor, subject, detail = {} }: AuditEntry,
   id = uuidV7(at, random.bytes(10)),
 ): SqlValue[] {
-  return [id, at, projectId, kind, actor, subject, JSON.stringify(detail)];
+  const text = JSON.stringify(detail);
+  const mac = macOfEntry(integrity, { projectId, id, at, kind, actor, subject, detail: text });
+  return [id, at, projectId, kind, actor, subject, text, mac];
 }

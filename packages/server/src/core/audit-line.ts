@@ -20,6 +20,8 @@ export interface StoredEntry {
   readonly subject: string;
   /** JSON text of an object. */
   readonly detail: string;
+  /** Of the row, and not sealed; null in one from before rows had MACs. */
+  readonly mac?: string | null;
 }
 
 /** The bytes of a leaf, as text. The detail stands in it as it is stored, so numbers stay exact. */

@@ -18,6 +18,8 @@ export interface StoredRequest {
   readonly id: string;
   readonly instanceId: string;
   readonly projectId: string;
+  /** Of the Idempotency-Key with its scope; undefined until it is stored. */
+  readonly keyHash?: string;
   readonly tool: JsonText;
   /** The MCP server that the agent names; a name, which proves nothing. */
   readonly server: JsonText | null;

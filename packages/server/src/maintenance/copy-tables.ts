@@ -6,8 +6,9 @@
  */
 
 import { Failure } from "../failure.ts";
+import type { Integrity } from "../storage/integrity.ts";
 import { analyze, insertRows, readRows } from "../storage/postgres/import-target.ts";
-import { checksumOfRow } from "../storage/sql/requests.ts";
+import { isSoundRow } from "../storage/sql/request-rows.ts";
 import type { ImportSource } from "../storage/sqlite/import-source.ts";
 import type { Row, Transaction } from "../storage/store.ts";
 import { type Content, ContentDigest, nameOf, sizeOf, type Table } from "../storage/table.ts";
@@ -44,6 +45,7 @@ export interface Examined {
 export function examine(
   source: ImportSource,
   tables: readonly Table[],
+  integrity: Integrity,
   onProgress: OnProgress,
 ): Examined {
   const damaged: DamagedRow[] = [];
@@ -58,7 +60,7 @@ export function examine(
     let largest = 1;
     for (const row of source.rows(table)) {
       const fault = findFault(row);
-      const reason = fault ?? findMismatch(table, row);
+      const reason = fault ?? findMismatch(integrity, table, row);
       if (reason !== undefined) {
         const key = nameOf(table, row);
         damaged.push({ table: table.name, key, reason, canBeCopied: fault === undefined });
@@ -129,9 +131,9 @@ function assertEqual(source: Content | undefined, target: Content): void {
   );
 }
 
-function findMismatch({ name }: Table, row: Row): string | undefined {
-  if (name !== "request" || checksumOfRow(row) === row.checksum) return undefined;
-  return "its checksum does not match";
+function findMismatch(integrity: Integrity, { name }: Table, row: Row): string | undefined {
+  if (name !== "request" || isSoundRow(integrity, row)) return undefined;
+  return "its content does not match its MAC or checksum";
 }
 
 function* inSteps(table: Table, rows: Iterable<Row>): Generator<Row[]> {

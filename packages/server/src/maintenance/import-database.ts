@@ -13,6 +13,7 @@ import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { Keyring } from "../secrets/keyring.ts";
 import { loadKeys } from "../secrets/master-key.ts";
+import { openRowKey, type RowKey } from "../secrets/row-key.ts";
 import { migrate } from "../storage/migrate.ts";
 import { countRows, missingColumns } from "../storage/postgres/import-target.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
@@ -71,8 +72,9 @@ export async function importDatabase(
     assertNotMovedYet(place);
     const source = new ImportSource(place.file);
     try {
-      const keyId = assertReady(source, place, settings, secrets);
-      return { ...(await move(source, place, settings, secrets, options)), keyId };
+      const keys = assertReady(source, place, settings, secrets);
+      const { keyId } = keys;
+      return { ...(await move(source, place, settings, secrets, keys, options)), keyId };
     } finally {
       source.close();
     }
@@ -104,13 +106,19 @@ function assertNotMovedYet({ folder }: SourcePlace): void {
   );
 }
 
-/** @returns the id of the secret key */
+interface SourceKeys {
+  /** Of the secret key. */
+  readonly keyId: string;
+  /** Undefined where rows have no MACs yet. */
+  readonly rowKey: RowKey | undefined;
+}
+
 function assertReady(
   source: ImportSource,
   place: SourcePlace,
   { dataDirectory }: Pick<Settings, "dataDirectory">,
   secrets: SecretSettings,
-): string {
+): SourceKeys {
   const has = source.tables.length === 0 ? undefined : readVersion(source);
   if (has === undefined) throw refusal(`${place.file} is no database of countersign`);
   const known = schemaOf(readMigrations());
@@ -159,8 +167,9 @@ function adviceOf(folder: string | undefined): string {
 }
 
 /** @throws Failure unless the replicas could use what is imported, with these keys */
-function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): string {
-  const row = source.get("select key_id, sealed_fingerprint_key from secret_key");
+function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): SourceKeys {
+  const columns = "key_id, sealed_fingerprint_key, sealed_row_key";
+  const row = source.get(`select ${columns} from secret_key`);
   if (row === undefined) throw refusal("no server has served this database: nothing to import");
   const keyId = String(row.key_id);
   if (keyId !== keyring.keyId) {
@@ -171,7 +180,8 @@ function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyri
   }
   const sealed = row.sealed_fingerprint_key;
   if (typeof sealed === "string") keyring.open(sealed, FINGERPRINT_KEY.what);
-  return keyId;
+  const rowKey = row.sealed_row_key;
+  return { keyId, rowKey: typeof rowKey === "string" ? openRowKey(keyring, rowKey) : undefined };
 }
 
 async function move(
@@ -179,6 +189,7 @@ async function move(
   place: SourcePlace,
   settings: Pick<Settings, "database">,
   { databaseUrl }: SecretSettings,
+  { rowKey }: SourceKeys,
   { acceptsDamaged, onProgress }: ImportOptions,
 ): Promise<Omit<Imported, "keyId">> {
   if (databaseUrl === undefined) throw refusal("database_url names no PostgreSQL to import into");
@@ -188,7 +199,10 @@ async function move(
   try {
     const tables = inForeignKeyOrder(source.tables);
     await prepare(target, tables, isMoving);
-    const examined = examine(source, tables, onProgress);
+    const { integrity } = target.store;
+    if (rowKey === undefined) throw refusal("start its server once: its rows have no MACs yet");
+    integrity.useKey(rowKey);
+    const examined = examine(source, tables, integrity, onProgress);
     assertCopyable(examined, acceptsDamaged);
     // Replicas that start meanwhile wait for the end of this, and so nobody serves half of it.
     const wasThere = await target.store.transactAlone(async (tx) => {

@@ -1,12 +1,16 @@
+import { timeOfId } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { createFingerprintKey, type Keyring, keyIdOf } from "../secrets/keyring.ts";
+import { createFingerprintKey, createRowKey, type Keyring, keyIdOf } from "../secrets/keyring.ts";
+import { openRowKey, type RowKey, sealRowKey } from "../secrets/row-key.ts";
 import { FINGERPRINT_KEY } from "../storage/sql/sealed.ts";
 import {
   insertSecretKey,
   lockSecretKey,
+  readHighestId,
   type StoredSecretKey,
   storeFingerprintKey,
+  storeRowKey,
 } from "../storage/sql/secret-key.ts";
 import type { Transaction } from "../storage/store.ts";
 import { type Resealing, resealSecrets } from "./resealSecrets.ts";
@@ -14,10 +18,10 @@ import { type Resealing, resealSecrets } from "./resealSecrets.ts";
 const NOTHING_RESEALED: Resealing = { resealed: 0, unopened: 0 };
 
 /**
- * Makes sure that the secret key fits the database, ties a new database to it, and hands the
- * fingerprint key of the database to the keyring. With a wrong key every provisioning replay
- * would fail, silently until somebody needs one. When the database still names a previous key,
- * the rotation is finished here.
+ * Makes sure that the secret key fits the database, ties a new database to it, and hands over the
+ * keys of the database: that of fingerprints to the keyring, that of rows to the store. With a
+ * wrong key every provisioning replay would fail, silently until somebody needs one. When the
+ * database still names a previous key, the rotation is finished here.
  *
  * @param mayReseal false beside a running server, which may not know the new key
  * @throws Failure when the database was sealed with a key that is not here, or names a previous
@@ -27,30 +31,73 @@ export async function adoptSecretKey(
   { store, keyring, random }: Pick<Context, "store" | "keyring" | "random">,
   mayReseal: boolean,
 ): Promise<Resealing> {
-  keyring.useFingerprintKey(await store.transactAlone((tx) => adopt(tx, keyring, mayReseal)));
+  const adopted = await store.transactAlone((tx) => adopt(tx, keyring, mayReseal));
+  keyring.useFingerprintKey(adopted.fingerprintKey);
+  store.integrity.useKey(adopted.rowKey);
   // Also when the current key is recorded: another process may have sealed with a previous one.
   if (!mayReseal || keyring.previousKeyIds.length === 0) return NOTHING_RESEALED;
   return resealSecrets({ store, keyring, random });
 }
 
-/** @returns the fingerprint key */
-async function adopt(tx: Transaction, keyring: Keyring, mayReseal: boolean): Promise<Uint8Array> {
+interface Adopted {
+  readonly fingerprintKey: Uint8Array;
+  readonly rowKey: RowKey;
+}
+
+async function adopt(tx: Transaction, keyring: Keyring, mayReseal: boolean): Promise<Adopted> {
   const stored = await lockSecretKey(tx);
   if (stored === undefined) {
-    const made = createFingerprintKey();
-    const sealedFingerprintKey = sealFingerprintKey(keyring, made);
-    await insertSecretKey(tx, { keyId: keyring.keyId, sealedFingerprintKey });
-    return made;
+    const [fingerprintKey, rowKey] = [createFingerprintKey(), await makeRowKey(tx)];
+    await insertSecretKey(tx, {
+      keyId: keyring.keyId,
+      sealedFingerprintKey: sealFingerprintKey(keyring, fingerprintKey),
+      sealedRowKey: sealRowKey(keyring, rowKey),
+    });
+    return { fingerprintKey, rowKey };
   }
   assertKnown(keyring, stored);
   if (!mayReseal) assertCurrent(keyring, stored);
-  if (stored.sealedFingerprintKey === null) {
-    const derived = keyring.derivedFingerprintKey(stored.keyId);
+  return {
+    fingerprintKey: await adoptFingerprintKey(tx, keyring, stored),
+    rowKey: await adoptRowKey(tx, keyring, stored),
+  };
+}
+
+async function adoptFingerprintKey(
+  tx: Transaction,
+  keyring: Keyring,
+  { keyId, sealedFingerprintKey }: StoredSecretKey,
+): Promise<Uint8Array> {
+  if (sealedFingerprintKey === null) {
+    const derived = keyring.derivedFingerprintKey(keyId);
     await storeFingerprintKey(tx, sealFingerprintKey(keyring, derived));
     return derived;
   }
-  const text = keyring.open(stored.sealedFingerprintKey, FINGERPRINT_KEY.what);
-  return Buffer.from(text, "base64");
+  return Buffer.from(keyring.open(sealedFingerprintKey, FINGERPRINT_KEY.what), "base64");
+}
+
+async function adoptRowKey(
+  tx: Transaction,
+  keyring: Keyring,
+  { sealedRowKey }: StoredSecretKey,
+): Promise<RowKey> {
+  if (sealedRowKey !== null) return openRowKey(keyring, sealedRowKey);
+  const made = await makeRowKey(tx);
+  await storeRowKey(tx, sealRowKey(keyring, made));
+  return made;
+}
+
+/**
+ * How far ahead of the clock a stored id may be and still count as written before now: the clock of
+ * an earlier server was ahead, or was set back.
+ */
+const AHEAD_MS_MAX = 24 * 3_600_000;
+
+/** Programs that write rows without MACs have stopped before the schema got them. */
+async function makeRowKey(tx: Transaction): Promise<RowKey> {
+  const now = await tx.now();
+  const latest = timeOfId((await readHighestId(tx)) ?? "") ?? 0;
+  return { key: createRowKey(), since: Math.max(now, Math.min(latest, now + AHEAD_MS_MAX)) };
 }
 
 function sealFingerprintKey(keyring: Keyring, key: Uint8Array): string {

@@ -1,6 +1,6 @@
 import { firstIdAt, timeOfId } from "@countersign/protocol";
 import type { Context } from "../context.ts";
-import { readEntriesBetween, readEntryIds } from "../storage/sql/audit-entries.ts";
+import { readEntriesBetween, readEntryIds, sealableEntries } from "../storage/sql/audit-entries.ts";
 import { lockLog, type StoredLog } from "../storage/sql/audit-logs.ts";
 import { readSealedIds, readSealedIdsAfter } from "../storage/sql/audit-seals.ts";
 import type { Transaction } from "../storage/store.ts";
@@ -105,11 +105,14 @@ async function sealSome(
   }
   const found = await readEntriesBetween(tx, projectId, first, last);
   const byId = new Map(found.map((entry) => [entry.id, entry]));
-  const entries = batch.flatMap((id) => byId.get(id) ?? []);
+  const wanted = batch.flatMap((id) => byId.get(id) ?? []);
+  const entries = sealableEntries(tx, wanted, now);
+  const isAll = isShort && last === ids.at(-1);
+  if (entries.length === 0) return { batch: [], isAll, last, known, log, window, now };
   const from = { ...log, sealedId: sealedIdAfter(log.sealedId, batch, now) };
   const sealed = await appendSealed(tx, context, keys, from, entries, now);
-  const isAll = isShort && last === ids.at(-1);
-  return { batch, isAll, last, known, log: sealed, window, now };
+  const sealedIds = entries.map(({ id }) => id);
+  return { batch: sealedIds, isAll, last, known, log: sealed, window, now };
 }
 
 /** Ids that are sealed: all of those behind one, or with `upTo` at least those of the window. */

@@ -1,5 +1,10 @@
 import type { Context } from "../context.ts";
-import { type IdRange, readEntriesBetween, readEntryIds } from "../storage/sql/audit-entries.ts";
+import {
+  type IdRange,
+  readEntriesBetween,
+  readEntryIds,
+  sealableEntries,
+} from "../storage/sql/audit-entries.ts";
 import { lockLog } from "../storage/sql/audit-logs.ts";
 import { readSealedIds } from "../storage/sql/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
@@ -41,13 +46,16 @@ export async function sealStragglers(
       if (log === undefined || first === undefined || last === undefined) return [];
       const wanted = new Set(batch);
       const found = await readEntriesBetween(tx, projectId, first, last);
-      const entries = found
-        .filter(({ id }) => wanted.has(id))
-        .sort((a, b) => (a.id < b.id ? -1 : 1));
-      await appendSealed(tx, context, keys, log, entries, await tx.now());
+      const now = await tx.now();
+      const entries = sealableEntries(
+        tx,
+        found.filter(({ id }) => wanted.has(id)),
+        now,
+      ).sort((a, b) => (a.id < b.id ? -1 : 1));
+      if (entries.length > 0) await appendSealed(tx, context, keys, log, entries, now);
+      sealed += entries.length;
       return batch;
     });
-    sealed += batch.length;
     const done = new Set(batch);
     left = batch.length === 0 ? [] : asked.filter((id) => !done.has(id));
   }

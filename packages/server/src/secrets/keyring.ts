@@ -22,6 +22,7 @@ import { RecentlyUsed } from "../recently-used.ts";
 
 const MASTER_KEY_BYTES = 32;
 const FINGERPRINT_KEY_BYTES = 32;
+const ROW_KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -182,6 +183,10 @@ export function sha256Hex(text: string): string {
 
 export function createMasterKey(): Uint8Array {
   return randomBytes(MASTER_KEY_BYTES);
+}
+
+export function createRowKey(): Uint8Array {
+  return randomBytes(ROW_KEY_BYTES);
 }
 
 export function createFingerprintKey(): Uint8Array {

@@ -1,11 +1,23 @@
 /**
- * Reports stored rows that fail a check of their content. One object for each open database; the
- * readers and transactions of a store share it.
+ * Authenticates stored rows: requests and audit entries carry a MAC (HMAC-SHA-256). Its key is in
+ * the database only sealed, so write access to the database alone cannot make or change a row. One
+ * object for each open database; its readers and transactions share it.
  *
- * Called by: the functions in storage/sql that check rows.
+ * Called by: the functions in storage/sql that write or check rows.
+ *
+ * @see docs/decisions/0026-authenticated-rows.md
  */
 
+import {
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  timingSafeEqual,
+} from "node:crypto";
+import { timeOfId } from "@countersign/protocol";
 import { RecentlyUsed } from "../recently-used.ts";
+import type { SqlValue } from "./store.ts";
 
 export type CheckedTable = "request" | "audit_entry" | "policy_version" | "policy_proposal";
 
@@ -16,6 +28,18 @@ export interface IntegrityFailure {
   readonly id: string;
 }
 
+/** The key of the database for its rows, and since when rows have MACs. */
+export interface RowKey {
+  readonly key: Uint8Array;
+  /** Epoch ms. A row with a later id has a MAC, or a server did not write it. */
+  readonly since: number;
+}
+
+type AuthenticatedTable = "request" | "audit_entry";
+
+/** 128 bits. */
+const MAC_BYTES = 16;
+
 /** A row is read again and again; each of the latest this many is reported once. */
 const REPORTED_MAX = 1_000;
 
@@ -23,6 +47,51 @@ export class Integrity {
   /** Receives each row once. */
   onFailure: (failure: IntegrityFailure) => void = () => {};
   readonly #reported = new RecentlyUsed<string, true>(REPORTED_MAX);
+  #keys: Readonly<Record<AuthenticatedTable, KeyObject>> | undefined;
+  #since = 0;
+  #isSkipped = false;
+
+  /** Hands over the row key of the database. Before that, no row can be written or checked. */
+  useKey({ key, since }: RowKey): void {
+    this.#keys = { request: deriveKey(key, "request"), audit_entry: deriveKey(key, "audit_entry") };
+    this.#since = since;
+  }
+
+  /** For commands that only read and do not have the secret key: rows pass without their MAC. */
+  skipMacs(): void {
+    this.#isSkipped = true;
+  }
+
+  get checksMacs(): boolean {
+    return this.#keys !== undefined;
+  }
+
+  /** Epoch ms; see {@link RowKey}. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** @param values of the columns, always in the same order; the key is another for each table */
+  macOf(table: AuthenticatedTable, values: readonly SqlValue[]): string {
+    return this.#hash(table, values).toString("base64url");
+  }
+
+  isAuthentic(table: AuthenticatedTable, values: readonly SqlValue[], mac: SqlValue): boolean {
+    if (this.#keys === undefined && this.#isSkipped) return true;
+    const given = Buffer.from(String(mac), "base64url");
+    return given.length === MAC_BYTES && timingSafeEqual(given, this.#hash(table, values));
+  }
+
+  /**
+   * Whether a row with this id may be one from before rows had MACs.
+   *
+   * @param writtenAt when it was last written, epoch ms, where that is known
+   */
+  mayLackMac(id: string, writtenAt = 0): boolean {
+    if (this.#keys === undefined && this.#isSkipped) return true;
+    const time = timeOfId(id);
+    return time !== undefined && time <= this.#since && writtenAt <= this.#since;
+  }
 
   report(failure: IntegrityFailure): void {
     const name = JSON.stringify([failure.table, failure.projectId, failure.id]);
@@ -30,4 +99,26 @@ export class Integrity {
     this.#reported.set(name, true);
     this.onFailure(failure);
   }
+
+  #hash(table: AuthenticatedTable, values: readonly SqlValue[]): Buffer {
+    if (this.#keys === undefined) throw new Error("no row key was handed over");
+    const hmac = createHmac("sha256", this.#keys[table]);
+    return hmac.update(encode(values)).digest().subarray(0, MAC_BYTES);
+  }
+}
+
+/** With lengths, so that no two lists of values have the same text; null is not an empty text. */
+function encode(values: readonly SqlValue[]): string {
+  let text = "";
+  for (const value of values) {
+    const content = value === null ? undefined : String(value);
+    text += content === undefined ? "-;" : `${content.length}:${content};`;
+  }
+  return text;
+}
+
+function deriveKey(key: Uint8Array, table: AuthenticatedTable): KeyObject {
+  const derived = hkdfSync("sha256", key, "", `countersign row ${table}`, 32);
+  // Bare bytes would be a key too, at several times the price (Node 24.21).
+  return createSecretKey(Buffer.from(derived));
 }

@@ -4,7 +4,9 @@
  */
 
 import assert from "node:assert/strict";
+import type { StoredEntry } from "../../src/core/audit-line.ts";
 import { type Checkpoint, readCheckpoint, type Verifier, verifyDatabase } from "../../src/index.ts";
+import { macOfEntry } from "../../src/storage/sql/audit-entries.ts";
 import { readLog, type StoredLog } from "../../src/storage/sql/audit-logs.ts";
 import type { SqlValue, Store } from "../../src/storage/store.ts";
 import type { Scene } from "./scene.ts";
@@ -102,4 +104,18 @@ export async function assertAllOnce(store: Store): Promise<void> {
     const ids = rows.filter((row) => row.project_id === project).map(({ id }) => String(id));
     assert.deepEqual((await sealedIds(store, project)).sort(), ids.sort());
   }
+}
+
+/** Gives every entry its MAC again, as somebody with the secret key could after changing some. */
+export async function authenticateEntries(scene: Pick<Scene, "server">): Promise<void> {
+  const sql = "select project_id, id, at, kind, actor, subject, detail from audit_entry";
+  await storeOf(scene).transact(async (tx) => {
+    for (const row of await tx.all(sql)) {
+      const { project_id: projectId = null, id = null, at, kind, actor, subject, detail } = row;
+      const content = { at: Number(at), kind, actor, subject, detail };
+      const mac = macOfEntry(tx.integrity, { projectId, id, ...content } as StoredEntry);
+      const update = "update audit_entry set mac = $3 where project_id = $1 and id = $2";
+      await tx.run(update, [projectId, id, mac]);
+    }
+  });
 }

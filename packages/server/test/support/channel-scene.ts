@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
 import { insertAnnouncements } from "../../src/storage/sql/announcements.ts";
-import { checksumOfRow } from "../../src/storage/sql/requests.ts";
+import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
 import type { Row } from "../../src/storage/store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { NO_RATES, type Scene } from "./scene.ts";
@@ -157,7 +157,7 @@ export async function copyAnnouncements(
     for (let left = like.count; left > 0; left--) {
       const id = random.uuid();
       const copy: Row = { ...row, id, key_hash: id, deadline_at: now + (left + 149) * 1_000 };
-      const values = Object.values({ ...copy, checksum: checksumOfRow(copy) });
+      const values = Object.values({ ...copy, ...authenticateRow(store.integrity, copy) });
       const places = values.map((_, i) => `$${i + 1}`).join(", ");
       const columns = Object.keys(copy).join(", ");
       await tx.run(`insert into request (${columns}) values (${places})`, values);

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { checksumOfRow } from "../../src/storage/sql/requests.ts";
+import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
 import type { Scene } from "./scene.ts";
 
 /** More requests like this one, each decided a millisecond later. */
@@ -23,7 +23,7 @@ export async function copyDecided(
         const id = random.uuid();
         const decided_at = Number(row.decided_at) + from + i + 1;
         const copy = { ...row, id, key_hash: id, decided_at };
-        return { ...copy, checksum: checksumOfRow(copy) };
+        return { ...copy, ...authenticateRow(store.integrity, copy) };
       });
       const values = copies.flatMap((copy) => columns.map((name) => copy[name as "id"]));
       const places = copies.map((_, i) => {

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { type Judgement, writeJudgement } from "../../src/policy/judgement.ts";
 import { NO_REQUIREMENT, type Requirement } from "../../src/policy/rule.ts";
-import { checksumOfRow } from "../../src/storage/sql/requests.ts";
+import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Scene, submitBody } from "./scene.ts";
 import { SUBMISSION } from "./test-provider.ts";
@@ -34,9 +34,9 @@ export async function require(
     const row = await tx.get("select * from request where id = $1", [id]);
     assert.equal(row?.status, "pending");
     const policy = writeJudgement(full);
-    const checksum = checksumOfRow({ ...row, policy });
-    const sql = "update request set policy = $2, checksum = $3 where id = $1";
-    assert.equal(await tx.run(sql, [id, policy, checksum]), 1);
+    const { mac } = authenticateRow(tx.integrity, { ...row, policy });
+    const sql = "update request set policy = $2, mac = $3 where id = $1";
+    assert.equal(await tx.run(sql, [id, policy, mac]), 1);
   });
 }
 

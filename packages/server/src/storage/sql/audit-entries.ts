@@ -4,10 +4,56 @@
  */
 
 import type { StoredEntry } from "../../core/audit-line.ts";
-import type { Reader, Row } from "../store.ts";
+import type { Integrity } from "../integrity.ts";
+import type { Reader, Row, SqlValue } from "../store.ts";
 
 /** The time as text: whoever altered it may have put more there than a number holds. */
-const COLUMNS = "project_id, id, cast(at as text) as at, kind, actor, subject, detail";
+const COLUMNS = "project_id, id, cast(at as text) as at, kind, actor, subject, detail, mac";
+
+/** How long after rows have had MACs entries from before may still be sealed. */
+const OLD_SEALED_MS = 24 * 3_600_000;
+
+/** What the column `mac` of an entry must hold. */
+export function macOfEntry(integrity: Integrity, entry: StoredEntry): string {
+  return integrity.macOf("audit_entry", valuesOf(entry));
+}
+
+/** Whether a server wrote the row, as far as a row from before rows had MACs can show that. */
+export function isAuthenticEntry({ integrity }: Reader, entry: StoredEntry): boolean {
+  const { id, mac = null } = entry;
+  if (mac === null) return integrity.mayLackMac(id);
+  return integrity.isAuthentic("audit_entry", valuesOf(entry), mac);
+}
+
+/**
+ * Those that may be sealed; the others are reported. An entry from before rows had MACs is sealed
+ * within a day of that time or never: afterwards, somebody who can write the database made it up.
+ */
+export function sealableEntries(
+  reader: Reader,
+  entries: readonly StoredEntry[],
+  now: number,
+): StoredEntry[] {
+  const { integrity } = reader;
+  return entries.filter((entry) => {
+    const isLate = entry.mac === null && now > integrity.since + OLD_SEALED_MS;
+    if (!isLate && isAuthenticEntry(reader, entry)) return true;
+    integrity.report({ table: "audit_entry", projectId: entry.projectId, id: entry.id });
+    return false;
+  });
+}
+
+function valuesOf({
+  projectId,
+  id,
+  at,
+  kind,
+  actor,
+  subject,
+  detail,
+}: StoredEntry): readonly SqlValue[] {
+  return [projectId, id, at, kind, actor, subject, detail];
+}
 
 /** Sorts behind every identifier, in any collation. */
 export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -134,5 +180,6 @@ function toEntry(row: Row): StoredEntry {
     actor: row.actor as string,
     subject: row.subject as string,
     detail: row.detail as string,
+    mac: row.mac as string | null,
   };
 }

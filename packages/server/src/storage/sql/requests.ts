@@ -2,23 +2,12 @@
  * Rows of the table `request`.
  */
 
-import { crc32 } from "node:zlib";
-import type { RequestStatus } from "@countersign/protocol";
-import type {
-  Actor,
-  ResolvableRequest,
-  StoredDecision,
-  StoredRequest,
-} from "../../core/request.ts";
-import { Failure } from "../../failure.ts";
+import type { ResolvableRequest, StoredDecision, StoredRequest } from "../../core/request.ts";
 import type { Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey, RowKey } from "./keys.ts";
+import { macOfRequest, REQUEST_COLUMNS, readSound, toRequest } from "./request-rows.ts";
 
-const COLUMNS = `id, instance_id, project_id, status, created_at, deadline_at, decided_at,
-  expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments, policy,
-  server, checksum`;
-
-const SELECT = `select ${COLUMNS} from request where project_id = $1 and id = $2`;
+const SELECT = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id = $2`;
 
 /**
  * Inserts a request, pending or decided at once, unless its instance has used the key before: the
@@ -35,8 +24,9 @@ export async function insertRequest(
   const inserted = await tx.run(
     `insert into request (id, instance_id, project_id, key_hash, status, created_at, deadline_at,
        decided_at, expires_at, decided_by, note, tool, timeout, agent_reasoning, context, arguments,
-       policy, server, checksum)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+       policy, server, checksum, mac)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 0,
+       $19)
      on conflict (project_id, key_hash) do nothing`,
     [
       request.id,
@@ -57,7 +47,7 @@ export async function insertRequest(
       request.arguments,
       request.policy,
       request.server,
-      checksum(request),
+      macOfRequest(tx, request, keyHash),
     ],
   );
   return inserted === 1;
@@ -68,8 +58,8 @@ export async function lockRequestByKey(
   projectId: string,
   keyHash: string,
 ): Promise<StoredRequest | undefined> {
-  const sql = `select ${COLUMNS} from request where project_id = $1 and key_hash = $2`;
-  return toRequest(await tx.lock("update", sql, [projectId, keyHash]));
+  const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and key_hash = $2`;
+  return toRequest(tx, await tx.lock("update", sql, [projectId, keyHash]));
 }
 
 /** Another project's request is as absent as none. */
@@ -77,7 +67,7 @@ export async function lockRequest(
   tx: Transaction,
   { projectId, id }: RowKey,
 ): Promise<StoredRequest | undefined> {
-  return toRequest(await tx.lock("update", SELECT, [projectId, id]));
+  return toRequest(tx, await tx.lock("update", SELECT, [projectId, id]));
 }
 
 /** The instance of a request, found by the request in one statement. */
@@ -99,7 +89,7 @@ export async function lockResolvable(
     tx.lock("share", SELECT_INSTANCE, [projectId, id]),
     tx.lock("update", SELECT, [projectId, id]),
   ]);
-  const request = toRequest(row);
+  const request = toRequest(tx, row);
   if (request === undefined) return undefined;
   return { ...request, isInstanceDeleted: instance?.deleted_at !== null };
 }
@@ -110,7 +100,7 @@ export async function lockRequestOfInstance(
   { projectId, instanceId }: InstanceKey,
   id: string,
 ): Promise<StoredRequest | undefined> {
-  const request = toRequest(await tx.lock("update", SELECT, [projectId, id]));
+  const request = toRequest(tx, await tx.lock("update", SELECT, [projectId, id]));
   return request?.instanceId === instanceId ? request : undefined;
 }
 
@@ -122,7 +112,7 @@ export async function readRequestOfInstance(
 ): Promise<StoredRequest | undefined> {
   // Not said in the statement: PostgreSQL would take the index of the instance for as good, as
   // long as nothing is known of the table, and read all of its requests.
-  const request = toRequest(await reader.get(SELECT, [projectId, id]));
+  const request = toRequest(reader, await reader.get(SELECT, [projectId, id]));
   return request?.instanceId === instanceId ? request : undefined;
 }
 
@@ -131,7 +121,7 @@ export async function readRequest(
   reader: Reader,
   { projectId, id }: RowKey,
 ): Promise<StoredRequest | undefined> {
-  return toRequest(await reader.get(SELECT, [projectId, id]));
+  return toRequest(reader, await reader.get(SELECT, [projectId, id]));
 }
 
 /** A place in the order of a listing: the time it is sorted by, and the id. */
@@ -201,9 +191,9 @@ export async function readRequests(
 ): Promise<ReadRequests> {
   if (ids.length === 0) return { requests: [], damaged: [] };
   const places = ids.map((_, i) => `$${i + 2}`).join(", ");
-  const sql = `select ${COLUMNS} from request where project_id = $1 and id in (${places})`;
+  const sql = `select ${REQUEST_COLUMNS} from request where project_id = $1 and id in (${places})`;
   const rows = await reader.all(sql, [projectId, ...ids]);
-  const byId = new Map(rows.map((row) => [row.id, readSound(row)]));
+  const byId = new Map(rows.map((row) => [row.id, readSound(reader, row)]));
   return {
     requests: ids.flatMap((id) => byId.get(id) ?? []),
     damaged: ids.filter((id) => byId.has(id) && byId.get(id) === undefined),
@@ -236,10 +226,13 @@ export async function updateDecision(
   request: StoredRequest,
   decision: StoredDecision,
 ): Promise<void> {
+  const { keyHash } = request;
+  if (keyHash === undefined) throw new Error("the decided request was not read from the store");
   // By `decided_at` and not by the status, for which there is an index of what is pending.
   const updated = await tx.run(
     `update request
-     set status = $3, decided_at = $4, expires_at = $5, decided_by = $6, note = $7, checksum = $8
+     set status = $3, decided_at = $4, expires_at = $5, decided_by = $6, note = $7, checksum = 0,
+       mac = $8
      where project_id = $1 and id = $2 and decided_at is null`,
     [
       request.projectId,
@@ -249,7 +242,7 @@ export async function updateDecision(
       decision.expiresAt,
       decision.decidedBy,
       decision.note,
-      checksum({ ...request, status: decision.status, decision }),
+      macOfRequest(tx, { ...request, status: decision.status, decision }, keyHash),
     ],
   );
   if (updated !== 1) throw new Error("a decision was recorded on a request that was not pending");
@@ -297,70 +290,4 @@ type RetentionBound = "decidedBefore" | "endedBefore" | "createdBefore";
 
 function toOutline(row: Row): Outline {
   return { id: row.id as string, at: Number(row.at), bytes: Number(row.bytes) };
-}
-
-function toRequest(row: Row | undefined): StoredRequest | undefined {
-  return row === undefined ? undefined : fromRow(row);
-}
-
-/** @throws Failure when the row is not what was written */
-function fromRow(row: Row): StoredRequest {
-  const request = readSound(row);
-  if (request !== undefined) return request;
-  throw new Failure("store", `the stored request ${row.id} is damaged`);
-}
-
-/** @returns undefined when the row is not what was written */
-function readSound(row: Row): StoredRequest | undefined {
-  const request = readColumns(row);
-  return Number(row.checksum) === checksum(request) ? request : undefined;
-}
-
-/** What the column `checksum` must hold, for tools that write rows themselves. */
-export function checksumOfRow(row: Row): number {
-  return checksum(readColumns(row));
-}
-
-function checksum(request: StoredRequest): number {
-  const { decision } = request;
-  const small = [
-    ...[request.id, request.instanceId, request.projectId, request.status, request.timeout],
-    ...[request.createdAt, request.deadlineAt, request.tool],
-    ...[request.agentReasoning, request.context],
-    ...[decision?.decidedAt, decision?.expiresAt, decision?.decidedBy, decision?.note],
-  ];
-  // Rows of the time before policy were written without it, and so with the server. The texts of
-  // the two cannot be taken for each other: an object, and a string.
-  if (request.policy !== null) small.push(request.policy);
-  if (request.server !== null) small.push(request.server);
-  return crc32(request.arguments, crc32(small.join("\n")));
-}
-
-function readColumns(row: Row): StoredRequest {
-  const status = row.status as RequestStatus;
-  return {
-    id: row.id as string,
-    instanceId: row.instance_id as string,
-    projectId: row.project_id as string,
-    tool: row.tool as string,
-    server: row.server as string | null,
-    arguments: row.arguments as string,
-    timeout: row.timeout as string,
-    agentReasoning: row.agent_reasoning as string | null,
-    context: row.context as string | null,
-    policy: row.policy as string | null,
-    status,
-    createdAt: Number(row.created_at),
-    deadlineAt: Number(row.deadline_at),
-    decision:
-      status === "pending"
-        ? null
-        : {
-            status,
-            note: row.note as string | null,
-            decidedAt: Number(row.decided_at),
-            expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-            decidedBy: row.decided_by as Actor,
-          },
-  };
 }

@@ -24,6 +24,14 @@ export const FINGERPRINT_KEY: SealedColumn = {
   what: "fingerprint key",
 };
 
+/** What the MACs of rows are made with. */
+export const ROW_KEY: SealedColumn = {
+  table: "secret_key",
+  column: "sealed_row_key",
+  key: ["key_id"],
+  what: "row key",
+};
+
 /** What signs the checkpoints of an audit log. */
 export const AUDIT_KEY: SealedColumn = {
   table: "audit_log",
@@ -44,6 +52,7 @@ export const PUSH_KEY: SealedColumn = {
 /** In the order in which a rotation comes to them. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   FINGERPRINT_KEY,
+  ROW_KEY,
   {
     table: "idempotency",
     column: "sealed_credential",

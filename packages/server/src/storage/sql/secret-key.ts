@@ -9,30 +9,45 @@ export interface StoredSecretKey {
   readonly keyId: string;
   /** Null in a database that schema 1 made, until its first start since. */
   readonly sealedFingerprintKey: string | null;
+  /** Null in a database of before schema 17, until its first start since. */
+  readonly sealedRowKey: string | null;
 }
 
 /** @returns undefined when the database is new */
 export async function lockSecretKey(tx: Transaction): Promise<StoredSecretKey | undefined> {
-  const row = await tx.lock("update", "select key_id, sealed_fingerprint_key from secret_key");
+  const sql = "select key_id, sealed_fingerprint_key, sealed_row_key from secret_key";
+  const row = await tx.lock("update", sql);
   if (row === undefined) return undefined;
   return {
     keyId: row.key_id as string,
     sealedFingerprintKey: row.sealed_fingerprint_key as string | null,
+    sealedRowKey: row.sealed_row_key as string | null,
   };
 }
 
 export async function insertSecretKey(
   tx: Transaction,
-  { keyId, sealedFingerprintKey }: StoredSecretKey,
+  { keyId, sealedFingerprintKey, sealedRowKey }: StoredSecretKey,
 ): Promise<void> {
-  await tx.run("insert into secret_key (key_id, sealed_fingerprint_key) values ($1, $2)", [
-    keyId,
-    sealedFingerprintKey,
-  ]);
+  const sql = `insert into secret_key (key_id, sealed_fingerprint_key, sealed_row_key)
+    values ($1, $2, $3)`;
+  await tx.run(sql, [keyId, sealedFingerprintKey, sealedRowKey]);
 }
 
 export async function storeFingerprintKey(tx: Transaction, sealed: string): Promise<void> {
   await tx.run("update secret_key set sealed_fingerprint_key = $1", [sealed]);
+}
+
+export async function storeRowKey(tx: Transaction, sealed: string): Promise<void> {
+  await tx.run("update secret_key set sealed_row_key = $1", [sealed]);
+}
+
+/** The highest id of any request or audit entry; undefined when there is none. */
+export async function readHighestId(tx: Transaction): Promise<string | undefined> {
+  const requests = await tx.get("select max(id) as id from request");
+  const entries = await tx.get("select max(id) as id from audit_entry");
+  const ids = [requests?.id, entries?.id].filter((id) => typeof id === "string");
+  return ids.sort().at(-1);
 }
 
 /** Ends a rotation: from now on the key with this id alone opens the database. */
