@@ -6,6 +6,7 @@ import { crc32 } from "node:zlib";
 import { uuidV7 } from "@countersign/protocol";
 import { exchange } from "countersign/test/support/people.ts";
 import { systemRandom } from "../src/clock.ts";
+import { adoptSecretKey } from "../src/operations/adoptSecretKey.ts";
 import {
   assertVerified,
   countUnsealed,
@@ -157,14 +158,13 @@ async function downgrade(scene: Scene): Promise<void> {
 
 async function upgraded(t: TestContext): Promise<Scene & { readonly ids: readonly string[] }> {
   const scene = await startScene(t);
-  const { server, instance, clock } = scene;
+  const { server, instance } = scene;
+  // The workers write nothing from here on until the clock goes on.
+  await untilSealed(scene);
   const pending = await server.submit(instance.token);
   const decided = await end(scene, await server.submit(instance.token), "approved");
   await downgrade(scene);
-  clock.advance(1_000);
-  const { context } = server.provider;
-  const { adoptSecretKey } = await import("../src/operations/adoptSecretKey.ts");
-  await adoptSecretKey(context, false);
+  await adoptSecretKey(server.provider.context, false);
   return { ...scene, ids: [pending.id, decided.id] };
 }
 

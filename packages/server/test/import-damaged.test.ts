@@ -30,7 +30,11 @@ test("[ours.import.damaged] a request with a wrong checksum is named and refused
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(stderr, /rows are damaged \(2\); put back a backup, or .* --accept-damaged/);
   for (const id of [deny, cancel]) {
-    assert.ok(stderr.includes(`\ncountersign:   request ${id}: its checksum does not match\n`));
+    assert.ok(
+      stderr.includes(
+        `\ncountersign:   request ${id}: its content does not match its MAC or checksum\n`,
+      ),
+    );
   }
   assert.equal((await startServer(t, { data })).data, data);
 });
