@@ -54,6 +54,12 @@ export const PROBLEMS = {
   ),
   already_terminal: row(409, "conflict", "The request already has a decision."),
   instance_deleted: row(409, "conflict", "The instance of this Idempotency-Key was deleted."),
+  update_superseded: row(
+    409,
+    "conflict",
+    "A later update changed the instance while the receiver of this update was being verified. " +
+      "Read the instance, then send the update with a new Idempotency-Key if it is still needed.",
+  ),
   not_approved: row(409, "conflict", "The request is not approved."),
   approval_expired: row(409, "conflict", "The approval may not be used any more."),
   already_consumed: row(409, "conflict", "The approval was used already."),

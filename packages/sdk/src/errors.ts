@@ -72,10 +72,12 @@ const ADVICE: Readonly<Record<string, string>> = {
     "manage instances.",
   404: "Check the id and the base URL; it may be gone, or belong to somebody else.",
   409: "Read the current state before doing anything else.",
-  422: "Correct what was proposed, then try again with the same key.",
+  422: "Correct the input, then send it with a new key.",
   idempotency_conflict: "Use a new key for each new attempt, and the same input with the same key.",
   already_terminal: "Read the request: it already has its decision.",
   instance_deleted: "Provision a new instance with a new key.",
+  update_superseded:
+    "Read the instance. If the update is still needed, send it with a new idempotency key.",
   webhook_verification_failed:
     "Make the receiver answer the challenge of this registration, then try again with the same " +
     "key.",

@@ -23,6 +23,7 @@ import {
   startWebhookScene,
   tryUpdate,
   untilDelivered,
+  type WebhookScene,
 } from "./support/webhook-scene.ts";
 
 const MINUTE = 60_000;
@@ -47,8 +48,9 @@ test("[event.identical] [signature.fresh] [event.retry.not-ended] every attempt 
   await attemptNext(scene, request);
   const url = scene.receiver.url("/new");
   const delivery = scene.delivery({ url, signing_secret: OTHER_SECRET });
+  scene.clock.advance(1_000);
   assert.equal((await tryUpdate(scene, instance.id, { delivery })).status, 200);
-  await attemptNext(scene, request);
+  await untilAttempted(scene, request, 3);
   const last = await attemptNext(scene, request);
 
   assert.equal(last.attempts, 4);
@@ -307,4 +309,91 @@ test("[event.retry.not-ended] [delivery.update.queued-follow] a new receiver doe
   let row = await attemptNext(scene, request);
   while (row.ended_at === null) row = await attemptNext(scene, request);
   assert.deepEqual([row.ended_by, row.ended_at], ["window", created_at + WINDOW]);
+});
+
+test("[event.retry.window] an attempt that starts shortly before the end of the window ends by then, and none starts in the last second", async (t) => {
+  for (const leftMs of [4_000, 999]) {
+    const held = new HeldMessages();
+    const scene = await startWebhookScene(t, {
+      onNotification: (received, response) => {
+        if (scene.notifications.length > 1) held.hold(received, response);
+        else response.writeHead(500).end();
+      },
+    });
+    const { token } = await provisionWithReceiver(scene);
+    const request = await denied(scene, token);
+    const { created_at } = await untilAttempted(scene, request, 1);
+    // As if nothing had run for a week.
+    scene.clock.set(created_at + WINDOW - leftMs);
+    if (leftMs > 1_000) {
+      await untilDelivered(scene, () => held.arrived === 1, "the last attempt has begun");
+    }
+    await pass(scene, leftMs);
+    await untilDelivered(scene, () => held.open === 0, "the attempt has ended");
+    await pass(scene, 2_000);
+    const row = await notificationOf(scene, request);
+    assert.equal(row.ended_by, "window");
+    assert.equal(scene.notifications.length, leftMs > 1_000 ? 2 : 1);
+  }
+});
+
+/** The receiver at /new is there from now on. */
+async function replaceReceiver(scene: WebhookScene, instanceId: string): Promise<void> {
+  const delivery = scene.delivery({ url: scene.receiver.url("/new") });
+  assert.equal((await tryUpdate(scene, instanceId, { delivery })).status, 200);
+}
+
+test("[ours.delivery.new-receiver] a new receiver is notified at once, whatever the one before asked for", async (t) => {
+  const busy = status(503, { "retry-after": "600000" });
+  const scene = await startWebhookScene(t, {
+    onNotification: (received, response) =>
+      (received.path === "/new" ? status(204) : busy)(received, response),
+  });
+  const instance = await provisionWithReceiver(scene);
+  const request = await denied(scene, instance.token);
+  await untilAttempted(scene, request, 1);
+  await replaceReceiver(scene, instance.id);
+  const row = await untilAttempted(scene, request, 2);
+  assert.equal(row.ended_by, "acknowledged");
+  assert.equal(scene.notifications[1]?.path, "/new");
+});
+
+test("[ours.delivery.new-receiver] an attempt that was in flight during the replacement does not delay the new receiver, and its 2xx still ends delivery", async (t) => {
+  for (const code of [503, 204]) {
+    const inFlight: (() => void)[] = [];
+    const scene = await startWebhookScene(t, {
+      onNotification: (received, response) => {
+        if (received.path === "/new") response.writeHead(204).end();
+        else inFlight.push(() => response.writeHead(code, { "retry-after": "600000" }).end());
+      },
+    });
+    const instance = await provisionWithReceiver(scene);
+    const request = await denied(scene, instance.token);
+    await untilDelivered(scene, () => inFlight.length === 1, "the attempt is in flight");
+    await replaceReceiver(scene, instance.id);
+    inFlight[0]?.();
+    let row = await untilAttempted(scene, request, 1);
+    if (code === 503) {
+      assert.equal(row.next_at, row.last_at);
+      row = await attemptNext(scene, request);
+    }
+    assert.equal(row.ended_by, "acknowledged");
+    const paths = scene.notifications.map(({ path }) => path);
+    assert.deepEqual(paths, code === 204 ? ["/hook?team=a"] : ["/hook?team=a", "/new"]);
+  }
+});
+
+test("[ours.delivery.new-receiver] the backoff starts anew at a new receiver", async (t) => {
+  const scene = await startWebhookScene(t, { onNotification: status(500) });
+  const instance = await provisionWithReceiver(scene);
+  const request = await denied(scene, instance.token);
+  let row = await untilAttempted(scene, request, 1);
+  while (row.attempts < 4) row = await attemptNext(scene, request);
+  await replaceReceiver(scene, instance.id);
+  for (const stepMs of [5_000, 10_000]) {
+    row = await untilAttempted(scene, request, row.attempts + 1);
+    const waitMs = (row.next_at ?? 0) - (row.last_at ?? 0);
+    assert.ok(waitMs >= stepMs / 2 && waitMs <= stepMs, `${waitMs} ms of ${stepMs} ms`);
+    await reach(scene, row.next_at ?? 0);
+  }
 });

@@ -121,6 +121,29 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   assert.equal(row?.looked_through, row?.looked_at);
 });
 
+test("[ours.migrate.rolling] an update that a program of schema 16 accepted is superseded by a later one here", async (t) => {
+  const place = await newPlace();
+  const { server } = await start(t, place);
+  const store = await openStore(t, place);
+  const { provisioner, id } = await server.instance();
+  const row = await store.get("select project_id from instance where id = $1", [id]);
+  await store.transact(async (tx) => {
+    await tx.run(
+      `insert into verification
+         (project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [row?.project_id ?? null, "update:other", "k", "f", id, 1, Date.now(), Date.now()],
+    );
+  });
+  await server.call("PATCH", `/v1/instances/${id}`, {
+    token: provisioner,
+    key: server.freshKey(),
+    body: { delivery: null },
+  });
+  const left = await store.get("select superseded_at from verification where key_hash = 'k'");
+  assert.notEqual(left?.superseded_at ?? null, null);
+});
+
 test("[ours.migrate.rolling] a program starts on a newer schema that it can use, and says so; commands as well", async (t) => {
   const place = await newPlace();
   const later = await start(t, place, laterMigrations(t, ADDITIVE));

@@ -258,33 +258,44 @@ test("[delivery.provision.retry-after-failure] the same key and input may be tri
   assert.equal((await provision(body, key)).status, 200);
 });
 
-test("[delivery.provision.retry-after-failure] after a failure the key is free for other input, with a receiver and without", async () => {
-  for (const body of [
+test("[delivery.provision.conflict-after-failure] after a failed verification the same key with other input is a 409, and the same input is still verified", async () => {
+  const key = server.freshKey();
+  const body = { delivery: scene.delivery() };
+  answer = refuse;
+  assertRefused(await provision(body, key), 422, "webhook_verification_failed", "delivery");
+  const before = await countRows(server);
+  answer = answerChallenge;
+  const others = [
     { delivery: scene.delivery({ registration_id: randomUUID() }) },
     { instance_name: "polls" },
-  ]) {
-    const key = server.freshKey();
-    answer = refuse;
-    await provision({ delivery: scene.delivery() }, key);
-    answer = answerChallenge;
-    const created = await provision(body, key);
-    assert.equal(created.status, 201, created.text);
-    assert.equal((await provision(body, key)).text, created.text);
-    const first = await provision({ delivery: scene.delivery() }, key);
-    assertRefused(first, 409, "idempotency_conflict");
+    {},
+  ];
+  for (const other of others) {
+    assertRefused(await provision(other, key), 409, "idempotency_conflict");
   }
+  assert.deepEqual(await countRows(server), before);
+  assert.equal((await provision(body, key)).status, 201);
+  assert.equal((await provision(body, key)).status, 200);
 });
 
-test("[delivery.provision.failed] what a failed verification leaves is erased after an hour", async (t) => {
+test("[delivery.provision.conflict-after-failure] the key of a failed verification is bound for 168 hours after the last attempt, then it is free", async (t) => {
   const refusing = await startWebhookScene(t, { onVerification: refuse });
-  await tryProvision(refusing, refusing.delivery());
+  const key = refusing.server.freshKey();
   const isErased = async () => (await verificationRows(refusing.server)).length === 0;
-  for (let minutes = 0; minutes < 55; minutes += 5) {
-    refusing.clock.advance(5 * 60_000);
-    await turns();
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const failed = await tryProvision(refusing, refusing.delivery(), key);
+    assert.equal(failed.status, 422);
+    for (let hours = 0; hours < 164; hours += 4) {
+      refusing.clock.advance(4 * 3_600_000);
+      await turns();
+    }
     assert.equal(await isErased(), false);
   }
-  await advanceUntil(refusing.clock, 5 * 60_000, 4, isErased);
+  const { server, provisioner, clock } = refusing;
+  const other = () => server.call("POST", "/v1/instances", { token: provisioner, key, body: {} });
+  assertRefused(await other(), 409, "idempotency_conflict");
+  await advanceUntil(clock, 3_600_000, 6, isErased);
+  assert.equal((await other()).status, 201);
 });
 
 test("[delivery.provision.replay-no-verification] a replay returns instance, delivery and credential of the first time and sends nothing", async () => {

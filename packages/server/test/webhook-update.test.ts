@@ -220,26 +220,37 @@ test("[delivery.update.failed] a failed verification is a 422 naming delivery, a
   assert.equal(isSignedWith(SIGNING_SECRET, received), true);
 });
 
-test("[delivery.update.failed] after a failure the same key and input may be tried again, and other input too", async () => {
-  const inputs = [
-    { instance_name: "after", delivery: scene.delivery() },
+test("[delivery.update.failed] after a failure the same key and input may be tried again, also after several", async () => {
+  const { id } = await provision({});
+  const key = server.freshKey();
+  const input = { instance_name: "after", delivery: scene.delivery() };
+  answer = refuse;
+  for (let i = 0; i < 2; i++) assert.equal((await update(id, input, key)).status, 422);
+  answer = answerChallenge;
+  const updated = await update(id, input, key);
+  assert.equal(updated.status, 200, updated.text);
+  assert.deepEqual(await read(id), updated.json);
+  assert.equal((await update(id, input, key)).text, updated.text);
+});
+
+test("[delivery.update.conflict-after-failure] after a failed verification the same key with other input is a 409 and changes nothing", async () => {
+  const { id } = await provision({});
+  const before = await read(id);
+  const key = server.freshKey();
+  const input = { instance_name: "after", delivery: scene.delivery() };
+  answer = refuse;
+  assert.equal((await update(id, input, key)).status, 422);
+  answer = answerChallenge;
+  const others = [
     { delivery: scene.delivery({ registration_id: OTHER_ID }) },
     { delivery: null },
     { instance_name: "after" },
   ];
-  for (const input of inputs) {
-    const { id } = await provision({});
-    const key = server.freshKey();
-    answer = refuse;
-    for (let i = 0; i < 2; i++) {
-      assert.equal((await update(id, inputs[0] as object, key)).status, 422);
-    }
-    answer = answerChallenge;
-    const updated = await update(id, input, key);
-    assert.equal(updated.status, 200, updated.text);
-    assert.deepEqual(await read(id), updated.json);
-    assert.equal((await update(id, input, key)).text, updated.text);
+  for (const other of others) {
+    assertRefused(await update(id, other, key), 409, "idempotency_conflict");
+    assert.deepEqual(await read(id), before);
   }
+  assert.equal((await update(id, input, key)).status, 200);
 });
 
 test("[delivery.update.replay-no-verification] a replay returns the answer of the first time, sends nothing and applies nothing", async () => {

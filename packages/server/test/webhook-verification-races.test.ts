@@ -242,19 +242,75 @@ test("[delivery.update.replaces] an update that changes the receiver alone keeps
   assert.equal((await read(scene, id)).text, (await updating).text);
 });
 
-test("[delivery.update.replaces] of two updates with two keys the one whose receiver answers last is the one that stays", async (t) => {
+test("[ours.verification.last-accepted] of two updates with two keys the one that was accepted last stays, whichever receiver answers first", async (t) => {
+  for (const isOverwriting of [false, true]) {
+    const scene = await startHeldScene(t);
+    const { receiver, held } = scene;
+    const id = await instanceOf(scene);
+    const to = (path: string) => ({ delivery: scene.delivery({ url: receiver.url(path) }) });
+    const key = scene.server.freshKey();
+    const earlier = tryUpdate(scene, id, to("/earlier"), key);
+    const first = await held.arrived(1);
+    scene.clock.advance(1);
+    const later = tryUpdate(scene, id, to("/later"));
+    const second = await held.arrived(2);
+    if (isOverwriting) {
+      first.accept();
+      assert.equal((await earlier).json.delivery?.url, receiver.url("/earlier"));
+    }
+    second.accept();
+    assert.equal((await later).json.delivery?.url, receiver.url("/later"));
+    if (!isOverwriting) {
+      first.accept();
+      assertRefused(await earlier, 409, "update_superseded");
+    }
+    const replayed = await tryUpdate(scene, id, to("/earlier"), key);
+    if (isOverwriting) assert.equal(replayed.text, (await earlier).text);
+    else assertRefused(replayed, 409, "update_superseded");
+    assert.equal((await read(scene, id)).text, (await later).text);
+    assert.equal(receiver.connections, 2);
+  }
+});
+
+test("[ours.verification.last-accepted] a removal or a rename during a verification is not undone when the verification ends", async (t) => {
+  for (const later of [{ delivery: null }, { instance_name: "newer" }]) {
+    for (const end of ["accept", "refuse"] as const) {
+      const scene = await startHeldScene(t);
+      const { held } = scene;
+      const id = await instanceOf(scene);
+      const key = scene.server.freshKey();
+      const body = { instance_name: "older", delivery: scene.delivery() };
+      const joined = scene.joined(1);
+      const calls = [1, 2].map(() => tryUpdate(scene, id, body, key));
+      const verification = await held.arrived(1);
+      await joined;
+      const applied = await tryUpdate(scene, id, later);
+      assert.equal(applied.status, 200);
+      verification[end]();
+      for (const answer of await Promise.all(calls)) {
+        assertRefused(answer, 409, "update_superseded");
+      }
+      assert.equal((await read(scene, id)).text, applied.text);
+      assertRefused(await tryUpdate(scene, id, body, key), 409, "update_superseded");
+      assertRefused(await tryUpdate(scene, id, later, key), 409, "idempotency_conflict");
+      assert.equal((await read(scene, id)).text, applied.text);
+    }
+  }
+});
+
+test("[ours.verification.last-accepted] a later update that fails its verification supersedes nothing", async (t) => {
   const scene = await startHeldScene(t);
   const { receiver, held } = scene;
   const id = await instanceOf(scene);
   const to = (path: string) => ({ delivery: scene.delivery({ url: receiver.url(path) }) });
-  const slow = tryUpdate(scene, id, to("/slow"));
+  const earlier = tryUpdate(scene, id, to("/earlier"));
   const first = await held.arrived(1);
-  const quick = tryUpdate(scene, id, to("/quick"));
-  (await held.arrived(2)).accept();
-  assert.equal((await quick).json.delivery?.url, receiver.url("/quick"));
+  scene.clock.advance(1);
+  const later = tryUpdate(scene, id, to("/later"));
+  (await held.arrived(2)).refuse();
+  assert.equal((await later).status, 422);
   first.accept();
-  assert.equal((await slow).json.delivery?.url, receiver.url("/slow"));
-  assert.equal((await read(scene, id)).text, (await slow).text);
+  assert.equal((await earlier).json.delivery?.url, receiver.url("/earlier"));
 });
 
 test("[delivery.provision.coalesced] many provisionings with few keys make one instance for each key", async (t) => {

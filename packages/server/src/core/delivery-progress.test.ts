@@ -21,6 +21,7 @@ function notification(fields: Partial<StoredNotification> = {}): StoredNotificat
     claimedUntil: null,
     fence: 0,
     attempts: 0,
+    retriesFrom: 0,
     last: null,
     ended: null,
     ...fields,

@@ -29,6 +29,7 @@ function notification(change: Partial<StoredNotification> = {}): StoredNotificat
     claimedUntil: null,
     fence: 1,
     attempts: 0,
+    retriesFrom: 0,
     last: null,
     ended: null,
     ...change,

@@ -32,6 +32,8 @@ export interface StoredNotification {
   readonly fence: number;
   /** Completed ones. */
   readonly attempts: number;
+  /** Attempts at receivers before the current one, which its backoff does not count. */
+  readonly retriesFrom: number;
   readonly last: Attempt | null;
   readonly ended: NotificationEnd | null;
 }
@@ -110,7 +112,7 @@ export function settle(
     outcome.kind === "postponed"
       ? Math.min(now + outcome.delayMs, windowEnd)
       : nextAttemptAt({
-          attempts: notification.attempts + 1,
+          attempts: Math.max(1, notification.attempts + 1 - notification.retriesFrom),
           decidedAt: notification.createdAt,
           now,
           retryAfterMs: outcome.kind === "rejected" ? outcome.retryAfterMs : undefined,

@@ -21,11 +21,13 @@ function waitAfter(change: Partial<Failed>): number {
   return nextAttemptAt(failure) - failure.now;
 }
 
-test("[event.retry.retry-after] Retry-After is read as up to nine digits of seconds", () => {
+test("[event.retry.retry-after] Retry-After is read as seconds of any number of digits", () => {
   assert.equal(parseRetryAfter("120", NOW), 120_000);
   assert.equal(parseRetryAfter("1", NOW), 1_000);
   assert.equal(parseRetryAfter("007", NOW), 7_000);
-  assert.equal(parseRetryAfter("999999999", NOW), 999_999_999_000);
+  for (const digits of ["999999999", "1000000000", "9".repeat(400)]) {
+    assert.equal(parseRetryAfter(digits, NOW), 999_999_999_000);
+  }
 });
 
 test("[event.retry.retry-after] Retry-After is read as a date in the form that RFC 9110 prefers", () => {
@@ -34,6 +36,23 @@ test("[event.retry.retry-after] Retry-After is read as a date in the form that R
   assert.equal(parseRetryAfter("Sat, 03 Jan 2026 03:04:05 GMT", NOW), 24 * HOUR);
   assert.equal(parseRetryAfter("Tue, 29 Feb 2028 23:59:59 GMT", Date.UTC(2028, 1, 29)), 86_399_000);
   assert.equal(parseRetryAfter("Fri, 02 Jan 2026 23:59:60 GMT", Date.UTC(2026, 0, 3) - 1), 1);
+});
+
+test("[event.retry.retry-after] Retry-After is read as a date in the two obsolete forms", () => {
+  for (const text of ["Friday, 02-Jan-26 03:04:06 GMT", "Fri Jan  2 03:04:06 2026"]) {
+    assert.equal(parseRetryAfter(text, NOW), 1_000, text);
+  }
+  assert.equal(parseRetryAfter("Sat Jan 10 03:04:05 2026", NOW), 8 * 24 * HOUR);
+  assert.equal(parseRetryAfter("Wednesday, 07-Jan-26 03:04:05 GMT", NOW), 5 * 24 * HOUR);
+  // At most 50 years ahead; 77 is the past, in which 1 January was a Saturday.
+  const ahead = Date.UTC(2076, 0, 1) - NOW;
+  assert.equal(parseRetryAfter("Wednesday, 01-Jan-76 00:00:00 GMT", NOW), ahead);
+  assert.equal(parseRetryAfter("Friday, 01-Jan-77 00:00:00 GMT", NOW), undefined);
+  assert.equal(parseRetryAfter("Saturday, 01-Jan-77 00:00:00 GMT", NOW), undefined);
+  assert.equal(
+    parseRetryAfter("Saturday, 01-Jan-77 00:00:00 GMT", Date.UTC(1976, 11, 31)),
+    24 * HOUR,
+  );
 });
 
 test("[event.retry.retry-after] a wish that is absent, nothing or past is none", () => {
@@ -46,9 +65,16 @@ test("[event.retry.retry-after] a wish that is absent, nothing or past is none",
 test("[event.retry.retry-after] what is malformed is ignored and never guessed at", () => {
   const malformed = [
     ...["", " ", "soon", "-5", "+5", "5.0", "1e3", "0x10", "5s", "5, 6", " 5", "5 ", "5\n"],
-    ...["1000000000", "１２０", "Infinity", "NaN", "٣"],
-    "Friday, 02-Jan-26 03:04:06 GMT",
-    "Fri Jan  2 03:04:06 2026",
+    ...["１２０", "Infinity", "NaN", "٣"],
+    "Fri, 02-Jan-26 03:04:06 GMT",
+    "Friday, 2-Jan-26 03:04:06 GMT",
+    "Friday, 02-Jan-2026 03:04:06 GMT",
+    "Thursday, 02-Jan-26 03:04:06 GMT",
+    "Friday, 02-Jan-26 03:04:06",
+    "Fri Jan 2 03:04:06 2026",
+    "Fri Jan 02 03:04:06 2026 GMT",
+    "Thu Jan  2 03:04:06 2026",
+    "Fri Jan  2 03:04:06 26",
     "2026-01-02T03:04:06Z",
     "Thu, 02 Jan 2026 03:04:06 GMT",
     "Sat, 31 Feb 2026 03:04:06 GMT",

@@ -30,32 +30,39 @@ const LAST_ATTEMPTS = [
   { from: 60_000 - ATTEMPT_MS_MAX, to: 30_000 },
 ] as const;
 
-const DELAY_SECONDS = /^\d{1,9}$/;
+const DELAY_SECONDS = /^\d+$/;
 
-const IMF_FIXDATE = new RegExp(
-  "^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \\d{2} " +
-    "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \\d{4} " +
-    "(?:(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d|23:59:60) GMT$",
-);
+/** Longer than any window; a number of more digits still means to wait. */
+const DELAY_S_MAX = 999_999_999;
+
+const MONTH = "(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
+const TIME = "(?<time>(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d|23:59:60)";
+
+/** The three forms of a date that a recipient has to accept (RFC 9110 5.6.7). */
+const HTTP_DATES = [
+  `(?<name>Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\\d{2}) ${MONTH} (?<year>\\d{4}) ${TIME} GMT`,
+  `(?<name>Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\\d{2})-${MONTH}-(?<year>\\d{2}) ${TIME} GMT`,
+  `(?<name>Mon|Tue|Wed|Thu|Fri|Sat|Sun) ${MONTH} (?<day>\\d{2}| \\d) ${TIME} (?<year>\\d{4})`,
+].map((form) => new RegExp(`^${form}$`));
 
 /**
- * Reads the header `Retry-After`: seconds, or a date as RFC 9110 wants it written (5.6.7,
- * IMF-fixdate). The two obsolete forms of a date are not read: one has a year of two digits, the
- * other no time zone, and to ignore a wish costs no more than an attempt.
+ * Reads the header `Retry-After`: seconds, or a date in any of the three forms of HTTP.
  *
  * @param now epoch ms, when the answer came
- * @returns ms from now, positive; undefined when absent, malformed, nothing or past
+ * @returns ms from now, positive; undefined when absent, malformed, zero or past
  * @see RFC 9110 10.2.3
  */
 export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
-  const waitMs = DELAY_SECONDS.test(text) ? Number(text) * 1000 : (parseDate(text) ?? now) - now;
+  const waitMs = DELAY_SECONDS.test(text)
+    ? Math.min(Number(text), DELAY_S_MAX) * 1000
+    : (parseDate(text, now) ?? now) - now;
   return waitMs > 0 ? waitMs : undefined;
 }
 
 /** An attempt that was not acknowledged. Times are epoch milliseconds. */
 export interface Failed {
-  /** Completed, this one included: >= 1. */
+  /** Completed at the current receiver, this one included: >= 1. */
   readonly attempts: number;
   readonly decidedAt: number;
   readonly now: number;
@@ -97,14 +104,25 @@ function lastAttemptAt(endsAt: number, now: number, notBefore: number, chance: n
   return Math.min(Math.ceil(from + (to - from) * chance), endsAt);
 }
 
-/** @returns epoch ms, undefined when it is no IMF-fixdate or no day of the calendar */
-function parseDate(text: string): number | undefined {
-  if (!IMF_FIXDATE.test(text)) return undefined;
-  // Date knows no leap second; the instant after :59 is as good.
-  const isLeapSecond = text.endsWith(":60 GMT");
-  const known = isLeapSecond ? text.replace(":60 ", ":59 ") : text;
-  const at = Date.parse(known);
-  // Date.parse repairs 31 February and a wrong day of the week; only what it writes back is one.
-  if (Number.isNaN(at) || new Date(at).toUTCString() !== known) return undefined;
+/** @returns epoch ms; undefined when it is not an HTTP date or not a day of the calendar */
+function parseDate(text: string, now: number): number | undefined {
+  const parts = HTTP_DATES.map((form) => form.exec(text)?.groups).find(Boolean);
+  if (parts === undefined) return undefined;
+  const { name = "", month = "", year = "", time = "" } = parts;
+  const day = (parts.day ?? "").replace(" ", "0");
+  // Date has no leap second; the instant after :59 is as good.
+  const isLeapSecond = time.endsWith(":60");
+  const known = isLeapSecond ? time.replace(":60", ":59") : time;
+  const date = `${name.slice(0, 3)}, ${day} ${month} ${fullYear(year, now)} ${known} GMT`;
+  const at = Date.parse(date);
+  // Date.parse repairs 31 February and a wrong day of the week; only what it writes back is a date.
+  if (Number.isNaN(at) || new Date(at).toUTCString() !== date) return undefined;
   return isLeapSecond ? at + 1000 : at;
+}
+
+/** Two digits mean the latest such year that is at most 50 years ahead (RFC 9110 5.6.7). */
+function fullYear(year: string, now: number): string {
+  if (year.length === 4) return year;
+  const latest = new Date(now).getUTCFullYear() + 50;
+  return String(latest - ((latest - Number(year)) % 100));
 }

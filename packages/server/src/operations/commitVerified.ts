@@ -32,7 +32,12 @@ import type { Transaction } from "../storage/store.ts";
 /** Whose Idempotency-Key it is, and for which input. */
 export interface KeyedInput extends ScopedKey {
   readonly fingerprint: string;
+  /** Whether it changes the name of an instance. */
+  readonly renames: boolean;
 }
+
+/** What was reserved and when: of concurrent updates the one that was accepted last wins. */
+export type Accepted = Pick<StoredVerification, "instanceId" | "acceptedAt">;
 
 export interface Steps<T> {
   /** What this key was answered before, if it was. */
@@ -42,7 +47,7 @@ export interface Steps<T> {
   reserve(tx: Transaction): Promise<string>;
 
   /** @returns undefined when another attempt has committed under this key */
-  commit(tx: Transaction, instanceId: string): Promise<T | undefined>;
+  commit(tx: Transaction, accepted: Accepted): Promise<T | undefined>;
 }
 
 /** Three seconds in line and the ten of a verification (delivery/), and time to commit. */
@@ -64,8 +69,8 @@ type Begun<T> =
 
 /**
  * @throws Problem `webhook_verification_failed`, `invalid_webhook_url`, `rate_limited`,
- *   `idempotency_conflict`, `unavailable` when the attempt that was joined does not end, and
- *   whatever the steps throw
+ *   `idempotency_conflict`, `update_superseded`, `unavailable` when the attempt that was joined does
+ *   not end, and whatever the steps throw
  */
 export async function commitVerified<T>(
   context: Context,
@@ -92,11 +97,13 @@ export async function commitVerified<T>(
   throw new Problem("unavailable", undefined, { retryAfterS: RETRY_AFTER_S });
 }
 
-/** @throws Problem `idempotency_conflict` while an attempt with other input is under way */
-export async function assertNotVerifying(tx: Transaction, key: KeyedInput): Promise<void> {
-  const verification = await lockVerification(tx, key);
-  if (verification === undefined) return;
-  if (isUnderWay(verification, await tx.now())) throw new Problem("idempotency_conflict");
+/**
+ * For input without a receiver, which differs from the input of any verification.
+ *
+ * @throws Problem `idempotency_conflict` when a verification under this key is in progress or failed
+ */
+export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Promise<void> {
+  if ((await lockVerification(tx, key)) !== undefined) throw new Problem("idempotency_conflict");
 }
 
 /** @param lastFence of the attempt that this call held or joined before, 0 for none */
@@ -111,7 +118,7 @@ async function begin<T>(
   const instanceId = await steps.reserve(tx);
   const now = await tx.now();
   const leaseUntil = now + LEASE_MS;
-  const fresh = { ...key, instanceId, fence: 1, leaseUntil, failure: null };
+  const fresh = { ...key, instanceId, acceptedAt: now, fence: 1, leaseUntil, failure: null };
   if (await insertVerification(tx, fresh, now)) {
     // The insert waits for an attempt that is just committing: then there is an answer now.
     const late = await steps.replay(tx);
@@ -122,17 +129,20 @@ async function begin<T>(
   const existing = await lockVerification(tx, key);
   // Committed between the two statements: there is nothing to wait for.
   if (existing === undefined) return { kind: "joined", verification: fresh };
-  const isSame = existing.fingerprint === key.fingerprint;
-  if (isUnderWay(existing, now)) {
-    if (!isSame) throw new Problem("idempotency_conflict");
-    return { kind: "joined", verification: existing };
-  }
+  if (existing.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
+  if (isUnderWay(existing, now)) return { kind: "joined", verification: existing };
+  const { failure } = existing;
+  // Another attempt would overwrite the later update.
+  if (failure?.code === "update_superseded") throw toProblem(failure);
   // It took over from this call and has failed since: that is the answer to both.
   const isSuccessor = lastFence > 0 && existing.fence > lastFence;
-  if (isSame && isSuccessor && existing.failure !== null) {
-    return { kind: "joined", verification: existing };
-  }
-  const verification = { ...fresh, fence: existing.fence + 1 };
+  if (isSuccessor && failure !== null) return { kind: "joined", verification: existing };
+  const verification = {
+    ...fresh,
+    fence: existing.fence + 1,
+    // The attempt of a crashed holder keeps its place in the order.
+    acceptedAt: failure === null ? existing.acceptedAt : now,
+  };
   await takeOverVerification(tx, verification, now);
   return { kind: "holding", verification };
 }
@@ -141,7 +151,7 @@ function isUnderWay({ failure, leaseUntil }: StoredVerification, now: number): b
   return failure === null && leaseUntil > now;
 }
 
-/** @returns undefined when the attempt was taken over meanwhile, however it ended here */
+/** @returns undefined when the attempt was taken over or superseded, however it ended here */
 async function hold<T>(
   context: Context,
   { provisionerId }: ProvisionerCaller,
@@ -166,19 +176,19 @@ async function hold<T>(
   }
 }
 
-/** @returns undefined when the attempt was taken over and the next one has not committed yet */
+/** @returns undefined when the attempt was superseded, or taken over by one that is not committed */
 async function finish<T>(
   tx: Transaction,
   verification: StoredVerification,
   steps: Steps<T>,
 ): Promise<T | undefined> {
-  const { fence, instanceId } = verification;
+  const { fence } = verification;
   // First, as in `begin`: both take their locks in one order.
   const value = await steps.replay(tx);
   if (value !== undefined) return value;
   const current = await lockVerification(tx, verification);
-  if (current?.fence !== fence) return undefined;
-  const committed = await steps.commit(tx, instanceId);
+  if (current?.fence !== fence || current.failure !== null) return undefined;
+  const committed = await steps.commit(tx, verification);
   await deleteVerification(tx, verification);
   return committed;
 }

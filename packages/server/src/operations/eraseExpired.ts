@@ -25,9 +25,6 @@ const AFTER_DELIVERY_MS = 24 * 3_600_000;
 /** An attempt that began inside the window, and its lease. */
 const LAST_ATTEMPT_MS = 60_000;
 
-/** How long those who joined a verification may still ask how it ended. */
-const VERIFICATION_KEPT_MS = 3_600_000;
-
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
  * results with their sealed credentials, and deletion records; grants, freezes, announcements and
@@ -69,9 +66,7 @@ export async function eraseExpired(
     }
     const ofServer = {
       provisioning_results: await deleteResultsBefore(tx, before, ROWS_PER_CALL_MAX),
-      verifications: await deleteVerificationsBefore(
-        ...([tx, now - VERIFICATION_KEPT_MS, ROWS_PER_CALL_MAX] as const),
-      ),
+      verifications: await deleteVerificationsBefore(tx, before, ROWS_PER_CALL_MAX),
       instances: await deleteInstancesDeletedBefore(tx, before, ROWS_PER_CALL_MAX),
       freezes: await freezesOf(SERVER),
       invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),

@@ -1,12 +1,13 @@
 import type { WebhookDeliveryInput } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
+import { redirectNotifications } from "../storage/sql/notifications.ts";
 import { putReceiver } from "../storage/sql/receivers.ts";
 import type { Transaction } from "../storage/store.ts";
 
 /**
- * Makes a verified receiver the active one, its secret sealed. Queued notifications go to it
- * from their next attempt on.
+ * Makes a verified receiver the active one, its secret sealed. Queued notifications are due there
+ * now; the end of their retry window does not change.
  *
  * Called by: provisionInstance, updateInstance.
  */
@@ -16,11 +17,13 @@ export async function installReceiver(
   instance: InstanceKey,
   { url, registrationId, signingSecret }: WebhookDeliveryInput,
 ): Promise<void> {
+  const now = await tx.now();
+  await redirectNotifications(tx, instance, now);
   await putReceiver(tx, instance, {
     url: url.text,
     registrationId,
     sealedSecret: keyring.seal(signingSecret, signingSecretPlace(instance.instanceId)),
-    verifiedAt: await tx.now(),
+    verifiedAt: now,
   });
 }
 

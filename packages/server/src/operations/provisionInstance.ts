@@ -19,7 +19,12 @@ import { insertCredential } from "../storage/sql/credentials.ts";
 import { insertResult, readResult } from "../storage/sql/idempotency.ts";
 import { insertInstance, lockInstance, type NewInstance } from "../storage/sql/instances.ts";
 import type { Transaction } from "../storage/store.ts";
-import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
+import {
+  type Accepted,
+  assertNeverVerified,
+  commitVerified,
+  type KeyedInput,
+} from "./commitVerified.ts";
 import { installReceiver } from "./installReceiver.ts";
 
 /** An input that a replay may be answered for and nothing else, when it has a refusal. */
@@ -53,12 +58,14 @@ export async function provisionInstance(
     scope: `provision:${caller.provisionerId}`,
     keyHash: hashIdempotencyKey(idempotencyKey),
     fingerprint: keyring.fingerprint(input.canonical),
+    renames: false,
   };
   const reserve = async (tx: Transaction) => {
     if (input.refusal !== undefined) throw input.refusal;
     return uuidV7(await tx.now(), random.bytes(10));
   };
-  const commit = (tx: Transaction, id: string) => create(tx, context, caller, input, key, id);
+  const commit = (tx: Transaction, { instanceId }: Pick<Accepted, "instanceId">) =>
+    create(tx, context, caller, input, key, instanceId);
   const replayed = (tx: Transaction) => replay(tx, context, key);
   const { delivery } = input;
   if (delivery !== undefined) {
@@ -66,8 +73,11 @@ export async function provisionInstance(
     return commitVerified(context, caller, key, delivery, steps);
   }
   return store.transact(async (tx) => {
-    await assertNotVerifying(tx, key);
-    const provisioning = (await commit(tx, await reserve(tx))) ?? (await replayed(tx));
+    const known = await replayed(tx);
+    if (known !== undefined) return known;
+    await assertNeverVerified(tx, key);
+    const provisioning =
+      (await commit(tx, { instanceId: await reserve(tx) })) ?? (await replayed(tx));
     if (provisioning === undefined) throw new Error("a used key has no result");
     return provisioning;
   });

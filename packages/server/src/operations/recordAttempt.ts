@@ -2,6 +2,7 @@ import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import {
   type AttemptOutcome,
+  type NotificationEnd,
   outcomeStatus,
   outcomeText,
   type StoredNotification,
@@ -41,9 +42,15 @@ export async function recordAttempt(
   return store.transact(async (tx) => {
     const now = await tx.now();
     // Under its claim nobody else changes it, except that delivery may end.
-    const after = next(claimed.notification, outcome, now, chance);
+    let after = next(claimed.notification, outcome, now, chance);
     if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
-      return recordLate(tx, claimed, after, now);
+      const current = await lockNotification(tx, claimed.notification);
+      if (current?.fence !== claimed.fence || current.claimedUntil === null) {
+        return { kind: "stale" };
+      }
+      if (current.ended !== null) return recordLate(tx, claimed, current.ended, after, now);
+      after = atNewReceiver(after, current, now);
+      await updateAttempt(tx, current, claimed.fence, after);
     }
     if (after.ended !== null) {
       await appendAudit(tx, random, entryOf(claimed.notification, after, after.ended));
@@ -71,16 +78,23 @@ function entryOf(
 /** Removed or deleted while it was outstanding: the 24 hours of retention start now. */
 async function recordLate(
   tx: Transaction,
-  { notification, fence }: ClaimedNotification,
+  { notification }: ClaimedNotification,
+  { by }: NotificationEnd,
   { attempts, last }: AfterAttempt,
   now: number,
 ): Promise<Recorded> {
-  const current = await lockNotification(tx, notification);
-  if (current?.fence !== fence || current.claimedUntil === null || current.ended === null) {
-    return { kind: "stale" };
-  }
   await updateLateAttempt(tx, notification, attempts, last, now);
-  return { kind: "ended", by: current.ended.by };
+  return { kind: "ended", by };
+}
+
+/** The receiver was replaced during the attempt: what the one before asked for does not bind it. */
+function atNewReceiver(
+  after: AfterAttempt,
+  { retriesFrom }: StoredNotification,
+  now: number,
+): AfterAttempt {
+  if (after.ended !== null) return { ...after, retriesFrom };
+  return { ...after, retriesFrom, nextAt: now, notBefore: null };
 }
 
 function next(
@@ -93,14 +107,16 @@ function next(
   const attempts = current.attempts + (isAttempt ? 1 : 0);
   const text = { outcome: outcomeText(outcome), status: outcomeStatus(outcome) };
   const last = isAttempt ? { at: now, ...text } : current.last;
+  const { retriesFrom } = current;
   const settlement = settle(current, outcome, now, chance);
   if (settlement.kind === "ended") {
     const ended = { at: now, by: settlement.by };
-    return { nextAt: null, notBefore: null, attempts, last, ended };
+    return { nextAt: null, notBefore: null, attempts, retriesFrom, last, ended };
   }
   const wishMs = outcome.kind === "rejected" ? outcome.retryAfterMs : undefined;
   const notBefore = isAttempt ? (wishMs === undefined ? null : now + wishMs) : current.notBefore;
-  return { nextAt: settlement.nextAt, notBefore, attempts, last, ended: null };
+  const { nextAt } = settlement;
+  return { nextAt, notBefore, attempts, retriesFrom, last, ended: null };
 }
 
 function toFraction(bytes: Uint8Array): number {

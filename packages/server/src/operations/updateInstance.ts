@@ -13,8 +13,14 @@ import { insertResult, readResult } from "../storage/sql/idempotency.ts";
 import { lockInstance, renameInstance } from "../storage/sql/instances.ts";
 import type { InstanceKey } from "../storage/sql/keys.ts";
 import { readDeliveryState, removeReceiver } from "../storage/sql/receivers.ts";
+import { type AcceptedUpdate, supersedeVerifications } from "../storage/sql/verifications.ts";
 import type { Transaction } from "../storage/store.ts";
-import { assertNotVerifying, commitVerified, type KeyedInput } from "./commitVerified.ts";
+import {
+  type Accepted,
+  assertNeverVerified,
+  commitVerified,
+  type KeyedInput,
+} from "./commitVerified.ts";
 import { finishDeliveryEnd } from "./finishDeliveryEnd.ts";
 import { installReceiver } from "./installReceiver.ts";
 import type { Refusable } from "./provisionInstance.ts";
@@ -22,7 +28,8 @@ import type { Refusable } from "./provisionInstance.ts";
 /**
  * Changes an instance's name, its receiver or both, together and after a new receiver was
  * verified. The same key with the same input answers what was answered the first time, verifies
- * nothing and applies nothing again. A deletion during the verification wins.
+ * nothing and applies nothing again. A deletion during the verification wins, and so does a later
+ * update of the same fields.
  *
  * @throws Problem `not_found` (also for a replay against a deleted instance),
  *   `idempotency_conflict`; with a receiver as {@link commitVerified}
@@ -42,14 +49,16 @@ export async function updateInstance(
     scope: `update:${caller.provisionerId}:${id}`,
     keyHash: hashIdempotencyKey(idempotencyKey),
     fingerprint: context.keyring.fingerprint(input.canonical),
+    renames: input.instanceName !== undefined,
   };
   const replayed = async (tx: Transaction) => {
     await lockOwn(tx, instance);
     return replay(tx, key);
   };
   let isApplied = false;
-  const commit = async (tx: Transaction) => {
-    const updated = await apply(tx, context, caller, instance, input, key);
+  const commit = async (tx: Transaction, { acceptedAt }: Pick<Accepted, "acceptedAt">) => {
+    const accepted = { ...key, ...instance, acceptedAt, redirects: input.delivery !== undefined };
+    const updated = await apply(tx, context, caller, input, accepted);
     isApplied = updated !== undefined;
     return updated;
   };
@@ -68,8 +77,8 @@ export async function updateInstance(
   const answered = await context.store.transact(async (tx) => {
     const known = await replayed(tx);
     if (known !== undefined) return known;
-    await assertNotVerifying(tx, key);
-    const updated = await commit(tx);
+    await assertNeverVerified(tx, key);
+    const updated = await commit(tx, { acceptedAt: await tx.now() });
     if (updated === undefined) throw new Error("a used key has no result");
     return updated;
   });
@@ -96,22 +105,22 @@ async function apply(
   tx: Transaction,
   context: Context,
   caller: ProvisionerCaller,
-  instanceKey: InstanceKey,
   input: UpdateInstanceInput,
-  key: KeyedInput,
+  accepted: KeyedInput & AcceptedUpdate,
 ): Promise<AnsweredInstance | undefined> {
-  const { projectId, instanceId } = instanceKey;
+  const { projectId, instanceId } = accepted;
+  const instanceKey = { projectId, instanceId };
   const instance = await lockOwn(tx, instanceKey);
   const answered = await changed(tx, instance, input);
   const now = await tx.now();
   const applied = await insertResult(tx, {
-    ...key,
-    instanceId,
+    ...accepted,
     result: writeAnswer(answered),
     sealedCredential: null,
     createdAt: now,
   });
   if (!applied) return undefined;
+  await supersedeVerifications(tx, accepted, now);
   await renameInstance(tx, instanceKey, answered.name);
   if (input.delivery === null) await removeReceiver(tx, instanceKey);
   else if (input.delivery) await installReceiver(tx, context, instanceKey, input.delivery);

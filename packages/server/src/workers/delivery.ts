@@ -8,12 +8,8 @@
  */
 
 import type { Context } from "../context.ts";
-import {
-  type AttemptOutcome,
-  isWindowOver,
-  outcomeStatus,
-  outcomeText,
-} from "../core/notification.ts";
+import { givesUpAt } from "../core/delivery-progress.ts";
+import { type AttemptOutcome, outcomeStatus, outcomeText } from "../core/notification.ts";
 import type { Soon } from "../delivery/message.ts";
 import { type ClaimedNotification, claimNotifications } from "../operations/claimNotifications.ts";
 import { isStillClaimed } from "../operations/isStillClaimed.ts";
@@ -45,6 +41,9 @@ const SCAN_MS_PER_WAITING = 1 / 4;
 
 /** The contract's ten seconds with a margin: DNS, TLS and the answer have to fit. */
 const ATTEMPT_MS = 9_000;
+
+/** With less time until the retry window ends, an attempt is not started. */
+const ATTEMPT_MS_MIN = 1_000;
 
 /** Where there is no receiver any more, ends are recorded without attempts. */
 const ENDS_PER_TURN = 200;
@@ -213,12 +212,14 @@ class DeliveryWorker implements Worker {
     const { clock } = this.#context;
     // With less time than a receiver deserves, it is not its fault if it does not answer in time.
     const isLate = clock.monotonic() > endsBy - ATTEMPT_MS;
-    if (isLate || isWindowOver(notification, clock.now()) || this.#stopped) return NO_PLACE;
+    // An attempt ends before the retry window does.
+    const timeoutMs = Math.min(ATTEMPT_MS, givesUpAt(notification) - clock.now());
+    if (isLate || timeoutMs < ATTEMPT_MS_MIN || this.#stopped) return NO_PLACE;
     if (url === undefined) return { kind: "refused" };
     const { id, body } = notification;
     try {
       const isWanted = (leftMs: number) => this.#isWanted(claimed, removals, leftMs);
-      const attempt = { url, signingKey, id, body, timeoutMs: ATTEMPT_MS };
+      const attempt = { url, signingKey, id, body, timeoutMs };
       return await this.#context.delivery.send({ ...attempt, endsBy, isWanted });
     } catch (error) {
       this.#report.bugFound(error);

@@ -2,7 +2,12 @@
  * One real answer for every code that this provider sends.
  */
 
-import { JSON_DEPTH_MAX, JSON_NUMBER_CHARS_MAX, type ProblemCode } from "@countersign/protocol";
+import {
+  JSON_DEPTH_MAX,
+  JSON_NUMBER_CHARS_MAX,
+  type ProblemCode,
+  type WebhookVerification,
+} from "@countersign/protocol";
 import { startBroken, startExhausted, startUnavailable } from "./ailing-providers.ts";
 import { provokeExtensionRefusals } from "./extension-refusals.ts";
 import { callOperation, type Stage, setStage } from "./operation-calls.ts";
@@ -15,6 +20,7 @@ import {
   startTestProvider,
   type TestProvider,
 } from "./test-provider.ts";
+import { answerChallenge, startWebhookScene, tryUpdate } from "./webhook-scene.ts";
 
 export interface Refusal {
   readonly answer: Answer;
@@ -163,6 +169,8 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
   for (const { code, answer, secrets } of await provokeExtensionRefusals(t)) {
     refusals.set(code, { answer, param: undefined, secrets });
   }
+  const superseded = await provokeSupersededUpdate(t);
+  refusals.set("update_superseded", { answer: superseded, param: undefined, secrets: [] });
   const ailing = {
     rate_limited: startExhausted,
     internal: startBroken,
@@ -174,6 +182,18 @@ export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<stri
     refusals.set(code, { answer, param: undefined, secrets: secretsOf(sick, stage) });
   }
   return refusals;
+}
+
+/** An update whose receiver is removed while it is being verified. */
+async function provokeSupersededUpdate(t: Lifetime): Promise<Answer> {
+  const scene = await startWebhookScene(t, {
+    onVerification(received, response) {
+      const { instance_id: id } = JSON.parse(received.body.toString()) as WebhookVerification;
+      void tryUpdate(scene, id, { delivery: null }).then(() => answerChallenge(received, response));
+    },
+  });
+  const { instance } = await scene.server.provision(scene.provisioner);
+  return tryUpdate(scene, instance.id, { delivery: scene.delivery() });
 }
 
 function secretsOf({ data }: TestProvider, { provisioner, credential }: Stage): readonly string[] {

@@ -8,8 +8,8 @@ import type { Reader, Row, Transaction } from "../store.ts";
 import type { InstanceKey, RowKey } from "./keys.ts";
 
 export const NOTIFICATION_COLUMNS = `id, request_id, instance_id, project_id, delivery_epoch,
-  body, created_at, next_at, not_before, claimed_until, fence, attempts, last_at, last_outcome,
-  last_status, ended_at, ended_by`;
+  body, created_at, next_at, not_before, claimed_until, fence, attempts, retries_from, last_at,
+  last_outcome, last_status, ended_at, ended_by`;
 
 const QUALIFIED_COLUMNS = NOTIFICATION_COLUMNS.replace(/\w+/g, "notification.$&");
 
@@ -148,14 +148,15 @@ export async function lockNotification(
 /** What an attempt changes. */
 export type AfterAttempt = Pick<
   StoredNotification,
-  "nextAt" | "notBefore" | "attempts" | "last" | "ended"
+  "nextAt" | "notBefore" | "attempts" | "retriesFrom" | "last" | "ended"
 >;
 
 /**
  * What a completed attempt leaves.
  *
  * @param fence of the attempt's claim
- * @returns false when delivery has ended meanwhile, or the claim has passed to somebody else
+ * @returns false when delivery has ended meanwhile, the receiver was replaced, or the claim has
+ *   passed to another process
  */
 export async function updateAttempt(
   tx: Transaction,
@@ -166,7 +167,7 @@ export async function updateAttempt(
   const updated = await tx.run(
     `update notification set next_at = $4, claimed_until = null, attempts = $5, last_at = $6,
        last_outcome = $7, last_status = $8, ended_at = $9, ended_by = $10, not_before = $11
-     where project_id = $1 and id = $2 and fence = $3
+     where project_id = $1 and id = $2 and fence = $3 and retries_from = $12
        and claimed_until is not null and next_at is not null`,
     [
       projectId,
@@ -180,9 +181,29 @@ export async function updateAttempt(
       after.ended?.at ?? null,
       after.ended?.by ?? null,
       after.notBefore,
+      after.retriesFrom,
     ],
   );
   return updated === 1;
+}
+
+/**
+ * Makes all waiting notifications of an instance due now, for a receiver that was just installed:
+ * it inherits neither the `Retry-After` nor the backoff of the receiver before it.
+ */
+export async function redirectNotifications(
+  tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
+  now: number,
+): Promise<void> {
+  // An outstanding attempt is one more at the receiver before, and still occupies its claim.
+  await tx.run(
+    `update notification set not_before = null,
+       next_at = case when claimed_until > $3 then next_at else $3 end,
+       retries_from = case when claimed_until > $3 then attempts + 1 else attempts end
+     where project_id = $1 and instance_id = $2 and next_at is not null`,
+    [projectId, instanceId, now],
+  );
 }
 
 /** What a completed attempt leaves whose delivery had ended; the caller has locked the row. */
@@ -271,6 +292,7 @@ export function toNotification(row: Row): StoredNotification {
     claimedUntil: toNumber(row.claimed_until),
     fence: Number(row.fence),
     attempts: Number(row.attempts),
+    retriesFrom: Number(row.retries_from),
     last: toAttempt(row),
     ended:
       row.ended_at === null

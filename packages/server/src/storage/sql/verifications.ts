@@ -15,6 +15,10 @@ export interface VerificationFailure {
 export interface StoredVerification extends ScopedKey {
   readonly fingerprint: string;
   readonly instanceId: string;
+  /** Orders concurrent updates of one instance; epoch ms. */
+  readonly acceptedAt: number;
+  /** Whether the update sets the name too. */
+  readonly renames: boolean;
   /** Grows with every attempt under this key. */
   readonly fence: number;
   /** Until then the holder of the fence may commit; 0 once it has failed. */
@@ -28,20 +32,31 @@ export async function insertVerification(
   verification: StoredVerification,
   now: number,
 ): Promise<boolean> {
-  const { projectId, scope, keyHash, fingerprint, instanceId, fence, leaseUntil } = verification;
   const inserted = await tx.run(
     `insert into verification
-       (project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
+       (project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, accepted_at,
+        renames, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      on conflict (project_id, scope, key_hash) do nothing`,
-    [projectId, scope, keyHash, fingerprint, instanceId, fence, leaseUntil, now],
+    [
+      verification.projectId,
+      verification.scope,
+      verification.keyHash,
+      verification.fingerprint,
+      verification.instanceId,
+      verification.fence,
+      verification.leaseUntil,
+      verification.acceptedAt,
+      verification.renames ? 1 : 0,
+      now,
+    ],
   );
   return inserted === 1;
 }
 
 const SELECT = `
-  select project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, failure,
-    retry_after_s
+  select project_id, scope, key_hash, fingerprint, instance_id, fence, lease_until, accepted_at,
+    renames, superseded_at, failure, retry_after_s
   from verification where project_id = $1 and scope = $2 and key_hash = $3`;
 
 export async function lockVerification(
@@ -66,19 +81,48 @@ export async function takeOverVerification(
   now: number,
 ): Promise<void> {
   await tx.run(
-    `update verification set fingerprint = $4, instance_id = $5, fence = $6, lease_until = $7,
+    `update verification set instance_id = $4, fence = $5, lease_until = $6, accepted_at = $7,
        failure = null, retry_after_s = null, updated_at = $8
      where project_id = $1 and scope = $2 and key_hash = $3`,
     [
       verification.projectId,
       verification.scope,
       verification.keyHash,
-      verification.fingerprint,
       verification.instanceId,
       verification.fence,
       verification.leaseUntil,
+      verification.acceptedAt,
       now,
     ],
+  );
+}
+
+/** An update as it commits. */
+export interface AcceptedUpdate extends ScopedKey {
+  readonly instanceId: string;
+  readonly acceptedAt: number;
+  readonly renames: boolean;
+  /** Whether it replaces or removes the receiver. */
+  readonly redirects: boolean;
+}
+
+/**
+ * Fails the unfinished updates of the instance that were accepted no later and would overwrite a
+ * field that this update sets. The caller has locked the instance.
+ */
+export async function supersedeVerifications(
+  tx: Transaction,
+  { projectId, scope, keyHash, instanceId, acceptedAt, renames, redirects }: AcceptedUpdate,
+  now: number,
+): Promise<void> {
+  // Every one of them replaces the receiver; some set the name as well.
+  const renamesMin = redirects ? 0 : 1;
+  if (!redirects && !renames) return;
+  await tx.run(
+    `update verification set superseded_at = $6, updated_at = $6
+     where project_id = $1 and instance_id = $2 and accepted_at <= $3 and renames >= $4
+       and not (scope = $5 and key_hash = $7) and failure is null and superseded_at is null`,
+    [projectId, instanceId, acceptedAt, renamesMin, scope, now, keyHash],
   );
 }
 
@@ -96,9 +140,9 @@ export async function releaseVerifications(
 }
 
 /**
- * Frees the key, and tells those who wait for this attempt how it ended.
+ * Records how the attempt failed, for the calls that wait for it. The key stays bound to its input.
  *
- * @returns false when it was taken over or has ended otherwise; then nothing is changed
+ * @returns false when it was taken over, superseded or has ended otherwise; nothing is changed then
  */
 export async function failVerification(
   tx: Transaction,
@@ -108,7 +152,8 @@ export async function failVerification(
 ): Promise<boolean> {
   const failed = await tx.run(
     `update verification set lease_until = 0, failure = $5, retry_after_s = $6, updated_at = $7
-     where project_id = $1 and scope = $2 and key_hash = $3 and fence = $4`,
+     where project_id = $1 and scope = $2 and key_hash = $3 and fence = $4
+       and superseded_at is null`,
     [projectId, scope, keyHash, fence, code, retryAfterS, now],
   );
   return failed === 1;
@@ -123,7 +168,8 @@ export async function deleteVerification(
 }
 
 /**
- * Erases what failed attempts and those of dead holders left behind, of all projects.
+ * Deletes what failed attempts and attempts of crashed holders left behind, of all projects. With
+ * the row, the key is free for other input.
  *
  * @returns how many there were to erase, at most `limit`
  */
@@ -155,6 +201,8 @@ function toVerification(row: Row | undefined): StoredVerification | undefined {
     keyHash: row.key_hash as string,
     fingerprint: row.fingerprint as string,
     instanceId: row.instance_id as string,
+    acceptedAt: Number(row.accepted_at),
+    renames: Number(row.renames) === 1,
     fence: Number(row.fence),
     leaseUntil: Number(row.lease_until),
     failure: toFailure(row),
@@ -162,6 +210,7 @@ function toVerification(row: Row | undefined): StoredVerification | undefined {
 }
 
 function toFailure(row: Row): VerificationFailure | null {
+  if (row.superseded_at !== null) return { code: "update_superseded", retryAfterS: null };
   if (row.failure === null) return null;
   const retryAfterS = row.retry_after_s === null ? null : Number(row.retry_after_s);
   return { code: row.failure as ProblemCode, retryAfterS };
