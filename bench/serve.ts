@@ -21,6 +21,7 @@ const flags = {
   data,
   port: "0",
   instance_rate: NO_LIMIT,
+  account_submission_rate: NO_LIMIT,
   provisioner_rate: NO_LIMIT,
   reviewer_rate: NO_LIMIT,
   unauthenticated_rate: NO_LIMIT,

@@ -20,6 +20,7 @@ import { NoNotifier } from "@countersign/server/notify/no-notifier";
 import { IN_FORCE_KEPT_MAX } from "@countersign/server/operations/findInForce";
 import { examinePolicy } from "@countersign/server/policy/examine";
 import { PolicyShelf } from "@countersign/server/policy/policy-shelf";
+import { RateLimiter } from "@countersign/server/rate-limiter";
 import { RecentlyUsed } from "@countersign/server/recently-used";
 import { Report } from "@countersign/server/report";
 import { Keyring } from "@countersign/server/secrets/keyring";
@@ -45,6 +46,7 @@ const CONFIGURED = toSettings(
     {
       ...{ data: "nowhere", log_level: "info", retention: "168h", window_max: "2h" },
       ...{ instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" },
+      account_submission_rate: "0",
       ...{ webhook_account_rate: "0", webhook_host_rate: "0", webhook_address_rate: "0" },
       ...{ webhook_account_verifications: "0", webhook_host_verifications: "0" },
       ...{ webhook_in_flight_max: "6", webhook_account_in_flight_max: "5" },
@@ -185,6 +187,7 @@ export class Replica implements Actor {
     return {
       ...{ store, clock, random, wake: this.#wake, keyring },
       ...{ passwords: new PasswordHasher(random), settings: SETTINGS },
+      submissions: new RateLimiter(SETTINGS.rates.accountSubmissions, clock),
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),
       identityProvider: undefined,

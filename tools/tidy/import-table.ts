@@ -68,6 +68,7 @@ const DOOR: RoomEntry = {
 
 const EVERYTHING = [
   ...BASICS,
+  "rate-limiter",
   ...MIDDLE,
   "http",
   "review",
@@ -103,7 +104,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   // Label values that exist from the start are the closed sets of core.
   metrics: { values: ["core"], types: ["storage"] },
   report: { values: [...BASICS, "metrics"], types: MIDDLE },
-  context: { values: BASICS, types: MIDDLE },
+  context: { values: BASICS, types: [...MIDDLE, "rate-limiter"] },
   operations: {
     values: [
       ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake"],

@@ -10,6 +10,7 @@ import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
 import type { KnownInForce } from "./operations/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { PasswordHasher } from "./secrets/password-hasher.ts";
@@ -24,6 +25,8 @@ export interface Context {
   readonly keyring: Keyring;
   readonly passwords: PasswordHasher;
   readonly settings: Settings;
+  /** Submissions of requests, by the provisioning account of the instance. */
+  readonly submissions: RateLimiter;
   readonly delivery: Delivery;
   /** Tells people through channels. */
   readonly notifier: Notifier;

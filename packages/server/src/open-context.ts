@@ -20,6 +20,7 @@ import { IN_FORCE_KEPT_MAX, type KnownInForce } from "./operations/findInForce.t
 import { releaseLeases } from "./operations/releaseLeases.ts";
 import type { Resealing } from "./operations/resealSecrets.ts";
 import { PolicyShelf } from "./policy/policy-shelf.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
 import { Keyring } from "./secrets/keyring.ts";
@@ -185,6 +186,7 @@ export async function open(
   const examiners = { drafts: new ExaminerThread(clock), inForce: new ExaminerThread(clock) };
   const context = {
     ...{ store, clock, random, wake, keyring, passwords, settings, ...sending },
+    submissions: new RateLimiter(settings.rates.accountSubmissions, clock),
     ...{ policies, examiners, inForce },
     identityProvider: undefined,
   };

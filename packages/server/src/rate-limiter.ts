@@ -2,9 +2,10 @@
  * A token bucket for each key: a steady rate with bursts of twice that. Kept in memory by every
  * replica for itself; it protects the process, it is no quota.
  *
- * Called by: http for exchanges, delivery for destinations.
+ * Called by: http for exchanges, createApprovalRequest for accounts, delivery for destinations.
  */
 
+import { Problem } from "@countersign/protocol";
 import type { Clock } from "./clock.ts";
 
 interface Bucket {
@@ -48,6 +49,12 @@ export class RateLimiter {
     if (waitMs > 0) return Math.ceil(waitMs / 1000);
     this.#filled(key).tokens--;
     return 0;
+  }
+
+  /** @throws Problem `rate_limited` with the seconds after which the exchange may go on */
+  takeOrRefuse(key: string): void {
+    const retryAfterS = this.take(key);
+    if (retryAfterS > 0) throw new Problem("rate_limited", undefined, { retryAfterS });
   }
 
   /** @returns whole ms after which `take` goes through, 0 for now; takes nothing */

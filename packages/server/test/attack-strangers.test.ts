@@ -26,6 +26,7 @@ const server = await startTestProvider(
     settings: {
       ...{ reviewer_rate: "0", unauthenticated_rate: "0" },
       ...{ instance_rate: "0", provisioner_rate: "0" },
+      account_submission_rate: "0",
     },
   },
 );

@@ -36,12 +36,18 @@ async function assertAllRefused(
   for (const operation of operations) {
     const answer = await callOperation(server, operation, stage, change);
     assertRefused(answer, status, code);
-    const challenge = status === 401 ? "Bearer" : null;
-    assert.equal(answer.headers.get("www-authenticate"), challenge);
+    assert.equal(answer.headers.get("www-authenticate"), challengeOf(status, change));
   }
 }
 
-test("[auth.bearer] every operation is authenticated by Authorization: Bearer <token>", async () => {
+/** What RFC 6750 wants with a 401: a parameter always, an error only for a token that was sent. */
+function challengeOf(status: 401 | 403, { token, headers }: Change): string | null {
+  if (status === 403) return null;
+  const isSent = (token ?? "") !== "" || /^bearer +\S/i.test(headers?.authorization ?? "");
+  return `Bearer realm="countersign"${isSent ? ', error="invalid_token"' : ""}`;
+}
+
+test("[auth.bearer] [ours.auth.challenge] every operation is authenticated by Authorization: Bearer <token>", async () => {
   for (const operation of OPERATION_NAMES) {
     const own = await setStage(server);
     const { credential } = OPERATIONS[operation];

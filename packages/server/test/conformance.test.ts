@@ -16,6 +16,7 @@ import { startTestProvider } from "./support/test-provider.ts";
 /** The kit asks for more at a time than a provisioner and a host may. */
 const NO_BOUNDS = {
   instance_rate: "0",
+  account_submission_rate: "0",
   provisioner_rate: "0",
   reviewer_rate: "0",
   unauthenticated_rate: "0",

@@ -216,8 +216,8 @@ test("[delivery.update.ended-stay-ended] not even when the end of it was not rec
   await replace(scene, instance.id);
   const after = await denied(scene, instance.token);
   await untilAttempted(scene, after, 1);
-  const { ended_by } = await attemptNext(scene, before);
-  assert.equal(ended_by, "removal");
+  const isEnded = async () => (await notificationOf(scene, before)).ended_by === "removal";
+  await untilDelivered(scene, isEnded, "the end is recorded");
   assert.deepEqual(
     scene.notifications.map((received) => eventOf(received).request_id),
     [before.id, after.id],

@@ -49,6 +49,15 @@ test("[ours.exchange.prefix] an unknown path under the prefix is a 404", async (
   }
 });
 
+test("[ours.exchange.prefix] the served description names the prefix as its server, and differs in nothing else", async (t) => {
+  const plain = await startTestProvider(t);
+  const read = async (url: string) => (await fetch(`${url}/openapi.yaml`)).text();
+  const [prefixed, bare] = await Promise.all([read(server.url), read(plain.url)]);
+  assert.match(bare, /^servers:\n {2}- url: \/\n/m);
+  assert.match(prefixed, /^servers:\n {2}- url: \/api\/aap\n/m);
+  assert.equal(prefixed.replace("- url: /api/aap\n", "- url: /\n"), bare);
+});
+
 test("[ours.exchange.prefix] what is not the contract surface stays where it is", async () => {
   for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.yaml"]) {
     assert.equal((await fetch(server.url + path)).status, 200, path);

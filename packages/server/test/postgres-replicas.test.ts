@@ -182,7 +182,7 @@ test("ids are listed and paged whatever the collation of the database", async (t
   const database = { database_url: await createDatabase(undefined, danish) };
   const server = await startTestProvider(t, {
     clock: new ManualClock(),
-    settings: { ...settings, ...database, instance_rate: "0" },
+    settings: { ...settings, ...database, instance_rate: "0", account_submission_rate: "0" },
   });
   const instance = await server.instance();
   const token = await server.token({ kind: "reviewer" });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { ProvisionInstanceResponse } from "@countersign/protocol";
 import { drawUnknownToken } from "./support/credentials.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { ManualClock } from "./support/manual-clock.ts";
@@ -108,6 +109,33 @@ test("[ours.limit.rate] a refused submission has opened nothing and may be sent 
   assertRefused(await submit(), 429, "rate_limited");
   clock.advance(1000);
   assert.equal((await submit()).status, 201);
+});
+
+test("[ours.limit.account-submissions] all instances of one provisioner submit at one rate, and those of another are not slowed", async (t) => {
+  const settings = { account_submission_rate: String(RATE) };
+  const { server, stage, clock } = await start(t, settings);
+  const sibling = await callOperation<ProvisionInstanceResponse>(
+    server,
+    "provisionInstance",
+    stage,
+  );
+  const { credential } = sibling.json;
+  const other = await setStage(server, "other");
+  clock.advance(BURST * 1000);
+  const tokens = [stage.credential, credential.token];
+  let turn = 0;
+  const submit = () =>
+    callOperation(server, "createApprovalRequest", stage, { token: tokens[turn++ % 2] });
+  assert.deepEqual(await statusesOf(BURST, submit), Array(BURST).fill(201));
+  for (const token of tokens) {
+    const refused = await callOperation(server, "createApprovalRequest", stage, { token });
+    assertRefused(refused, 429, "rate_limited");
+    assert.match(refused.headers.get("retry-after") ?? "", /^[1-9][0-9]*$/);
+  }
+  assert.equal((await callOperation(server, "createApprovalRequest", other)).status, 201);
+  assert.equal((await callOperation(server, "getApprovalRequest", stage)).status, 200);
+  clock.advance(1000);
+  assert.deepEqual(await statusesOf(RATE + 1, submit), [...Array(RATE).fill(201), 429]);
 });
 
 test("[ours.limit.rate] an address that fails to authenticate is slowed, and valid credentials from there are not", async (t) => {

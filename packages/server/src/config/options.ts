@@ -210,6 +210,14 @@ export const OPTIONS = [
     help: "Exchanges a second for one instance credential, in bursts twice that; 0 is no limit.",
   },
   {
+    name: "account_submission_rate",
+    type: "integer",
+    default: "1000",
+    value: "PER_SECOND",
+    group: "limits",
+    help: "Submitted requests a second for all instances of one provisioner; 0 is no limit.",
+  },
+  {
     name: "provisioner_rate",
     type: "integer",
     default: "100",

@@ -40,6 +40,8 @@ export interface Settings {
   /** Exchanges a second; 0 is no limit. */
   readonly rates: {
     readonly instance: number;
+    /** Submissions for all instances of one provisioner. */
+    readonly accountSubmissions: number;
     readonly provisioner: number;
     readonly reviewer: number;
     readonly unauthenticated: number;
@@ -145,6 +147,7 @@ export function toSettings(values: ConfigValues): Settings {
     connectionsMax: values.connections_max,
     rates: {
       instance: values.instance_rate,
+      accountSubmissions: values.account_submission_rate,
       provisioner: values.provisioner_rate,
       reviewer: values.reviewer_rate,
       unauthenticated: values.unauthenticated_rate,

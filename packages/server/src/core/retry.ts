@@ -35,14 +35,16 @@ const DELAY_SECONDS = /^\d+$/;
 /** Longer than any window; a number of more digits still means to wait. */
 const DELAY_S_MAX = 999_999_999;
 
+const NAME = "(?<name>Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
+const LONG_NAME = "(?<name>Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day";
 const MONTH = "(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
 const TIME = "(?<time>(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d|23:59:60)";
 
 /** The three forms of a date that a recipient has to accept (RFC 9110 5.6.7). */
 const HTTP_DATES = [
-  `(?<name>Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\\d{2}) ${MONTH} (?<year>\\d{4}) ${TIME} GMT`,
-  `(?<name>Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\\d{2})-${MONTH}-(?<year>\\d{2}) ${TIME} GMT`,
-  `(?<name>Mon|Tue|Wed|Thu|Fri|Sat|Sun) ${MONTH} (?<day>\\d{2}| \\d) ${TIME} (?<year>\\d{4})`,
+  `${NAME}, (?<day>\\d{2}) ${MONTH} (?<year>\\d{4}) ${TIME} GMT`,
+  `${LONG_NAME}, (?<day>\\d{2})-${MONTH}-(?<year>\\d{2}) ${TIME} GMT`,
+  `${NAME} ${MONTH} (?<day>\\d{2}| \\d) ${TIME} (?<year>\\d{4})`,
 ].map((form) => new RegExp(`^${form}$`));
 
 /**

@@ -76,7 +76,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     } catch (error) {
       // Only those who fail pay, so one broken client cannot lock out its neighbours.
       const isRefusal = error instanceof Problem && error.code === "invalid_credential";
-      if (isRefusal) take(limiters.unauthenticated, peerOf(request));
+      if (isRefusal) limiters.unauthenticated.takeOrRefuse(peerOf(request));
       throw error;
     }
   }
@@ -88,7 +88,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       const caller = request.caller as Caller;
       // An instance's credential ends with the instance, which is locked and looked at.
       if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, look);
-      take(limiters[caller.kind], caller.credentialId);
+      limiters[caller.kind].takeOrRefuse(caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
       if (caller.kind === "reviewer" && request.method === "GET") {
         assertMay(caller, request.routeOptions.config.looking ?? "read");
@@ -101,11 +101,11 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       const look = () => refusable(request, () => identifyPerson(context, request, publicUrl()));
       await look();
       if (!request.raw.complete) arriving.set(request, look);
-      take(limiters.reviewer, signedInBy(request).session.id);
+      limiters.reviewer.takeOrRefuse(signedInBy(request).session.id);
     },
     async admitStranger(request) {
       assertSameOrigin(request, originOf(publicUrl()));
-      take(limiters.signIn, peerOf(request));
+      limiters.signIn.takeOrRefuse(peerOf(request));
     },
     async lookAgain(request) {
       await identify(context, request, "reviewer", publicUrl());
@@ -172,9 +172,4 @@ export function callerOf<K extends CredentialKind>(
   const { caller } = request;
   if (caller?.kind !== kind) throw new Error("a route was reached past its gate");
   return caller as Extract<Caller, { readonly kind: K }>;
-}
-
-function take(limiter: RateLimiter, key: string): void {
-  const retryAfterS = limiter.take(key);
-  if (retryAfterS > 0) throw new Problem("rate_limited", undefined, { retryAfterS });
 }

@@ -251,9 +251,15 @@ export function sendError(
   request.errorCode = problem.code;
   reply.headers(ANSWER_HEADERS).header("x-request-id", request.id);
   if (problem.retryAfterS !== undefined) reply.header("retry-after", problem.retryAfterS);
-  if (problem.status === 401) reply.header("www-authenticate", "Bearer");
+  if (problem.status === 401) reply.header("www-authenticate", challengeOf(request));
   const envelope = JSON.stringify(errorResponse(problem, request.id));
   return sendJson(reply, problem.status, envelope);
+}
+
+/** Names an error only to a caller that sent a token (RFC 6750 3.1). */
+function challengeOf({ headers: { authorization = "" } }: FastifyRequest): string {
+  const realm = 'Bearer realm="countersign"';
+  return /^bearer +\S/i.test(authorization) ? `${realm}, error="invalid_token"` : realm;
 }
 
 const UNAVAILABLE_RETRY_S = 1;

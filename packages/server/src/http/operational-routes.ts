@@ -18,6 +18,9 @@ const OPENAPI_FILE = existsSync(COPY)
   ? COPY
   : join(import.meta.dirname, "../../../../contract/openapi.yaml");
 
+/** The paths of the contract are relative to this address. */
+const SERVERS = "\nservers:\n  - url: ";
+
 export interface OperationalState {
   /** False from the moment at which the server begins to stop. */
   readonly accepting: () => boolean;
@@ -64,7 +67,10 @@ export function addOperationalRoutes(
     reply.header("content-type", report.metricsContentType).send(await report.metrics()),
   );
 
-  app.get("/openapi.yaml", { config: { operation: "openapi" } }, async (_, reply) =>
-    reply.header("content-type", "application/yaml").send(await readFile(OPENAPI_FILE)),
-  );
+  app.get("/openapi.yaml", { config: { operation: "openapi" } }, async (_, reply) => {
+    const text = await readFile(OPENAPI_FILE, "utf8");
+    const { pathPrefix } = context.settings;
+    const served = text.replace(`${SERVERS}/\n`, () => `${SERVERS}${pathPrefix || "/"}\n`);
+    return reply.header("content-type", "application/yaml").send(served);
+  });
 }

@@ -69,8 +69,8 @@ type Begun<T> =
 
 /**
  * @throws Problem `webhook_verification_failed`, `invalid_webhook_url`, `rate_limited`,
- *   `idempotency_conflict`, `update_superseded`, `unavailable` when the attempt that was joined does
- *   not end, and whatever the steps throw
+ *   `idempotency_conflict`, `update_superseded`, `unavailable` when the attempt that was joined
+ *   does not end, and whatever the steps throw
  */
 export async function commitVerified<T>(
   context: Context,
@@ -100,7 +100,7 @@ export async function commitVerified<T>(
 /**
  * For input without a receiver, which differs from the input of any verification.
  *
- * @throws Problem `idempotency_conflict` when a verification under this key is in progress or failed
+ * @throws Problem `idempotency_conflict` when a verification under this key runs or has failed
  */
 export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Promise<void> {
   if ((await lockVerification(tx, key)) !== undefined) throw new Problem("idempotency_conflict");
@@ -176,7 +176,7 @@ async function hold<T>(
   }
 }
 
-/** @returns undefined when the attempt was superseded, or taken over by one that is not committed */
+/** @returns undefined when the attempt was superseded, or taken over by one without a result yet */
 async function finish<T>(
   tx: Transaction,
   verification: StoredVerification,

@@ -40,7 +40,8 @@ interface Submitted extends Submission {
  * same input answers the existing request in its current state and writes nothing.
  *
  * @throws Problem `invalid_credential` when the instance was deleted meanwhile,
- *   `idempotency_conflict` when the key was used with other input
+ *   `idempotency_conflict` when the key was used with other input, `rate_limited` when the
+ *   provisioning account submits too much over all its instances
  * @see contract: Endpoints, POST /v1/requests
  */
 export async function createApprovalRequest(
@@ -50,8 +51,14 @@ export async function createApprovalRequest(
   idempotencyKey: string,
 ): Promise<Submission> {
   const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
+  let isCharged = false;
+  // Once for the exchange, however often its transaction runs.
+  const charge = (provisionerId: string) => {
+    if (!isCharged) context.submissions.takeOrRefuse(provisionerId);
+    isCharged = true;
+  };
   const attempt = (how: Manner) => {
-    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how);
+    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how, charge);
     if (how.isAlone) return context.store.transact(work);
     return context.store.transactBeside(`key:${keyHash}`, work);
   };
@@ -118,6 +125,7 @@ async function submit(
   input: CreateApprovalRequestInput,
   keyHash: string,
   { mayApprove, isAlone }: Manner,
+  charge: (provisionerId: string) => void,
 ): Promise<Submitted> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
@@ -129,6 +137,7 @@ async function submit(
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
+  charge(instance.provisionerId);
   const asked = askedInForce(context, caller.projectId, inForce, input.tool);
   if (asked.length > 0 && !isAlone) throw new NotAlone();
   const tool = JSON.stringify(input.tool);

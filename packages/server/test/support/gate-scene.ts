@@ -18,7 +18,13 @@ import type { Lifetime } from "./test-provider.ts";
 
 export const ORIGIN = "https://approvals.test";
 
-export const NO_RATES = { instance: 0, provisioner: 0, reviewer: 0, unauthenticated: 0 };
+export const NO_RATES = {
+  instance: 0,
+  accountSubmissions: 0,
+  provisioner: 0,
+  reviewer: 0,
+  unauthenticated: 0,
+};
 
 export interface Issued {
   readonly id: string;

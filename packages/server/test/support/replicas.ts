@@ -35,6 +35,7 @@ export async function startReplicas(
     database_url: place,
     secret_key: randomBytes(32).toString("base64"),
     ...{ instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" },
+    account_submission_rate: "0",
     ...options.settings,
   };
   const all = { ...options, settings };

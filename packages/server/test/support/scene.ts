@@ -26,6 +26,7 @@ export interface Scene {
 /** The clock stands still, so a rate would never refill. */
 export const NO_RATES = {
   instance_rate: "0",
+  account_submission_rate: "0",
   provisioner_rate: "0",
   reviewer_rate: "0",
   unauthenticated_rate: "0",
