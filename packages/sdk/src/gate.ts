@@ -216,7 +216,7 @@ export class Gate {
     } catch (error) {
       why = causeOf(error);
     }
-    this.#warn(`The result of call ${key} was not saved (${why}). A resumed run will not see it.`);
+    this.warn(`The result of call ${key} was not saved (${why}). A resumed run will not see it.`);
   }
 
   /** @returns what {@link Gate.saveResult} saved */
@@ -366,13 +366,14 @@ export class Gate {
     const { requestId, note, error } = refused;
     const cause = kind === "no_decision" ? sentenceOf(error) : refused.cause;
     const reason = wordsFor(kind, isDevelopment, { note, cause });
-    if (kind === "not_recorded") this.#warn(`${reason} The store failed: ${causeOf(error)}.`);
-    else if (cause !== undefined) this.#warn(reason);
+    if (kind === "not_recorded") this.warn(`${reason} The store failed: ${causeOf(error)}.`);
+    else if (cause !== undefined) this.warn(reason);
     const verdict = { kind, permitted: false, reason, requestId, note, isDevelopment, error };
     return Object.freeze(verdict) as NotPermitted;
   }
 
-  #warn(message: string): void {
+  /** Writes one line for the operator, as the option `warn` says: also for adapters. */
+  warn(message: string): void {
     const { warn = (line: string) => console.error(line) } = this.#options;
     // A provider's words must not look like another line.
     warn(`Countersign: ${message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")}`);

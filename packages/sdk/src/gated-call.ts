@@ -25,8 +25,15 @@ export interface Gating<Where> {
   readonly reasoning?: (where: Where) => string | undefined;
   /** The window for a decision, like `10m`; that of the gate without it. */
   readonly timeout?: string;
-  /** Told of every call that was not run. What it throws goes to the framework. */
-  readonly onNotRun?: (notRun: NotRun, verdict: NotPermitted | Pending | undefined) => void;
+  /**
+   * Called for every call that was not run, with the error for `not_submitted`. What it throws goes
+   * to the framework.
+   */
+  readonly onNotRun?: (
+    notRun: NotRun,
+    verdict: NotPermitted | Pending | undefined,
+    error?: SdkError,
+  ) => void;
 }
 
 /** Given to the model, and to the program, in place of the result of a call that was not run. */
@@ -87,7 +94,9 @@ export async function runGated<Where, T>(
     if (!isOfGate) throw error;
     const words = "This call cannot be submitted for approval, so it was not run:";
     const reason = `${words} ${error.message}`;
-    return refuse(gating, { notRun: "not_submitted", reason }, undefined);
+    // The model reads this, and cannot change the tool.
+    gating.gate.warn(`Tool ${JSON.stringify(call.tool)}: ${reason}`);
+    return refuse(gating, { notRun: "not_submitted", reason }, undefined, error);
   }
 }
 
@@ -116,9 +125,10 @@ function refuse<Where>(
   gating: Gating<Where>,
   notRun: NotRun,
   verdict: NotPermitted | Pending | undefined,
+  error?: SdkError,
 ): { readonly ran: false; readonly notRun: NotRun } {
   const frozen = Object.freeze(notRun);
-  gating.onNotRun?.(frozen, verdict);
+  gating.onNotRun?.(frozen, verdict, error);
   return { ran: false, notRun: frozen };
 }
 

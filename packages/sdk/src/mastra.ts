@@ -7,6 +7,7 @@
  */
 
 import type { ToolExecutionContext } from "@mastra/core/tools";
+import { SdkError } from "./errors.ts";
 import { cloneWith, type Gating, isNotRun, runGated, ungateable } from "./gated-call.ts";
 import { snapshot } from "./snapshot.ts";
 
@@ -108,14 +109,23 @@ async function readInput(name: string, schema: Schema | undefined, given: unknow
   // The framework refuses it, in its own words.
   if (first.issues !== undefined) return given;
   const second = await schema["~standard"].validate(first.value);
-  if (second.issues !== undefined || textOf(first.value) !== textOf(second.value)) {
+  const text = textOf(first.value);
+  // The gate says what cannot be submitted.
+  if (text === undefined) return first.value;
+  if (second.issues !== undefined || text !== textOf(second.value)) {
     throw ungateable(name, "its inputSchema changes what it has already read.");
   }
   return first.value;
 }
 
-function textOf(value: unknown): string {
-  return snapshot({ value }, "arguments").json.source;
+/** @returns undefined for what cannot be submitted */
+function textOf(value: unknown): string | undefined {
+  try {
+    return snapshot({ value }, "arguments").json.source;
+  } catch (error) {
+    if (error instanceof SdkError) return undefined;
+    throw error;
+  }
 }
 
 /** The tool starts for the first time, though the agent was suspended in front of it. */

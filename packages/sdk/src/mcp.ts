@@ -14,6 +14,7 @@ import type {
   ServerNotification,
   ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
+import { readBound } from "./bounds.ts";
 import { SdkError } from "./errors.ts";
 import { type Gating, runGated } from "./gated-call.ts";
 
@@ -134,6 +135,7 @@ function gaterOf(gating: McpGating): Gater {
 function askerOf(gating: McpGating) {
   const lifetime = crypto.randomUUID();
   const { callId = ({ extra }) => JSON.stringify(extra.requestId) } = gating;
+  const progressMs = readBound("progressMs", gating.progressMs, PROGRESS_MS);
   const runId = gating.runId ?? (({ extra }) => extra.sessionId ?? lifetime);
   return async (
     toolName: string,
@@ -146,7 +148,7 @@ function askerOf(gating: McpGating) {
       ...{ runtime: "mcp", tool: toolName, callId: callId(origin) },
       ...{ arguments: input, signal: extra.signal },
     };
-    const endProgress = startProgress(extra, gating.progressMs ?? PROGRESS_MS);
+    const endProgress = startProgress(extra, progressMs);
     try {
       const outcome = await runGated({ ...gating, runId }, proposal, origin, (approved) => {
         // From here on progress is the tool's own.

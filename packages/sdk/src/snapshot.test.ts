@@ -20,7 +20,7 @@ test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given ba
 
 test("[ours.sdk.gate.arguments] a snapshot is frozen throughout, and the original is left alone", () => {
   const given = { a: { b: [{ c: 1 }] }, gone: undefined, __proto__: { inherited: true } };
-  assert.throws(() => snapshot(given, "arguments"), /is no plain object/);
+  assert.throws(() => snapshot(given, "arguments"), /not a plain object/);
   const own = JSON.parse('{"__proto__":{"x":1},"a":{"b":[{"c":1}]}}') as {
     readonly a: { readonly b: readonly { c: number }[] };
   };
@@ -61,8 +61,8 @@ test("[ours.sdk.gate.arguments] what JSON would change or lose is refused with i
   const cycle: Record<string, unknown> = {};
   cycle.self = cycle;
   const cases: [object, RegExp][] = [
-    [{ a: { b: new Date(0) } }, /^arguments\.a\.b is no plain object/],
-    [{ a: new Map() }, /arguments\.a is no plain object/],
+    [{ a: { b: new Date(0) } }, /^arguments\.a\.b is a Date, not a plain object/],
+    [{ a: new Map() }, /arguments\.a is a Map, not a plain object/],
     [{ a: [1, Number.POSITIVE_INFINITY] }, /arguments\.a\[1\] must be a finite number/],
     [{ a: Array(1) }, /arguments\.a\[0\] is a undefined/],
     [{ a: () => 1 }, /arguments\.a is a function/],

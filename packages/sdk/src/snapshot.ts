@@ -87,7 +87,8 @@ function copy(value: unknown, path: string, depth: number): unknown {
     return Object.freeze(items);
   }
   if (!isPlain(value)) {
-    throw invalid(path, "is no plain object; convert it to what the reviewer should see");
+    const name = String(value.constructor?.name || "class instance");
+    throw invalid(path, `is a ${name}, not a plain object; convert it to what the reviewer reads`);
   }
   const result = {};
   for (const [key, member] of Object.entries(value)) {

@@ -346,7 +346,7 @@ test("[ours.sdk.gate.fail-closed] an error of the provider lets nothing run", as
 test("[ours.sdk.gate.arguments] a call that can never be submitted is the program's mistake, and throws", async () => {
   const gate = new Gate(new Client("http://localhost:1", "t"), { store: new MemoryStore() });
   const cases: [object, RegExp][] = [
-    [{ arguments: { at: new Date(0) } }, /arguments.at is no plain object/],
+    [{ arguments: { at: new Date(0) } }, /arguments.at is a Date, not a plain object/],
     [{ arguments: { n: Number.NaN } }, /arguments.n must be a finite number/],
     [{ arguments: { list: [undefined] } }, /arguments.list\[0\] is a undefined/],
     [{ arguments: [1] }, /arguments must be an object/],

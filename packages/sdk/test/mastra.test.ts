@@ -97,3 +97,26 @@ test("[ours.sdk.frameworks.ungateable] mastra: a schema that changes its own out
   assert.match(givenTo(model)[0] ?? "", /its inputSchema changes what it has already read/);
   assert.equal(await scene.countRequests(), before);
 });
+
+test("[ours.sdk.frameworks.ungateable] mastra: a tool with a date names the path to the program, once for each call", async () => {
+  const warnings: string[] = [];
+  const gate = gateOf(await sharedScene(), { warn: (line) => void warnings.push(line) });
+  const made = createTool({
+    id: "pay",
+    description: "pays",
+    inputSchema: z.object({ when: z.coerce.date() }),
+    execute: async () => assert.fail("it ran"),
+  });
+  const errors: unknown[] = [];
+  const tools = gateTools(
+    { pay: made },
+    { gate, runId: "dated", onNotRun: (_, __, error) => void errors.push(error?.message) },
+  );
+  const context = { agent: { toolCallId: "call_1" } };
+  const output = await tools.pay.execute?.({ when: new Date(0) }, context as never);
+  assert.equal(Object(output).notRun, "not_submitted");
+  const path = /^arguments\.when is a Date, not a plain object/;
+  assert.match(String(errors), path);
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /^Countersign: Tool "pay": .+ arguments\.when is a Date/);
+});
