@@ -30,6 +30,18 @@ const BREAKING_CODES: ReadonlySet<string> = new Set([
   ...["57P01", "57P02", "57P03", "57P05"],
 ]);
 
+/** disk_full: ENOSPC and EDQUOT. */
+export const DISK_FULL = "53100";
+
+/** Whether a Failure was made of an error with this SQLSTATE. */
+export function isFailureOf(error: unknown, code: string): boolean {
+  return error instanceof Failure && error.message === messageOf(code);
+}
+
+function messageOf(code: string): string {
+  return `the database failed (${code})`;
+}
+
 export function isRetriable(error: unknown): boolean {
   return error instanceof DatabaseError && RETRIABLE_CODES.has(error.code ?? "");
 }
@@ -53,7 +65,7 @@ export function toThrown(error: unknown): Error {
   }
   const code = error.code ?? "";
   const isBug = BUG_CLASSES.has(code.slice(0, 2)) && !OPERATOR_CODES.has(code);
-  if (!isBug) return new Failure("store", `the database failed (${code})`, bare(error));
+  if (!isBug) return new Failure("store", messageOf(code), bare(error));
   return new Error(`the database refused a statement (${code})`, { cause: bare(error) });
 }
 

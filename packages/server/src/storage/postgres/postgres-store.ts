@@ -20,7 +20,7 @@ import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../s
 import { assertKeepsPrepared, assertUsable } from "./assert-usable.ts";
 import { type Connection, Connections, type Patience } from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
-import { breaksConnection, reasonOf, toThrown } from "./errors.ts";
+import { breaksConnection, DISK_FULL, isFailureOf, reasonOf, toThrown } from "./errors.ts";
 import { GatheredLookups } from "./gathered-lookups.ts";
 import { GroupedWorks } from "./grouped-works.ts";
 import type { SharedTime, TransactionParts } from "./postgres-transaction.ts";
@@ -44,6 +44,9 @@ const ALONE_LOCK = 4_735_401_187_092_310;
 const ALONE_SETTINGS = ["set local lock_timeout = 60000", "set local statement_timeout = 0"];
 
 const IS_NEW = "select case when to_regclass('schema_version') is null then 1 end as is_new";
+
+/** About 10 KB, which is more than a page of 8 KB. */
+const ADD_PAGES = "insert into health (checked_at) select 0 from generate_series(1, 300)";
 
 const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
@@ -75,6 +78,8 @@ export class PostgresStore implements Store {
   /** What was begun and has not ended. */
   readonly #running = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
+  /** A write was refused because the disk is full, and none that needs room succeeded since. */
+  #lacksRoom = false;
 
   /** @throws Failure when the database cannot be reached, or must not be used as it is */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
@@ -139,6 +144,22 @@ export class PostgresStore implements Store {
 
   async check(): Promise<void> {
     await this.transact((tx) => tx.run("update health set checked_at = checked_at + 1"));
+    // The update needs no new page, so it succeeds on a full volume, where nothing can be created.
+    if (this.#lacksRoom) await this.#checkRoom();
+  }
+
+  /** Adds more rows than the last page holds, and undoes that: vacuum cuts the pages off again. */
+  async #checkRoom(): Promise<void> {
+    const undone = new Error("the rows are not kept");
+    const work = async (tx: Transaction) => {
+      await tx.run(ADD_PAGES);
+      await tx.get("select 1 as added");
+      throw undone;
+    };
+    await this.transact(work).catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
+    this.#lacksRoom = false;
   }
 
   countPool(): PoolCounts {
@@ -161,6 +182,9 @@ export class PostgresStore implements Store {
     this.#running.add(running);
     try {
       return await running;
+    } catch (error) {
+      if (isFailureOf(error, DISK_FULL)) this.#lacksRoom = true;
+      throw error;
     } finally {
       this.#running.delete(running);
     }
