@@ -126,3 +126,12 @@ test("[ours.cli.requests.decide] what is left is told in its two largest units a
   assert.equal(left(3_600_000), "1h 0m");
   assert.equal(left(604_799_000), "6d 23h");
 });
+
+test("[ours.cli.untrusted-text] characters that look like others are written as code points, with a warning", () => {
+  const argumentsText = '{"to":"p\u0430ypal.com"}';
+  const card = renderCard({ ...PENDING, argumentsText }, NOW);
+  assert.match(card, /p\\u\{0430\}ypal\.com/);
+  assert.match(card, /^warning {4}characters that look like others/m);
+  assert.doesNotMatch(renderCard(PENDING, NOW), /^warning/m);
+  assert.match(renderTable([{ ...PENDING, argumentsText }], NOW, 300), /p\\u\{0430\}ypal/);
+});

@@ -2,6 +2,7 @@
  * Requests for people: a card for one, a table for many.
  */
 
+import { hasConfusables } from "@countersign/protocol";
 import { isJudged, renderAsked, shortCause, shortNeeds } from "./asked.ts";
 import type { ReviewedRequest } from "./review-client.ts";
 import { excerpt, layOutJson, visibleText } from "./visible-text.ts";
@@ -26,6 +27,12 @@ export function renderCard(request: ReviewedRequest, now: number): string {
   if (reasoning !== undefined) {
     const lines = reasoning.split("\n").map((line) => `> ${visibleText(line)}`);
     parts.push("reasoning  claim by the agent, not verified", indent(lines.join("\n")));
+  }
+  const texts = [request.tool, request.server ?? "", instance.name, request.argumentsText];
+  if ([...texts, contextText ?? "", reasoning ?? ""].some(hasConfusables)) {
+    parts.push(
+      "warning    characters that look like others are written as code points, such as \\u{0430}",
+    );
   }
   if (decision?.note !== undefined) parts.push(`note       ${visibleText(decision.note)}`);
   return parts.join("\n");

@@ -2,9 +2,9 @@
  * Shows text that strangers wrote, on a terminal.
  */
 
-import { visibleText } from "@countersign/server/core/visible-text";
+import { visibleText } from "@countersign/protocol";
 
-export { excerpt, visibleText } from "@countersign/server/core/visible-text";
+export { excerpt, visibleText } from "@countersign/protocol";
 
 /**
  * Lays out JSON source over lines. Only white space between tokens changes: every number,

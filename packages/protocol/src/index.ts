@@ -13,4 +13,5 @@ export * from "./problems.ts";
 export * from "./resources.ts";
 export * from "./signature.ts";
 export * from "./timestamp.ts";
+export * from "./visible-text.ts";
 export * from "./webhook-url.ts";

@@ -3,10 +3,10 @@
  * piece, and says when all of it is there.
  */
 
+import { type Piece, visiblePieces } from "@countersign/protocol";
 import type { VNode } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Pieces } from "./text.tsx";
-import { type Piece, visiblePieces } from "./visible-text.ts";
 
 /** Of one chunk; it is put there in one go. */
 const CHUNK_CHARS = 32_768;

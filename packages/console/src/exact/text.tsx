@@ -1,4 +1,4 @@
-import { type Piece, visiblePieces } from "./visible-text.ts";
+import { type Piece, visiblePieces } from "@countersign/protocol";
 
 /**
  * A text of strangers: nothing in it hides or moves what stands beside it, and nothing becomes

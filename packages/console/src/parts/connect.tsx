@@ -10,15 +10,17 @@ export function ConnectSnippets({ credential }: { readonly credential: string })
   const url = urlOf("").replace(/\/$/, "");
   return (
     <div class="stack">
-      <Snippet title="Claude Code asks before every call" text={hookText(url, credential)} />
+      <Snippet title="Claude Code asks before every call" text={hookText(url)} />
+      <Snippet title="Credential, at the prompt of that command" text={credential} />
       <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
       <Snippet title="Try it with curl" text={curlText(url, credential)} />
     </div>
   );
 }
 
-function hookText(url: string, credential: string): string {
-  return `echo '${credential}' | countersign install claude-code --url ${url}`;
+/** The command prompts for the credential, which stays out of the history of the shell. */
+function hookText(url: string): string {
+  return `countersign install claude-code --url ${url}`;
 }
 
 function curlText(url: string, credential: string): string {

@@ -3,8 +3,7 @@
  * and what is compatible with them, and topics of ntfy.
  */
 
-import { formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
-import { labelled } from "../core/visible-text.ts";
+import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/protocol";
 import type { ChannelMessage } from "./channel-message.ts";
 import { quotePlain, wordsOf } from "./words.ts";
 
@@ -31,7 +30,7 @@ const SLACK_ARGUMENTS_BYTES_MAX = 2_000;
  * @see https://docs.slack.dev/messaging/formatting-message-text
  */
 function quoteSlack(visible: string): string {
-  return `\`${escapeSlack(visible.replace(/`/g, labelled))}\``;
+  return `\`${escapeSlack(visible.replace(/`/g, escapeCodePoint))}\``;
 }
 
 function escapeSlack(text: string): string {

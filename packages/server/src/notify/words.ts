@@ -3,8 +3,13 @@
  * written by the channel's `quote`; the rest is ours.
  */
 
-import { formatTimestamp } from "@countersign/protocol";
-import { excerpt, labelled, visibleText } from "../core/visible-text.ts";
+import {
+  escapeCodePoint,
+  excerpt,
+  formatTimestamp,
+  hasConfusables,
+  visibleCharacters,
+} from "@countersign/protocol";
 import type { CallMessage, ChannelMessage } from "./channel-message.ts";
 
 export interface Words {
@@ -25,14 +30,19 @@ const NAME_CHARS_MAX = 80;
 const NOTE_CHARS_MAX = 300;
 const DECIDERS_CHARS_MAX = 200;
 
+/** Of the arguments; the search takes 2 s for a text of 1 MB. */
+const CONFUSABLE_CHARS_MAX = 20_000;
+const CONFUSABLES =
+  "Contains characters that look like others. They are written as code points such as \\u{0430}.";
+
 /** Plain text: a quote inside cannot end what is quoted, and nothing becomes a link. */
 export function quotePlain(visible: string): string {
-  return `"${unlinked(visible).replace(/"/g, labelled)}"`;
+  return `"${unlinked(visible).replace(/"/g, escapeCodePoint)}"`;
 }
 
 /** Mail programs and telephones make links of what looks like one. */
 export function unlinked(visible: string): string {
-  return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, labelled);
+  return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, escapeCodePoint);
 }
 
 export function wordsOf(message: ChannelMessage, manner: Manner): Words {
@@ -61,6 +71,8 @@ function wordsOfCall(message: CallMessage, manner: Manner): Words {
   const { tool, instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
   const left = timeLeft(deadlineAt - now);
   const name = quote(excerpt(tool, NAME_CHARS_MAX));
+  const head = argumentsText?.slice(0, CONFUSABLE_CHARS_MAX) ?? "";
+  const texts = [tool, instance.name, note ?? "", head];
   const still = isReminder ? "still waits" : "waits";
   const title = `${isReminder ? "Reminder: " : ""}${name} ${still}: ${left} left`;
   const asker = quote(excerpt(instance.name, NAME_CHARS_MAX));
@@ -75,6 +87,7 @@ function wordsOfCall(message: CallMessage, manner: Manner): Words {
       ...(because === "no-policy" ? [] : [`Why: ${why}`]),
       `Needs: ${needsOf(message, quote)}`,
       ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, manner)]),
+      ...(texts.some(hasConfusables) ? [CONFUSABLES] : []),
     ],
   };
 }
@@ -96,18 +109,18 @@ function shownArguments(text: string, { quote, argumentsBytesMax }: Manner): str
 
 /** As many characters as fit when they are made visible. */
 function firstOf(text: string, bytesMax: number) {
-  const characters = [...text];
+  // Each unit has at least one byte; the rest of a long text cannot fit.
+  const characters = visibleCharacters(text.slice(0, bytesMax));
   let shown = "";
   let bytes = 0;
   let chars = 0;
-  for (const character of characters) {
-    const visible = visibleText(character);
+  for (const visible of characters) {
     bytes += Buffer.byteLength(visible);
     if (bytes > bytesMax) break;
     shown += visible;
     chars++;
   }
-  return { shown, chars, of: characters.length };
+  return { shown, chars, of: [...text].length };
 }
 
 /** Rounded down, in two units at most: `3h 20m`, `45s`. */

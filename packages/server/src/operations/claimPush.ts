@@ -1,10 +1,9 @@
-import { formatTimestamp } from "@countersign/protocol";
+import { excerpt, formatTimestamp } from "@countersign/protocol";
 import type { Context } from "../context.ts";
 import { readPreferences } from "../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../core/push.ts";
 import { loudFrom } from "../core/quiet-hours.ts";
 import type { StoredRequest } from "../core/request.ts";
-import { excerpt } from "../core/visible-text.ts";
 import { readInstances } from "../storage/sql/instances.ts";
 import { readPreferencesText } from "../storage/sql/preferences.ts";
 import {

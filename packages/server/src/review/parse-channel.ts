@@ -1,6 +1,11 @@
-import { Fields, JsonArray, type JsonValue, parseDuration } from "@countersign/protocol";
+import {
+  Fields,
+  hasInvisible,
+  JsonArray,
+  type JsonValue,
+  parseDuration,
+} from "@countersign/protocol";
 import { CHANNEL_KINDS } from "../core/channel.ts";
-import { visibleText } from "../core/visible-text.ts";
 import type { ChannelOrder, TargetOrder } from "../operations/createChannel.ts";
 import type { ChannelChange } from "../operations/updateChannel.ts";
 
@@ -43,7 +48,7 @@ export function parseChannelChange(body: JsonValue): ChannelChange {
 
 function parseName(fields: Fields): string {
   const name = fields.required("name", fields.text("name", 1));
-  if (name.length > NAME_CHARS_MAX || visibleText(name) !== name || name.trim() !== name) {
+  if (name.length > NAME_CHARS_MAX || hasInvisible(name) || name.trim() !== name) {
     throw fields.invalid("name", `must be 1 to ${NAME_CHARS_MAX} visible characters`);
   }
   return name;

@@ -3,11 +3,16 @@
  * token has no browser.
  */
 
-import { Fields, formatTimestamp, type JsonValue } from "@countersign/protocol";
+import {
+  excerpt,
+  Fields,
+  formatTimestamp,
+  hasInvisible,
+  type JsonValue,
+} from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import type { StoredSubscription } from "../core/push.ts";
-import { excerpt, visibleText } from "../core/visible-text.ts";
 import { type Gate, signedInBy } from "../http/authenticate.ts";
 import { jsonBody, pathIdentifier, sendJson } from "../http/exchange.ts";
 import { listPushSubscriptions } from "../operations/listPushSubscriptions.ts";
@@ -96,7 +101,7 @@ function parse(body: JsonValue, request: FastifyRequest): PushOrder {
   const object = fields.required("keys", fields.object("keys"));
   const keys = new Fields(object, ["p256dh", "auth"], "keys");
   const name = fields.text("name", 1);
-  if (name !== undefined && (name.length > NAME_CHARS_MAX || visibleText(name) !== name)) {
+  if (name !== undefined && (name.length > NAME_CHARS_MAX || hasInvisible(name))) {
     throw fields.invalid("name", `must have 1 to ${NAME_CHARS_MAX} visible characters`);
   }
   return {

@@ -1,8 +1,8 @@
 /** What earlier calls say about this one. */
 
+import { visibleText } from "@countersign/protocol";
 import { useMemo } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
-import { visibleText } from "../../exact/visible-text.ts";
 import { pathDiff } from "../../previews/path-diff.ts";
 import type { WireBackground } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";

@@ -3,10 +3,10 @@
  * place. Says when the end of it was on the screen, or all of it was asked for.
  */
 
+import { visiblePieces } from "@countersign/protocol";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indentJson } from "../../exact/indent.ts";
 import { LongText } from "../../exact/long-text.tsx";
-import { visiblePieces } from "../../exact/visible-text.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Scroller } from "../../parts/scroller.tsx";

@@ -3,12 +3,12 @@
  * What is decided is the digest of the text that stands on the page, computed here.
  */
 
+import { visibleText } from "@countersign/protocol";
 import "./request.css";
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
-import { visibleText } from "../../exact/visible-text.ts";
 import { connection } from "../../live/live.ts";
 import { Button } from "../../parts/button.tsx";
 import { FaultBoundary } from "../../parts/fault-boundary.tsx";

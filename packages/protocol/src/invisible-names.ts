@@ -46,7 +46,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** @param letter one that cannot be seen */
-export function nameOfUnseen(letter: string): string {
+export function nameOfInvisible(letter: string): string {
   return (
     NAMES.get(letter) ?? KINDS.find(([kind]) => kind.test(letter))?.[1] ?? "invisible character"
   );

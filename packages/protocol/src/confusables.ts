@@ -73,7 +73,7 @@ const BEYOND_ASCII = /[\u0080-\u{10ffff}]/u;
 const LETTER = /\p{L}/u;
 
 /** @returns what to say about a letter, by the index at which it begins */
-export function findLookAlikes(text: string): Map<number, string> {
+export function findConfusables(text: string): Map<number, string> {
   const found = new Map<number, string>();
   const genuine = genuineScripts(text);
   for (const { 0: word, index } of text.matchAll(WORD)) {

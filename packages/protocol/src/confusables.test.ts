@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { findLookAlikes } from "./look-alikes.ts";
+import { findConfusables } from "./confusables.ts";
 
 function labels(text: string): string[] {
-  return [...findLookAlikes(text)].map(([at, label]) => `${at} ${label}`);
+  return [...findConfusables(text)].map(([at, label]) => `${at} ${label}`);
 }
 
 test("[ours.inbox.exact] letters of another script in a word are labelled", () => {
@@ -50,7 +50,7 @@ test("[ours.inbox.exact] texts of one script, and mixtures that are written ever
 test("[ours.inbox.exact] whatever stands there, each label is at a character beyond ASCII or of a mixed word", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
-      for (const at of findLookAlikes(text).keys()) {
+      for (const at of findConfusables(text).keys()) {
         assert.ok(at >= 0 && at < text.length);
         // Never in the middle of a pair.
         assert.doesNotMatch(text.charAt(at), /[\udc00-\udfff]/);

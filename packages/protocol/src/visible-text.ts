@@ -1,0 +1,91 @@
+/**
+ * Shows text that strangers wrote. Characters that are invisible or that change the order of others
+ * become code points like `\u{202E}`; confusable characters (homoglyphs) are labelled. Pure.
+ *
+ * Called by: messages of the server, the command line, and the console.
+ *
+ * @see Unicode Technical Report 36 (bidirectional and invisible characters)
+ */
+
+import { findConfusables } from "./confusables.ts";
+import { nameOfInvisible } from "./invisible-names.ts";
+
+/** Shows nothing, or changes the order or the place of other characters. */
+const INVISIBLE =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/u;
+
+/** Nothing in it can be invisible or confusable. */
+const PLAIN = /^[\n\x20-\x7e]*$/;
+
+export interface Piece {
+  readonly text: string;
+  readonly isUnseen: boolean;
+  /** What a chip says about the character; absent for text that is just text. */
+  readonly label?: string;
+}
+
+/**
+ * A text in pieces: unchanged, invisible characters as `\u{...}`, and each confusable character by
+ * itself. Ends of lines stay.
+ */
+export function visiblePieces(text: string): Piece[] {
+  if (PLAIN.test(text)) return text === "" ? [] : [{ text, isUnseen: false }];
+  const confusables = findConfusables(text);
+  const pieces: Piece[] = [];
+  let from = 0;
+  let at = 0;
+  const flush = () => {
+    if (at > from) pieces.push({ text: text.slice(from, at), isUnseen: false });
+  };
+  for (const letter of text) {
+    const isUnseen = letter !== "\n" && (letter < " " || letter > "~") && INVISIBLE.test(letter);
+    const label = isUnseen ? nameOfInvisible(letter) : confusables.get(at);
+    if (label !== undefined) {
+      flush();
+      pieces.push({ text: isUnseen ? escapeCodePoint(letter) : letter, isUnseen, label });
+      from = at + letter.length;
+    }
+    at += letter.length;
+  }
+  flush();
+  return pieces;
+}
+
+/**
+ * One line of plain text, where a label cannot stand: invisible and confusable characters and ends
+ * of lines are written as code points.
+ */
+export function visibleText(text: string): string {
+  return visibleCharacters(text).join("");
+}
+
+/** {@link visibleText}, one item for each character of the text. */
+export function visibleCharacters(text: string): string[] {
+  return visiblePieces(text).flatMap(({ text: piece, isUnseen, label }) => {
+    if (isUnseen) return [piece];
+    if (label !== undefined) return [escapeCodePoint(piece)];
+    return Array.from(piece, (letter) => (letter === "\n" ? escapeCodePoint(letter) : letter));
+  });
+}
+
+export function hasInvisible(text: string): boolean {
+  return text.includes("\n") || visiblePieces(text).some(({ isUnseen }) => isUnseen);
+}
+
+export function hasConfusables(text: string): boolean {
+  return visiblePieces(text).some(({ isUnseen, label }) => !isUnseen && label !== undefined);
+}
+
+/** One character as its code point, like `\u{202E}`. */
+export function escapeCodePoint(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `\\u{${code.toString(16).toUpperCase().padStart(4, "0")}}`;
+}
+
+/** One line of at most `width` columns, which shows where it is cut; for overviews only. */
+export function excerpt(text: string, width: number): string {
+  // Each character has at least one column; the rest of a long text is not read.
+  const visible = [...visibleText(text.slice(0, 2 * (width + 1)))];
+  if (visible.length <= width) return visible.join("");
+  return `${visible.slice(0, Math.max(0, width - 3)).join("")}...`;
+}
