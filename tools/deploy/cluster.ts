@@ -13,6 +13,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
+import { freePort } from "../../packages/server/test/support/postgres.ts";
 
 const USER = "postgres";
 
@@ -167,12 +168,4 @@ async function startWay(target: number): Promise<Way> {
       cut();
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

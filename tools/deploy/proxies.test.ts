@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "../../packages/cli/test/support/child.ts";
 import { startServer } from "../../packages/cli/test/support/countersign.ts";
+import { freePort } from "../../packages/server/test/support/postgres.ts";
 import { PROXIES, type ProxyName, type RunningProxy, startProxy } from "./proxies.ts";
 
 interface Answer {
@@ -53,16 +54,6 @@ async function send(
   let text = "";
   for await (const chunk of response) text += chunk;
   return { status: response.statusCode, headers: response.headers, text };
-}
-
-/** A port on which nothing listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Exchanges that a server may answer late, and those that it answers at once. */
@@ -110,18 +101,14 @@ for (const name of PROXIES) {
 
   test(`[ours.deploy.proxies] ${name}: with two of three replicas down, the third one answers all`, async (t) => {
     const server = await startServer(t, { args: ["--unauthenticated-rate", "0"] });
-    const proxy = await start(t, name, [
-      await closedPort(),
-      await closedPort(),
-      Number(server.port),
-    ]);
+    const proxy = await start(t, name, [await freePort(), await freePort(), Number(server.port)]);
     const sent = Array.from({ length: 20 }, () => send(proxy, "POST", "/v1/requests"));
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
     assert.deepEqual([...new Set(statuses)], [401]);
   });
 
   test(`[ours.deploy.proxies] ${name}: no replica left is 503 unavailable with Retry-After`, async (t) => {
-    const proxy = await start(t, name, [await closedPort()]);
+    const proxy = await start(t, name, [await freePort()]);
     for (const path of ["/v1/requests/01", "/v1/requests/01?wait=30s", "/review/v1/events"]) {
       const { status, headers, text } = await send(proxy, "GET", path);
       assert.equal(status, 503, path);

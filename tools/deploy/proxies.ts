@@ -8,9 +8,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { freePort } from "../../packages/server/test/support/postgres.ts";
 import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
 
 const DEPLOY = join(import.meta.dirname, "../../deploy");
@@ -140,13 +140,4 @@ async function isOpen(port: number): Promise<{ ok: boolean }> {
     () => ({ ok: true }),
     () => ({ ok: false }),
   );
-}
-
-/** Free, and the one after it most likely too. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

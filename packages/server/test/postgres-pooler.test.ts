@@ -7,15 +7,13 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemRandom } from "../src/clock.ts";
 import { Failure } from "../src/failure.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
-import { execute, startPostgres } from "./support/postgres.ts";
+import { execute, freePort, startPostgres } from "./support/postgres.ts";
 
 const PGBOUNCER = process.env.PGBOUNCER ?? "/usr/sbin/pgbouncer";
 
@@ -31,14 +29,6 @@ function version(): number {
   const text = execFileSync(PGBOUNCER, ["--version"], { encoding: "utf8" });
   const [, major, minor = ""] = /PgBouncer (\d+)\.(\d+)/.exec(text) ?? [];
   return Number(`${major}${minor.padStart(2, "0")}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 const BOUNDS = ["statement_timeout = '10s'", "lock_timeout = '5s'"];

@@ -250,7 +250,8 @@ function gather({ stderr }: { readonly stderr: Readable }): () => string {
   return () => text;
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback on which nothing listens. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
