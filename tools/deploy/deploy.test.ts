@@ -112,9 +112,18 @@ for (const [file, environment] of Object.entries(ENVIRONMENTS)) {
     const image = file.startsWith("systemd") ? {} : { COUNTERSIGN_HOST: host };
     // A file of secrets that is not here.
     const { COUNTERSIGN_CONFIG: _, ...given } = environment;
-    toSettings(readConfig({}, { ...image, ...substituted(given) }));
+    const settings = toSettings(readConfig({}, { ...image, ...substituted(given) }));
+    assert.equal(settings.trustedProxies.length, 1, "the proxy of this recipe");
   });
 }
+
+test("[ours.deploy.agrees] the replicas of compose trust the network that Caddy is in", () => {
+  const subnet = at(COMPOSE, "networks", "front", "ipam", "config", 0, "subnet");
+  const trusted = ENVIRONMENTS["compose/compose.yaml"]?.COUNTERSIGN_TRUSTED_PROXIES;
+  assert.equal(trusted, subnet);
+  const { networks } = at(COMPOSE, "services", "caddy") as Yaml;
+  assert.deepEqual(networks, ["front"]);
+});
 
 test("[ours.deploy.agrees] secrets are files with settings that exist, and never variables", () => {
   const script = /<<YAML\n(.*?)\nYAML/s.exec(read("compose/make-secrets.sh"))?.[1] ?? "";
