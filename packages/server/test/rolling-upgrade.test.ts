@@ -121,7 +121,7 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   assert.equal(row?.looked_through, row?.looked_at);
 });
 
-test("[ours.migrate.rolling] an update that a program of schema 16 accepted is superseded by a later one here", async (t) => {
+test("[ours.migrate.rolling] an update that a program of schema 17 accepted is superseded by a later one here", async (t) => {
   const place = await newPlace();
   const { server } = await start(t, place);
   const store = await openStore(t, place);

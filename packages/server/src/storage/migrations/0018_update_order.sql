@@ -1,4 +1,4 @@
--- compatible with: 16
+-- compatible with: 17
 -- The order of concurrent updates, and the backoff of a notification at a new receiver. A program
 -- of the schema before applies a superseded update as it always did.
 
