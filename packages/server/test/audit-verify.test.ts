@@ -166,9 +166,9 @@ test("[ours.audit.verify] an entry that was taken away is named, one that was pu
   const put = (newId: string, newAt: SqlValue) =>
     tamper(
       scene,
-      `insert into audit_entry (project_id, id, at, kind, actor, subject, detail)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      ...[project, newId, newAt, kind, actor, subject, detail],
+      `insert into audit_entry (project_id, id, at, kind, actor, subject, detail, mac)
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      ...[project, newId, newAt, kind, actor, subject, detail, row?.mac ?? null],
     );
   await put(id, at);
   assert.deepEqual([gone?.fault, gone?.position, gone?.id], ["missing", POSITION, id]);
@@ -292,6 +292,7 @@ test("[ours.audit.external] a log that was written anew with another key is foun
   const privateKey = privateKeyOf(new Uint8Array(32));
   const publicKey = publicKeyOf(privateKey);
   await tamper(scene, `update audit_entry set actor = 'reviewer:other' where ${ROW}`);
+  await authenticateEntries(scene);
   const rows = await readEntriesAfter(store, project, "", 1_000);
   const texts = new Map(rows.map((row) => [row.id, writeEntry(row)]));
   const frontier = new Frontier();

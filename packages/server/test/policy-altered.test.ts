@@ -1,8 +1,10 @@
 /** Policies whose text somebody changed in the database, under the digest of the original. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { exchange } from "countersign/test/support/people.ts";
+import { assertVerified, storeOf, tamper, untilSealed, verifyAll } from "./support/audit-logs.ts";
 import { enforce, FLOOR, judgementOf, policyOf } from "./support/policies.ts";
 import {
   policySaying,
@@ -83,4 +85,34 @@ test("[ours.policy.altered] a proposal that was altered in the database cannot b
   assert.deepEqual([answer.status, answer.json.error.code], [422, "policy_invalid"]);
   assert.equal((await showPolicy(server, editor)).number, 0);
   assert.equal(await failuresOf(scene, "policy_proposal"), 1);
+});
+
+test("[ours.policy.altered] audit verify names a version that was changed with its digest, in its two people, or removed", async (t) => {
+  const scene = await startPolicyScene(t);
+  const { server, editor } = scene;
+  await publish(server, editor, policySaying("deny", "a"), 0);
+  await publish(server, editor, policySaying("deny", "b"), 1);
+  await untilSealed(scene);
+  await assertVerified(scene);
+  const row = await storeOf(scene).get(
+    "select source, sha256 from policy_version where number = 2",
+  );
+  const undo = "source = $1, sha256 = $2, is_two_person = 0 where number = 2";
+  const sha256 = createHash("sha256").update(APPROVE).digest("hex");
+  for (const [change, says] of [
+    [`source = '${APPROVE}'`, /^the text of version 2 of the policy does not match its SHA-256$/],
+    [`source = '${APPROVE}', sha256 = '${sha256}'`, /has another SHA-256 than the one published$/],
+    ["is_two_person = 1", /was changed in whether it takes two people$/],
+  ] as const) {
+    await tamper(scene, `update policy_version set ${change} where number = 2`);
+    const { fault, message } = (await verifyAll(scene)).finding ?? {};
+    assert.equal(fault, "altered");
+    assert.match(message ?? "", says);
+    const before = [row?.source ?? null, row?.sha256 ?? null];
+    await tamper(scene, `update policy_version set ${undo}`, ...before);
+  }
+  await assertVerified(scene);
+  await tamper(scene, "delete from policy_version where number = 2");
+  const { fault, message } = (await verifyAll(scene)).finding ?? {};
+  assert.deepEqual([fault, message], ["missing", "version 2 of the policy is gone"]);
 });

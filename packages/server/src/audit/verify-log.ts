@@ -9,7 +9,11 @@ import { timeOfId } from "@countersign/protocol";
 import { readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, Frontier, type Hash, hashLeaf } from "../core/merkle.ts";
 import { type Checkpoint, isSignedBy, readCheckpoint, type Verifier } from "../core/signed-note.ts";
-import { readEntriesBetween, readEntryIds } from "../storage/sql/audit-entries.ts";
+import {
+  isAuthenticEntry,
+  readEntriesBetween,
+  readEntryIds,
+} from "../storage/sql/audit-entries.ts";
 import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
 import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
@@ -167,7 +171,8 @@ class LogVerification {
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue;
       const text = texts[i] ?? "";
-      const message = findEntryFault(text)?.message ?? this.#foreignKey(text);
+      const message =
+        findEntryFault(text)?.message ?? this.#foreignKey(text) ?? this.#foreignRow(row);
       if (message !== undefined) {
         throw found("entry", describe({ position: position + i }, row), message);
       }
@@ -178,6 +183,11 @@ class LogVerification {
   #foreignKey(text: string): string | undefined {
     const entry = readEntry(text);
     return entry && findForeignKey(entry, this.#options.passkeys);
+  }
+
+  #foreignRow(row: StoredEntry): string | undefined {
+    if (isAuthenticEntry(this.#reader, row)) return undefined;
+    return "mac: no server with the secret key of this database wrote its row";
   }
 
   /** In the order of the seal. */

@@ -1,18 +1,23 @@
 /**
- * The audit log as it is in the database, for those who only read it: beside a running server, and
- * without the secret key.
+ * The audit log as it is in the database, for those who only read it: beside a running server. With
+ * the secret key the MACs of rows are checked as well, without it they are not.
  *
  * Called by: the commands `countersign audit`.
  */
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
+import { Keyring } from "../secrets/keyring.ts";
+import { loadKeys } from "../secrets/master-key.ts";
+import { openRowKey } from "../secrets/row-key.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
 import { assertMigrated, readAnySchemaVersion } from "../storage/schema-version.ts";
 import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
 import { readProjects } from "../storage/sql/holders.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
-import type { Reader } from "../storage/store.ts";
+import type { Reader, Store } from "../storage/store.ts";
 import { openEither } from "./open-store.ts";
 
 export interface AuditDatabase {
@@ -29,18 +34,42 @@ export interface AuditDatabase {
 /** @throws Failure when the database cannot be used, or has another schema than this program */
 export async function withAuditDatabase<T>(
   settings: Pick<Settings, "database" | "dataDirectory">,
-  secrets: Pick<SecretSettings, "databaseUrl">,
+  secrets: SecretSettings,
   work: (database: AuditDatabase) => Promise<T>,
 ): Promise<T> {
   const { store, isNew, clock, close } = await openEither(settings, secrets, "beside");
   try {
     if (isNew) throw new Failure("audit", "there is nothing in the database");
     assertMigrated(await readAnySchemaVersion(store), schemaOf(readMigrations()));
+    await useRowKey(store, settings, secrets);
     const log = (project: string | undefined) => findLog(store, project);
     return await work({ reader: store, now: clock.now(), log });
   } finally {
     await close();
   }
+}
+
+/** @throws Failure when there is a secret key, and it does not open the row key */
+async function useRowKey(
+  store: Pick<Store, "integrity" | "get">,
+  { dataDirectory }: Pick<Settings, "dataDirectory">,
+  secrets: SecretSettings,
+): Promise<void> {
+  const row = await store.get("select sealed_row_key from secret_key");
+  const sealed = row?.sealed_row_key;
+  const keyring = findKeyring(secrets, dataDirectory);
+  if (typeof sealed !== "string" || keyring === undefined) store.integrity.skipMacs();
+  else store.integrity.useKey(openRowKey(keyring, sealed));
+}
+
+function findKeyring(secrets: SecretSettings, dataDirectory: string): Keyring | undefined {
+  const isHere = existsSync(join(dataDirectory, "secret.key"));
+  if (secrets.secretKey === undefined && !isHere) return undefined;
+  const { current, previous } = loadKeys(secrets, dataDirectory, false);
+  return new Keyring(
+    current.key,
+    previous.map(({ key }) => key),
+  );
 }
 
 async function findLog(reader: Reader, name: string | undefined): Promise<StoredLog> {

@@ -14,6 +14,7 @@ import { readProjects } from "../storage/sql/holders.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
 import type { AuditDatabase } from "./audit-database.ts";
+import { findAlteredPolicy } from "./verify-policies.ts";
 
 export interface DatabaseOptions {
   /** Which log; all of them when undefined. */
@@ -62,7 +63,7 @@ export async function verifyDatabase(
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });
-    const { finding } = verified;
+    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, now));
     if (finding !== undefined) return { logs, finding: { ...finding, project } };
   }
   if (wanted !== undefined || verifier !== undefined) return { logs, finding: undefined };

@@ -237,3 +237,15 @@ test("[ours.secret-key.show] the description of keys holds ids and sources and n
   const shown = [current, ...previous].map(({ keyId, source }) => ({ keyId, source }));
   assert.deepEqual([described.current, ...described.previous], shown);
 });
+
+test("[ours.secret-key.closed] a secret.key that others can read is closed to them when it is read", (t) => {
+  const directory = folder(t);
+  const file = join(directory, "secret.key");
+  writeFileSync(file, newKey(), { mode: 0o644 });
+  const warn = t.mock.method(process, "emitWarning", () => {});
+  fromFiles(directory);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.match(String(warn.mock.calls[0]?.arguments[0]), /was open to others \(mode 644\)/);
+  fromFiles(directory);
+  assert.equal(warn.mock.callCount(), 1);
+});

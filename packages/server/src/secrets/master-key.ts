@@ -8,6 +8,8 @@
 import {
   chownSync,
   closeSync,
+  fchmodSync,
+  fstatSync,
   fsyncSync,
   linkSync,
   openSync,
@@ -205,11 +207,41 @@ function syncDirectory(directory: string): void {
   }
 }
 
+/** @throws Failure when another user owns it, or others can read it and this cannot be changed */
 function readIfThere(file: string): string | undefined {
+  let descriptor: number;
   try {
-    return readFileSync(file, "utf8");
+    descriptor = openSync(file, "r");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
+  try {
+    closeToOthers(file, descriptor);
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Of the open file, so that it cannot be exchanged between the check and the read. */
+function closeToOthers(file: string, descriptor: number): void {
+  const own = process.getuid?.();
+  if (own === undefined) return;
+  const { mode, uid } = fstatSync(descriptor);
+  // Root rotates the key of a service that has a user of its own.
+  if (uid !== own && uid !== 0 && own !== 0) {
+    throw new Failure("secret-key", `${file} belongs to another user: chown it to this one`);
+  }
+  if ((mode & 0o077) === 0) return;
+  try {
+    fchmodSync(descriptor, 0o600);
+  } catch (error) {
+    const advice = `close it with: chmod 600 ${file}`;
+    throw new Failure("secret-key", `${file} is open to others; ${advice}`, error);
+  }
+  process.emitWarning(
+    `${file} was open to others (mode ${(mode & 0o777).toString(8)}) and is now closed (600). ` +
+      "If others could read it, rotate it: countersign secret-key rotate",
+  );
 }

@@ -62,10 +62,6 @@ export class Integrity {
     this.#isSkipped = true;
   }
 
-  get checksMacs(): boolean {
-    return this.#keys !== undefined;
-  }
-
   /** Epoch ms; see {@link RowKey}. */
   get since(): number {
     return this.#since;

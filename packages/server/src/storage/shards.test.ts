@@ -209,6 +209,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readDueChannels: /^SCAN channel$/,
   // Once for a verification, which reads all of it anyway.
   readAddedPasskeys: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
+  readPublishedVersions: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   // Once for a database.
   readHighestId: /^(SCAN|SEARCH) (request|audit_entry) USING COVERING INDEX/,
   // A row for each project.

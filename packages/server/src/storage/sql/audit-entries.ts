@@ -110,6 +110,15 @@ export async function readAddedPasskeys(reader: Reader, serverLog: string): Prom
   return rows.map(({ detail }) => detail as string);
 }
 
+/** Details of the entries that say which versions of its policy a project published, ever. */
+export async function readPublishedVersions(reader: Reader, projectId: string): Promise<string[]> {
+  const rows = await reader.all(
+    "select detail from audit_entry where project_id = $1 and kind = 'policy.published'",
+    [projectId],
+  );
+  return rows.map(({ detail }) => detail as string);
+}
+
 /** At most `limit` from behind an id on, in their order. */
 export async function readEntriesAfter(
   reader: Reader,

@@ -4,7 +4,7 @@
  * no stale lock to clean up.
  */
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
@@ -16,6 +16,8 @@ import { Failure } from "../../failure.ts";
 export function lockDataDirectory(directory: string): () => void {
   const holderFile = join(directory, "server.pid");
   const lockFile = join(directory, "server.lock");
+  // Made here, because SQLite would make it readable for others.
+  closeSync(openSync(lockFile, "a", 0o600));
   const lock = new DatabaseSync(lockFile);
   try {
     lock.exec("pragma journal_mode = memory; begin exclusive");
@@ -25,7 +27,7 @@ export function lockDataDirectory(directory: string): () => void {
     const holder = readHolder(holderFile);
     throw new Failure("store", `another server is running on ${directory}${holder}`);
   }
-  writeFileSync(holderFile, `${process.pid}\n`);
+  writeFileSync(holderFile, `${process.pid}\n`, { mode: 0o600 });
   return () => {
     forgetHolder(holderFile);
     lock.close();
