@@ -205,6 +205,23 @@ test("[ours.adapters.hook.closed] a hook that is called wrongly or not set up ru
   for (const [run, reason] of runs) assertBlocked(await start(t, run).ends(), reason);
 });
 
+test("[ours.adapters.hook.left] the canary of doctor is blocked without a profile and asks nobody", async (t) => {
+  const count = await scene.countRequests();
+  const id = "0a1b2c3d-0000-4000-8000-00000000000a";
+  const input = callInput({ tool_input: { command: `countersign_canary ${id}` } });
+  const env = { ...scene.environment, COUNTERSIGN_ADAPTER_LEAVE: "*" };
+  for (const variables of [{}, env]) {
+    const outcome = await start(t, { input, env: variables }).ends();
+    assertBlocked(outcome, new RegExp(`blocked the canary ${id}`));
+  }
+  assert.equal(await scene.countRequests(), count);
+  // Any other text is a call like every other.
+  const other = callInput({ tool_input: { command: `countersign_canary ${id}; ls` } });
+  const hook = start(t, { input: other });
+  await scene.decideNext("approve");
+  assert.equal(decisionIn(await hook.ends()).permissionDecision, "allow");
+});
+
 test("[ours.adapters.hook.left] tools that are left to the agent are not asked about, and not allowed", async (t) => {
   const env = { ...scene.environment, COUNTERSIGN_ADAPTER_LEAVE: "Read, mcp__docs__*" };
   const count = await scene.countRequests();

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parse } from "jsonc-parser";
+import { AGENTS, type Agent } from "../src/agents.ts";
 import {
   handlersIn,
   insertHandler,
@@ -14,6 +15,7 @@ import {
   UnusableSettings,
 } from "../src/install/edit-settings.ts";
 import { hookCommand } from "../src/install/hook-command.ts";
+import { findSettingsFault } from "../src/install/settings-fault.ts";
 
 const PLACE = {
   node: "/opt/no de/node",
@@ -34,6 +36,7 @@ const CORPUS: Readonly<Record<string, string>> = {
   "an empty object with a line end": "{}\n",
   "an empty object over two lines": "{\n}\n",
   "spaces between the brackets": "{ }\n",
+  "a byte order mark": '\uFEFF{"model":"opus"}\n',
   "one line": '{"model":"opus","env":{"A":"1"}}',
   "two spaces": '{\n  "model": "opus",\n  "permissions": {\n    "allow": ["Bash(ls:*)"]\n  }\n}\n',
   "four spaces, no line end": '{\n    "model": "opus"\n}',
@@ -87,13 +90,13 @@ test("[ours.adapters.settings.whole] hooks of two agents in one file leave each 
 
 /** What a program that reads and writes JSON makes of it. */
 function asWritten(text: string) {
-  return JSON.parse(JSON.stringify(parse(text)));
+  return JSON.parse(JSON.stringify(parse(text.replace(/^\uFEFF/, ""))));
 }
 
 test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the hook and nothing else", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
-    const anew = `${JSON.stringify({ ...parse(made), added: true }, null, 4)}\n`;
+    const anew = `${JSON.stringify({ ...parse(made.replace(/^\uFEFF/, "")), added: true }, null, 4)}\n`;
     const left = removeHandlers(anew, "claude-code", inserted);
     assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
     // What was made for the hook may stay, empty.
@@ -124,6 +127,49 @@ test("[ours.adapters.settings.whole] any JSON object comes back letter for lette
     }),
     { numRuns: 300 },
   );
+});
+
+test("[ours.adapters.settings.refused] a file that the agent ignores as a whole is recognized", () => {
+  const agents: readonly Agent[] = AGENTS;
+  assert.deepEqual(
+    agents.map(({ name }) => name),
+    ["claude-code", "codex"],
+  );
+  const pre = (handler: string) => `{"hooks": {"PreToolUse": [{"hooks": [${handler}]}]}}`;
+  // As Claude Code 2.1.330 and Codex 0.169.0 treat them.
+  const files: readonly (readonly [string, RegExp | undefined, RegExp | undefined])[] = [
+    ['{"hooks": {}}', undefined, undefined],
+    ["", undefined, undefined],
+    ['// mine\n{"hooks": {}}', /line 1 is not strict JSON/, /line 1 is not strict JSON/],
+    ['{\n"hooks": {},\n}', /line 3 is not strict JSON/, /line 3 is not strict JSON/],
+    ['{"hooks": {"PreToolUse": [{"hooks": []},]}}', /strict JSON/, /strict JSON/],
+    ['{"hooks": {}} x', /strict JSON/, /strict JSON/],
+    ['{"description": "a\tb"}', /strict JSON/, /strict JSON/],
+    ["[]", /not a JSON object/, /not a JSON object/],
+    ['\uFEFF{"hooks": {}}', undefined, /byte order mark/],
+    ['{"model": "opus"}', undefined, /unknown member "model"/],
+    ['{"model": 5}', /model must be of type string, not number/, /unknown member/],
+    ['{"env": {"A": 1}, "nope": 5}', undefined, /unknown member/],
+    ['{"permissions": {"allow": "x"}}', /permissions.allow must be of type array/, /unknown/],
+    ['{"disableAllHooks": "x"}', /disableAllHooks must be of type boolean/, /unknown/],
+    ['{"description": 5}', undefined, /description must be of type string/],
+    ['{"hooks": []}', undefined, /hooks must be of type object, not array/],
+    ['{"hooks": {"PreToolUse": {}}}', /PreToolUse must be of type array/, /must be of type array/],
+    ['{"hooks": {"PreToolUse": [5]}}', /PreToolUse.0 must be an object/, /must be an object/],
+    ['{"hooks": {"PreToolUse": [{}]}}', /PreToolUse.0.hooks must be an array/, /must be an array/],
+    ['{"hooks": {"PreToolUse": [{"matcher": 5, "hooks": []}]}}', /matcher must/, /matcher must/],
+    [pre('{"type": "cmd"}'), /hooks.0.type must be one of command/, /type must be one of command/],
+    [pre('{"type": "command"}'), /command must be a string/, /command must be a string/],
+    [pre('{"type": "command", "command": "x", "timeout": "5"}'), /timeout must/, /timeout must/],
+    [pre('{"type": "command", "command": "x", "async": 1}'), /async must/, /async must/],
+    ['{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}', undefined, /command must be/],
+  ];
+  for (const [text, ...expected] of files) {
+    for (const [index, agent] of agents.entries()) {
+      const wanted = expected[index];
+      assert.match(findSettingsFault(text, agent) ?? "none", wanted ?? /^none$/, text);
+    }
+  }
 });
 
 test("[ours.adapters.settings.refused] what cannot be read, or says two things, is not touched", () => {

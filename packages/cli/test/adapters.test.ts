@@ -108,12 +108,18 @@ test("[ours.adapters.install.again] where hooks are turned off, install does not
 });
 
 test("[ours.adapters.install.refused] what cannot be read is left as it is, and nothing is made", async (t) => {
-  for (const text of ['{"hooks": [}', '{"hooks": {}, "hooks": {}}']) {
+  const texts: Readonly<Record<string, RegExp>> = {
+    '{"hooks": [}': /is left as it is/,
+    '{"hooks": {}, "hooks": {}}': /is left as it is/,
+    "// mine\n{}": /was not changed. Claude Code ignores the whole file: line 1 is not strict/,
+    '{"model": 5}': /was not changed. Claude Code ignores the whole file: model must be of type/,
+  };
+  for (const [text, message] of Object.entries(texts)) {
     const home = newHome(t, text);
     const args = ["install", "claude-code", "--url", scene.server.url];
     const { code, stderr } = await run(t, home, args, { secret: scene.credential });
     assert.equal(code, 1);
-    assert.match(stderr, /is left as it is/);
+    assert.match(stderr, message);
     assert.equal(readFileSync(home.settings, "utf8"), text);
     assert.equal(existsSync(home.profile), false);
   }

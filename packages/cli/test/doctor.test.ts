@@ -48,6 +48,9 @@ const FAULTS: Readonly<Record<string, readonly [(home: Home) => void, string]>> 
   "no settings": [(home) => rmSync(home.settings), "settings"],
   "settings that nobody can read": [(home) => writeFileSync(home.settings, "{"), "settings"],
   "a limit below the wait": [(home) => edit(home, /"timeout": \d+/, '"timeout": 60'), "timeout"],
+  "a comment": [(home) => edit(home, "{", "// mine\n{"), "settings.ignored"],
+  "a comma too many": [(home) => edit(home, /\}\s*$/, ",}"), "settings.ignored"],
+  "a wrong type": [(home) => edit(home, "{", '{"model": 5,'), "settings.ignored"],
   "failing open": [(home) => edit(home, '"onFailure": "block"', '"x": 1'), "settings.onFailure"],
   "in the background": [(home) => edit(home, '"type"', '"async": true, "type"'), "settings.async"],
   "for one tool": [(home) => edit(home, '"hooks": [', '"matcher": "Bash", "hooks": ['), "matcher"],
@@ -172,15 +175,21 @@ test("[ours.adapters.doctor.finds] Codex: not trusted, disabled, turned off", as
   await install(t, home, "codex", "--wait", "2s");
   const config = join(dirname(home.codex), "config.toml");
   const state = (fields: string) => {
-    writeFileSync(config, `[hooks.state."${home.codex}:pre_tool_use:0:0"]\n${fields}\n`);
+    const entry = `[hooks.state."${home.codex}:pre_tool_use:0:0"]\n${fields}\n`;
+    writeFileSync(config, `${entry}[features]\nunified_exec_tty = false\n`);
   };
-  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.trusted"]);
+  const { failed } = await findings(t, home, "codex");
+  assert.deepEqual(failed, ["settings.tty", "settings.trusted"]);
   state('trusted_hash = "sha256:x"');
   assert.deepEqual((await findings(t, home, "codex")).failed, []);
   state('trusted_hash = "sha256:x"\nenabled = false');
   assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.disabled"]);
-  state('trusted_hash = "sha256:x"\n[features]\nhooks = false');
+  state('trusted_hash = "sha256:x"');
+  writeFileSync(config, `${readFileSync(config, "utf8")}hooks = false\n`);
   assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.disabled"]);
+  state('trusted_hash = "sha256:x"');
+  writeFileSync(config, readFileSync(config, "utf8").replace("= false", "= true"));
+  assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.tty"]);
   writeFileSync(config, "[");
   assert.deepEqual((await findings(t, home, "codex")).failed, ["settings.config"]);
 });

@@ -15,6 +15,7 @@ import {
   readHookSettings,
 } from "../profile/hook-settings.ts";
 import { type Profile, readProfile } from "../profile/profile.ts";
+import { tryWithAgent } from "./agent-trial.ts";
 import { releaseCanaries } from "./canary.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import { lookAtSettings } from "./look-at-settings.ts";
@@ -30,9 +31,12 @@ export interface DoctorOrder {
   /** The project in which the agent would run. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
+  /** Start the agent itself for a trial, where it is installed. */
+  readonly withAgent: boolean;
 }
 
-export async function examine({ place, folder, environment }: DoctorOrder): Promise<Finding[]> {
+export async function examine(order: DoctorOrder): Promise<Finding[]> {
+  const { place, folder, environment, withAgent } = order;
   const { agent } = place;
   const { profile, findings: first } = lookAtProfile(place);
   const { settings, findings: second } = lookAtEnvironment(place, profile, environment);
@@ -44,8 +48,21 @@ export async function examine({ place, folder, environment }: DoctorOrder): Prom
     look.command === undefined
       ? []
       : await releaseCanaries(agent, look.command, asked, environment);
-  const version = await lookAtVersion(agent, environment);
-  return [...first, ...second, ...look.findings, ...third, ...canaries, ...version];
+  const program = agent.name === "claude-code" ? "claude" : "codex";
+  const version = await versionOf(program, environment);
+  const trial =
+    withAgent && version !== undefined && look.command !== undefined
+      ? [await tryWithAgent(place, program, folder, environment)]
+      : [];
+  return [
+    ...first,
+    ...second,
+    ...look.findings,
+    ...third,
+    ...canaries,
+    lookAtVersion(agent, program, version),
+    ...trial,
+  ];
 }
 
 function lookAtProfile({ agent, profile: path }: InstallPlace) {
@@ -102,26 +119,25 @@ async function lookAtProvider({ name }: Agent, { url, token }: HookSettings): Pr
 }
 
 /** Where the agent is installed: whether it is one that this was made for. */
-async function lookAtVersion(agent: Agent, environment: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const program = agent.name === "claude-code" ? "claude" : "codex";
-  const text = await versionOf(program, environment);
+function lookAtVersion(agent: Agent, program: string, text: string | undefined): Finding {
   const version = /(\d+)\.(\d+)\.(\d+)/
     .exec(text ?? "")
     ?.slice(1)
     .map(Number);
   if (text === undefined || version === undefined) {
-    return [warn("version", `${program} is not on the PATH, so its version was not seen.`)];
+    const missing = `${program} is not on the PATH. Its version and a trial with it are missing.`;
+    return warn("version", missing, `Run doctor where ${program} starts.`);
   }
   const seen = `${agent.title} ${version.join(".")}`;
   if (agent.name === "codex") {
     const advice = "Keep the time limit of the hook above its wait, as install does.";
-    return [warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice)];
+    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
   }
   if (isOlder(version, CLAUDE_CODE_MIN)) {
     const advice = `Upgrade to ${CLAUDE_CODE_MIN.join(".")} or newer.`;
-    return [warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice)];
+    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
   }
-  return [ok("version", `${seen} blocks when the hook is stopped or times out.`)];
+  return ok("version", `${seen} blocks when the hook is stopped or times out.`);
 }
 
 function isOlder(version: readonly number[], than: readonly number[]): boolean {

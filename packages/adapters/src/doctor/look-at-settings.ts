@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse as parseToml } from "smol-toml";
 import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.ts";
 import { type EntryOptions, handlerFor, type InstallPlace } from "../install/install.ts";
+import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
 import { lookAtClaudeFiles } from "./look-at-claude-files.ts";
@@ -42,13 +43,16 @@ export function lookAtSettings(
     const advice = `Mend it; ${agent.title} may ignore all of it meanwhile.`;
     return { findings: [fail("settings", text, advice)], command: undefined };
   }
+  const fault = findSettingsFault(file.text ?? "", agent);
   const [first] = own;
   if (first === undefined) {
     const text = `${file.path} has no hook of countersign: nothing is asked.`;
     return { findings: [fail("settings", text, `Run: ${again}`)], command: undefined };
   }
   const command = String(first.value.command);
+  const what = `${agent.title} ignores all of ${file.path}: ${fault}. Nothing is asked.`;
   const findings = [
+    ...(fault === undefined ? [] : [fail("settings.ignored", what, "Fix that in the file.")]),
     ...lookAtEntry(first, own.length, place, profile, again),
     ...lookAtOthers(handlers.length - own.length),
     ...(agent.name === "codex"
@@ -116,6 +120,12 @@ function lookAtCodex(path: string, handler: Handler): Finding[] {
   if (features.hooks === false || features.codex_hooks === false) {
     const text = `${config} turns hooks off, so nothing is asked.`;
     findings.push(fail("settings.disabled", text, "Set [features] hooks = true."));
+  }
+  if (features.unified_exec_tty !== false) {
+    const text =
+      "An approved interactive shell runs what write_stdin sends to it, without the hook.";
+    const advice = `Set [features] unified_exec_tty = false in ${config}.`;
+    findings.push(fail("settings.tty", text, advice));
   }
   const states = Object(Object(root.hooks).state) as Record<string, unknown>;
   const key = `${path}:pre_tool_use:${handler.group}:${handler.index}`;

@@ -11,6 +11,7 @@ import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@counte
 import { FileStore } from "@countersign/sdk/file-store";
 import type { Agent } from "../agents.ts";
 import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
+import { canaryIdOf, canaryReason } from "./canary-call.ts";
 import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
 import { matchesAny } from "./tool-names.ts";
 
@@ -56,6 +57,8 @@ export async function answerCall(call: HookCall): Promise<HookAnswer> {
 
 async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<HookAnswer> {
   const input = readHookInput(bytes, agent);
+  const canaryId = canaryIdOf(input.arguments);
+  if (canaryId !== undefined) return block(canaryReason(canaryId));
   const settings = read();
   if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
     return say(agent.left);

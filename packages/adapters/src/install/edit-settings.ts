@@ -138,7 +138,8 @@ function behindLast(text: string, node: Node, piece: string, depth: number, styl
 /** @throws UnusableSettings */
 function rootOf(text: string): Node {
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
+  // Claude Code accepts a byte order mark. A space in its place keeps all offsets.
+  const root = parseTree(text.replace(/^\uFEFF/, " "), errors, { allowTrailingComma: true });
   const [error] = errors;
   if (error !== undefined) {
     const line = text.slice(0, error.offset).split("\n").length;

@@ -12,6 +12,7 @@ import { GRACE_MS } from "../hook/run-hook.ts";
 import { type Installed, type Profile, readProfile, writeProfile } from "../profile/profile.ts";
 import { insertHandler, ownHandlers, removeHandlers, UnusableSettings } from "./edit-settings.ts";
 import { hookCommand } from "./hook-command.ts";
+import { findSettingsFault } from "./settings-fault.ts";
 import { SettingsFile } from "./settings-file.ts";
 
 /** Between the last moment of the hook and the agent's limit: starting, and taking back. */
@@ -55,6 +56,11 @@ export function handlerFor(place: InstallPlace, options: EntryOptions): Record<s
 export function install(place: InstallPlace, wanted: Omit<Profile, "installed">): boolean {
   const { agent, profile } = place;
   const file = openSettings(place.settings);
+  const fault = findSettingsFault(file.text ?? "", agent);
+  if (fault !== undefined) {
+    const what = `${file.path} was not changed. ${agent.title} ignores the whole file: ${fault}`;
+    throw new UnusableSettings(`${what}. Fix that, then run install again.`);
+  }
   const before = readProfile(profile)?.installed;
   if (before !== undefined && before.settings !== place.settings) {
     const advice = `uninstall ${agent.name} first`;

@@ -15,15 +15,19 @@ export const doctor: Command = {
   usage: "doctor [AGENT]",
   help: "Prove that an agent's hook blocks, with a harmless call that is meant to be denied.",
   settings: [],
-  options: PLACE,
+  options: {
+    "no-agent": { type: "flag", help: "Do not start the agent itself for a trial." },
+    ...PLACE,
+  },
 
   async run(line, terminal) {
+    const withAgent = !line.flag("no-agent");
     const agents = agentsOf(line);
     let failed = 0;
     const results: { readonly agent: string; readonly findings: readonly Finding[] }[] = [];
     for (const agent of agents) {
       const place = { ...placeOf(agent, line), ...installedAt(agent, line) };
-      const order = { place, folder: process.cwd(), environment: process.env };
+      const order = { place, folder: process.cwd(), environment: process.env, withAgent };
       const findings = await examine(order);
       failed += findings.filter(({ level }) => level === "fail").length;
       results.push({ agent: agent.name, findings });

@@ -20,7 +20,7 @@ rules:
 `;
 
 /** Settings that a user wrote. */
-export const OWN_SETTINGS = '{\n\t"model": "opus", // mine\n\t"env": {"N": 1.0}\n}\n';
+export const OWN_SETTINGS = '{\n\t"model": "opus",\n\t"env": {"N": 1.0}\n}\n';
 
 export interface InstallScene {
   readonly server: Server;

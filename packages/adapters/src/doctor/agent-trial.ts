@@ -1,0 +1,199 @@
+/**
+ * Starts the installed agent with a copy of the user's settings and a model stand-in that proposes
+ * one call, and checks that the hook blocked it. This finds what no check of the settings can: a
+ * file that this version of the agent ignores.
+ *
+ * The agent gets a false credential, a temporary configuration folder, and the stand-in as its
+ * provider and proxy. The proposed command is the name of a program that does not exist.
+ *
+ * Called by: doctor.
+ */
+
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import type { Agent } from "../agents.ts";
+import { CANARY_PROGRAM, canaryReason } from "../hook/canary-call.ts";
+import type { InstallPlace } from "../install/install.ts";
+import { SettingsFile } from "../install/settings-file.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
+import { type ModelStandIn, startModelStandIn } from "./model-stand-in.ts";
+
+/** About ten times what a trial takes on an idle machine. */
+const TRIAL_MS_MAX = 60_000;
+
+const FALSE_CREDENTIAL = "countersign-doctor";
+
+/** Variables that the agent gets. No other one: they may hold credentials or name a provider. */
+const PASSED = ["HOME", "PATH", "SHELL", "USER", "LOGNAME", "LANG", "LC_ALL", "TERM", "TMPDIR"];
+
+interface Start {
+  readonly args: readonly string[];
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+export async function tryWithAgent(
+  place: InstallPlace,
+  program: string,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): Promise<Finding> {
+  const { agent } = place;
+  const nonce = randomUUID();
+  const configuration = realpathSync(mkdtempSync(join(tmpdir(), "countersign-doctor-")));
+  const model = await startModelStandIn(`${CANARY_PROGRAM} ${nonce}`);
+  try {
+    const prepare = agent.name === "codex" ? prepareCodex : prepareClaudeCode;
+    const { args, variables } = prepare(agent, configuration, model.url, environment);
+    const passed = PASSED.flatMap((name): [string, string][] => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    });
+    const env = { ...Object.fromEntries(passed), ...noOtherHost(model.url), ...variables };
+    const printed = await runAgent(program, args, folder, env);
+    return judge(agent, model, canaryReason(nonce), printed);
+  } catch (error) {
+    const text = `The trial with ${agent.title} could not start: ${Object(error).message}`;
+    return warn("agent.blocked", text, "Fix that, or skip the trial with --no-agent.");
+  } finally {
+    model.close();
+    rmSync(configuration, { recursive: true, force: true });
+  }
+}
+
+function judge(agent: Agent, model: ModelStandIn, reason: string, printed: string): Finding {
+  const check = "agent.blocked";
+  const results = model.results();
+  if (results.some((result) => result.includes(reason))) {
+    return ok(check, `${agent.title} itself loads the hook and does not run what it blocks.`);
+  }
+  const said = printed
+    .split("\n")
+    .filter((line) => /settings|hooks?\b|error/i.test(line))
+    .slice(0, 4)
+    .map((line) => line.trim().slice(0, 300));
+  const output = said.length === 0 ? "" : ` It printed: ${said.join(" ")}`;
+  const isUnknown = results.every((result) =>
+    /unsupported|no such tool|unknown tool/i.test(result),
+  );
+  if (!model.isAsked() || isUnknown) {
+    const text = `${agent.title} could not be started for a trial, so this is not proven.${output}`;
+    return warn(check, text, "Skip the trial with --no-agent.");
+  }
+  const text = `${agent.title} runs calls without the hook: it does not load it.${output}`;
+  return fail(check, text, "Fix the settings that it names, and check which hooks it lists.");
+}
+
+/** Through the stand-in as a proxy, which refuses all connections. */
+function noOtherHost(url: string): Record<string, string> {
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    ALL_PROXY: url,
+    NO_PROXY: "127.0.0.1",
+  };
+}
+
+function prepareClaudeCode(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settingsFile(environment);
+  if (existsSync(settings)) copyFileSync(settings, join(configuration, "settings.json"));
+  const variables = {
+    ...noOtherHost(url),
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: FALSE_CREDENTIAL,
+    ANTHROPIC_AUTH_TOKEN: "",
+    CLAUDE_CODE_USE_BEDROCK: "",
+    CLAUDE_CODE_USE_VERTEX: "",
+    CLAUDE_CODE_USE_FOUNDRY: "",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+  };
+  // The settings of the user and of the project can set the same members. These come last.
+  const last = JSON.stringify({ env: variables, apiKeyHelper: `echo ${FALSE_CREDENTIAL}` });
+  return {
+    args: ["-p", "countersign doctor", "--strict-mcp-config", "--settings", last],
+    variables: { ...variables, CLAUDE_CONFIG_DIR: configuration },
+  };
+}
+
+function prepareCodex(
+  agent: Agent,
+  configuration: string,
+  url: string,
+  environment: NodeJS.ProcessEnv,
+): Start {
+  const settings = agent.settingsFile(environment);
+  const hooks = join(configuration, basename(settings));
+  if (existsSync(settings)) copyFileSync(settings, hooks);
+  // Codex records which hooks its user trusts by the path of the file.
+  const config = new SettingsFile(join(dirname(settings), "config.toml")).text ?? "";
+  const moved = config.replaceAll(`${settings}:`, `${hooks}:`);
+  writeFileSync(join(configuration, "config.toml"), moved, { mode: 0o600 });
+  const provider = {
+    name: "countersign doctor",
+    base_url: `${url}/v1`,
+    wire_api: "responses",
+    env_key: "COUNTERSIGN_DOCTOR_KEY",
+  };
+  const members = Object.entries(provider).map(([name, value]) => `${name}="${value}"`);
+  const overrides = [
+    'model_provider="countersign_doctor"',
+    `model_providers.countersign_doctor={${members.join(",")}}`,
+    "mcp_servers={}",
+    "notify=[]",
+  ].flatMap((override) => ["-c", override]);
+  const options = ["--ephemeral", "--skip-git-repo-check", "--sandbox", "read-only"];
+  return {
+    args: ["exec", ...options, ...overrides, "countersign doctor"],
+    variables: { CODEX_HOME: configuration, COUNTERSIGN_DOCTOR_KEY: FALSE_CREDENTIAL },
+  };
+}
+
+/** @returns what the agent printed */
+function runAgent(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  // In a process group of its own, so that its children are stopped with it.
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = () => {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  };
+  const timer = setTimeout(stop, TRIAL_MS_MAX);
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      printed = `${printed}${text}`.slice(0, 65_536);
+    });
+  }
+  child.once("error", (error) => {
+    clearTimeout(timer);
+    reject(error);
+  });
+  child.once("close", () => {
+    clearTimeout(timer);
+    resolve(printed);
+  });
+  return promise;
+}

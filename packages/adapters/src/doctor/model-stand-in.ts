@@ -1,0 +1,178 @@
+/**
+ * A loopback server that an agent takes for its model. It proposes one call, and records what the
+ * agent reports as the result. As an HTTP proxy it refuses every connection, so an agent that uses
+ * it as its proxy reaches nothing else.
+ *
+ * Called by: agent-trial.
+ */
+
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface ModelStandIn {
+  readonly url: string;
+  /** Whether the agent has asked for a turn in which it runs tools. */
+  readonly isAsked: () => boolean;
+  /** The results of the call as the agent reports them to the model. */
+  readonly results: () => readonly string[];
+  close(): void;
+}
+
+/** Above what an agent sends with its first turn, about 0.1 MiB. */
+const BODY_BYTES_MAX = 8 * 1024 * 1024;
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** @param command of the shell call that the model proposes */
+export async function startModelStandIn(command: string): Promise<ModelStandIn> {
+  let isAsked = false;
+  let results: readonly string[] = [];
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const answer = API.find(({ path }) => path.test(request.url ?? ""));
+    const body = await readJson(request);
+    if (answer === undefined || body === undefined) {
+      response.writeHead(404).end();
+      return;
+    }
+    const found = answer.results(body);
+    if (found.length > 0) results = found;
+    const isFirst = answer.hasTools(body) && found.length === 0;
+    if (isFirst) isAsked = true;
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of answer.events(isFirst ? command : undefined)) {
+      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+    response.end();
+  };
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    isAsked: () => isAsked,
+    results: () => results,
+    close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+interface ModelApi {
+  readonly path: RegExp;
+  hasTools(body: Json): boolean;
+  results(body: Json): string[];
+  /** One turn: the call, or a closing text without one. */
+  events(command: string | undefined): Json[];
+}
+
+const API: readonly ModelApi[] = [
+  {
+    // Anthropic Messages.
+    path: /^\/v1\/messages(\?|$)/,
+    hasTools: ({ tools }) => listOf(tools).some(({ name }) => name === "Bash"),
+    results: ({ messages }) => {
+      const blocks = listOf(messages).flatMap(({ content }) => listOf(content));
+      return blocks.filter(({ type }) => type === "tool_result").map(contentOf);
+    },
+    events: (command) => {
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      const call = { type: "tool_use", id: "toolu_canary", name: "Bash", input: {} };
+      const delta =
+        command === undefined
+          ? { type: "text_delta", text: "Done." }
+          : { type: "input_json_delta", partial_json: JSON.stringify({ command }) };
+      const block = command === undefined ? { type: "text", text: "" } : call;
+      const reason = command === undefined ? "end_turn" : "tool_use";
+      const message = {
+        id: "msg_canary",
+        type: "message",
+        role: "assistant",
+        model: "canary",
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage,
+      };
+      return [
+        { type: "message_start", message },
+        { type: "content_block_start", index: 0, content_block: block },
+        { type: "content_block_delta", index: 0, delta },
+        { type: "content_block_stop", index: 0 },
+        { type: "message_delta", delta: { stop_reason: reason, stop_sequence: null }, usage },
+        { type: "message_stop" },
+      ];
+    },
+  },
+  {
+    // OpenAI Responses.
+    path: /^\/v1\/responses(\?|$)/,
+    hasTools: () => true,
+    results: ({ input }) => {
+      const outputs = listOf(input).filter(({ type }) => String(type).endsWith("_output"));
+      return outputs.map(contentOf);
+    },
+    events: (command) => {
+      const item =
+        command === undefined
+          ? {
+              type: "message",
+              id: "msg_canary",
+              role: "assistant",
+              status: "completed",
+              content: [{ type: "output_text", text: "Done.", annotations: [] }],
+            }
+          : {
+              type: "function_call",
+              id: "fc_canary",
+              call_id: "call_canary",
+              name: "exec_command",
+              arguments: JSON.stringify({ cmd: command }),
+              status: "completed",
+            };
+      const response = { id: "resp_canary", object: "response", output: [item] };
+      const usage = {
+        input_tokens: 1,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: 1,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 2,
+      };
+      return [
+        { type: "response.created", response: { ...response, output: [], status: "in_progress" } },
+        { type: "response.output_item.added", output_index: 0, item },
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: "response.completed", response: { ...response, status: "completed", usage } },
+      ];
+    },
+  },
+];
+
+function listOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.map((item) => Object(item) as Json) : [];
+}
+
+/** Text, or the blocks of one. */
+function contentOf({ content, output }: Json): string {
+  const value = content ?? output;
+  return typeof value === "string" ? value : JSON.stringify(value ?? "");
+}
+
+async function readJson(request: IncomingMessage): Promise<Json | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request) {
+    length += (chunk as Buffer).length;
+    if (length > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  try {
+    return Object(JSON.parse(Buffer.concat(chunks).toString())) as Json;
+  } catch {
+    return undefined;
+  }
+}
