@@ -46,9 +46,9 @@ export function placeOf(agent: Agent, line: CommandLine): InstallPlace {
   };
 }
 
-/** One line of stdin: secrets stand neither in arguments nor in the history of a shell. */
+/** One line of stdin: arguments and the history of a shell must not hold a secret. */
 export async function readSecret(terminal: Terminal, what: string): Promise<string> {
-  if (process.stdin.isTTY === true) return (await terminal.ask(`${what}: `)).trim();
+  if (process.stdin.isTTY === true) return (await terminal.askSecret(`${what}: `)).trim();
   let text = "";
   for await (const chunk of process.stdin.setEncoding("utf8")) text += chunk;
   const secret = text.trim();

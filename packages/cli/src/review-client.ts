@@ -129,8 +129,10 @@ export class ReviewClient {
     try {
       response = await this.#send(method, path, body, AbortSignal.timeout(EXCHANGE_MS_MAX));
       answer = await response.text();
-      // In whole seconds, so the last millisecond: a countdown must not promise too much.
-      this.now = Date.parse(response.headers.get("date") ?? "") + 999;
+      // The header has whole seconds. The last millisecond keeps a countdown from being too long.
+      const atServer = Date.parse(response.headers.get("date") ?? "") + 999;
+      // A proxy may remove the header. Then the local clock is the best estimate.
+      this.now = Number.isNaN(atServer) ? Date.now() : atServer;
     } catch (error) {
       throw this.#unreachable(error);
     }

@@ -12,8 +12,10 @@ export interface Terminal {
   status(text: string): void;
   /** Whether a person sees what `out` writes. */
   readonly isInteractive: boolean;
-  /** Asks a person a question. */
+  /** Asks the user a question. */
   ask(question: string): Promise<string>;
+  /** Asks for a secret: the terminal does not show what the user types. */
+  askSecret(question: string): Promise<string>;
   readonly columns: number;
   readonly rows: number;
 }
@@ -56,6 +58,21 @@ export const processTerminal: Terminal = {
       throw error;
     } finally {
       line.close();
+    }
+  },
+  async askSecret(question) {
+    const { createInterface } = await import("node:readline/promises");
+    const { Writable } = await import("node:stream");
+    // readline echoes what it reads to its output, so the question goes beside it. The terminal
+    // itself stops to echo when the interface is created, before the user sees the question.
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const line = createInterface({ input: process.stdin, output, terminal: true });
+    process.stderr.write(question);
+    try {
+      return await line.question("");
+    } finally {
+      line.close();
+      process.stderr.write("\n");
     }
   },
   get rows() {

@@ -3,6 +3,7 @@
  */
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import {
   existsSync,
   lstatSync,
@@ -25,6 +26,7 @@ import {
   startInstallScene,
 } from "./support/agent-home.ts";
 import { fileOwner } from "./support/child.ts";
+import { BIN, ownEnvironment } from "./support/countersign.ts";
 import { exchange } from "./support/people.ts";
 
 const file = fileOwner();
@@ -167,6 +169,32 @@ test("[ours.adapters.install.provisions] with a provisioner's token it makes an 
   });
   assert.equal(gone.code, 0, gone.stderr);
   assert.equal((await exchange("GET", url, scene.provisioner)).status, 404);
+});
+
+test("[ours.adapters.install.provisions] a terminal does not show the token that the user types", async (t) => {
+  const home = newHome(t);
+  const secret = "cs_prov_typed_by_the_user";
+  const words = [
+    process.execPath,
+    BIN,
+    "install",
+    "codex",
+    "--url",
+    "http://[::1]:9",
+    "--provision",
+  ];
+  const env = { ...ownEnvironment(), HOME: home.path, SHELL: "/bin/sh" };
+  // util-linux: runs the command on a pseudo-terminal.
+  const child = spawn("script", ["-qec", words.join(" "), "/dev/null"], { env, cwd: home.path });
+  t.after(() => child.kill("SIGKILL"));
+  let shown = "";
+  for await (const chunk of child.stdout.setEncoding("utf8")) {
+    const isFirst = !shown.includes("provisioner: ");
+    shown += chunk;
+    if (isFirst && shown.includes("provisioner: ")) child.stdin.write(`${secret}\n`);
+  }
+  assert.match(shown, /the token of a provisioner: /);
+  assert.ok(!shown.includes("typed"), shown);
 });
 
 test("[ours.adapters.status] status says who asks whom", async (t) => {

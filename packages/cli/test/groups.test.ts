@@ -100,7 +100,8 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
   const data = join(temporaryFolder(t), "mistyped");
   for (const args of [["list"], ["set", "ana", "--groups", "a"]]) {
     const { code, stderr } = await countersign(t, ["reviewers", ...args, "--data", data]);
-    assert.deepEqual([code, stderr], [1, `countersign: there is no database in ${data}\n`]);
+    assert.equal(code, 1);
+    assert.ok(stderr.startsWith(`countersign: there is no database in ${data}; `), stderr);
   }
 });
 

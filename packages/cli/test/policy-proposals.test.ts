@@ -44,6 +44,7 @@ async function command(...args: readonly string[]): Promise<Ran> {
     note: (text) => void notes.push(`${text}\n`),
     status: () => {},
     ask: () => assert.fail("nobody is there to be asked"),
+    askSecret: () => assert.fail("nobody is there to be asked"),
   });
   return { code, stdout: out.join(""), stderr: notes.join("") };
 }

@@ -232,6 +232,10 @@ class Person implements Terminal {
     this.seen.push(text);
   }
 
+  askSecret(): Promise<string> {
+    assert.fail("this command asks for no secret");
+  }
+
   status(text: string): void {
     this.statuses.push(text);
   }

@@ -110,9 +110,12 @@ export function openKnownContext(
   parts: Parts = {},
 ): Promise<OpenedContext> {
   const file = databaseFile(settings.dataDirectory);
-  if (!isShared(secrets) && !existsSync(file)) throw noDatabase(`in ${settings.dataDirectory}`);
+  if (!isShared(secrets) && !existsSync(file))
+    throw noDatabase(`in ${settings.dataDirectory}; ${NAME_DATA}`);
   return open(settings, secrets, parts, "visitor");
 }
+
+const NAME_DATA = "start a server first, or name its data folder with --data";
 
 function noDatabase(where: string): Failure {
   return new Failure("no_database", `there is no database ${where}`);

@@ -46,7 +46,7 @@ export const unfreeze: Command = {
   async run(line, terminal) {
     const target = targetOf(line);
     const freezes = client(line);
-    const { freezes: inForce } = await freezes.list("in_force", LIMIT_MAX);
+    const { freezes: inForce } = await freezes.list("in_force", Number.POSITIVE_INFINITY);
     const found = inForce.find(
       ({ scope, instance }) => scope === target.scope && instance?.id === target.instanceId,
     );

@@ -103,7 +103,7 @@ First steps, in another terminal of the same folder${isFolder ? "" : SAME_VARIAB
   PROVISIONER=$(npx --no -- countersign tokens create provisioner --name setup${data})
   INSTANCE=$(curl -s ${base}/v1/instances -H "Authorization: Bearer $PROVISIONER" \\
     -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{}' \\
-    | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+    | sed -n 's/.*"token":"\\([^"]*\\)".*/\\1/p')
 
   # 3. A first request, as your agent would make it
   curl -s ${base}/v1/requests -H "Authorization: Bearer $INSTANCE" \\

@@ -15,7 +15,7 @@ import { usageError } from "../exit.ts";
 import { groupsOf, namesOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
-import { withData, withKnownData } from "../with-data.ts";
+import { withKnownData } from "../with-data.ts";
 
 export const tokensCreate: Command = {
   usage: "tokens create provisioner|reviewer",
@@ -54,7 +54,7 @@ export const tokensCreate: Command = {
     const fault = scopes && scopesFault(scopes);
     if (fault !== undefined) throw usageError(`--scopes ${fault}`);
     const expiresAt = expiryOf(line);
-    return withData(line, terminal, async ({ context }) => {
+    return withKnownData(line, async ({ context }) => {
       const order: TokenOrder = { kind, name, project, role, groups, isBot, scopes, expiresAt };
       const issued = await createToken(context, order);
       terminal.out(line.json ? JSON.stringify(issued) : issued.token);
