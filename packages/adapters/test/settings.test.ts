@@ -96,7 +96,7 @@ function asWritten(text: string) {
 test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the hook and nothing else", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
-    const anew = `${JSON.stringify({ ...parse(made.replace(/^\uFEFF/, "")), added: true }, null, 4)}\n`;
+test("[ours.adapters.settings.whole] a file rewritten by its agent loses the hook and nothing else", () => {
     const left = removeHandlers(anew, "claude-code", inserted);
     assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
     // What was made for the hook may stay, empty.

@@ -8,7 +8,6 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 
 export interface ModelStandIn {
   readonly url: string;
@@ -50,7 +49,7 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const { port } = Object(server.address()) as { readonly port: number };
   return {
     url: `http://127.0.0.1:${port}`,
     isAsked: () => isAsked,
