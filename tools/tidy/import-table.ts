@@ -164,6 +164,8 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/config/mail-settings.ts",
       "packages/server/src/provider.ts",
       "packages/sdk/src/node.ts",
+      // Doctor plays the model of an agent on a loopback port.
+      "packages/adapters/src/doctor/model-stand-in.ts",
       "packages/adapters/src/mcp-gateway/http-front.ts",
       "packages/cli/src/conformance-options.ts",
       ...KIT,

@@ -96,7 +96,8 @@ function asWritten(text: string) {
 test("[ours.adapters.settings.whole] a file that its agent wrote anew loses the hook and nothing else", () => {
   for (const [name, text] of Object.entries(CORPUS)) {
     const { text: made, inserted } = insertHandler(text, handler());
-test("[ours.adapters.settings.whole] a file rewritten by its agent loses the hook and nothing else", () => {
+    const rewritten = { ...parse(made.replace(/^\uFEFF/, "")), added: true };
+    const anew = `${JSON.stringify(rewritten, null, 4)}\n`;
     const left = removeHandlers(anew, "claude-code", inserted);
     assert.deepEqual(ownHandlers(left, "claude-code"), [], name);
     // What was made for the hook may stay, empty.
