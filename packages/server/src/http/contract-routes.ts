@@ -27,7 +27,7 @@ import { provisionInstance } from "../operations/provisionInstance.ts";
 import { showConsumption } from "../operations/showConsumption.ts";
 import { updateInstance } from "../operations/updateInstance.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
-import { idempotencyKey, jsonBody, pathIdentifier, sendJson } from "./exchange.ts";
+import { idempotencyKey, jsonBody, onGone, pathIdentifier, sendJson } from "./exchange.ts";
 import { writeApprovalRequest, writeInstance, writeProvisioning } from "./wire.ts";
 
 type Handler = (
@@ -99,7 +99,10 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
     request.isHeld = waitMs > 0;
-    const waiting = waitMs === 0 ? undefined : { waitMs, onGone: onGone(reply) };
+    const waiting =
+      waitMs === 0
+        ? undefined
+        : { waitMs, onGone: (callback: () => void) => onGone(reply, callback) };
     const approval = await getApprovalRequest(context, caller, id, waiting);
     return sendJson(reply, 200, await written(context, approval));
   },
@@ -154,12 +157,4 @@ function waitParameter(request: FastifyRequest): number {
     throw new Problem("invalid_request", message, { param: "wait" });
   }
   return Math.min(waitMs, WAIT_MS_MAX);
-}
-
-/** Listens to the response, not to the connection, which may carry many polls. */
-function onGone(reply: FastifyReply): (callback: () => void) => void {
-  return (callback) => {
-    if (reply.raw.destroyed) callback();
-    else reply.raw.once("close", callback);
-  };
 }

@@ -14,6 +14,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Settings } from "../config/settings.ts";
 import { Misconfigured } from "../failure.ts";
 import type { Report } from "../report.ts";
+import { ConnectionExchanges } from "./connection-exchanges.ts";
 import { ANSWER_HEADERS, sendError, toProblem } from "./exchange.ts";
 import { findMessageFault } from "./message-fault.ts";
 
@@ -50,7 +51,9 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
       // A path that cannot be decoded names nothing.
       sendError(new Problem("not_found"), request, reply, report);
     },
-    clientErrorHandler: (error, socket) => answerRaw(socket, fromParserError(error)),
+    clientErrorHandler: (error, socket) => {
+      if (!exchanges.closeAfterAnswers(socket)) answerRaw(socket, fromParserError(error));
+    },
   });
   // The contract gives these no body; one that is sent is not read.
   app.addHttpMethod("DELETE", { hasBody: false, overrideExisting: true });
@@ -89,6 +92,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     });
     done();
   });
+  const exchanges = new ConnectionExchanges(app.server);
   const closeUnused = trackUnusedConnections(app.server);
   app.addHook("preClose", (done) => {
     closeUnused();
@@ -140,6 +144,8 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
           },
           listener,
         );
+  // A client that closes its side after the request still gets the answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = settings.connectionsMax;
   server.timeout = SILENCE_MS_MAX;
   server.on("connect", (_, socket) => answerRaw(socket, new Problem("method_not_allowed")));

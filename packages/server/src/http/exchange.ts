@@ -21,6 +21,8 @@ import type { Power } from "../core/roles.ts";
 import { Failure } from "../failure.ts";
 import type { Caller, SignedIn } from "../identity/caller.ts";
 import type { Report } from "../report.ts";
+import { CLIENT_ENDED } from "./connection-exchanges.ts";
+import { assertNotRepeated } from "./message-fault.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -133,6 +135,19 @@ export function jsonLines({ id }: FastifyRequest): PiecesForm {
   };
 }
 
+/**
+ * Calls back when the client has gone, has closed its side of the connection, or has its answer. A
+ * client that has gone cannot be told from one that only closed its side and still reads: so a held
+ * poll ends early then, with an answer.
+ */
+export function onGone({ raw }: FastifyReply, callback: () => void): void {
+  if (raw.destroyed || raw.req.socket.readableEnded) callback();
+  else {
+    raw.once("close", callback);
+    raw.once(CLIENT_ENDED, callback);
+  }
+}
+
 /** Aborted when the client has gone, or has its answer. */
 export function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController();
@@ -203,6 +218,7 @@ export function optionalIdempotencyKey(request: FastifyRequest): string | undefi
 export function idempotencyKey(request: FastifyRequest): string {
   const key = request.headers["idempotency-key"];
   const param = "Idempotency-Key";
+  assertNotRepeated(request.raw, param);
   if (typeof key !== "string" || key === "") {
     throw new Problem("invalid_request", "The header Idempotency-Key is required.", { param });
   }
@@ -227,6 +243,7 @@ const WRONG_CONTENT_TYPE = new Problem(
  * @throws Problem `invalid_request` for another content type, and what the JSON parser throws
  */
 export function jsonBody(request: FastifyRequest): JsonValue {
+  assertNotRepeated(request.raw, "Content-Type", "Content-Encoding");
   const { "content-type": type, "content-encoding": encoding } = request.headers;
   if (encoding !== undefined && encoding !== "identity") {
     const message = "The body must not be compressed.";

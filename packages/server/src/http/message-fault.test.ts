@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { findMessageFault, type MessageFault } from "./message-fault.ts";
+import { assertNotRepeated, findMessageFault, type MessageFault } from "./message-fault.ts";
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
@@ -34,6 +34,7 @@ test("[ours.exchange.one-reading] what everybody reads alike has no fault", () =
   const once = each.map((name) => [name, "a"] as const);
   for (const pairs of [[HOST], [HOST, ...once], [...once, HOST]]) {
     assert.equal(faultOf(pairs), undefined);
+    assertNotRepeated({ rawHeaders: pairs.flat() } as IncomingMessage, ...each);
   }
   for (const coding of ["chunked", "Chunked"]) {
     assert.equal(faultOf([HOST, ["Transfer-Encoding", coding]]), undefined, coding);
@@ -63,13 +64,11 @@ test("[ours.exchange.one-reading] HTTP/1.1 names its host", () => {
   assertFault(fault, false, { param: "Host", message: "The header Host is required." });
 });
 
-test("[ours.exchange.one-reading] a host, type, coding or key that is given twice is a fault of its name, a credential one of who calls", () => {
-  for (const name of ["Host", "Idempotency-Key", "Content-Type", "Content-Encoding"]) {
-    const message = `The header ${name} must be given once.`;
-    for (const again of [name, name.toLowerCase(), name.toUpperCase()]) {
-      const fault = faultOf([HOST, [name, "a"], ["Accept", "b"], [again, "a"]]);
-      assertFault(fault, false, { param: name, message });
-    }
+test("[ours.exchange.one-reading] a repeated Host is a fault of its name, a repeated Authorization one of the caller", () => {
+  const message = "The header Host must be given once.";
+  for (const again of ["Host", "host", "HOST"]) {
+    const fault = faultOf([HOST, ["Accept", "b"], [again, "a"]]);
+    assertFault(fault, false, { param: "Host", message });
   }
   // As long as Host, and allowed twice: what stands behind is looked at all the same.
   const link = ["Link", "<a>"] as const;
@@ -78,4 +77,19 @@ test("[ours.exchange.one-reading] a host, type, coding or key that is given twic
   const credential = ["authorization", "Bearer a"] as const;
   const twice = faultOf([HOST, credential, credential]);
   assertFault(twice, false, { param: undefined, code: "invalid_credential" });
+});
+
+test("[ours.exchange.one-reading] a repeated header of the body or key is refused only where a route reads it", () => {
+  for (const name of ["Idempotency-Key", "Content-Type", "Content-Encoding"]) {
+    for (const again of [name, name.toLowerCase(), name.toUpperCase()]) {
+      const pairs: Pairs = [HOST, [name, "a"], ["Accept", "b"], [again, "a"]];
+      assert.equal(faultOf(pairs), undefined, name);
+      const message = { rawHeaders: pairs.flat() } as IncomingMessage;
+      assert.throws(() => assertNotRepeated(message, "Host", name), {
+        code: "invalid_request",
+        param: name,
+        message: `The header ${name} must be given once.`,
+      });
+    }
+  }
 });

@@ -17,16 +17,8 @@ export interface MessageFault {
   readonly isUnframed: boolean;
 }
 
-/** By their name in small letters, with the name that is told. */
-const GIVEN_ONCE: ReadonlyMap<string, string> = new Map(
-  ["Host", "Authorization", "Idempotency-Key", "Content-Type", "Content-Encoding"].map((name) => [
-    name.toLowerCase(),
-    name,
-  ]),
-);
-
-/** Only these lengths are looked at: the loop runs over the headers of every exchange. */
-const LENGTHS = new Set([...GIVEN_ONCE.keys()].map((name) => name.length));
+/** Headers that decide which exchange this is and who calls, on every route. */
+const OF_EVERY_ROUTE = ["Host", "Authorization"];
 
 /** @returns undefined for a message that everybody reads alike */
 export function findMessageFault(message: IncomingMessage): MessageFault | undefined {
@@ -39,13 +31,11 @@ export function findMessageFault(message: IncomingMessage): MessageFault | undef
   if (headers.host === undefined && httpVersion === "1.1") {
     return { problem: refused("The header Host is required.", "Host"), isUnframed: false };
   }
-  const twice = findGivenTwice(message.rawHeaders);
+  const twice = findRepeated(message.rawHeaders, OF_EVERY_ROUTE);
   if (twice === undefined) return undefined;
   // Who calls is not known, which some operations have no other answer for than this.
   const problem =
-    twice === "Authorization"
-      ? new Problem("invalid_credential")
-      : refused(`The header ${twice} must be given once.`, twice);
+    twice === "Authorization" ? new Problem("invalid_credential") : refusedTwice(twice);
   return { problem, isUnframed: false };
 }
 
@@ -53,17 +43,33 @@ function refused(message: string, param: string): Problem {
   return new Problem("invalid_request", message, { param });
 }
 
+/**
+ * Checks headers that only some routes read: the key and the body. Their routes call this after
+ * the caller is known, because other routes have no status for it.
+ *
+ * @throws Problem `invalid_request` with the name of a header that was sent more than once
+ */
+export function assertNotRepeated({ rawHeaders }: IncomingMessage, ...names: string[]): void {
+  const repeated = findRepeated(rawHeaders, names);
+  if (repeated !== undefined) throw refusedTwice(repeated);
+}
+
+function refusedTwice(name: string): Problem {
+  return refused(`The header ${name} must be given once.`, name);
+}
+
 /** @param rawHeaders names and values in turn, as they came */
-function findGivenTwice(rawHeaders: readonly string[]): string | undefined {
-  let seen: Set<string> | undefined;
+function findRepeated(rawHeaders: readonly string[], names: readonly string[]): string | undefined {
+  const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] as string;
-    if (!LENGTHS.has(name.length)) continue;
-    const told = GIVEN_ONCE.get(name.toLowerCase());
-    if (told === undefined) continue;
-    seen ??= new Set();
-    if (seen.has(told)) return told;
-    seen.add(told);
+    const given = rawHeaders[at] as string;
+    // The length first: the loop runs over the headers of every exchange.
+    const name = names.find((each) => {
+      return each.length === given.length && each.toLowerCase() === given.toLowerCase();
+    });
+    if (name === undefined) continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
   }
   return undefined;
 }

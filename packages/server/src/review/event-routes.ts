@@ -6,6 +6,7 @@ import { invalidField } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import { callerOf, type Gate } from "../http/authenticate.ts";
+import { onGone } from "../http/exchange.ts";
 import type { Report } from "../report.ts";
 import { EventStream } from "./event-stream.ts";
 import { EventStreams } from "./event-streams.ts";
@@ -40,8 +41,7 @@ export function addEventRoutes(
         lookAgain: () => gate.lookAgain(request),
       });
       await stream.begin();
-      if (reply.raw.destroyed) stream.close();
-      else reply.raw.once("close", () => stream.close());
+      onGone(reply, () => stream.close());
       return reply
         .code(200)
         .header("content-type", "text/event-stream")
