@@ -84,7 +84,7 @@ test("[event.emitted] and from the reader who comes before the worker", async (t
   assert.equal(notifications.length, 1);
 });
 
-test("[event.emitted] an instance without a receiver has no events, and a later receiver gets none of before", async (t) => {
+test("[event.receiver-only] an instance without a receiver has no events, and a later receiver gets none of before", async (t) => {
   const scene = await startWebhookScene(t);
   const { server, reviewer } = scene;
   const { instance, credential } = await server.provision(scene.provisioner);
@@ -166,7 +166,7 @@ test("[event.body] [event.created-at] an event has five fields, the decision's t
   assert.equal(new Set([event.id, event.request_id, event.instance_id]).size, 3);
 });
 
-test("[signature.headers] [signature.value] [signature.no-credentials] a notification is a signed POST to the exact URL, and says nothing else", async (t) => {
+test("[delivery.url.exact] [signature.headers] [signature.value] [signature.no-credentials] a notification is a signed POST to the exact URL, and says nothing else", async (t) => {
   // The other implementation compares with the time of the machine.
   const scene = await startWebhookScene(t, { clock: new ManualClock(systemClock.now()) });
   const { token } = await provisionWithReceiver(scene);

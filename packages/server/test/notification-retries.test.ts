@@ -286,17 +286,18 @@ test("[event.retry.retry-after] beyond the window it ends the delivery with the 
   assert.deepEqual([ended_by, attempts], ["window", 1]);
 });
 
-test("[event.retry.not-ended] an approval that may not be used any more is still notified", async (t) => {
-  const scene = await startWebhookScene(t, { onNotification: status(500) });
-  const { server } = scene;
-  const instance = { ...(await provisionWithReceiver(scene)), provisioner: scene.provisioner };
-  const submitted = await server.submit(instance.token);
-  const request = await end({ ...scene, instance }, submitted, "approved");
-  await untilAttempted(scene, request, 1);
-  await reach(scene, Date.parse(request.decision?.expires_at ?? "") + HOUR);
-  const { attempts, ended_by } = await untilAttempted(scene, request, 2);
-  assert.deepEqual([attempts, ended_by], [2, null]);
-});
+for (const how of ["approved", "expired"] as const) {
+  test(`[event.retry.not-ended] [event.retry.expired-request] what is ${how} is still notified when its time is over`, async (t) => {
+    const scene = await startWebhookScene(t, { onNotification: status(500) });
+    const instance = { ...(await provisionWithReceiver(scene)), provisioner: scene.provisioner };
+    const submitted = await scene.server.submit(instance.token);
+    const { decision, ...request } = await end({ ...scene, instance }, submitted, how);
+    await untilAttempted(scene, request, 1);
+    await reach(scene, Date.parse(decision?.expires_at ?? decision?.decided_at ?? "") + HOUR);
+    const { attempts, ended_by } = await untilAttempted(scene, request, 2);
+    assert.deepEqual([attempts, ended_by], [2, null]);
+  });
+}
 
 test("[event.retry.not-ended] [delivery.update.queued-follow] a new receiver does not restart the window", async (t) => {
   const scene = await startWebhookScene(t, { onNotification: status(500) });

@@ -11,7 +11,7 @@ const DENY_DROPS = "{ id: drops, match: { tool: db.drop }, then: deny, note: Arc
 const APPROVE_ALL = '{ id: all, match: { tool: "*" }, then: approve }';
 const DENY_ALL = '{ id: none, match: { tool: "*" }, then: deny }';
 
-test("[ours.policy.decides] what policy approves is answered at once, for as long as the rule says", async (t) => {
+test("[request.create.decided] [ours.policy.decides] what policy approves is answered at once, for as long as the rule says", async (t) => {
   const { server, clock, instance } = await startScene(t);
   await enforce(server, policyOf(APPROVE_READS, DENY_DROPS));
 
@@ -31,7 +31,7 @@ test("[ours.policy.decides] what policy approves is answered at once, for as lon
   );
 });
 
-test("[ours.policy.decides] what policy denies is denied at once, with the rule's note for the agent", async (t) => {
+test("[request.create.decided] [ours.policy.decides] what policy denies is denied at once, with the rule's note for the agent", async (t) => {
   const { server, instance } = await startScene(t);
   await enforce(server, policyOf(APPROVE_READS, DENY_DROPS));
   const request = await server.submit(instance.token, { tool: "db.drop" });

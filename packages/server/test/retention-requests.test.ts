@@ -144,7 +144,7 @@ test("[ours.retention.erased] an operator may keep requests longer, and their ke
   await untilStored(scene, json.id, undefined);
 });
 
-test("[request.retention.terminal] the requests of a deleted instance are kept for reviewers as long", async (t) => {
+test("[request.retention.terminal] [request.retention.no-access] the requests of a deleted instance are kept for reviewers as long", async (t) => {
   const scene = await startScene(t);
   const { server, clock, instance, reviewer } = scene;
   const { id } = await server.submit(instance.token);
@@ -154,6 +154,8 @@ test("[request.retention.terminal] the requests of a deleted instance are kept f
   const path = `/review/v1/requests/${id}`;
   const shown = await server.call<{ status: string }>("GET", path, { token: reviewer });
   assert.deepEqual([shown.status, shown.json.status], [200, "cancelled"]);
+  const read = await server.call("GET", `/v1/requests/${id}`, { token: instance.token });
+  assertRefused(read, 401, "invalid_credential");
   await sweep(scene);
   await untilStored(scene, id, undefined);
   assertRefused(await server.call("GET", path, { token: reviewer }), 404, "not_found");

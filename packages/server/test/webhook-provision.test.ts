@@ -208,7 +208,7 @@ test("[delivery.url.addresses] a name is refused with one address that is not pu
   assert.equal(guarded.receiver.connections, 0);
 });
 
-test("[delivery.provision.verified-first] until the receiver has answered there is no instance, no credential and no receiver", async (t) => {
+test("[delivery.provision.verified-first] [verification.reserved-id] until the receiver has answered there is no instance, no credential and no receiver", async (t) => {
   const held = new HeldVerifications();
   const waiting = await startWebhookScene(t, { onVerification: held.hold });
   const before = await countRows(waiting.server);

@@ -148,7 +148,7 @@ test("[delivery.update.replaces] an update in the audit log names the registrati
   assert.deepEqual(details, [{ registration_id: OTHER_ID }, { registration_id: null }, {}]);
 });
 
-test("[delivery.update.replaces] name and delivery are applied together, after the verification and not before", async (t) => {
+test("[delivery.update.together] name and delivery are applied together, after the verification and not before", async (t) => {
   const held = new HeldVerifications();
   const waiting = await startWebhookScene(t, { onVerification: held.hold });
   const { instance } = await waiting.server.provision(waiting.provisioner, "before");

@@ -80,13 +80,18 @@ test("[verification.body] an update names its instance", async () => {
   assert.equal(messageOf(receiver.requests.at(-1) as Received).instance_id, id);
 });
 
-test("[verification.once] one message is sent, to the exact URL", async () => {
+test("[delivery.url.exact] [verification.once] one message is sent, to the exact URL", async () => {
   const { connections, requests } = receiver;
   const count = requests.length;
   const received = await verify({ url: receiver.url("/a//b/../c?d=%2f&e") });
   assert.deepEqual([received.method, received.path], ["POST", "/a//b/../c?d=%2f&e"]);
   assert.equal(received.serverName, "localhost");
   assert.deepEqual([receiver.connections, requests.length], [connections + 1, count + 1]);
+});
+
+test("[delivery.url.exact] a query without a path is sent as it is", async () => {
+  const received = await verify({ url: receiver.url("?x=%2f") });
+  assert.deepEqual([received.method, received.path], ["POST", "/?x=%2f"]);
 });
 
 test("[verification.once] a failed verification is not repeated, however much time passes", async () => {
