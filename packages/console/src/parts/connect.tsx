@@ -11,7 +11,7 @@ export function ConnectSnippets({ credential }: { readonly credential: string })
   return (
     <div class="stack">
       <Snippet title="Claude Code asks before every call" text={hookText(url)} />
-      <Snippet title="Credential, at the prompt of that command" text={credential} />
+      <Snippet title="For the prompt of that command" text={credential} />
       <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
       <Snippet title="Try it with curl" text={curlText(url, credential)} />
     </div>
