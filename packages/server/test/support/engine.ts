@@ -45,7 +45,10 @@ const databases = new Map<string, Promise<string>>();
 export async function databaseSettings(data: string): Promise<Readonly<Record<string, string>>> {
   if (ENGINE === "sqlite") return {};
   const keyFile = join(data, "secret.key");
-  if (!existsSync(keyFile)) writeFileSync(keyFile, randomBytes(32).toString("base64"));
+  if (!existsSync(keyFile)) {
+    // The server warns about a key file that other users may read.
+    writeFileSync(keyFile, randomBytes(32).toString("base64"), { mode: 0o600 });
+  }
   const url = databases.get(data) ?? createDatabase();
   databases.set(data, Promise.resolve(url));
   return { database_url: await url, database_connections_max: "10" };
