@@ -84,6 +84,6 @@ export const CHECK_HELLO = parseJson(
   JSON.stringify({
     protocolVersion: LATEST_PROTOCOL_VERSION,
     capabilities: {},
-    clientInfo: { name: "countersign-mcp-gateway", version: "0.6.0" },
+    clientInfo: { name: "countersign-mcp-gateway", version: "0.7.0" },
   }),
 ) as JsonObject;
