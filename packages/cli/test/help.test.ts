@@ -138,7 +138,9 @@ for (const [name, own] of Object.entries(COMMANDS)) {
       const shown = fallback ? `${help} [${fallback}]` : help;
       assert.ok(stdout.includes(`\n  ${given}\n      ${shown}\n`), `${name} is not in:\n${stdout}`);
     }
-    assert.equal(stdout.split("COUNTERSIGN_").length - 1, settings.length);
+    // The help of install names the variables of the hook, which are not settings of the command.
+    const named = stdout.replaceAll("COUNTERSIGN_ADAPTER_*", "").split("COUNTERSIGN_");
+    assert.equal(named.length - 1, settings.length);
   });
 }
 
