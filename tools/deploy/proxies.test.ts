@@ -64,7 +64,7 @@ const LONG = [
 const STREAMS = [
   ["GET", "/review/v1/events"],
   ["GET", "/review/v1/history/export"],
-  ["GET", "/review/v1/audit/export?scope=project"],
+  ["GET", "/review/v1/audit/export?log=project"],
   ["GET", "/review/v1/audit/verify"],
   ["POST", "/review/v1/policy/simulate"],
   ["POST", "/review/v1/floor/simulate"],
