@@ -83,8 +83,10 @@ test("[ours.adapters.doctor.finds] every planted fault is found, with what to do
     const home = newHome(t);
     await install(t, home, "claude-code", "--wait", "2s");
     plant(home);
-    const { code, failed } = await findings(t, home);
+    const { code, failed, all } = await findings(t, home);
     assert.equal(code, 1, name);
+    const advice = Object.values(all).map((each) => each.advice ?? "");
+    assert.doesNotMatch(advice.join(" "), /\bAGENT\b/, name);
     const isFound = failed.some((found) => found === check || found.endsWith(`.${check}`));
     assert.ok(isFound, `${name}: ${failed}`);
   };
@@ -93,6 +95,14 @@ test("[ours.adapters.doctor.finds] every planted fault is found, with what to do
     await Promise.all(faults.slice(from, from + 3).map(look));
   }
 });
+
+for (const { name } of AGENTS) {
+  test(`[ours.adapters.doctor.finds] the advice for ${name} is a command with its name`, async (t) => {
+    const home = newHome(t);
+    const { all } = await findings(t, home, name);
+    assert.equal(all.profile?.advice, `Run: countersign install ${name} --url URL`);
+  });
+}
 
 test("[ours.adapters.doctor.finds] the environment, a second hook and other people's are told", async (t) => {
   const home = newHome(t);

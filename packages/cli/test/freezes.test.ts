@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner, type Outcome } from "./support/child.ts";
 import { countersign, type Server, startServer } from "./support/countersign.ts";
@@ -92,4 +95,41 @@ test("[ours.freeze.cli] exactly one thing is frozen by a command; what is refuse
     assert.deepEqual([code, stdout], [1, ""], args.join());
     assert.match(stderr, /^countersign: .+\n$/);
   }
+});
+
+/** More than unfreeze used to read. A real server would need as many instances. */
+const PAGES = 6;
+const PAGE = 200;
+
+function frozenInstance(number: number): object {
+  const id = `01890a5d-ac96-774b-bcce-${String(number).padStart(12, "0")}`;
+  const instance = { id, name: "agent" };
+  return { id, scope: "instance", instance, frozen_at: "2026-01-01T00:00:00Z", frozen_by: "ana" };
+}
+
+test("[ours.freeze.cli] unfreeze finds the active freeze on the last page of a long list", async (t) => {
+  const lifted: string[] = [];
+  const provider = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
+    const last = { ...frozenInstance(PAGES * PAGE), scope: "project", instance: undefined };
+    if (request.method === "POST") {
+      lifted.push(pathname);
+      response.end(JSON.stringify(last));
+      return;
+    }
+    const page = Number(searchParams.get("after") ?? 0);
+    const freezes: object[] = Array.from({ length: PAGE }, (_, index) =>
+      frozenInstance(page * PAGE + index),
+    );
+    const next = page + 1 < PAGES ? String(page + 1) : null;
+    if (next === null) freezes.push(last);
+    response.end(JSON.stringify({ freezes, next }));
+  }).listen(0, "127.0.0.1");
+  t.after(() => provider.close());
+  await once(provider, "listening");
+  const { port } = provider.address() as AddressInfo;
+  const env = { COUNTERSIGN_URL: `http://127.0.0.1:${port}`, COUNTERSIGN_TOKEN: "token" };
+  const { code, stderr } = await countersign(t, ["unfreeze", "--project"], { env });
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual(lifted, ["/review/v1/freezes/01890a5d-ac96-774b-bcce-000000001200/lift"]);
 });

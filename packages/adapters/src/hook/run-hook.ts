@@ -7,13 +7,13 @@
  * Called by: bin/countersign.js, and the command's help.
  */
 
-import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { AGENTS, type Agent, findAgent } from "../agents.ts";
 import { readHookSettings } from "../profile/hook-settings.ts";
 import { WAIT_MS } from "../profile/profile.ts";
 import { answerCall, type HookAnswer } from "./answer-call.ts";
 import { INPUT_BYTES_MAX } from "./hook-input.ts";
+import { writeAll } from "./write-all.ts";
 
 /** Exit codes as both agents read them. */
 const GO = 0;
@@ -126,26 +126,9 @@ function end(answer: HookAnswer, agent?: Agent): never {
   const reason = answer.kind === "block" ? answer.reason : "The approval ended before the call.";
   const denial = `Countersign: ${reason}`;
   const text = isAllowed ? answer.text : agent?.denied?.(denial);
-  if (text !== undefined && wrote(1, text)) return process.exit(GO);
-  wrote(2, denial);
+  if (text !== undefined && writeAll(1, text)) return process.exit(GO);
+  writeAll(2, denial);
   return process.exit(BLOCK);
-}
-
-const EAGAIN_MS = 10;
-
-/** @returns whether all of it was written */
-function wrote(file: 1 | 2, text: string): boolean {
-  let rest = Buffer.from(`${text}\n`);
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(file, rest));
-    } catch (error) {
-      // The pipe is non-blocking and full.
-      if (Object(error).code !== "EAGAIN") return false;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EAGAIN_MS);
-    }
-  }
-  return true;
 }
 
 function block(reason: string): HookAnswer {
