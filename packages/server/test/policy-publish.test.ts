@@ -8,6 +8,7 @@ import {
   setGroups,
   showPolicy,
   startPolicyScene,
+  type WireFinding,
   type WirePublished,
 } from "./support/publishing.ts";
 import { auditOf, type Scene } from "./support/scene.ts";
@@ -216,7 +217,7 @@ test("[ours.policy.publish.powers] editors, admins and operators publish for the
       const allowed = powers.includes(place === "policy" ? "p" : "f");
       const body = { source: policySaying("deny", "x") };
       const check = await server.call("POST", `/review/v1/${place}/check`, { token, body });
-      assert.equal(check.status, allowed ? 200 : 403, role);
+      assert.equal(check.status, allowed || place === "policy" ? 200 : 403, role);
       const simulate = await server.call("POST", `/review/v1/${place}/simulate`, { token, body });
       assert.equal(simulate.status, allowed ? 200 : 403, role);
       assert.equal((await server.call("GET", `/review/v1/${place}`, { token })).status, 200);
@@ -295,6 +296,22 @@ test("[ours.policy.check] a check says all that publishing would say, and writes
     const refused = await publish(server, editor, source, 0);
     assert.deepEqual(refused.json.error.findings, findings);
   }
+  assert.equal(await countVersions(scene), 0);
+});
+
+test("[ours.policy.check.readers] a viewer's check reports what publishing would say, and writes nothing", async (t) => {
+  const scene = await startPolicyScene(t);
+  const token = await scene.server.token({ kind: "reviewer", name: "vi", role: "viewer" });
+  const body = { source: policyAsking("nobody") };
+  const answer = await scene.server.call<{ valid: boolean; findings: WireFinding[] }>(
+    "POST",
+    "/review/v1/policy/check",
+    { token, body },
+  );
+  assert.equal(answer.status, 200, answer.text);
+  assert.equal(answer.json.valid, false);
+  const refused = await publish(scene.server, scene.editor, body.source, 0);
+  assert.deepEqual(refused.json.error.findings, answer.json.findings);
   assert.equal(await countVersions(scene), 0);
 });
 

@@ -1,5 +1,6 @@
 import type { Actor } from "../core/request.ts";
 import type { Power } from "../core/roles.ts";
+import { may } from "../core/scopes.ts";
 import { assertMay } from "../identity/assert-may.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
 import { SERVER } from "../storage/sql/policy-versions.ts";
@@ -17,6 +18,17 @@ export interface PolicyActor {
 /** @throws Problem `forbidden` */
 export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): void {
   assertMay(caller, powerFor(scope));
+}
+
+/**
+ * A check of a project's policy changes nothing, so every reviewer who may read may check. A check
+ * of the floor reveals names of all projects, so it needs the power to publish.
+ *
+ * @throws Problem `forbidden`
+ */
+export function assertMayCheck(caller: ReviewerCaller, scope: PolicyScope): void {
+  if (scope === "project" && !may(caller, "publish")) assertMay(caller, "read");
+  else assertMayPublish(caller, scope);
 }
 
 export function powerFor(scope: PolicyScope): Power {

@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
 import type { Examination } from "../examiner/examiner.ts";
 import type { ReviewerCaller } from "../identity/caller.ts";
-import { assertMayPublish, type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { assertMayCheck, type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 
 export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
@@ -9,7 +9,7 @@ export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | 
 /**
  * Says what publishing a draft would say, and writes nothing.
  *
- * @throws Problem `forbidden` for those who could not publish it
+ * @throws Problem `forbidden`, as {@link assertMayCheck}
  */
 export async function checkPolicy(
   context: Context,
@@ -17,7 +17,7 @@ export async function checkPolicy(
   scope: PolicyScope,
   source: string,
 ): Promise<PolicyCheck> {
-  assertMayPublish(caller, scope);
+  assertMayCheck(caller, scope);
   const groups = await readKnownGroups(context.store, projectOf(caller, scope));
   const { retentionMs: keptMs } = context.settings;
   const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: false };

@@ -1,6 +1,6 @@
 /**
  * The policy of a project, and the floor of the whole server: read, check, simulate, publish, go
- * back. For reviewer tokens; reading is for all of them, the rest for those who may publish.
+ * back. For reviewer tokens. All of them read and check; the rest is for those who may publish.
  */
 
 import { Problem } from "@countersign/protocol";
@@ -15,9 +15,8 @@ import { publishPolicy } from "../operations/publishPolicy.ts";
 import { rollbackPolicy } from "../operations/rollbackPolicy.ts";
 import { showPolicy, showTwoPerson } from "../operations/showPolicy.ts";
 import { simulatePolicy } from "../operations/simulatePolicy.ts";
-import { ExaminationLine } from "./examination-line.ts";
 import { parseDraft, parsePublication, parseRollback, parseSimulation } from "./parse-policy.ts";
-import { operationAbout, PLACES, placeFor, statusOf } from "./policy-places.ts";
+import { ExaminationLines, operationAbout, PLACES, statusOf } from "./policy-places.ts";
 import {
   writeCheck,
   writePolicy,
@@ -38,17 +37,17 @@ const SIMULATIONS_AT_ONCE_MAX = 2;
 
 export function addPolicyRoutes(app: FastifyInstance, context: Context, gate: Gate): void {
   const slots = new RunSlots(SIMULATIONS, SIMULATIONS_AT_ONCE_MAX);
-  const line = new ExaminationLine();
+  const lines = new ExaminationLines();
   app.addHook("preClose", (done) => {
     slots.stop();
     done();
   });
   for (const scope of ["project", "floor"] as const) {
     addReading(app, context, gate, scope);
-    addPublishing(app, context, gate, scope, line);
-    addCheck(app, context, gate, scope, line);
+    addPublishing(app, context, gate, scope, lines);
+    addCheck(app, context, gate, scope, lines);
     addSimulation(app, context, gate, scope, slots);
-    addProposalRoutes(app, context, gate, scope, line);
+    addProposalRoutes(app, context, gate, scope, lines);
   }
 }
 
@@ -83,7 +82,7 @@ function addPublishing(
   context: Context,
   gate: Gate,
   scope: PolicyScope,
-  line: ExaminationLine,
+  lines: ExaminationLines,
 ): void {
   const path = PLACES[scope];
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
@@ -93,7 +92,7 @@ function addPublishing(
   app.post(path, publish, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const publication = parsePublication(jsonBody(request));
-    const published = await line.run(placeFor(caller, scope), () =>
+    const published = await lines.runPublication(caller, scope, () =>
       publishPolicy(context, caller, { ...publication, scope }),
     );
     return sendJson(reply, statusOf(published), writePublished(published));
@@ -102,7 +101,7 @@ function addPublishing(
   app.post(`${path}/rollback`, rollback, async (request, reply) => {
     const caller = callerOf(request, "reviewer");
     const order = parseRollback(jsonBody(request));
-    const published = await line.run(placeFor(caller, scope), () =>
+    const published = await lines.runPublication(caller, scope, () =>
       rollbackPolicy(context, caller, { ...order, scope }),
     );
     return sendJson(reply, statusOf(published), writePublished(published));
@@ -114,7 +113,7 @@ function addCheck(
   context: Context,
   gate: Gate,
   scope: PolicyScope,
-  line: ExaminationLine,
+  lines: ExaminationLines,
 ): void {
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
   const check = { config: { operation: operationAbout(scope, "check") }, ...hooks };
@@ -123,7 +122,7 @@ function addCheck(
     const caller = callerOf(request, "reviewer");
     const draft = parseDraft(jsonBody(request));
     const examine = () => checkPolicy(context, caller, scope, draft);
-    return sendJson(reply, 200, writeCheck(await line.run(placeFor(caller, scope), examine)));
+    return sendJson(reply, 200, writeCheck(await lines.runCheck(caller, scope, examine)));
   });
 }
 

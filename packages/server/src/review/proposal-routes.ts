@@ -12,10 +12,9 @@ import { listProposals, showProposal } from "../operations/listProposals.ts";
 import { proposePolicy } from "../operations/proposePolicy.ts";
 import { publishProposal } from "../operations/publishProposal.ts";
 import { rejectProposal } from "../operations/rejectProposal.ts";
-import type { ExaminationLine } from "./examination-line.ts";
 import { listingParameters } from "./listing-parameters.ts";
 import { parseProposal, parseRejection } from "./parse-policy.ts";
-import { operationAbout, PLACES, placeFor, statusOf } from "./policy-places.ts";
+import { type ExaminationLines, operationAbout, PLACES, statusOf } from "./policy-places.ts";
 import { writePublished } from "./policy-wire.ts";
 import { writeProposal, writeProposals } from "./proposal-wire.ts";
 
@@ -24,7 +23,7 @@ export function addProposalRoutes(
   context: Context,
   gate: Gate,
   scope: PolicyScope,
-  line: ExaminationLine,
+  lines: ExaminationLines,
 ): void {
   const path = `${PLACES[scope]}/proposals`;
   const hooks = { onRequest: gate.admit("reviewer"), preHandler: gate.charge };
@@ -50,7 +49,7 @@ export function addProposalRoutes(
     const caller = callerOf(request, "reviewer");
     const order = parseProposal(jsonBody(request));
     const propose = () => proposePolicy(context, caller, { ...order, scope });
-    const proposed = await line.run(placeFor(caller, scope), propose);
+    const proposed = await lines.runPublication(caller, scope, propose);
     return sendJson(reply, proposed.isNew ? 201 : 200, writeProposal(proposed));
   });
 
@@ -62,7 +61,7 @@ export function addProposalRoutes(
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
       const publish = () => publishProposal(context, caller, scope, id);
-      const published = await line.run(placeFor(caller, scope), publish);
+      const published = await lines.runPublication(caller, scope, publish);
       return sendJson(reply, statusOf(published), writePublished(published));
     },
   );

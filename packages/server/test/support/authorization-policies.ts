@@ -8,6 +8,7 @@ import {
   LOOKING,
   OPERATING,
   PUBLISHING,
+  whoever,
   without,
 } from "./authorization-profiles.ts";
 
@@ -17,6 +18,7 @@ const draft = () => ({ source: EMPTY_POLICY });
 
 export function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow[] {
   const who = scope === "Policy" ? PUBLISHING : OPERATING;
+  const checking = scope === "Policy" ? whoever(...LOOKING, ...PUBLISHING) : OPERATING;
   return [
     { operation: `show${scope}`, about: "in force", who: LOOKING, status: 200 },
     {
@@ -24,7 +26,7 @@ export function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow
       ...{ id: () => "1", ...(scope === "Policy" && { foreign: 404 }) },
     },
     { operation: `list${scope}Versions`, who: LOOKING, status: 200 },
-    { operation: `check${scope}`, who, status: 200, body: draft },
+    { operation: `check${scope}`, who: checking, status: 200, body: draft },
     {
       // What it tells are calls.
       ...{ operation: `simulate${scope}`, who: without(who, "policy"), status: 200 },
