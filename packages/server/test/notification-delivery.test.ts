@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import type { WebhookVerification } from "@countersign/protocol";
+import type { Instance, WebhookVerification } from "@countersign/protocol";
 import { assertRefused } from "./support/envelope.ts";
 import {
   attemptNext,
@@ -117,7 +117,7 @@ test("[event.acknowledged] interim answers are none, whatever their number, and 
   assert.equal((await attemptNext(scene, request)).ended_by, "acknowledged");
 });
 
-test("[event.acknowledged] a connection that is closed when it is used again costs no attempt", async (t) => {
+test("[event.acknowledged] [ours.delivery.resend] a connection that is closed when it is used again costs no attempt", async (t) => {
   const sockets = new Set<TLSSocket>();
   const { scene, messages, token } = await startRawScene(t, (socket) => {
     // Exactly when the next message comes on a connection that was left open.
@@ -291,6 +291,24 @@ test("[ours.webhooks.off] with webhooks off receivers are refused, nothing is se
     ["acknowledged", "acknowledged"],
   );
   assert.equal(await waitingGauge(on), 0);
+});
+
+test("[ours.webhooks.off.shown] with webhooks off an instance shows its delivery unchanged, and a decision queues a notification", async (t) => {
+  const scene = await startWebhookScene(t);
+  const { id, token } = await provisionWithReceiver(scene);
+  const read = async ({ server, provisioner }: WebhookScene) => {
+    const { status, json } = await server.call<Instance>("GET", `/v1/instances/${id}`, {
+      token: provisioner,
+    });
+    assert.equal(status, 200);
+    return json.delivery;
+  };
+  const shown = await read(scene);
+  assert.ok(shown);
+  const off = await restartWebhooks(t, scene, { webhooks_off: "true" });
+  assert.deepEqual(await read(off), shown);
+  const row = await notificationOf(off, await denied(off, token));
+  assert.deepEqual([row.attempts, row.ended_at], [0, null]);
 });
 
 test("[ours.webhooks.off] a receiver can still be removed, and then nothing is delivered later", async (t) => {

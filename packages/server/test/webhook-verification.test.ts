@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 import type { WebhookVerification } from "@countersign/protocol";
 import { Webhook } from "standardwebhooks";
+import { parse } from "yaml";
 import { systemClock } from "../src/clock.ts";
 import { assertRefused, UUID } from "./support/envelope.ts";
 import { ManualClock } from "./support/manual-clock.ts";
@@ -329,6 +330,16 @@ test("[verification.bare-2xx] [verification.success] [ours.verification.fixed-te
   }
   answer = answerChallenge;
   assert.deepEqual(await countRows(server), rows);
+});
+
+test("[verification.success] the served description allows no member beside the challenge, and such an answer is a 422", async () => {
+  const { components } = parse(await (await fetch(`${server.url}/openapi.yaml`)).text());
+  const { properties, additionalProperties } = components.schemas.WebhookVerificationResponse;
+  assert.deepEqual(Object.keys(properties), ["challenge"]);
+  assert.equal(additionalProperties, false);
+  const how = UNPROVEN["200 with another field"];
+  assert.ok(how);
+  assert.equal(await verifyAgainst(how), 422);
 });
 
 test("[delivery.url.no-redirects] a redirect is not followed, even to where the challenge would be answered", async () => {

@@ -10,8 +10,8 @@
 /** Counted from `decision.decided_at`, whatever happens to the receiver meanwhile. */
 export const RETRY_WINDOW_MS = 168 * 3_600_000;
 
-const STEP_MS_MIN = 5_000;
-const STEP_MS_MAX = 3_600_000;
+export const STEP_MS_MIN = 5_000;
+export const STEP_MS_MAX = 3_600_000;
 
 /** How much later than asked for, so that all who were told the same do not come at once. */
 const LATER_MAX = 0.1;

@@ -63,7 +63,7 @@ interface Connection {
 }
 
 /** The second one is tried, in the same time, when the first fails before TLS is up. */
-const ADDRESSES_TRIED_MAX = 2;
+export const ADDRESSES_TRIED_MAX = 2;
 
 const USER_AGENT = "countersign";
 

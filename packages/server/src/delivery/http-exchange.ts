@@ -17,14 +17,14 @@ import { type Message, type Reply, type UnreachableReason, unreachable } from ".
 // As in http/create-http-server.ts: importing it as a module loads a client that is not used.
 const { request } = process.getBuiltinModule("node:http");
 
-const HEADER_BYTES_MAX = 8_192;
+export const HEADER_BYTES_MAX = 8_192;
 
 /** 100 and 103 are sent by honest servers, once each at most. */
-const INTERIM_ANSWERS_MAX = 4;
+export const INTERIM_ANSWERS_MAX = 4;
 
 /** What is read of a body that nobody wants, so that its connection can be used again. */
-const DRAIN_BYTES_MAX = 16_384;
-const DRAIN_MS_MAX = 1_000;
+export const DRAIN_BYTES_MAX = 16_384;
+export const DRAIN_MS_MAX = 1_000;
 
 export interface Exchange {
   /** Resolves with the status when no body is wanted, else when the body is complete. */

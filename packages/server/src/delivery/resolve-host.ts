@@ -28,10 +28,10 @@ export interface ResolverOptions {
 }
 
 /** A name with more addresses is no receiver; every one of them would have to be judged. */
-const ADDRESSES_MAX = 32;
+export const ADDRESSES_MAX = 32;
 
-const TIMEOUT_MS = 1_000;
-const TRIES = 2;
+export const TIMEOUT_MS = 1_000;
+export const TRIES = 2;
 
 /** A name server's word that the name has no addresses of this family. */
 const NOTHING_THERE = ["ENODATA", "ENOTFOUND"];

@@ -24,18 +24,18 @@ import type { ReceiverUrls } from "./receiver-urls.ts";
 import { signMessage } from "./sign-message.ts";
 
 /** @see contract: Limits, Verification response deadline */
-const VERIFICATION_MS = 10_000;
+export const VERIFICATION_MS = 10_000;
 
 /** How long a verification waits for its turn before it is told to come again. */
-const VERIFICATION_QUEUE_MS = 3_000;
+export const VERIFICATION_QUEUE_MS = 3_000;
 
 /**
  * How long a message waits for a place at its address. What is sent with no time left would count
  * as a failure of a receiver that had no time.
  */
-const ADDRESS_QUEUE_MS = 3_000;
+export const ADDRESS_QUEUE_MS = 3_000;
 
-const VERIFICATION_ANSWER_BYTES_MAX = 4_096;
+export const VERIFICATION_ANSWER_BYTES_MAX = 4_096;
 
 const RETRY_AFTER_S = 5;
 

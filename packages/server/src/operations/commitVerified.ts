@@ -54,7 +54,7 @@ export interface Steps<T> {
 const LEASE_MS = 15_000;
 
 /** How long somebody who joined waits: one lease that is lost, and the attempt after it. */
-const JOINED_MS_MAX = 30_000;
+export const JOINED_MS_MAX = 30_000;
 
 const POLL_MS = 200;
 

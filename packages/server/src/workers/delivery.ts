@@ -40,7 +40,7 @@ const PAUSE_MS_PER_WAITING = 1 / 100;
 const SCAN_MS_PER_WAITING = 1 / 4;
 
 /** The contract's ten seconds with a margin: DNS, TLS and the answer have to fit. */
-const ATTEMPT_MS = 9_000;
+export const ATTEMPT_MS = 9_000;
 
 /** With less time until the retry window ends, an attempt is not started. */
 const ATTEMPT_MS_MIN = 1_000;
