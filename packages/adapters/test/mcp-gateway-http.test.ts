@@ -153,6 +153,13 @@ test("[ours.mcp.http] nobody gets in without the token, by another host's name o
   assert.equal(await status({ ...AUTHORIZED, origin: ORIGIN }), 200);
 });
 
+test("[ours.mcp.http] a 401 of the gateway names the realm of its bearer token", async () => {
+  const response = await fetch(url, { method: "POST" });
+  await response.body?.cancel();
+  assert.equal(response.status, 401);
+  assert.equal(response.headers.get("www-authenticate"), 'Bearer realm="countersign-gateway"');
+});
+
 test("[ours.mcp.http] a call whose client hangs up before it is decided is taken back", async () => {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: AUTHORIZED },

@@ -95,7 +95,9 @@ export class HttpFront {
       await this.#exchange(request, response, messages);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status === 401) response.setHeader("www-authenticate", "Bearer");
+      if (error.status === 401) {
+        response.setHeader("www-authenticate", 'Bearer realm="countersign-gateway"');
+      }
       refuse(response, error.status, CODE.unavailable, error.message);
     }
   }
