@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { house, judge } from "./fixture.ts";
-import { fileName, operationFile } from "./name-rules.ts";
+import { fileName, migrationNumbers, operationFile } from "./name-rules.ts";
 
 function named(path: string): string[] {
   return fileName(path).map(({ message }) => message);
@@ -22,6 +22,18 @@ test("files are named in kebab-case", () => {
   for (const path of good) assert.deepEqual(named(path), [], path);
   const bad = [house("http/longPoll.ts"), house("http/Exchange.ts"), "tools/a_b.test.ts"];
   for (const path of bad) assert.deepEqual(named(path), ["file name is not kebab-case"], path);
+});
+
+test("two migrations with one number are a violation", () => {
+  const folder = house("storage/migrations");
+  const paths = ["0002_b.sql", "0001_a.sql", "0002_a.sql", "README.md"].map((name) => {
+    return `${folder}/${name}`;
+  });
+  assert.deepEqual(migrationNumbers(paths), [
+    { file: `${folder}/0002_b.sql`, line: 1, message: "0002_a.sql has the same number" },
+  ]);
+  assert.deepEqual(migrationNumbers(paths.slice(1)), []);
+  assert.deepEqual(migrationNumbers(["bench/0001_a.sql", "bench/0001_b.sql"]), []);
 });
 
 test("a file in operations is named like its function", () => {

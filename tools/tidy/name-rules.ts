@@ -17,6 +17,7 @@ import { isTest, type Source, type Violation } from "./source.ts";
 
 const OPERATIONS = "packages/server/src/operations/";
 const KEBAB = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+const MIGRATION = /^packages\/server\/src\/storage\/migrations\/(\d+)_[^/]*\.sql$/;
 const CAMEL = /^[a-z][A-Za-z0-9]*$/;
 
 /** Judges code and styles; a migration's name is a number first and has its own habits. */
@@ -27,6 +28,20 @@ export function fileName(path: string): Violation[] {
   if (pattern.test(stem)) return [];
   const wanted = pattern === KEBAB ? "kebab-case" : "camelCase, like the function in it";
   return [{ file: path, line: 1, message: `file name is not ${wanted}` }];
+}
+
+/** Branches that each take the next free number would otherwise meet only when a server starts. */
+export function migrationNumbers(paths: Iterable<string>): Violation[] {
+  const first = new Map<string, string>();
+  const violations: Violation[] = [];
+  for (const path of [...paths].sort()) {
+    const number = MIGRATION.exec(path)?.[1];
+    if (number === undefined) continue;
+    const other = first.get(number);
+    if (other === undefined) first.set(number, basename(path));
+    else violations.push({ file: path, line: 1, message: `${other} has the same number` });
+  }
+  return violations;
 }
 
 export function operationFile(source: Source): Violation[] {

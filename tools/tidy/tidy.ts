@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from "./doc-rules.ts";
 import { importDirections } from "./import-rules.ts";
-import { fileName, operationFile } from "./name-rules.ts";
+import { fileName, migrationNumbers, operationFile } from "./name-rules.ts";
 import { noPlaces } from "./place-rules.ts";
 import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
 import { readRepository, typeScriptIn } from "./repository.ts";
@@ -53,6 +53,7 @@ export async function tidy(root: string): Promise<Violation[]> {
     for (const rule of RULES) violations.push(...rule(source));
   }
   for (const [path, text] of texts) violations.push(...fileName(path), ...noPlaces(path, text));
+  violations.push(...migrationNumbers(texts.keys()));
   violations.push(...(await documentation(root, texts)));
   return violations.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }
