@@ -1,6 +1,6 @@
 /**
- * How an agent asks with the credential of an instance: commands to copy, with everything in them.
- * The credential is whatever the caller holds; nothing here keeps it.
+ * Commands to copy that connect an agent to its instance. The caller owns the credential: this
+ * module does not store it.
  */
 
 import { urlOf } from "../root.ts";
@@ -11,9 +11,9 @@ export function ConnectSnippets({ credential }: { readonly credential: string })
   return (
     <div class="stack">
       <Snippet title="Claude Code asks before every call" text={hookText(url)} />
-      <Snippet title="For the prompt of that command" text={credential} />
       <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
-      <Snippet title="Try it with curl" text={curlText(url, credential)} />
+      <Snippet title="Try it with curl" text={curlText(url)} />
+      <Snippet title="Credential for the prompts" text={credential} />
     </div>
   );
 }
@@ -23,9 +23,11 @@ function hookText(url: string): string {
   return `countersign install claude-code --url ${url}`;
 }
 
-function curlText(url: string, credential: string): string {
-  return `curl -sS ${url}/v1/requests \\
-  -H 'Authorization: Bearer ${credential}' \\
+/** One shell command, so that `read` takes no pasted line. curl reads the header from stdin. */
+function curlText(url: string): string {
+  return `printf 'Credential: ' && read -rs TOKEN && printf 'Authorization: Bearer %s\\n' "$TOKEN" |
+  curl -sS ${url}/v1/requests \\
+  -H @- \\
   -H "Idempotency-Key: $(date +%s)" \\
   -H 'Content-Type: application/json' \\
   -d '{"tool":"deploy","arguments":{"env":"prod"},"timeout":"10m"}'`;

@@ -61,10 +61,7 @@ export function ConnectedAgent() {
           I have copied it
         </Button>
       </div>
-      <p class="note">
-        The credential stands in these commands, and is shown this once. What the agent asks appears
-        here by itself.
-      </p>
+      <p class="note">The credential is displayed only once. Requests of the agent appear here.</p>
       <ConnectSnippets credential={credential} />
     </section>
   );

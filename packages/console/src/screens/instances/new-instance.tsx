@@ -127,7 +127,7 @@ function ShownOnce({ created: { id, name, credential } }: { readonly created: Cr
       </div>
       <div class="panel">
         <h2>Connect the agent</h2>
-        <p class="hint">The credential stands in these commands.</p>
+        <p class="hint">Commands prompt for the credential: it stays out of the shell history.</p>
         <ConnectSnippets credential={credential} />
       </div>
       <div class="actions">
