@@ -16,10 +16,7 @@ export function App() {
   const who = session.value;
   const { path } = route.value;
   const project = who?.project ?? undefined;
-  useEffect(
-    () => (who === undefined || project === undefined ? undefined : startLive(who, project)),
-    [who?.session.id, project?.id],
-  );
+  useLive(who?.session.id, project?.id);
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -64,13 +61,23 @@ export function App() {
   );
 }
 
+/** A session that is loaded again keeps its stream: only another id starts another one. */
+function useLive(sessionId: string | undefined, projectId: string | undefined): void {
+  useEffect(() => {
+    if (sessionId === undefined || projectId === undefined) return;
+    return startLive(sessionId, projectId);
+  }, [sessionId, projectId]);
+}
+
 function NavLink({ entry, isOpen }: { readonly entry: ScreenEntry; readonly isOpen: boolean }) {
   return (
     <a href={href(entry.path)} aria-current={isOpen ? "page" : undefined}>
       <Icon name={entry.path.slice(1)} />
       <span>{entry.title}</span>
       {entry.path === "/inbox" && <MineCount />}
-      {entry.path === "/policies" && may("publish") && <ProposalCount />}
+      {entry.path === "/policies" && may("publish") && (
+        <ProposalCount key={session.value?.project?.id} />
+      )}
     </a>
   );
 }

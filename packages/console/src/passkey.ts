@@ -19,7 +19,9 @@ export function knowsPasskeys(): boolean {
  * @returns what the server reads
  * @throws Refusal
  */
-export async function usePasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
+export async function signWithPasskey(
+  options: PublicKeyCredentialRequestOptionsJSON,
+): Promise<unknown> {
   if (!knowsPasskeys()) {
     throw new Refusal(400, { message: "This browser cannot sign with passkeys. Use another one." });
   }

@@ -14,8 +14,8 @@ const CHUNK_PIECES = 400;
 
 export interface LongTextProps {
   readonly text: string;
-  /** All of it is on the page. */
-  onWhole?(): void;
+  /** All of it is on the page. Must be stable: another function is called again. */
+  readonly onWhole?: () => void;
 }
 
 export function LongText({ text, onWhole }: LongTextProps) {
@@ -39,7 +39,7 @@ export function LongText({ text, onWhole }: LongTextProps) {
     }
     const timer = setTimeout(() => setCount(count + 1));
     return () => clearTimeout(timer);
-  }, [isWhole, count]);
+  }, [isWhole, count, onWhole]);
   return <>{[...nodes.current]}</>;
 }
 

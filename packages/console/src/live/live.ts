@@ -9,7 +9,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { call, Refusal } from "../api.ts";
 import { memberSource } from "../exact/source.ts";
 import { signInUrl } from "../root.ts";
-import { loadSession, type Project, type Session } from "../session.ts";
+import { loadSession } from "../session.ts";
 import { noteServerTime } from "../time.ts";
 import { joinFeed } from "./connect.ts";
 import type { FeedMessage } from "./feed.ts";
@@ -73,11 +73,11 @@ interface EventData {
  *
  * @returns ends
  */
-export function startLive(who: Session, project: Project): () => void {
+export function startLive(sessionId: string, projectId: string): () => void {
   const tab = new Listening();
   const leaveFeed = { current: () => {} };
   const join = () => {
-    leaveFeed.current = joinFeed(`${who.session.id}/${project.id}`, (heard) => tab.hear(heard));
+    leaveFeed.current = joinFeed(`${sessionId}/${projectId}`, (heard) => tab.hear(heard));
   };
   join();
   const stopDropping = effect(dropOverdue);

@@ -4,7 +4,6 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { call } from "../api.ts";
 import { may } from "../powers.ts";
-import { session } from "../session.ts";
 
 const EVERY_MS = 60_000;
 
@@ -36,7 +35,7 @@ export async function lookForProposals(): Promise<void> {
   ).length;
 }
 
-/** How many the person may publish. */
+/** How many the person may publish. Its key is the project: another one starts again. */
 export function ProposalCount() {
   useEffect(() => {
     waiting.value = 0;
@@ -50,7 +49,7 @@ export function ProposalCount() {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", look);
     };
-  }, [session.value?.project?.id]);
+  }, []);
   const count = waiting.value;
   if (count === 0) return null;
   return (

@@ -16,20 +16,29 @@ export interface Loaded<T> {
  */
 export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>, key: string): Loaded<T> {
   const [state, setState] = useState<{ key: string; value?: T; error?: Error }>({ key });
-  const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;
+  const start = useRef(() => {});
   useEffect(() => {
-    const stop = new AbortController();
-    latest.current(stop.signal).then(
-      (value) => !stop.signal.aborted && setState({ key, value }),
-      (error: Error) =>
-        !stop.signal.aborted &&
-        setState((before) => ({ ...(before.key === key ? before : { key }), error })),
-    );
-    return () => stop.abort();
-  }, [key, round]);
-  const reload = useCallback(() => setRound((before) => before + 1), []);
+    let stop = new AbortController();
+    start.current = () => {
+      stop.abort();
+      stop = new AbortController();
+      const { signal } = stop;
+      latest.current(signal).then(
+        (value) => !signal.aborted && setState({ key, value }),
+        (error: Error) =>
+          !signal.aborted &&
+          setState((before) => ({ ...(before.key === key ? before : { key }), error })),
+      );
+    };
+    start.current();
+    return () => {
+      stop.abort();
+      start.current = () => {};
+    };
+  }, [key]);
+  const reload = useCallback(() => start.current(), []);
   const { value, error } = state.key === key ? state : {};
   return { value, error, reload };
 }

@@ -5,7 +5,7 @@
 
 import "./windowed-list.css";
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Button } from "./button.tsx";
 import type { CursorPages } from "./cursor-pages.ts";
 import { Fault } from "./notice.tsx";
@@ -39,10 +39,10 @@ export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedLi
   const rowPx = useRowPx(rowRem);
   const [focused, setFocused] = useState<number>();
   const { first, last } = useWindow(list, rowPx);
-  const version = pages.version.value;
   // What has come may ask for more.
-  useEffect(() => pages.want(first, last), [pages, first, last, version]);
-
+  useEffect(() => pages.version.subscribe(() => pages.want(first, last)), [pages, first, last]);
+  // The list renders again with each change of its pages.
+  void pages.version.value;
   const { count, isLoading, isComplete, error } = pages;
   const shown: number[] = [];
   for (let at = Math.max(0, first); at <= Math.min(last, count - 1); at++) shown.push(at);
@@ -69,6 +69,14 @@ export function WindowedList<T>({ label, pages, rowRem, row, empty }: WindowedLi
   );
 }
 
+interface Place<T> {
+  readonly item: T | undefined;
+  readonly row: WindowedListProps<T>["row"];
+  readonly rowPx: number;
+  readonly total: number;
+  readonly node: VNode;
+}
+
 /**
  * Makes the items of the list. What is the same as before is the same object, which is not compared
  * again: while it is scrolled only what is new costs anything.
@@ -80,15 +88,13 @@ function usePlaces<T>(
   shown: readonly number[],
 ): (at: number) => VNode {
   const total = pages.isComplete ? pages.count : -1;
-  const made = useMemo(
-    () => new Map<number, { readonly item: T | undefined; readonly node: VNode }>(),
-    [pages, row, rowPx, total],
-  );
+  const { current: made } = useRef(new Map<number, Place<T>>());
   for (const at of made.keys()) if (!shown.includes(at)) made.delete(at);
   return (at) => {
     const item = pages.itemAt(at);
     const before = made.get(at);
-    if (before !== undefined && before.item === item) return before.node;
+    const isSame = before?.item === item && before?.row === row;
+    if (isSame && before?.rowPx === rowPx && before.total === total) return before.node;
     const node = (
       <li
         key={at}
@@ -100,7 +106,7 @@ function usePlaces<T>(
         {item !== undefined && row(item)}
       </li>
     );
-    made.set(at, { item, node });
+    made.set(at, { item, row, rowPx, total, node });
     return node;
   };
 }

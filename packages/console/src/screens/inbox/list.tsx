@@ -3,7 +3,7 @@
  * of the server are read as their end comes near.
  */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { listing, listMore } from "../../live/pending-list.ts";
 import { type InboxAddress, isPicked } from "./address.ts";
 import type { RequestGroup } from "./groups.ts";
@@ -32,6 +32,10 @@ export function InboxList(props: InboxListProps) {
   // Whoever goes down by keys finds the next row there.
   const count = Math.max(drawn, at + DRAWN_FIRST / 2);
   const hasMore = typeof listing.value.next === "string";
+  const onSeen = useCallback(() => {
+    if (count < all) setDrawn(count + DRAWN_MORE);
+    else void listMore().catch(() => {});
+  }, [count, all]);
   return (
     <>
       <Section {...props} id="mine" title="Yours to decide" groups={mine.slice(0, count)} />
@@ -41,16 +45,7 @@ export function InboxList(props: InboxListProps) {
         title="Others"
         groups={others.slice(0, Math.max(0, count - mine.length))}
       />
-      {(count < all || hasMore) && (
-        <End
-          // A new end is looked at anew.
-          key={`${count}/${all}`}
-          onSeen={() => {
-            if (count < all) setDrawn(count + DRAWN_MORE);
-            else void listMore().catch(() => {});
-          }}
-        />
-      )}
+      {(count < all || hasMore) && <End onSeen={onSeen} />}
     </>
   );
 }
@@ -92,7 +87,7 @@ function Section({ id, title, groups, address, current, actions, unfolded }: Sec
 }
 
 /** What is below has not been drawn or read yet. */
-function End({ onSeen }: { onSeen(): void }) {
+function End({ onSeen }: { readonly onSeen: () => void }) {
   const element = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
     const observer = new IntersectionObserver(
@@ -101,7 +96,7 @@ function End({ onSeen }: { onSeen(): void }) {
     );
     if (element.current !== null) observer.observe(element.current);
     return () => observer.disconnect();
-  }, []);
+  }, [onSeen]);
   return (
     <p class="hint more" ref={element}>
       More wait that end later than these.

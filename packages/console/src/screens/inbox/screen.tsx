@@ -6,7 +6,7 @@
 import "./inbox.css";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { mine as allMine, connection, pending } from "../../live/live.ts";
-import { listing } from "../../live/pending-list.ts";
+import { arrivals, listing } from "../../live/pending-list.ts";
 import { isDecidable, isMine, type PendingRequest } from "../../live/pending-request.ts";
 import { Page } from "../../parts/page.tsx";
 import { go } from "../../route.ts";
@@ -27,13 +27,15 @@ interface Shown {
   readonly others: readonly RequestGroup[];
 }
 
-function arrange(requests: readonly PendingRequest[], filter: string): Shown {
-  const wanted = requests.filter((request) => fits(request, filter));
-  const groups = groupsOf(wanted);
-  return {
-    mine: groups.filter(({ first }) => isMine(first)),
-    others: groups.filter(({ first }) => !isMine(first)),
-  };
+function useShown(requests: readonly PendingRequest[], filter: string): Shown {
+  return useMemo(() => {
+    const wanted = requests.filter((request) => fits(request, filter));
+    const groups = groupsOf(wanted);
+    return {
+      mine: groups.filter(({ first }) => isMine(first)),
+      others: groups.filter(({ first }) => !isMine(first)),
+    };
+  }, [requests, filter]);
 }
 
 function change(address: InboxAddress, part: Partial<InboxAddress>): void {
@@ -49,7 +51,7 @@ function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
 export function Screen({ route }: ScreenProps) {
   const address = useMemo(() => readAddress(route.query), [route.query]);
   const all = pending.value;
-  const shown = useMemo(() => arrange(all, address.filter), [all, address.filter]);
+  const shown = useShown(all, address.filter);
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const scope = useRef<HTMLDivElement>(null);
   const filter = useRef<HTMLInputElement>(null);
@@ -204,7 +206,7 @@ function Notes() {
 function News() {
   return (
     <p class="spoken" id="news" role="status">
-      {useNews()}
+      {useNews(arrivals.value)}
     </p>
   );
 }

@@ -3,7 +3,7 @@
  * on, or the first one that they see.
  */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 interface Anchor {
   readonly row: HTMLElement;
@@ -30,10 +30,12 @@ export function useAnchor(
   const anchor = useRef<Anchor | undefined>(undefined);
   const movedAt = useRef(Number.NEGATIVE_INFINITY);
 
-  function remember(): void {
+  const arranged = useRef<unknown>(undefined);
+
+  const remember = useCallback(() => {
     const row = rowOf(scope.current);
     anchor.current = row === undefined ? undefined : { row, top: row.getBoundingClientRect().top };
-  }
+  }, [scope]);
 
   useEffect(() => {
     addEventListener("scroll", remember, { passive: true });
@@ -44,9 +46,11 @@ export function useAnchor(
       removeEventListener("resize", remember);
       document.removeEventListener("focusin", remember);
     };
-  }, []);
+  }, [remember]);
 
   useLayoutEffect(() => {
+    if (arranged.current === shown) return;
+    arranged.current = shown;
     const element = scope.current;
     const before = anchor.current;
     if (element !== null && before?.row.isConnected) {
@@ -61,7 +65,7 @@ export function useAnchor(
       }
     } else if (before !== undefined) movedAt.current = performance.now();
     remember();
-  }, [shown]);
+  }, [scope, shown, remember]);
 
   return { isSettled: () => performance.now() - movedAt.current >= SETTLE_MS };
 }

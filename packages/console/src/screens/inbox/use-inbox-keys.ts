@@ -27,6 +27,7 @@ export function useInboxKeys(keys: InboxKeys): void {
   const { scope } = keys;
   /** Where somebody was, when their row has gone. */
   const place = useRef(0);
+  const opened = useRef(keys);
 
   function group(): RequestGroup | undefined {
     return keys.groups().find(({ key }) => key === keys.current());
@@ -55,7 +56,8 @@ export function useInboxKeys(keys: InboxKeys): void {
 
   // Whoever comes back from a request is on its row again.
   useEffect(() => {
-    const link = linkOf(scope.current, keys.current());
+    const { scope, current } = opened.current;
+    const link = linkOf(scope.current, current());
     if (document.activeElement !== document.body) return;
     link?.focus({ preventScroll: true });
     link?.closest(".row")?.scrollIntoView({ block: "nearest" });

@@ -2,16 +2,17 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { mine } from "../../live/live.ts";
-import { arrivals } from "../../live/pending-list.ts";
 
 /** Calls that come together are told together. */
 const GATHER_MS = 500;
 
-/** The sentence; empty while there are no news. */
-export function useNews(): string {
+/**
+ * @param ids of the requests that have arrived
+ * @returns the sentence; empty while there is no new request
+ */
+export function useNews(ids: readonly string[]): string {
   const [text, setText] = useState("");
-  const told = useRef(arrivals.peek());
-  const ids = arrivals.value;
+  const told = useRef(ids);
   useEffect(() => {
     if (ids === told.current) return;
     const timer = setTimeout(() => {

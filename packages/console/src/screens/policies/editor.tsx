@@ -16,13 +16,13 @@ export interface EditorProps {
 export function Editor({ source, isReadOnly, checked, onInput }: EditorProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const lines = source.split("\n").length;
-  // As high as its text: one page scrolls, not a box in it.
+  // As high as its text after each render: one page scrolls, not a box in it.
   useEffect(() => {
     const element = field.current;
     if (element === null) return;
     element.style.height = "auto";
     element.style.height = `${element.scrollHeight}px`;
-  }, [source]);
+  });
   const faults = new Set(checked?.check?.findings.map(({ line }) => line));
   return (
     <div class="policy-editor">

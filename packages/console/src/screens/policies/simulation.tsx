@@ -30,13 +30,31 @@ interface SimulationProps {
 export function Simulation({ scope, source }: SimulationProps) {
   const titleId = useId();
   const [since, setSince] = useState<string>("168h");
+  return (
+    <section class="panel" aria-labelledby={titleId}>
+      <h2 id={titleId}>What would change</h2>
+      <Draft
+        // The answer about one text is not shown beside another.
+        key={`${scope} ${source}`}
+        scope={scope}
+        source={source}
+        since={since}
+        onSince={setSince}
+      />
+    </section>
+  );
+}
+
+interface DraftProps extends SimulationProps {
+  /** The period whose calls are replayed. */
+  readonly since: string;
+  onSince(since: string): void;
+}
+
+function Draft({ scope, source, since, onSince }: DraftProps) {
   const [run, setRun] = useState<Run>();
   const stop = useRef<AbortController>(undefined);
-  useEffect(() => {
-    stop.current?.abort();
-    setRun(undefined);
-    return () => stop.current?.abort();
-  }, [scope, source]);
+  useEffect(() => () => stop.current?.abort(), []);
 
   async function begin(): Promise<void> {
     stop.current?.abort();
@@ -64,8 +82,7 @@ export function Simulation({ scope, source }: SimulationProps) {
 
   const isRunning = run !== undefined && run.summary === undefined && run.fault === "";
   return (
-    <section class="panel" aria-labelledby={titleId}>
-      <h2 id={titleId}>What would change</h2>
+    <>
       <form
         class="inline-form"
         onSubmit={(event) => {
@@ -75,7 +92,7 @@ export function Simulation({ scope, source }: SimulationProps) {
       >
         <label>
           Calls of{" "}
-          <select value={since} onChange={(event) => setSince(event.currentTarget.value)}>
+          <select value={since} onChange={(event) => onSince(event.currentTarget.value)}>
             {PERIODS.map(([value, words]) => (
               <option key={value} value={value}>
                 {words}
@@ -92,7 +109,7 @@ export function Simulation({ scope, source }: SimulationProps) {
       ) : (
         <Answer run={run} isRunning={isRunning} />
       )}
-    </section>
+    </>
   );
 }
 

@@ -67,6 +67,6 @@ function useSettled(boundTo: string, box: KeyOptions["box"]) {
       clearTimeout(timer);
       at.current = Number.POSITIVE_INFINITY;
     };
-  }, [boundTo]);
+  }, [boundTo, box]);
   return { is, at, bound };
 }

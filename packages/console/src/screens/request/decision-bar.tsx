@@ -88,7 +88,7 @@ function useFocusOnEnd(isPending: boolean, bar: RefObject<HTMLElement | null>) {
     const isLost = activeElement === document.body || bar.current?.contains(activeElement) === true;
     if (wasPending.current && !isPending && isLost) status.current?.focus({ preventScroll: true });
     wasPending.current = isPending;
-  }, [isPending]);
+  }, [isPending, bar]);
   return status;
 }
 

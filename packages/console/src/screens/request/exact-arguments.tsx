@@ -4,7 +4,7 @@
  */
 
 import { visiblePieces } from "@countersign/protocol";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indentJson } from "../../exact/indent.ts";
 import { LongText } from "../../exact/long-text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -26,7 +26,8 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
   const end = useRef<HTMLDivElement>(null);
   const [isThere, setThere] = useState(false);
   const [isWhole, setWhole] = useState(false);
-  const isCut = useIsCut(box, isThere, isWhole);
+  const isCut = useIsCut(box, isWhole);
+  const onWhole = useCallback(() => setThere(true), []);
   const marks = useMemo(() => countMarks(text), [text]);
   useEndOnScreen(end, bar, isThere, onEnd);
   function showAll(): void {
@@ -48,7 +49,7 @@ export function ExactArguments({ text, digest, bar, onEnd }: ExactArgumentsProps
         labelledBy="arguments-title"
       >
         <pre id="arguments">
-          <LongText text={text} onWhole={() => setThere(true)} />
+          <LongText text={text} onWhole={onWhole} />
         </pre>
         <div id="end" ref={end} />
       </Scroller>
@@ -122,11 +123,7 @@ function Indented({ text }: { readonly text: string }) {
   );
 }
 
-function useIsCut(
-  box: { readonly current: HTMLElement | null },
-  isThere: boolean,
-  isWhole: boolean,
-): boolean {
+function useIsCut(box: { readonly current: HTMLElement | null }, isWhole: boolean): boolean {
   const [isCut, setCut] = useState(false);
   useEffect(() => {
     const element = box.current;
@@ -135,8 +132,10 @@ function useIsCut(
       setCut(!isWhole && element.scrollHeight > element.clientHeight + 1);
     });
     observer.observe(element);
+    // The height of the box is limited: its content grows alone.
+    for (const child of element.children) observer.observe(child);
     return () => observer.disconnect();
-  }, [isThere, isWhole]);
+  }, [box, isWhole]);
   return isCut;
 }
 
@@ -162,5 +161,5 @@ function useEndOnScreen(
     );
     observer.observe(end.current);
     return () => observer.disconnect();
-  }, [isThere]);
+  }, [isThere, end, bar]);
 }

@@ -217,9 +217,10 @@ function useTitle(tool: string): void {
 /** When a held verdict is due, what came of it is asked for. */
 function useAskWhenGiven(commitsAt: string | undefined, ask: () => Promise<void>): void {
   const isDue = useComputed(
-    () => commitsAt !== undefined && now.value >= Date.parse(commitsAt),
+    // Reads the clock first: without a signal it would never be computed again.
+    () => now.value >= Date.parse(commitsAt ?? ""),
   ).value;
   useEffect(() => {
     if (isDue) void ask();
-  }, [isDue]);
+  }, [isDue, ask]);
 }

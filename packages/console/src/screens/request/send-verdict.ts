@@ -1,7 +1,7 @@
 /** Sends a verdict so that it counts once, however often its answer is lost. */
 
 import { call, Refusal } from "../../api.ts";
-import { usePasskey } from "../../passkey.ts";
+import { signWithPasskey } from "../../passkey.ts";
 import type { WireRequest } from "../../requests/wire.ts";
 
 /** Between tries of the same verdict; one that it has, the server answers with what it said. */
@@ -64,7 +64,7 @@ interface Challenge {
 async function sign(path: string, verdict: Verdict): Promise<object> {
   const challenge = await call<Challenge>("POST", `${path}/verdict/challenge`, { body: verdict });
   const { nonce, options } = challenge;
-  return { ...verdict, passkey: { nonce, assertion: await usePasskey(options) } };
+  return { ...verdict, passkey: { nonce, assertion: await signWithPasskey(options) } };
 }
 
 async function sendOnce(path: string, body: unknown): Promise<WireRequest> {

@@ -25,13 +25,13 @@ export function useBackground(id: string, request: WireRequest | undefined): Loa
     return readBackground(await callSource("GET", path, { signal, isBackground: true }));
   };
   const { value, error, reload } = useLoaded(load, id);
-  const state = JSON.stringify([request?.status, request?.votes, request?.held]);
+  const state = request && JSON.stringify([request.status, request.votes, request.held]);
   const before = useRef<string | undefined>(undefined);
   useEffect(() => {
-    if (request === undefined) return;
+    if (state === undefined) return;
     if (before.current !== undefined && before.current !== state) reload();
     before.current = state;
-  }, [state]);
+  }, [state, reload]);
   return {
     background: value,
     isLoading: value === undefined && error === undefined,

@@ -74,7 +74,7 @@ export function useRequest(id: string): OpenRequest {
   useEffect(() => {
     watch.current = watchRequest(id, actions);
     return () => watch.current?.stop();
-  }, [id]);
+  }, [id, actions]);
   return { ...state, ask: actions.ask, take: actions.take };
 }
 
