@@ -68,6 +68,21 @@ export type AuditKind =
   | "database.imported"
   | "audit.begun";
 
+/** The member `requirement` of `request.opened`: what policy required of the approvers. */
+export interface RecordedRequirement {
+  readonly confirm: "click" | "type" | "match" | "passkey";
+  /** Distinct reviewers. */
+  readonly quorum: number;
+  /** Sets of "group:x" and "reviewer:y", each of which must be among the approvers. */
+  readonly from: readonly (readonly string[])[];
+  /** Distinct reviewers of each set of `from`; absent: one of each. */
+  readonly quorums?: readonly number[];
+  readonly exclude_owner: boolean;
+  readonly note: boolean;
+  readonly grants: boolean;
+  readonly bots: boolean;
+}
+
 export interface AuditEntry {
   /** Epoch ms of the transition. */
   readonly at: number;
@@ -77,7 +92,7 @@ export interface AuditEntry {
   /** `kind:id` of what was changed. */
   readonly subject: string;
   readonly detail?: Readonly<
-    Record<string, string | number | null | readonly string[] | PasskeyProof>
+    Record<string, string | number | null | readonly string[] | PasskeyProof | RecordedRequirement>
   >;
 }
 

@@ -17,6 +17,7 @@ import {
 import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
 import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
+import { findMissingProof } from "./approval-proofs.ts";
 import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";
 import { type Fault, type Finding, Found } from "./finding.ts";
 import { TileCheck } from "./tile-check.ts";
@@ -132,7 +133,7 @@ class LogVerification {
     if (span[0] !== firstId || span.at(-1) !== lastId) {
       throw found("seal", place, "the seal that begins there was altered");
     }
-    this.#checkEntries(seal, rows, texts);
+    await this.#checkEntries(seal, rows, texts);
     // Said behind what can be named.
     this.#assertNotRewritten();
   }
@@ -163,16 +164,19 @@ class LogVerification {
     throw found("altered", place, "its row is not what was sealed");
   }
 
-  #checkEntries(
+  async #checkEntries(
     { position, sealedAt }: StoredSeal,
     rows: readonly (StoredEntry | undefined)[],
     texts: readonly (string | undefined)[],
-  ): void {
+  ): Promise<void> {
     for (const [i, row] of rows.entries()) {
       if (row === undefined) continue;
       const text = texts[i] ?? "";
       const message =
-        findEntryFault(text)?.message ?? this.#foreignKey(text) ?? this.#foreignRow(row);
+        findEntryFault(text)?.message ??
+        this.#foreignKey(text) ??
+        this.#foreignRow(row) ??
+        (await findMissingProof(this.#reader, row, this.#options.passkeys));
       if (message !== undefined) {
         throw found("entry", describe({ position: position + i }, row), message);
       }

@@ -1,5 +1,5 @@
 import { type CreateApprovalRequestInput, Problem, uuidV7 } from "@countersign/protocol";
-import { type AuditEntry, appendAudit } from "../audit/append-audit.ts";
+import { type AuditEntry, appendAudit, type RecordedRequirement } from "../audit/append-audit.ts";
 import type { Context } from "../context.ts";
 import { endingOf } from "../core/freeze.ts";
 import type { StoredInstance } from "../core/instance.ts";
@@ -227,6 +227,7 @@ async function replay(
 }
 
 function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
+  const requirement = recordRequirement(judgement);
   return {
     at: request.createdAt,
     projectId: request.projectId,
@@ -240,7 +241,25 @@ function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
       deadline_at: request.deadlineAt,
       because: judgement.because,
       ...versionsOf(judgement),
+      ...(requirement !== undefined && { requirement }),
     },
+  };
+}
+
+/** Without the text to type, which is of the call; undefined when policy did not ask people. */
+function recordRequirement(judgement: Judgement): RecordedRequirement | undefined {
+  if (judgement.requirement === undefined) return undefined;
+  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots } =
+    requirementOf(judgement);
+  return {
+    confirm: confirm.kind,
+    quorum,
+    from,
+    ...(quorums !== undefined && { quorums }),
+    exclude_owner: excludeOwner,
+    note: noteRequired,
+    grants,
+    bots,
   };
 }
 

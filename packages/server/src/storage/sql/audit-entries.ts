@@ -3,6 +3,7 @@
  * by audit/append-audit.ts.
  */
 
+import { firstIdAt } from "@countersign/protocol";
 import type { StoredEntry } from "../../core/audit-line.ts";
 import type { Integrity } from "../integrity.ts";
 import type { Reader, Row, SqlValue } from "../store.ts";
@@ -101,6 +102,15 @@ export async function readEntriesBetween(
   return rows.map(toEntry);
 }
 
+/** Those whose id has this time: an entry takes its id from the time of its transition. */
+export function readEntriesAt(
+  reader: Reader,
+  projectId: string,
+  ms: number,
+): Promise<StoredEntry[]> {
+  return readEntriesBetween(reader, projectId, firstIdAt(ms), firstIdAt(ms + 1));
+}
+
 /** Details of the entries that say which passkeys were added, ever. */
 export async function readAddedPasskeys(reader: Reader, serverLog: string): Promise<string[]> {
   const rows = await reader.all(
@@ -157,14 +167,15 @@ export async function readEntriesOfRequest(
   projectId: string,
   requestId: string,
   limit: number,
+  after = "",
 ): Promise<StoredEntry[]> {
   const rows = await reader.all(
     `select ${COLUMNS} from audit_entry
-     where project_id = $1 and subject = $2
+     where project_id = $1 and subject = $2 and id > $4
        and kind in ('vote.cast', 'vote.withdrawn', 'verdict.held', 'verdict.taken_back',
          'verdict.cast', 'verdict.lapsed', 'confirmation.missed', 'delivery.hurried')
      order by id limit $3`,
-    [projectId, `request:${requestId}`, limit],
+    [projectId, `request:${requestId}`, limit, after],
   );
   return rows.map(toEntry);
 }
