@@ -2,20 +2,27 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ApprovalRequest } from "@countersign/protocol";
 import { appendAudit } from "../src/audit/append-audit.ts";
 import { sha256Hex } from "../src/secrets/keyring.ts";
+import { authenticateRow } from "../src/storage/sql/request-rows.ts";
 import { readRequest, updateDecision } from "../src/storage/sql/requests.ts";
+import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,
   projectId,
   storeOf,
+  tamper,
   untilSealed,
   verifyAll,
 } from "./support/audit-logs.ts";
+import { freeze, lift } from "./support/freezes.ts";
 import { approve, newSigner } from "./support/passkeys.ts";
 import { callAs } from "./support/people.ts";
 import { enforce, policyOf } from "./support/policies.ts";
-import { auditOf, type Scene, startScene } from "./support/scene.ts";
+import { type PolicyScene, publish, startPolicyScene } from "./support/publishing.ts";
+import { auditOf, countRequests, end, type Scene, startScene, TERMINAL } from "./support/scene.ts";
+import { turns, until } from "./support/until.ts";
 
 const HOUR = 3_600_000;
 
@@ -147,5 +154,130 @@ test("[ours.audit.requirement] audit verify names a grant or a rule that approve
     await makeUp(scene, id, actor);
     await untilSealed(scene);
     assert.match((await verifyAll(scene)).finding?.message ?? "", says);
+  }
+});
+
+/** Ends a request in every way there is, and leaves one pending. */
+async function endAll(scene: PolicyScene): Promise<readonly string[]> {
+  const { server, instance, reviewer, editor } = scene;
+  const requests: ApprovalRequest[] = [];
+  for (const status of TERMINAL) {
+    requests.push(await end(scene, await server.submit(instance.token), status));
+    scene.clock.advance(1);
+  }
+  const approving = policyOf('{ id: all, match: { tool: "*" }, then: approve }');
+  assert.equal((await publish(server, editor, approving, 0)).status, 201);
+  requests.push(await server.submit(instance.token));
+  assert.equal((await publish(server, editor, policyOf(), 1)).status, 201);
+  const deleted = await server.instance("deleted");
+  requests.push(await server.submit(deleted.token));
+  const path = `/v1/instances/${deleted.id}`;
+  assert.equal((await server.call("DELETE", path, { token: deleted.provisioner })).status, 204);
+  const frozen = await server.submit(instance.token);
+  const { json } = await freeze(server, reviewer, { scope: "project" });
+  assert.equal((await lift(server, reviewer, json.id)).status, 200);
+  requests.push(frozen);
+  requests.push(await server.submit(instance.token));
+  return requests.map(({ id }) => id);
+}
+
+async function rowOf(scene: Scene, id: string): Promise<Row> {
+  return (await storeOf(scene).get("select * from request where id = $1", [id])) ?? {};
+}
+
+const CHANGED = ["status", "decided_at", "expires_at", "decided_by", "note", "tool", "arguments"];
+
+/** Writes these columns; with the MAC of the row as it then is when it has none. */
+async function overwrite(scene: Scene, id: string, values: Row): Promise<void> {
+  const row = { ...(await rowOf(scene, id)), ...values };
+  const { mac } = authenticateRow(storeOf(scene).integrity, row);
+  const names = CHANGED.map((name, i) => `${name} = $${i + 2}`).join(", ");
+  const written = CHANGED.map((name) => row[name] ?? null);
+  await tamper(scene, `update request set ${names}, mac = $9 where id = $1`, id, ...written, mac);
+}
+
+test("[ours.audit.requests] audit verify passes a database with every kind of resolved request, and after the retention", async (t) => {
+  const scene = await startPolicyScene(t);
+  const ids = await endAll(scene);
+  await untilSealed(scene);
+  await assertVerified(scene);
+  scene.clock.advance(168 * HOUR + 1);
+  await until(async () => {
+    scene.clock.advance(10 * 60_000);
+    await turns();
+    return (await countRequests(scene)) < ids.length;
+  }, "requests are purged");
+  await untilSealed(scene);
+  await assertVerified(scene);
+});
+
+test("[ours.audit.requests] audit verify names a decided request whose row is an older copy with its own MAC", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const request = await server.submit(instance.token);
+  const before = await rowOf(scene, request.id);
+  scene.clock.advance(1);
+  await end(scene, request, "denied");
+  await untilSealed(scene);
+  await overwrite(scene, request.id, before);
+  assert.equal((await server.read(instance.token, request.id)).status, "pending");
+  const { fault, kind, id, message } = (await verifyAll(scene)).finding ?? {};
+  assert.deepEqual([fault, kind, id], ["altered", "request", request.id]);
+  assert.equal(message, `request ${id}: its row has the status pending, and the log denied`);
+});
+
+test("[ours.audit.requests] audit verify names a row that was changed, with or without the secret key", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const { id } = await end(scene, await server.submit(instance.token), "approved");
+  await untilSealed(scene);
+  const before = await rowOf(scene, id);
+  for (const [name, value, says] of [
+    ["status", "denied", "another status than request.resolved"],
+    ["expires_at", 9_999_999_999_999, "another expires_at than request.resolved"],
+    ["decided_by", "reviewer:made-up", "another decided_by than request.resolved"],
+    ["note", '"another"', "another note_sha256 than request.resolved"],
+    ["tool", '"another"', "another tool_sha256 than request.opened"],
+    ["arguments", '{"a":1}', "another arguments_sha256 than request.opened"],
+    ["decided_at", Number(before.decided_at) + 1, "no entry request.resolved of the time"],
+  ] as const) {
+    await overwrite(scene, id, { ...before, [name]: value });
+    const { message = "" } = (await verifyAll(scene)).finding ?? {};
+    assert.ok(message.startsWith(`request ${id}: `) && message.includes(says), message);
+  }
+  await overwrite(scene, id, before);
+  await assertVerified(scene);
+  await tamper(scene, "update request set note = '\"another\"' where id = $1", id);
+  assert.match((await verifyAll(scene)).finding?.message ?? "", /no server with the secret key/);
+});
+
+test("[ours.audit.requests] audit verify names a request without its row while the row must be kept", async (t) => {
+  for (const [status, says] of [
+    ["pending", /: its row is gone, and the log says that it is pending$/],
+    ["denied", /: its row is gone, and it was resolved within the last 168 h$/],
+  ] as const) {
+    const scene = await startScene(t);
+    const { server, instance } = scene;
+    const request = await server.submit(instance.token);
+    if (status === "denied") await end(scene, request, status);
+    await untilSealed(scene);
+    await tamper(scene, "delete from request where id = $1", request.id);
+    const { fault, id, message } = (await verifyAll(scene)).finding ?? {};
+    assert.deepEqual([fault, id], ["missing", request.id]);
+    assert.match(message ?? "", says);
+  }
+});
+
+test("[ours.audit.requests] audit verify names a row whose entries were deleted before they were sealed", async (t) => {
+  for (const kind of ["request.opened", "request.resolved"]) {
+    const scene = await startScene(t);
+    const { server, instance } = scene;
+    await untilSealed(scene);
+    const { id } = await end(scene, await server.submit(instance.token), "denied");
+    const sql = "delete from audit_entry where kind = $1 and subject = $2";
+    await tamper(scene, sql, kind, `request:${id}`);
+    const { fault, message } = (await verifyAll(scene)).finding ?? {};
+    assert.equal(fault, "missing");
+    assert.equal(message, `request ${id}: the log has no entry ${kind} of the time in its row`);
   }
 });

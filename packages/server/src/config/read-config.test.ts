@@ -154,9 +154,9 @@ test("[ours.config.faults] a message about a file that is no YAML repeats nothin
   assert.doesNotMatch(faults, /SECRET/);
 });
 
-test("[ours.config.faults] a database URL with a password is taken from everywhere but the command line", () => {
+test("[ours.config.faults] a URL of a database or mail server with a password is taken from everywhere but the command line", () => {
   const bare = "postgres://me@db.internal/countersign?sslmode=verify-full";
-  for (const name of ["database_url", "database_direct_url"] as const) {
+  for (const name of ["database_url", "database_direct_url", "smtp_url"] as const) {
     assert.equal(readConfig({ [name]: bare }, {})[name], bare);
     const variable = `COUNTERSIGN_${name.toUpperCase()}`;
     const advice = new RegExp(`^--${name.replaceAll("_", "-")}: .*set ${variable}`);

@@ -15,6 +15,7 @@ import { SERVER } from "../storage/sql/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
 import type { AuditDatabase } from "./audit-database.ts";
 import { findAlteredPolicy } from "./verify-policies.ts";
+import { findAlteredRequest } from "./verify-requests.ts";
 
 export interface DatabaseOptions {
   /** Which log; all of them when undefined. */
@@ -63,7 +64,10 @@ export async function verifyDatabase(
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });
-    const finding = verified.finding ?? (await findAlteredPolicy(reader, projectId, now));
+    const finding =
+      verified.finding ??
+      (await findAlteredPolicy(reader, projectId, now)) ??
+      (await findAlteredRequest(reader, projectId, now));
     if (finding !== undefined) return { logs, finding: { ...finding, project } };
   }
   if (wanted !== undefined || verifier !== undefined) return { logs, finding: undefined };
