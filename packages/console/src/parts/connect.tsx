@@ -13,7 +13,7 @@ export function ConnectSnippets({ credential }: { readonly credential: string })
       <Snippet title="Claude Code asks before every call" text={hookText(url)} />
       <Snippet title="TypeScript: one tool that asks" text={sdkText(url, credential)} />
       <Snippet title="Try it with curl" text={curlText(url)} />
-      <Snippet title="Credential for the prompts" text={credential} />
+      <Snippet title="Value for the prompts" text={credential} />
     </div>
   );
 }
