@@ -59,7 +59,7 @@ export function fieldsOf(key: string): object {
 
 /** One of each table that nothing above writes to. */
 const OTHER_ROWS = [
-  "verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0)",
+  "verification values ('p', 's', 'k', 'f', 'i', 1, 0, null, null, 0, 1, 1, 2)",
   "policy_version values ('', 1, 'aa', 'version: 1', null, 0, 'operator:cli', 1, 'reviewer:r')",
   `policy_proposal values ('', 'd', 0, 'aa', 'version: 1', 'why', 1, 2, 0, 'reviewer:r', 'p',
     'rejected', 3, 'reviewer:q', 'no')`,
