@@ -82,8 +82,7 @@ test("[ours.audit.verify] beside the running server all logs are verified, with 
 
 test("[ours.audit.verify] a database in which nothing was sealed yet is said to have no log", async (t) => {
   const empty = join(temporaryFolder(t), "data");
-  const order = ["--name", "a", "--data", empty];
-  assert.equal((await countersign(t, ["tokens", "create", "provisioner", ...order])).code, 0);
+  await makeToken(empty, { kind: "provisioner" });
   const { code, stdout } = await countersign(t, ["audit", "verify", "--data", empty]);
   assert.equal(code, 0, stdout);
   assert.match(stdout, /^There is no log yet/);
