@@ -7,6 +7,7 @@ import { uuidV7 } from "@countersign/protocol";
 import { exchange } from "countersign/test/support/people.ts";
 import { systemRandom } from "../src/clock.ts";
 import { adoptSecretKey } from "../src/operations/adoptSecretKey.ts";
+import { FINGERPRINT_KEY } from "../src/storage/sql/sealed.ts";
 import {
   assertVerified,
   countUnsealed,
@@ -147,7 +148,14 @@ test("[ours.rows.authenticated] an audit entry that a server did not write is ne
 
 /** As schema 15 wrote them: without MACs, and the key of the database is not made yet. */
 async function downgrade(scene: Scene): Promise<void> {
-  await tamper(scene, "update secret_key set sealed_row_key = null");
+  const { keyring } = scene.server.provider.context;
+  const fingerprintKey = keyring.seal(Buffer.alloc(32).toString("base64"), FINGERPRINT_KEY.what);
+  const keys = "update secret_key set sealed_row_key = null, sealed_fingerprint_key = $1";
+  await tamper(scene, keys, fingerprintKey);
+  await removeMacs(scene);
+}
+
+async function removeMacs(scene: Scene): Promise<void> {
   await tamper(scene, "update audit_entry set mac = null");
   const rows = await storeOf(scene).all("select * from request");
   for (const row of rows) {
@@ -206,4 +214,24 @@ test("[ours.rows.before] a row without a MAC passes only as it was before the up
   clock.advance(25 * 3_600_000);
   await untilSealed(scene, 1);
   assert.equal(await failuresOf(scene, "audit_entry"), 1);
+});
+
+test("[ours.rows.authenticated] a row key that was removed from the database is not created again", async (t) => {
+  const scene = await startScene(t);
+  const { server, instance } = scene;
+  const { context } = server.provider;
+  const { id } = await server.submit(instance.token);
+  await untilSealed(scene);
+  await forge(scene, id, null);
+  await removeMacs(scene);
+  for (const removed of [
+    "sealed_row_key = null",
+    "sealed_row_key = null, sealed_fingerprint_key = null",
+  ]) {
+    await tamper(scene, `update secret_key set ${removed}`);
+    await assert.rejects(adoptSecretKey(context, false), /the row key was removed/);
+  }
+  await tamper(scene, "delete from secret_key");
+  await adoptSecretKey(context, false);
+  assert.equal(await statusOf(scene, id), 503);
 });

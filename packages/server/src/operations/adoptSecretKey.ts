@@ -5,6 +5,7 @@ import { createFingerprintKey, createRowKey, type Keyring, keyIdOf } from "../se
 import { openRowKey, type RowKey, sealRowKey } from "../secrets/row-key.ts";
 import { FINGERPRINT_KEY } from "../storage/sql/sealed.ts";
 import {
+  hasAuditLog,
   insertSecretKey,
   lockSecretKey,
   readHighestId,
@@ -47,7 +48,8 @@ interface Adopted {
 async function adopt(tx: Transaction, keyring: Keyring, mayReseal: boolean): Promise<Adopted> {
   const stored = await lockSecretKey(tx);
   if (stored === undefined) {
-    const [fingerprintKey, rowKey] = [createFingerprintKey(), await makeRowKey(tx)];
+    // A new database has no rows from before rows had MACs.
+    const [fingerprintKey, rowKey] = [createFingerprintKey(), { key: createRowKey(), since: 0 }];
     await insertSecretKey(tx, {
       keyId: keyring.keyId,
       sealedFingerprintKey: sealFingerprintKey(keyring, fingerprintKey),
@@ -63,18 +65,32 @@ async function adopt(tx: Transaction, keyring: Keyring, mayReseal: boolean): Pro
   };
 }
 
+/** Part of a sealed fingerprint key: its database has a row key, so none is created again. */
+const WITH_ROW_KEY = " with row key";
+
+/** @throws Failure when the row key was removed from the database */
 async function adoptFingerprintKey(
   tx: Transaction,
   keyring: Keyring,
-  { keyId, sealedFingerprintKey }: StoredSecretKey,
+  { keyId, sealedFingerprintKey: sealed, sealedRowKey }: StoredSecretKey,
 ): Promise<Uint8Array> {
-  if (sealedFingerprintKey === null) {
-    const derived = keyring.derivedFingerprintKey(keyId);
-    await storeFingerprintKey(tx, sealFingerprintKey(keyring, derived));
-    return derived;
+  const text = sealed === null ? undefined : keyring.open(sealed, FINGERPRINT_KEY.what);
+  const isMarked = text?.endsWith(WITH_ROW_KEY) ?? false;
+  // The first audit logs are younger than sealed fingerprint keys.
+  const isOlder = !isMarked && (text !== undefined || !(await hasAuditLog(tx)));
+  if (sealedRowKey === null && !isOlder) throw new Failure("secret-key", ROW_KEY_GONE);
+  if (text !== undefined && isMarked) {
+    return Buffer.from(text.slice(0, -WITH_ROW_KEY.length), "base64");
   }
-  return Buffer.from(keyring.open(sealedFingerprintKey, FINGERPRINT_KEY.what), "base64");
+  const key =
+    text === undefined ? keyring.derivedFingerprintKey(keyId) : Buffer.from(text, "base64");
+  await storeFingerprintKey(tx, sealFingerprintKey(keyring, key));
+  return key;
 }
+
+const ROW_KEY_GONE =
+  "the row key was removed from the database, or the database was changed: " +
+  "restore the table secret_key from a backup";
 
 async function adoptRowKey(
   tx: Transaction,
@@ -101,7 +117,8 @@ async function makeRowKey(tx: Transaction): Promise<RowKey> {
 }
 
 function sealFingerprintKey(keyring: Keyring, key: Uint8Array): string {
-  return keyring.seal(Buffer.from(key).toString("base64"), FINGERPRINT_KEY.what);
+  const text = Buffer.from(key).toString("base64") + WITH_ROW_KEY;
+  return keyring.seal(text, FINGERPRINT_KEY.what);
 }
 
 /** During a rotation the fingerprint key is the first to be sealed with the new key. */

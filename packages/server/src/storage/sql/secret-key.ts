@@ -50,6 +50,10 @@ export async function readHighestId(tx: Transaction): Promise<string | undefined
   return ids.sort().at(-1);
 }
 
+export async function hasAuditLog(tx: Transaction): Promise<boolean> {
+  return (await tx.get("select project_id from audit_log limit 1")) !== undefined;
+}
+
 /** Ends a rotation: from now on the key with this id alone opens the database. */
 export async function storeKeyId(tx: Transaction, keyId: string): Promise<void> {
   await tx.run("update secret_key set key_id = $1 where key_id <> $1", [keyId]);
