@@ -231,6 +231,32 @@ test("[ours.passkey.quorum] a vote whose passkey was removed does not count", as
   assert.equal((await approve(server, eve, id)).json.status, "approved");
 });
 
+test("[ours.passkey.quorum] a vote that was inserted into the database without a valid signature does not count", async () => {
+  const [ben, dan] = [await newcomer(), await newcomer()];
+  const { id } = await submitRequiring(scene, { ...PASSKEY, quorum: 2 });
+  assert.equal((await approve(server, ben, id)).json.status, "pending");
+  const signed = await store.get("select proof from vote where request_id = $1", [id]);
+  const proof = JSON.parse(String(signed?.proof)) as Record<string, unknown>;
+  const forgeries = [
+    { credential_id: dan.authenticator.id },
+    { ...proof, credential_id: dan.authenticator.id },
+    { ...proof, nonce: "another" },
+  ];
+  for (const forged of forgeries) {
+    await store.transact((tx) =>
+      tx.run("update vote set proof = $2 where request_id = $1", [id, JSON.stringify(forged)]),
+    );
+    assert.equal((await approve(server, dan, id)).json.status, "pending");
+    await store.transact((tx) =>
+      tx.run(
+        `delete from vote where request_id = $1 and reviewer_id in
+           (select id from reviewer where person_id = $2)`,
+        [id, dan.id],
+      ),
+    );
+  }
+});
+
 test("[ours.passkey.counter] a counter that has not gone up refuses, in the transaction", async () => {
   const origin = server.provider.publicUrl;
   const fay = await newcomer(new Authenticator(origin, "ES256", 5));

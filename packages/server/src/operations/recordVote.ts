@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../audit/append-audit.ts";
-import type { PasskeyProof } from "../audit/passkey-proof.ts";
+import { type PasskeyProof, verifyProof } from "../audit/passkey-proof.ts";
 import type { Context } from "../context.ts";
 import type { JsonText, StoredRequest } from "../core/request.ts";
 import { allows } from "../core/roles.ts";
@@ -8,7 +8,7 @@ import { both, decidesThrough } from "../core/scopes.ts";
 import { approvalBar, isEnough, needsPasskey } from "../policy/decider.ts";
 import type { Requirement } from "../policy/rule.ts";
 import { sha256Hex } from "../secrets/keyring.ts";
-import { readPasskeyOwners } from "../storage/sql/passkeys.ts";
+import { readPasskeys } from "../storage/sql/passkeys.ts";
 import { readVotes, type StoredVote, writeVote } from "../storage/sql/votes.ts";
 import type { Transaction } from "../storage/store.ts";
 import { lockStanding, type StandingReviewer } from "./readStanding.ts";
@@ -48,7 +48,7 @@ export async function recordVote(
   const ids = votes.map(({ reviewerId }) => reviewerId);
   const standing = await lockStanding(tx, projectId, ids, vote.votedAt);
   if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
-  const isSigned = await findSigned(tx, requirement, votes);
+  const isSigned = await findSigned(tx, request, requirement, votes);
   const allowed = standing
     .filter(isSigned)
     .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
@@ -99,21 +99,43 @@ function isSame(one: StoredVote, other: StoredVote): boolean {
 
 /**
  * Where a passkey is asked for, a vote counts while the passkey that signed it is the voter's:
- * who removes a lost one takes back what it may have signed.
+ * removing a lost passkey takes back what it may have signed. Each stored signature is verified
+ * again, because write access to the database is enough to insert a vote.
  */
 async function findSigned(
   tx: Transaction,
+  request: StoredRequest,
   requirement: Requirement,
   votes: readonly StoredVote[],
 ): Promise<(reviewer: Pick<StandingReviewer, "id" | "personId">) => boolean> {
   if (!needsPasskey(requirement)) return () => true;
-  const passkeys = new Map(
-    votes.flatMap(({ reviewerId, proof }) =>
-      proof === null ? [] : [[reviewerId, readProof(proof).credential_id]],
-    ),
+  const proofs = new Map(
+    votes.flatMap((vote) => {
+      const proof = verifiedProof(request, vote);
+      return proof === undefined ? [] : [[vote.reviewerId, proof]];
+    }),
   );
-  const owners = await readPasskeyOwners(tx, [...passkeys.values()]);
-  return ({ id, personId }) => personId !== null && owners.get(passkeys.get(id) ?? "") === personId;
+  const ids = [...proofs.values()].map(({ credential_id: id }) => id);
+  const passkeys = await readPasskeys(tx, ids);
+  return ({ id, personId }) => {
+    const proof = proofs.get(id);
+    const passkey = passkeys.get(proof?.credential_id ?? "");
+    if (personId === null || passkey?.personId !== personId) return false;
+    return passkey.publicKey === proof?.public_key;
+  };
+}
+
+/** @returns undefined when no passkey has signed exactly this vote */
+function verifiedProof(request: StoredRequest, vote: StoredVote): PasskeyProof | undefined {
+  if (vote.proof === null) return undefined;
+  const proof = readProof(vote.proof);
+  const detail = {
+    passkey: proof,
+    arguments_sha256: sha256Hex(request.arguments),
+    note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+    validity_ms: vote.validityMs,
+  };
+  return verifyProof(detail, request.id).kind === "proven" ? proof : undefined;
 }
 
 function readProof(proof: JsonText): PasskeyProof {

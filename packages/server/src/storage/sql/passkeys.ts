@@ -59,16 +59,17 @@ export async function hasPasskey(reader: Reader, personId: string): Promise<bool
   return (await reader.get(sql, [personId])) !== undefined;
 }
 
-/** @returns whose passkeys of these ids are now; a removed one is nobody's */
-export async function readPasskeyOwners(
+/** @returns passkeys by their ids; removed ones are absent */
+export async function readPasskeys(
   reader: Reader,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, StoredPasskey>> {
   if (ids.length === 0) return new Map();
   const places = ids.map((_, i) => `$${i + 1}`).join(", ");
-  const sql = `select id, person_id from passkey where id in (${places})`;
-  const rows = await reader.all(sql, ids);
-  return new Map(rows.map((row) => [String(row.id), String(row.person_id)]));
+  const rows = await reader.all(`select ${COLUMNS} from passkey where id in (${places})`, ids);
+  return new Map(
+    rows.flatMap((row) => toPasskey(row) ?? []).map((passkey) => [passkey.id, passkey]),
+  );
 }
 
 export async function recordPasskeyUse(
