@@ -162,7 +162,10 @@ async def listen(act):
 
 async def provision(act):
     made = await receiver.provision(
-        provider_url=URL, provisioner_token=act["provisioner"], url=act["url"]
+        provider_url=URL,
+        provisioner_token=act["provisioner"],
+        url=act["url"],
+        idempotency_key=act.get("key"),
     )
     return {"instance_id": made.instance_id, "token": made.token}
 

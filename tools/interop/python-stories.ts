@@ -166,7 +166,9 @@ const NOTIFIED: readonly Story<PythonScene>[] = [
       // Nobody listens at that port of the other address.
       const url = receiverUrl.replace("localhost", "127.0.0.2");
       const refused = faultOf("WebhookVerificationFailed", "webhook_verification_failed");
-      await assert.rejects(client.act("provision", { provisioner, url }), refused);
+      // The default key is that of the registration, and a key stays bound to the URL that failed.
+      const provision = { provisioner, url, key: "unreachable" };
+      await assert.rejects(client.act("provision", provision), refused);
     },
   },
   {
