@@ -10,6 +10,7 @@ import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts
 import { RecentlyUsed } from "../src/recently-used.ts";
 import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
 import { updateLog } from "../src/storage/sql/audit-logs.ts";
+import type { Transaction } from "../src/storage/store.ts";
 import {
   assertAllOnce,
   assertVerified,
@@ -30,19 +31,22 @@ import { turns } from "./support/until.ts";
 
 const random = systemRandom();
 
-/** An entry that was committed now, whatever the time in its id. */
-async function enter(scene: Logged, at: number, project: string): Promise<string> {
+/** Writes an entry as a server does, with this time in its id. */
+async function write(tx: Transaction, at: number, project: string, detail = "{}"): Promise<string> {
   const id = uuidV7(at, random.bytes(10));
-  const detail = { kind: "test.late", actor: "operator:cli", subject: "test:1", detail: "{}" };
-  const entry = { ...detail, projectId: project, id, at };
-  await storeOf(scene).transact((tx) =>
-    tx.run(
-      `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
-       values ($1, $2, $3, 'test.late', 'operator:cli', 'test:1', '{}', $4)`,
-      [id, at, project, macOfEntry(tx.integrity, entry)],
-    ),
+  const content = { kind: "test.late", actor: "operator:cli", subject: "test:1", detail };
+  const mac = macOfEntry(tx.integrity, { ...content, projectId: project, id, at });
+  await tx.run(
+    `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
+     values ($1, $2, $3, 'test.late', 'operator:cli', 'test:1', $4, $5)`,
+    [id, at, project, detail, mac],
   );
   return id;
+}
+
+/** An entry that was committed now, whatever the time in its id. */
+function enter(scene: Logged, at: number, project: string): Promise<string> {
+  return storeOf(scene).transact((tx) => write(tx, at, project));
 }
 
 test("[ours.audit.sealed] what happens is sealed in the order in which it was found, and the checkpoint has the root of the rows", async (t) => {
@@ -82,11 +86,7 @@ test("[ours.audit.sealed] entries of before there was a log are sealed, however 
   await store.transact(async (tx) => {
     for (let i = 0; i < 1_500; i++) {
       const at = begin + (i < 1_490 ? i : i * 60_000);
-      await tx.run(
-        `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
-         values ($1, $2, $3, 'test.old', 'operator:cli', 'test:1', '{"n":1e400}')`,
-        [uuidV7(at, random.bytes(10)), at, project],
-      );
+      await write(tx, at, project, '{"n":1e400}');
     }
   });
   await untilSealed(scene);
