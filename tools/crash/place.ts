@@ -91,7 +91,7 @@ export async function openPlace(
   const anyUp = (): Server => {
     const servers = [...up.values()];
     const server = servers[Math.floor(chance() * servers.length)];
-    if (server === undefined) throw new TypeError("no server is up");
+    if (server === undefined) throw new TypeError("fetch failed", { cause: "no server is up" });
     return server;
   };
   t.after(async () => {
