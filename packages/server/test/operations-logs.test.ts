@@ -187,7 +187,7 @@ test("[ours.operations.logs] a secret that is malformed stops the start and is n
   writeFileSync(file, `secret_key: ${MARK}\n`);
   const data = join(folder, "data");
   mkdirSync(data);
-  writeFileSync(join(data, "secret.key"), MARK);
+  writeFileSync(join(data, "secret.key"), MARK, { mode: 0o600 });
   const starts = [
     { args: ["--data", join(folder, "one")], env: { COUNTERSIGN_SECRET_KEY: MARK }, ends: 2 },
     { args: ["--data", join(folder, "two"), "--config", file], env: {}, ends: 2 },
