@@ -256,7 +256,7 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "operations/commitVerified.ts",
     edits: [
       ["if (value !== undefined) return value;\n  const current", "const current"],
-      ["if (current?.fence !== fence) return undefined;", ""],
+      ["if (current?.fence !== fence || current.failure !== null) return undefined;", ""],
     ],
     more: [
       {

@@ -63,23 +63,25 @@ test("[verification.rate-limited] one host may be sent so many a minute, by all 
   assert.equal((await tryProvision(scene, scene.delivery({ url }))).status, 201);
 });
 
-test("[verification.rate-limited] a key that was refused by a rate is free, and works when there is time", async (t) => {
+test("[verification.rate-limited] a key that a rate limit refused works for the same input later, and returns 409 for another", async (t) => {
   const scene = await startWebhookScene(t, { settings: { webhook_host_verifications: "1" } });
   const { server, clock, receiver } = scene;
   const { instance } = await server.provision(scene.provisioner);
   const keys = [server.freshKey(), server.freshKey(), server.freshKey()] as const;
-  assert.equal((await tryProvision(scene, scene.delivery())).status, 201);
+  const delivery = scene.delivery();
+  assert.equal((await tryProvision(scene, delivery)).status, 201);
   for (const key of keys.slice(0, 2)) {
-    assertLimited(await tryProvision(scene, scene.delivery(), key), 60);
+    assertLimited(await tryProvision(scene, delivery, key), 60);
   }
-  assertLimited(await tryUpdate(scene, instance.id, { delivery: scene.delivery() }, keys[2]), 60);
+  assertLimited(await tryUpdate(scene, instance.id, { delivery }, keys[2]), 60);
   clock.advance(60_000);
-  assert.equal((await tryProvision(scene, scene.delivery(), keys[0])).status, 201);
+  assert.equal((await tryProvision(scene, delivery, keys[0])).status, 201);
   clock.advance(60_000);
   const other = scene.delivery({ url: receiver.url("/other") });
-  assert.equal((await tryProvision(scene, other, keys[1])).status, 201);
+  assert.equal((await tryProvision(scene, other, keys[1])).status, 409);
   const removal = await tryUpdate(scene, instance.id, { delivery: null }, keys[2]);
-  assert.equal(removal.status, 200);
+  assert.equal(removal.status, 409);
+  assert.equal((await tryProvision(scene, delivery, keys[1])).status, 201);
 });
 
 test("[verification.rate-limited] attempts that are joined are charged once, failed ones are charged and replays are not", async (t) => {
