@@ -66,6 +66,7 @@ test("[auth.bearer] a token of a provisioner and one of an instance are callers 
   assert.deepEqual(await callerOf(instance), {
     ...{ kind: "instance", credentialId: planted },
     ...{ projectId: PLANTED, instanceId: "the instance" },
+    tokenHash: hashToken(instance),
   });
 });
 

@@ -2,12 +2,10 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
 import { ManualClock } from "../../test/support/manual-clock.ts";
-import { newPerson } from "../../test/support/people.ts";
 import { setReviewer } from "../../test/support/requirements.ts";
 import { openTestContext } from "../../test/support/test-context.ts";
 import type { StoredRequest } from "../core/request.ts";
 import { NO_REQUIREMENT, type Requirement } from "../policy/rule.ts";
-import { insertPasskey } from "../storage/sql/passkeys.ts";
 import type { StoredVote } from "../storage/sql/votes.ts";
 import { createToken, type TokenOrder } from "./createToken.ts";
 import { recordVote } from "./recordVote.ts";
@@ -189,31 +187,4 @@ test("[ours.authorization.scopes] [ours.verdict.quorum] a vote counts for the gr
   await revokeToken(context, full.id);
   assert.deepEqual(await vote("lena"), [false, "lena"]);
   assert.deepEqual(await vote("lena", { forGroups: ["dba"] }), [false]);
-});
-
-test("[ours.passkey.quorum] where a passkey is asked for, a vote counts while the key that signed it is the voter's", async () => {
-  const provider = { provider: { context } };
-  const [mia, noa] = [
-    await newPerson(provider, { login: "mia" }),
-    await newPerson(provider, { login: "noa" }),
-  ];
-  for (const [id, person] of [
-    ["key-mia", mia],
-    ["key-noa", noa],
-  ] as const) {
-    const passkey = {
-      ...{ id, personId: person.id, name: "k", publicKey: "", counter: 0 },
-      ...{ transports: [], createdAt: 0, usedAt: null },
-    };
-    await store.transact((tx) => insertPasskey(tx, passkey));
-  }
-  const signed = (id: string) => ({ proof: JSON.stringify({ credential_id: id }) });
-  const { vote } = ask({ quorum: 2, confirm: { kind: "passkey" } });
-  assert.deepEqual(await vote("ana", signed("key-mia")), [false], "a token signs in nobody");
-  assert.deepEqual(await vote("mia"), [false], "unsigned");
-  assert.deepEqual(await vote("mia", signed("key-noa")), [false], "another's");
-  assert.deepEqual(await vote("mia", signed("key-mia")), [false, "mia"]);
-  assert.deepEqual(await vote("noa", signed("key-noa")), [true, "mia", "noa"]);
-  await store.transact((tx) => tx.run("delete from passkey where id = 'key-mia'"));
-  assert.deepEqual(await vote("noa", signed("key-noa")), [false, "noa"], "removed since");
 });

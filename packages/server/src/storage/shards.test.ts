@@ -211,6 +211,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readAddedPasskeys: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   readPublishedVersions: /^SEARCH audit_entry USING INDEX \w+ \(project_id=\?\)$/,
   // Once for a database.
+  hasAuditLog: /^SCAN audit_log USING COVERING INDEX /,
   readHighestId: /^(SCAN|SEARCH) (request|audit_entry) USING COVERING INDEX/,
   // A row for each project.
   readLogs: /^SCAN audit_log USING INDEX /,
