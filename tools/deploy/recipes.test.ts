@@ -46,7 +46,7 @@ async function serve(recipe: Installed, given = {}): Promise<{ url: string; env:
   return { url, env };
 }
 
-/** Answers of a server to somebody without a token. */
+/** Answers of a server to a client without a token. */
 const ANSWERS: Readonly<Record<string, number>> = {
   "/inbox": 200,
   "/inbox/01": 200,

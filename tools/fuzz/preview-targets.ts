@@ -112,7 +112,7 @@ async function checkShell(command: string): Promise<void> {
 
 // SQL against SQLite. -----------------------------------------------------------------------------
 
-/** Each condition is false for every row: whoever changes a row has no WHERE. */
+/** Each condition is false for every row: a statement that changes a row has no WHERE. */
 const SQL_TOKENS: readonly string[] = [
   ...["delete from t", "update t set n = 9", "insert into t values (9, 9)", "drop table t"],
   ...["select n from t", "replace into t values (1, 9)", "with x as (select 1) ", "explain "],

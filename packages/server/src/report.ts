@@ -22,7 +22,7 @@ export interface ExchangeEnd {
   readonly isHeld: boolean;
   readonly status: number;
   readonly durationMs: number;
-  /** Behind trusted proxies, which alone can tell it; else undefined. */
+  /** Undefined without trusted proxies, because only they know it. */
   readonly clientAddress: string | undefined;
   readonly errorCode: string | undefined;
   readonly credentialId: string | undefined;
@@ -184,7 +184,7 @@ export class Report {
     this.#log.error({ event: "dependency.failed", ...about, error: describe(error) });
   }
 
-  /** A stored row is not what a server wrote: somebody changed the database, or it is damaged. */
+  /** A stored row is not what a server wrote: the database was changed or is damaged. */
   integrityFailed({ table, projectId, id }: IntegrityFailure): void {
     this.#metrics.integrityFailures.inc({ table });
     this.#log.error({ event: "integrity.failed", table, project_id: projectId, subject_id: id });

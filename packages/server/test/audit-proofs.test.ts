@@ -30,7 +30,7 @@ test("[ours.audit.verify] [ours.passkey.proof] a log with signed approvals is go
 
 test("[ours.audit.verify] [ours.passkey.proof] an approval that no passkey signed is named, though it was sealed so", async () => {
   const { row, detail } = await signedApproval();
-  // By somebody who has the database and the secret key, before it is sealed.
+  // By an insider with the database and the secret key, before it is sealed.
   const other = JSON.stringify({ ...detail, arguments_sha256: "ab".repeat(32) });
   await tamper(scene, `update audit_entry set detail = $1 where ${row}`, other);
   await authenticateEntries(scene);

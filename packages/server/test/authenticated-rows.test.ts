@@ -1,4 +1,4 @@
-/** Somebody who can write the database, and does not have the secret key. */
+/** An attacker with write access to the database and without the secret key. */
 
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";

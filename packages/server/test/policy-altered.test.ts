@@ -1,4 +1,4 @@
-/** Policies whose text somebody changed in the database, under the digest of the original. */
+/** Policies with a text that was changed in the database, under the digest of the original. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
  * The call that doctor lets an agent's model stand-in propose: a shell command of a program that
- * does not exist. The hook blocks it at once and asks nobody, before it reads the profile.
+ * does not exist. The hook blocks it at once, before it reads the profile or asks the provider.
  *
  * Called by: the hook, doctor.
  */

@@ -3,7 +3,7 @@ import type { StoredProposal } from "../storage/sql/policy-proposals.ts";
 import type { StoredPolicyVersion } from "../storage/sql/policy-versions.ts";
 
 /**
- * Refuses a stored policy whose text does not match its SHA-256: somebody changed it in the
+ * Refuses a stored policy whose text does not match its SHA-256: it was changed in the
  * database after it was published or proposed.
  *
  * @throws Problem `policy_invalid`

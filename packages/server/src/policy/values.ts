@@ -187,7 +187,7 @@ function readDecimal(source: string): Decimal | undefined {
 }
 
 /**
- * Orders two numbers by their exact values. A double stands for the shortest decimal that reads as
+ * Orders two numbers by their exact values. A double counts as the shortest decimal that reads as
  * it, as in JSON, so `0.1` is one tenth.
  *
  * @returns -1, 0 or 1; NaN when one is NaN; undefined when an exponent is too large to be exact

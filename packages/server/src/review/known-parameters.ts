@@ -1,6 +1,6 @@
 /**
  * The query parameters of every GET route of the reviewer surface. An unknown one is an error: a
- * misspelt filter that is ignored would answer with rows that nobody asked for.
+ * misspelt filter that is ignored would return rows that were not requested.
  */
 
 import { Problem } from "@countersign/protocol";

@@ -106,7 +106,7 @@ export async function assertAllOnce(store: Store): Promise<void> {
   }
 }
 
-/** Gives every entry its MAC again, as somebody with the secret key could after changing some. */
+/** Gives every entry its MAC again, as an insider with the secret key could after changing some. */
 export async function authenticateEntries(scene: Pick<Scene, "server">): Promise<void> {
   const sql = "select project_id, id, at, kind, actor, subject, detail from audit_entry";
   await storeOf(scene).transact(async (tx) => {

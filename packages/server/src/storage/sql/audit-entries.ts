@@ -28,7 +28,7 @@ export function isAuthenticEntry({ integrity }: Reader, entry: StoredEntry): boo
 
 /**
  * Those that may be sealed; the others are reported. An entry from before rows had MACs is sealed
- * within a day of that time or never: afterwards, somebody who can write the database made it up.
+ * within a day of that time or never: afterwards, a writer of the database made it up.
  */
 export function sealableEntries(
   reader: Reader,

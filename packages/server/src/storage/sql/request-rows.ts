@@ -37,7 +37,7 @@ export function readSound({ integrity }: Reader, row: Row): StoredRequest | unde
 
 /**
  * Whether a server wrote the row. One from before rows had MACs has none as long as it is as it was
- * then, and its checksum shows damage, not changes that somebody made.
+ * then, and its checksum shows damage, not deliberate changes.
  */
 export function isSoundRow(integrity: Integrity, row: Row): boolean {
   const { mac = null, id } = row;
