@@ -31,7 +31,10 @@ for (let from = 0; from < COUNT; from += ENTRIES_PER_INSERT) {
   await store.transact(async (tx) => {
     for (let i = from; i < Math.min(COUNT, from + ENTRIES_PER_INSERT); i++) {
       const entry = {
-        ...{ projectId: PROJECT, id: uuidV7(begin + i, randomBytes(10)), at: begin + i, detail },
+        projectId: PROJECT,
+        id: uuidV7(begin + i, randomBytes(10)),
+        at: begin + i,
+        detail,
         kind: "request.resolved",
         actor: `reviewer:${crypto.randomUUID()}`,
         subject: `request:${crypto.randomUUID()}`,

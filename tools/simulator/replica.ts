@@ -175,7 +175,11 @@ export class Replica implements Actor {
     const integrity = new Integrity();
     integrity.useKey({ key: ROW_KEY, since: 0 });
     const parts = {
-      ...{ world, database, actor: this, clock, faults },
+      world,
+      database,
+      actor: this,
+      clock,
+      faults,
       ownNow: () => this.#ownNow(),
       integrity,
     };
