@@ -66,7 +66,8 @@ export async function measureConsole({ stored, rounds }: Options): Promise<Conso
     const context = await signIn(browser, subject);
     tell("console: the first list");
     const lists = await timeLists(browser, context, {
-      ...{ port: subject.port, count: rounds * LISTS_PER_ROUND },
+      port: subject.port,
+      count: rounds * LISTS_PER_ROUND,
     });
     tell("console: arrivals");
     const arrival = spreadOf(await timeArrivals(context, subject));
@@ -183,7 +184,8 @@ async function timeArrivals(
     const response = await fetch(`http://127.0.0.1:${port}/v1/requests`, {
       method: "POST",
       headers: {
-        ...{ authorization: `Bearer ${token}`, "idempotency-key": tool },
+        authorization: `Bearer ${token}`,
+        "idempotency-key": tool,
         "content-type": "application/json",
       },
       // Sooner over than all others, so its row is the first that is drawn.
@@ -236,7 +238,8 @@ async function scroll(
   const after = await taskMs(cdp);
   await page.close();
   return {
-    ...{ what: way.what, ...rest },
+    what: way.what,
+    ...rest,
     cpuMs: (after.all - before.all) / times.length,
     scriptMs: (after.scripts - before.scripts) / times.length,
     frames: { ...spreadOf(times), p95: percentile(times, 95) },

@@ -23,8 +23,11 @@ const { store } = context;
 const begin = Date.now() - COUNT;
 const detail = JSON.stringify({
   status: "approved",
-  ...{ tool_sha256: digest(1), arguments_sha256: digest(2), note_sha256: digest(3) },
-  ...{ deadline_at: begin, expires_at: begin },
+  tool_sha256: digest(1),
+  arguments_sha256: digest(2),
+  note_sha256: digest(3),
+  deadline_at: begin,
+  expires_at: begin,
 });
 
 for (let from = 0; from < COUNT; from += ENTRIES_PER_INSERT) {
@@ -43,7 +46,13 @@ for (let from = 0; from < COUNT; from += ENTRIES_PER_INSERT) {
         `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
          values ($1, $2, $3, $4, $5, $6, $7, $8)`,
         [
-          ...[entry.id, entry.at, PROJECT, entry.kind, entry.actor, entry.subject, detail],
+          entry.id,
+          entry.at,
+          PROJECT,
+          entry.kind,
+          entry.actor,
+          entry.subject,
+          detail,
           macOfEntry(tx.integrity, entry),
         ],
       );

@@ -26,8 +26,13 @@ function createTable({ rows, connections }: Creates): string {
   return table([
     [
       `on PostgreSQL, ${connections} clients`,
-      ...["create, of this", "spread", "per second", "p50 ms", "p99 ms"],
-      ...["CPU us", "CPU us of the database"],
+      "create, of this",
+      "spread",
+      "per second",
+      "p50 ms",
+      "p99 ms",
+      "CPU us",
+      "CPU us of the database",
     ],
     ...rows.map(({ name, rate, ratios }) => [
       name,
@@ -50,8 +55,13 @@ function tripTable({ rows }: HumanRoundTrips): string {
   return table([
     [
       "create, verdict, long poll answered",
-      ...["clients", "per second", "p50 ms", "p99 ms", "CPU us"],
-      ...["SQLite, of this", "PostgreSQL, of this"],
+      "clients",
+      "per second",
+      "p50 ms",
+      "p99 ms",
+      "CPU us",
+      "SQLite, of this",
+      "PostgreSQL, of this",
     ],
     ...rows.map((row) => [
       row.engine,
@@ -80,7 +90,12 @@ function replicaTable({ connections, create, roundTrip }: Replicas): string {
   return table([
     [
       `replicas on the same cores, ${connections} clients`,
-      ...["two, of one", "spread", "per second", "p50 ms", "p99 ms", "CPU us"],
+      "two, of one",
+      "spread",
+      "per second",
+      "p50 ms",
+      "p99 ms",
+      "CPU us",
     ],
     ...rows("create", create),
     ...rows("round trip", roundTrip),
@@ -93,7 +108,9 @@ function wakeTable({ same, other }: ReplicaWakes): string {
   return table([
     [
       `${verdicts} verdicts at ${perSecond(verdictsPerSecond)}/s, ms to the poll's answer`,
-      ...["p50", "p99", "max"],
+      "p50",
+      "p99",
+      "max",
     ],
     ["same replica, from the answer to the verdict", ...latency(same.fromCommitMs)],
     ["same replica, from the sending of the verdict", ...latency(same.fromSendingMs)],

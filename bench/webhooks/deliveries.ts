@@ -33,8 +33,10 @@ function drainTable(drains: readonly Drain[]): string {
     ...drains.map(({ hosts, subject, floor, ratio }) => [
       hosts === 1 ? "1 host" : `${hosts} hosts`,
       percent(ratio),
-      ...[perSecond(subject.perSecond), subject.cpuUs.toFixed(0)],
-      ...[perSecond(floor.perSecond), floor.cpuUs.toFixed(0)],
+      perSecond(subject.perSecond),
+      subject.cpuUs.toFixed(0),
+      perSecond(floor.perSecond),
+      floor.cpuUs.toFixed(0),
     ]),
   ]);
 }

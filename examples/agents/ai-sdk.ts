@@ -45,7 +45,8 @@ function scriptedModel(): MockLanguageModelV4 {
       return {
         content: told === undefined ? [call] : [{ type: "text", text: told }],
         finishReason: { unified: told === undefined ? "tool-calls" : "stop", raw: undefined },
-        ...{ usage, warnings: [] },
+        usage,
+        warnings: [],
       };
     },
   });

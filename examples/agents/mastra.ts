@@ -49,7 +49,8 @@ function scriptedModel(): ConstructorParameters<typeof Agent>[0]["model"] {
       return {
         content: text === undefined ? [call] : [{ type: "text", text }],
         finishReason: { unified: text === undefined ? "tool-calls" : "stop", raw: undefined },
-        ...{ usage, warnings: [] },
+        usage,
+        warnings: [],
       };
     },
   });

@@ -27,7 +27,11 @@ export const OPERATION_COSTS: Readonly<Record<Operation, OperationCost>> = {
   read: { serverUs: 193, databaseUs: 100, walBytes: 0, transactions: 2, roundTrips: 2 },
   verdict: { serverUs: 594, databaseUs: 509, walBytes: 1710, transactions: 5, roundTrips: 10 },
   notifiedVerdict: {
-    ...{ serverUs: 628, databaseUs: 602, walBytes: 2676, transactions: 5, roundTrips: 11 },
+    serverUs: 628,
+    databaseUs: 602,
+    walBytes: 2676,
+    transactions: 5,
+    roundTrips: 11,
   },
 };
 

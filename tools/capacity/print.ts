@@ -87,7 +87,10 @@ function latencies({ cell, latencies: rows }: Results): string[] {
     [`one shard of ${databaseCores} cores, ${servers}: used to`, "p50", "p99", "p99.9", "503"],
     rows.map(({ utilisation, p50Ms, p99Ms, p999Ms, refused }) => [
       percent(utilisation),
-      ...[ms(p50Ms), ms(p99Ms), ms(p999Ms), percent(refused)],
+      ms(p50Ms),
+      ms(p99Ms),
+      ms(p999Ms),
+      percent(refused),
     ]),
   );
 }

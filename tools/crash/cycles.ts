@@ -152,7 +152,9 @@ function summarize(journal: Journal, kills: number, killsInStart: number): Found
     decisions[status] = (decisions[status] ?? 0) + 1;
   }
   return {
-    ...{ violations, killsInStart, decisions },
+    violations,
+    killsInStart,
+    decisions,
     kills,
     submitted: submissions.length,
     instances: instances.length,

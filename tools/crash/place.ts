@@ -59,11 +59,30 @@ const START_MS_MAX = 240_000;
 const STARTED = /"event":"server\.started","address":"([^"]+)"/;
 
 const ARGS = [
-  ...["--log-level", "info", "--instance-rate", "0", "--provisioner-rate", "0"],
-  ...["--reviewer-rate", "0", "--unauthenticated-rate", "0", "--webhook-account-rate", "0"],
-  ...["--webhook-host-rate", "0", "--webhook-address-rate", "0"],
-  ...["--webhook-account-verifications", "0", "--webhook-host-verifications", "0"],
-  ...["--webhook-host-in-flight-max", "16", "--webhook-address-in-flight-max", "16"],
+  "--log-level",
+  "info",
+  "--instance-rate",
+  "0",
+  "--provisioner-rate",
+  "0",
+  "--reviewer-rate",
+  "0",
+  "--unauthenticated-rate",
+  "0",
+  "--webhook-account-rate",
+  "0",
+  "--webhook-host-rate",
+  "0",
+  "--webhook-address-rate",
+  "0",
+  "--webhook-account-verifications",
+  "0",
+  "--webhook-host-verifications",
+  "0",
+  "--webhook-host-in-flight-max",
+  "16",
+  "--webhook-address-in-flight-max",
+  "16",
 ];
 
 export async function openPlace(

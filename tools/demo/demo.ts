@@ -61,14 +61,28 @@ async function setStage(data: string, url: string): Promise<Stage> {
   const [provisioner, reviewer] = await Promise.all([
     countersign(["tokens", "create", "provisioner", "--name", "setup", "--data", data]),
     countersign([
-      ...["tokens", "create", "reviewer", "--name", "ana", "--role", "admin"],
-      ...["--data", data],
+      "tokens",
+      "create",
+      "reviewer",
+      "--name",
+      "ana",
+      "--role",
+      "admin",
+      "--data",
+      data,
     ]),
   ]);
   const ofFinance = (name: string) =>
     countersign([
-      ...["tokens", "create", "reviewer", "--name", name, "--groups", "finance"],
-      ...["--data", data],
+      "tokens",
+      "create",
+      "reviewer",
+      "--name",
+      name,
+      "--groups",
+      "finance",
+      "--data",
+      data,
     ]);
   const [li, mo] = await Promise.all(FINANCE.map(ofFinance));
   return { url, provisioner, reviewer, finance: { li: li ?? "", mo: mo ?? "" } };

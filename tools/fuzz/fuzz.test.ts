@@ -9,8 +9,16 @@ after(async () => {
 
 /** A budget of seconds in all; millions are for the command. */
 const INPUTS: Readonly<Record<string, number>> = {
-  ...{ json: 1_500, times: 1_500, url: 1_500, address: 1_500, headers: 1_500, signature: 1_500 },
-  ...{ condition: 400, policy: 150, exchange: 250, bytes: 250 },
+  json: 1_500,
+  times: 1_500,
+  url: 1_500,
+  address: 1_500,
+  headers: 1_500,
+  signature: 1_500,
+  condition: 400,
+  policy: 150,
+  exchange: 250,
+  bytes: 250,
   "preview-shell": 150,
   "preview-sql": 1_500,
   "preview-urls": 100,

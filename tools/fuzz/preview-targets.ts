@@ -21,6 +21,7 @@ import { splitShell } from "../../packages/console/src/previews/shell.ts";
 import { readSql } from "../../packages/console/src/previews/sql.ts";
 import { hostsIn } from "../../packages/console/src/previews/urls.ts";
 import { readCorpus } from "./inputs.ts";
+import { SHELL_TOKENS, SQL_TOKENS, URL_TOKENS } from "./preview-tokens.ts";
 import type { Target } from "./targets.ts";
 
 const CPU_MS_MAX = 2_000;
@@ -38,15 +39,6 @@ function sequencesOf(tokens: readonly string[], lengthMax: number): fc.Arbitrary
 }
 
 // Shell commands against bash. --------------------------------------------------------------------
-
-/** No paths, programs or builtins: the inputs run. */
-const SHELL_TOKENS: readonly string[] = [
-  ...["a", "b", "c", "a b", "x=1 a", "a -b", "a.b", " ", " ", " ", "\t", "\n", "\\\n", "\v"],
-  ...["&&", "||", "|", "|&", ";", "&", " && ", " | ", "; ", "&&\n", ";;", "!", "#", " # "],
-  ...["'", '"', "`", "\\", "\\\\", "$", "$(", "$((", "$[", "$x", `$${"{"}x:-`, "}", "{", "("],
-  ...[")", "))", "<", ">", ">>", ">|", ">&", "2>&1", "&>", "<<", "<<<", "<(", "<>", "a[", "]"],
-  ...["if ", "then ", "fi", "case x in ", "x) ", "esac", "[[", "]]", "time ", "in", "{ ", "; }"],
-];
 
 /** Commands with operators between them, of which more have a preview. */
 const shellCommands: fc.Arbitrary<string> = fc.oneof(
@@ -112,28 +104,6 @@ async function checkShell(command: string): Promise<void> {
 
 // SQL against SQLite. -----------------------------------------------------------------------------
 
-/** Each condition is false for every row: a statement that changes a row has no WHERE. */
-const SQL_TOKENS: readonly string[] = [
-  ...["delete from t", "update t set n = 9", "insert into t values (9, 9)", "drop table t"],
-  ...["select n from t", "replace into t values (1, 9)", "with x as (select 1) ", "explain "],
-  ...["alter table t rename to v", "create table v (a)", "create table v as select 1 from t"],
-  ...[" where 0", " where 0", " where n = 99", " where exists (select 1 from t where 0)", ";", ";"],
-  ...[
-    " returning n as ",
-    " returning ",
-    " as ",
-    " as [where]",
-    ' as "where"',
-    " as where",
-    " where",
-  ],
-  ...["@where", "$where", ":where", " .where", "t.where", "[where 0]", '"where 0"', "`where 0`"],
-  ...["'where 0'", "'", '"', "`", "[", "]", "-- where 0\n", "--where 0\n", "/* where 0 */", "/*"],
-  ...["*/", "(", ")", "(select 1 where 0)", " union select 1 where 0", " order by n", " limit 9"],
-  ...["\u00a0where 0", "\u200bwhere 0", "😀where 0", "1where 0", "\v", "\f", "n", ",", "\n", " "],
-  ...["$q$", "q'[", "x''", "#", "\\", "values (1)", " begin ", " end", " or 1", " from t"],
-];
-
 interface Effect {
   readonly verbs: readonly string[];
   readonly hasNoWhere: boolean;
@@ -190,28 +160,6 @@ function checkSql(text: string): void {
 const HIDDEN = /[@$:.[\]"`' ]where|as where|\u00a0where|\u200bwhere|😀where|1where/g;
 
 // Addresses against curl and Python. --------------------------------------------------------------
-
-const URL_TOKENS: readonly string[] = [
-  ...["http://", "http://", "https://", "HTTP://", "ftp://", "ws://", "//", "http:", "http:/", "/"],
-  ...["good.example", "good.example", "evil.example", "a", ".", "@", "@", ":", "80", "8080", "-"],
-  ...["?", "#", ";", "\\", "'", '"', "`", "<", ">", "|", " ", "\t", "\n", "[", "]", "{", "}", ","],
-  ...["%40", "%2e", "%zz", "1", "127.0.0.1", "0x7f.1", "127.1", "017.1", "2130706433", "[::1]"],
-  ...[
-    "\u00e9",
-    "\u00df",
-    "\u3002",
-    "\u00ad",
-    "\u200b",
-    "\uff0e",
-    "\u0430",
-    "$x",
-    "&",
-    "=",
-    "(",
-    ")",
-  ],
-  ...["*", "!", "~", "+", "_", "http://good.example/", "http://evil.example"],
-];
 
 const PYTHON = `
 import sys, json

@@ -174,9 +174,31 @@ function checkCondition(source: string): void {
 }
 
 const operands = fc.constantFrom(
-  ...["args.s", "args.n", "args.big", "args.l", "args.m.a.b", "args.missing", "args.f", "args.z"],
-  ...["tool", "instance.name", "instance.groups", "context.cwd", "now", "1", "-1", "0.5", "9u"],
-  ...['"text"', "b'x'", "[1, 2]", "{'a': 1}", "null", "true", 'duration("5m")', "1e308"],
+  "args.s",
+  "args.n",
+  "args.big",
+  "args.l",
+  "args.m.a.b",
+  "args.missing",
+  "args.f",
+  "args.z",
+  "tool",
+  "instance.name",
+  "instance.groups",
+  "context.cwd",
+  "now",
+  "1",
+  "-1",
+  "0.5",
+  "9u",
+  '"text"',
+  "b'x'",
+  "[1, 2]",
+  "{'a': 1}",
+  "null",
+  "true",
+  'duration("5m")',
+  "1e308",
 );
 const expressions: fc.Arbitrary<string> = fc.letrec<{ e: string }>((tie) => ({
   e: fc.oneof(
@@ -247,7 +269,9 @@ export const TARGETS: readonly Target[] = [
   { name: "signature", inputs: inputsOf("signature", fc.base64String()), check: checkSecret },
   { name: "condition", inputs: inputsOf("condition", expressions), check: checkCondition },
   {
-    ...{ name: "policy", inputs: inputsOf("policy", policiesOf(expressions)), check: checkPolicy },
+    name: "policy",
+    inputs: inputsOf("policy", policiesOf(expressions)),
+    check: checkPolicy,
     // Read in a thread of its own, which is stopped after ten seconds.
     slowMs: 2_000,
   },

@@ -93,7 +93,9 @@ const CLIENT: readonly Story<PythonScene>[] = [
     title: "what became of a call is told once, with the agent's words",
     async play({ client, token }) {
       const { id: request_id } = await client.act<Shown>("create", {
-        ...{ token, key: "told", tool: "Read" },
+        token,
+        key: "told",
+        tool: "Read",
       });
       const report = (status: string, note?: string) =>
         client.act<Shown>("report", { token, request_id, status, ...(note && { note }) });

@@ -98,7 +98,11 @@ export async function setStage(
       await ask(`/requests/${id}/verdict`, { verdict, arguments_sha256, note });
     };
     return {
-      ...{ url, provisionerToken, certificate, certificateKey, decide },
+      url,
+      provisionerToken,
+      certificate,
+      certificateKey,
+      decide,
       newInstance: () => provision(url, provisionerToken),
       pending: (tool) =>
         look(signal, async () => {

@@ -71,7 +71,8 @@ export async function runTest({ name, body }: Collected["tests"][number]): Promi
   const ends: (() => unknown)[] = [];
   const abort = new AbortController();
   const context: TestContextHere = {
-    ...{ name, signal: abort.signal },
+    name,
+    signal: abort.signal,
     after: (end) => ends.push(end),
     diagnostic: () => {},
     test: (inner, ...rest) => runTest({ name: inner, body: bodyOf(rest) }),

@@ -39,10 +39,14 @@ export function build(
     extends: join(ROOT, "tsconfig.json"),
     compilerOptions: {
       ...LANGUAGE[node],
-      ...{ noEmit: false, rootDir: src, outDir },
-      ...{ declaration: true, rewriteRelativeImportExtensions: true },
+      noEmit: false,
+      rootDir: src,
+      outDir,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
       // Sources of the repository are found by name; a package is built on what others publish.
-      ...{ paths: staged, typeRoots: [join(ROOT, "node_modules/@types")] },
+      paths: staged,
+      typeRoots: [join(ROOT, "node_modules/@types")],
     },
     include: [`${src}/**/*.ts`],
     exclude: [`${src}/**/*.test.ts`, `${src}/**/*-fixture.ts`],

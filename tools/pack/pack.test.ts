@@ -76,8 +76,11 @@ async function compile(name: string, order: Compilation): Promise<void> {
   const { files, project = agent, options } = order;
   const config = join(project, `tsconfig.${name}.json`);
   const always = {
-    ...{ target: "es2024", strict: true, skipLibCheck: false },
-    ...{ typeRoots: ["./types"], outDir: name },
+    target: "es2024",
+    strict: true,
+    skipLibCheck: false,
+    typeRoots: ["./types"],
+    outDir: name,
   };
   writeFileSync(config, JSON.stringify({ compilerOptions: { ...always, ...options }, files }));
   const { code, stdout } = await run([TSC, "-p", config], project).ends();

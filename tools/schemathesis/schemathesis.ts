@@ -67,10 +67,20 @@ async function run(python: string): Promise<number> {
   try {
     const { seed, seconds } = values;
     const args = [
-      ...["-m", "schemathesis.cli", "--config-file", join(HERE, "schemathesis.toml"), "run"],
+      "-m",
+      "schemathesis.cli",
+      "--config-file",
+      join(HERE, "schemathesis.toml"),
+      "run",
       join(HERE, "../../contract/openapi.yaml"),
-      ...["--url", stage.url, "--no-color", "--phases", values.phases],
-      ...["--max-examples", values.examples, "--continue-on-failure"],
+      "--url",
+      stage.url,
+      "--no-color",
+      "--phases",
+      values.phases,
+      "--max-examples",
+      values.examples,
+      "--continue-on-failure",
       ...(seed === undefined ? [] : ["--seed", seed]),
       ...(seconds === undefined ? [] : ["--max-time", seconds]),
     ];

@@ -39,8 +39,18 @@ interface KnownRequest {
 }
 
 const ERRANDS = {
-  ...{ provision: 2, update: 2, remove: 0.4, create: 9, poll: 4, cancel: 1, verdict: 8 },
-  ...{ withdraw: 0.7, retry: 1, freeze: 0.4, publish: 0.4, show: 0.5 },
+  provision: 2,
+  update: 2,
+  remove: 0.4,
+  create: 9,
+  poll: 4,
+  cancel: 1,
+  verdict: 8,
+  withdraw: 0.7,
+  retry: 1,
+  freeze: 0.4,
+  publish: 0.4,
+  show: 0.5,
 };
 
 const AT_ONCE_MAX = 16;

@@ -210,9 +210,14 @@ export class Database {
       this.#writing.run("begin immediate");
       const { elapsedMs, now } = this.#world;
       this.#session = {
-        ...{ actor: next.actor, tables: new Set(), isCutOff: false },
-        ...{ touchedAt: elapsedMs, lastAt: now, timeReadAt: 0 },
-        ...{ readAfter: new Map(), unread: new Set() },
+        actor: next.actor,
+        tables: new Set(),
+        isCutOff: false,
+        touchedAt: elapsedMs,
+        lastAt: now,
+        timeReadAt: 0,
+        readAfter: new Map(),
+        unread: new Set(),
       };
       next.enter(this.#session);
     }

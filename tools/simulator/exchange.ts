@@ -150,9 +150,12 @@ async function performForReviewer(
 ): Promise<Done> {
   if (call.kind === "verdict") {
     const request = await castVerdict(context, caller, call.id, {
-      ...{ verdict: call.verdict, argumentsSha256: sha256Hex(call.args) },
-      ...{ note: undefined, confirmation: undefined },
-      ...{ validityMs: call.validityMs, holdMs: call.holdMs },
+      verdict: call.verdict,
+      argumentsSha256: sha256Hex(call.args),
+      note: undefined,
+      confirmation: undefined,
+      validityMs: call.validityMs,
+      holdMs: call.holdMs,
     });
     return [200, writeApprovalRequest(request)];
   }

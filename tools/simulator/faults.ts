@@ -50,10 +50,25 @@ export interface Faults {
 }
 
 export const NO_FAULTS: Faults = {
-  ...{ crash: 0, freeze: 0, restart: 0, clock: 0, databaseClock: 0, databaseLeap: 0, leap: 0 },
-  ...{ outrun: 0, falter: 0 },
-  ...{ statement: 0, commitLost: 0, commitUnknown: 0, rerun: 0, wakeLost: 0, wakeTwice: 0 },
-  ...{ exchangeLost: 0, exchangeTwice: 0, receiver: 0, names: 0 },
+  crash: 0,
+  freeze: 0,
+  restart: 0,
+  clock: 0,
+  databaseClock: 0,
+  databaseLeap: 0,
+  leap: 0,
+  outrun: 0,
+  falter: 0,
+  statement: 0,
+  commitLost: 0,
+  commitUnknown: 0,
+  rerun: 0,
+  wakeLost: 0,
+  wakeTwice: 0,
+  exchangeLost: 0,
+  exchangeTwice: 0,
+  receiver: 0,
+  names: 0,
 };
 
 /** When it is on, from seldom to often. */

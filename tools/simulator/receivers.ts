@@ -47,8 +47,18 @@ export interface ReceiverParts {
 
 /** How a notification is handled; what saves it is a 2xx, whether that arrives or not. */
 const WAYS = {
-  ...{ reject: 3, redirect: 1, slowDown: 3, unavailable: 2, dropBefore: 2, dropAfter: 3 },
-  ...{ slowHeaders: 2, never: 2, garbage: 1, hugeHeaders: 1, interim: 1, bigBody: 1 },
+  reject: 3,
+  redirect: 1,
+  slowDown: 3,
+  unavailable: 2,
+  dropBefore: 2,
+  dropAfter: 3,
+  slowHeaders: 2,
+  never: 2,
+  garbage: 1,
+  hugeHeaders: 1,
+  interim: 1,
+  bigBody: 1,
 };
 
 const LIES = { wrong: 2, bare: 2, extra: 1, redirect: 1, late: 2, never: 1, dropBefore: 1 };

@@ -236,7 +236,9 @@ class Run {
     const order = { project: "default", expiresAt: null } as const;
     const issue = async () => {
       const provisioner = await createToken(replica.context, {
-        ...{ ...order, kind: "provisioner", name: "p" },
+        ...order,
+        kind: "provisioner",
+        name: "p",
       });
       const reviewers: string[] = [];
       for (const name of ["r0", "r1", "r2"]) {

@@ -22,9 +22,18 @@ export interface Lockfile {
 
 /** Of what is shipped; tools of developers may have others. */
 const LICENSES: ReadonlySet<string> = new Set([
-  ...["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "BlueOak-1.0.0"],
-  ...["MIT-0", "(MIT OR CC0-1.0)", "Unlicense"],
-  ...["(Apache-2.0 AND BSD-3-Clause)", "(AFL-2.1 OR BSD-3-Clause)"],
+  "MIT",
+  "ISC",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "0BSD",
+  "BlueOak-1.0.0",
+  "MIT-0",
+  "(MIT OR CC0-1.0)",
+  "Unlicense",
+  "(Apache-2.0 AND BSD-3-Clause)",
+  "(AFL-2.1 OR BSD-3-Clause)",
 ]);
 
 const INSIDE = "node_modules/";

@@ -27,8 +27,13 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
     name: "@countersign/sdk",
     imports: ["protocol"],
     outside: [
-      ...["file-store.ts", "node.ts"],
-      ...["ai.ts", "langchain.ts", "mastra.ts", "mcp.ts", "openai-agents.ts"],
+      "file-store.ts",
+      "node.ts",
+      "ai.ts",
+      "langchain.ts",
+      "mastra.ts",
+      "mcp.ts",
+      "openai-agents.ts",
     ],
   },
   adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
@@ -53,15 +58,36 @@ const BASICS = ["failure", "clock", "recently-used"];
 
 /** The rooms whose types any room in the middle of the house may speak about. */
 const MIDDLE = [
-  ...["core", "policy", "examiner", "storage", "audit", "secrets", "wake"],
-  ...["identity", "delivery", "notify", "oidc", "config", "context", "report", "operations"],
+  "core",
+  "policy",
+  "examiner",
+  "storage",
+  "audit",
+  "secrets",
+  "wake",
+  "identity",
+  "delivery",
+  "notify",
+  "oidc",
+  "config",
+  "context",
+  "report",
+  "operations",
 ];
 
 /** The doors of the house: they call operations and never touch the store. */
 const DOOR: RoomEntry = {
   values: [
-    ...[...BASICS, "rate-limiter", "operations", "core", "policy"],
-    ...["context", "report", "config", "secrets", "identity"],
+    ...BASICS,
+    "rate-limiter",
+    "operations",
+    "core",
+    "policy",
+    "context",
+    "report",
+    "config",
+    "secrets",
+    "identity",
   ],
   types: [],
 };
@@ -107,8 +133,15 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   context: { values: BASICS, types: [...MIDDLE, "rate-limiter"] },
   operations: {
     values: [
-      ...[...BASICS, "core", "policy", "storage", "audit", "secrets", "wake"],
-      ...["identity", "context"],
+      ...BASICS,
+      "core",
+      "policy",
+      "storage",
+      "audit",
+      "secrets",
+      "wake",
+      "identity",
+      "context",
     ],
     types: MIDDLE,
   },
@@ -133,7 +166,8 @@ export interface Fence {
 
 /** The conformance kit is a client and a receiver of its own, in a process of its own. */
 const KIT = [
-  ...["packages/conformance/src/client/", "packages/conformance/src/receiver/"],
+  "packages/conformance/src/client/",
+  "packages/conformance/src/receiver/",
   "packages/conformance/src/scenarios/receiver-input.ts",
 ];
 
@@ -151,7 +185,8 @@ export const FENCES: readonly Fence[] = [
   {
     module: /^(undici|(node:)?(https|http2|tls|dns|dns\/promises|dgram))$/,
     within: [
-      ...["packages/server/src/delivery/", "packages/server/src/http/create-http-server.ts"],
+      "packages/server/src/delivery/",
+      "packages/server/src/http/create-http-server.ts",
       ...KIT,
     ],
   },

@@ -32,8 +32,18 @@ const TIME_LIMIT_FILE = "packages/server/src/policy/time-limit.ts";
 
 /** Global names that reach time, chance or the world. */
 const IMPURE_GLOBALS = [
-  ...["process", "globalThis", "performance", "crypto", "fetch", "WebSocket", "EventSource"],
-  ...["setTimeout", "setInterval", "setImmediate", "queueMicrotask", "console"],
+  "process",
+  "globalThis",
+  "performance",
+  "crypto",
+  "fetch",
+  "WebSocket",
+  "EventSource",
+  "setTimeout",
+  "setInterval",
+  "setImmediate",
+  "queueMicrotask",
+  "console",
 ];
 
 /** Global names that reach other machines, or modules past the fences for imports. */

@@ -250,8 +250,17 @@ test("[ours.mcp.credentials] a server gets the variables it is given, and never 
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [
-      ...[BIN, "mcp-gateway", "--name", "every", "--pass-env", "CRM_KEY", "--"],
-      ...[EVERYTHING.command, ...EVERYTHING.args, "stdio", "--help"],
+      BIN,
+      "mcp-gateway",
+      "--name",
+      "every",
+      "--pass-env",
+      "CRM_KEY",
+      "--",
+      EVERYTHING.command,
+      ...EVERYTHING.args,
+      "stdio",
+      "--help",
     ],
     env: {
       ...(ownEnvironment() as Record<string, string>),

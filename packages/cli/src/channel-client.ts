@@ -103,7 +103,12 @@ function toChannel(value: JsonObject): Channel | undefined {
   if (texts.includes("") || !(groups instanceof JsonArray)) return undefined;
   const last = object(value, "last");
   return {
-    ...{ id, name, kind, target, state, failures },
+    id,
+    name,
+    kind,
+    target,
+    state,
+    failures,
     groups: groups.items.filter((item) => typeof item === "string"),
     last: last && {
       at: text(last, "at") ?? "",

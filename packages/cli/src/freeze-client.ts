@@ -104,7 +104,10 @@ function toFreeze(value: JsonObject): Freeze | undefined {
   const instance = object(value, "instance");
   if (!id || !scope || !frozenAt || !frozenBy) return undefined;
   return {
-    ...{ id, scope, frozenAt, frozenBy },
+    id,
+    scope,
+    frozenAt,
+    frozenBy,
     instance: instance && {
       id: text(instance, "id") ?? "",
       name: text(instance, "name") ?? "",

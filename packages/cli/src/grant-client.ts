@@ -109,7 +109,11 @@ function toGrant(value: JsonObject): Grant | undefined {
   const reviewer = object(value, "reviewer");
   if (texts.includes("") || instance === undefined || reviewer === undefined) return undefined;
   return {
-    ...{ id, state, tool, createdAt, expiresAt },
+    id,
+    state,
+    tool,
+    createdAt,
+    expiresAt,
     instance: toNamed(instance),
     reviewer: toNamed(reviewer),
     when: text(value, "when"),

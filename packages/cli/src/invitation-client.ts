@@ -70,7 +70,11 @@ function toInvitation(value: JsonObject): Invitation | undefined {
   if (!id || !state || name === undefined || !role || !expiresAt) return undefined;
   const items = groups instanceof JsonArray ? groups.items : [];
   return {
-    ...{ id, state, name, role, expiresAt },
+    id,
+    state,
+    name,
+    role,
+    expiresAt,
     groups: items.map(String),
     url: text(value, "url"),
     source: value.source,

@@ -196,7 +196,9 @@ export class PolicyClient {
     const [id, state] = [text(answer, "id"), text(answer, "state")];
     if (id === undefined || state === undefined) throw this.#review.stranger();
     return {
-      ...{ id, state, baseNumber: countOr0(answer, "base_number") },
+      id,
+      state,
+      baseNumber: countOr0(answer, "base_number"),
       sha256: text(answer, "sha256") ?? "",
       note: text(answer, "note"),
       tests: countOr0(answer, "tests"),

@@ -26,7 +26,11 @@ export function renderProposal(proposal: PolicyProposal): string {
 
 export function renderProposals(proposals: readonly PolicyProposal[]): string {
   const rows = proposals.map(({ id, state, proposedAt, proposedBy, baseNumber, note }) => [
-    ...[id, state, proposedAt, excerpt(proposedBy, 30), String(baseNumber)],
+    id,
+    state,
+    proposedAt,
+    excerpt(proposedBy, 30),
+    String(baseNumber),
     excerpt(note ?? "", 60),
   ]);
   return renderColumns([["PROPOSAL", "STATE", "PROPOSED", "BY", "FROM", "NOTE"], ...rows]);

@@ -67,7 +67,10 @@ export function renderTable(
   const isAsked = requests.some(({ asked }) => isJudged(asked));
   const isNamed = requests.some(({ server }) => server !== undefined);
   const widths = [
-    ...[ID_COLUMNS, LEFT_COLUMNS, TOOL_COLUMNS, ...(isNamed ? [SERVER_COLUMNS] : [])],
+    ID_COLUMNS,
+    LEFT_COLUMNS,
+    TOOL_COLUMNS,
+    ...(isNamed ? [SERVER_COLUMNS] : []),
     INSTANCE_COLUMNS,
     ...(isAsked ? [CAUSE_COLUMNS, NEEDS_COLUMNS] : []),
   ];

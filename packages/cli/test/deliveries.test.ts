@@ -34,8 +34,12 @@ function newProject(url = URL_WITH_SECRETS): Promise<Notified> {
 function failed(hours: number, columns: object = {}): Record<string, string | number> {
   const now = Date.now();
   return {
-    ...{ attempts: 3, last_at: now, last_outcome: "rejected", last_status: 500 },
-    ...{ next_at: now + hours * HOUR_MS + 30_000, ...columns },
+    attempts: 3,
+    last_at: now,
+    last_outcome: "rejected",
+    last_status: 500,
+    next_at: now + hours * HOUR_MS + 30_000,
+    ...columns,
   };
 }
 

@@ -19,7 +19,8 @@ before(async () => {
 
 function post(path: string, body: object, authorization?: string): Promise<Response> {
   const headers = {
-    ...{ "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    "content-type": "application/json",
+    "sec-fetch-site": "same-origin",
     ...(authorization === undefined ? {} : { authorization }),
   };
   return fetch(server.url + path, { method: "POST", headers, body: JSON.stringify(body) });

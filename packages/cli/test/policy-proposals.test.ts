@@ -39,7 +39,9 @@ interface Ran {
 async function command(...args: readonly string[]): Promise<Ran> {
   const [out, notes]: [string[], string[]] = [[], []];
   const code = await main(["policy", ...args], {
-    ...{ isInteractive: false, columns: 200, rows: 24 },
+    isInteractive: false,
+    columns: 200,
+    rows: 24,
     out: (text) => void out.push(`${text}\n`),
     note: (text) => void notes.push(`${text}\n`),
     status: () => {},

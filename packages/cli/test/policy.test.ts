@@ -58,7 +58,10 @@ interface Desk {
 async function startDesk(t: TestContext, role: "editor" | "operator" = "editor"): Promise<Desk> {
   const folder = temporaryFolder(t);
   const token = await makeToken(server.data, {
-    ...{ kind: "reviewer", name: "Ed", role, project: t.name.slice(0, 60) },
+    kind: "reviewer",
+    name: "Ed",
+    role,
+    project: t.name.slice(0, 60),
   });
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
   return {

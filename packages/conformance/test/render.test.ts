@@ -10,12 +10,17 @@ import {
 } from "@countersign/conformance";
 
 const PASSED: ScenarioOutcome = {
-  ...{ id: "read.current", title: "A read answers the request as it is now" },
-  ...{ requirements: ["endpoints.read"], outcome: "passed", durationMs: 12 },
+  id: "read.current",
+  title: "A read answers the request as it is now",
+  requirements: ["endpoints.read"],
+  outcome: "passed",
+  durationMs: 12,
 };
 const FAILED: ScenarioOutcome = {
   ...PASSED,
-  ...{ id: "cancel.repeat", outcome: "failed", violated: "endpoints.cancel.repeat" },
+  id: "cancel.repeat",
+  outcome: "failed",
+  violated: "endpoints.cancel.repeat",
   reason: 'it says <b>"no" & more</b>\u001b[2J\u202e',
 };
 const UNTESTED: ScenarioOutcome = {
@@ -26,15 +31,14 @@ const UNTESTED: ScenarioOutcome = {
 };
 
 const REPORT: Report = {
-  ...{ baseUrl: "https://a.example/p?x=<1>", startedAt: "2026-01-02T03:04:05.678Z" },
-  ...{
-    durationMs: 1_234,
-    passed: 1,
-    failed: 1,
-    notTested: 1,
-    notApplicable: 0,
-    leftBehind: ["an-id"],
-  },
+  baseUrl: "https://a.example/p?x=<1>",
+  startedAt: "2026-01-02T03:04:05.678Z",
+  durationMs: 1_234,
+  passed: 1,
+  failed: 1,
+  notTested: 1,
+  notApplicable: 0,
+  leftBehind: ["an-id"],
   scenarios: [PASSED, FAILED, UNTESTED],
   requirements: [
     { id: "a.b", source: "S, 1", text: "T.", outcome: "failed", scenarios: [], reason: "why" },

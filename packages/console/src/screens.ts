@@ -25,7 +25,9 @@ export const SCREENS: readonly ScreenEntry[] = [
   { path: "/inbox", title: "Inbox", load: () => import("./screens/inbox/screen.tsx") },
   { path: "/history", title: "History", load: () => import("./screens/history/screen.tsx") },
   {
-    ...{ path: "/audit", title: "Audit", power: "audit" },
+    path: "/audit",
+    title: "Audit",
+    power: "audit",
     load: () => import("./screens/audit/screen.tsx"),
   },
   { path: "/policies", title: "Policies", load: () => import("./screens/policies/screen.tsx") },

@@ -132,8 +132,12 @@ function tap(worker: Worker, { data }: Shown): Promise<readonly string[]> {
 /** As the server tells a browser of a call; docs/reference/review-api.md, Web Push. */
 function waiting(id: string): object {
   return {
-    ...{ type: "request.waiting", tag: id, path: `/inbox/${id}`, tool: "stripe.refund" },
-    ...{ instance_name: "quiet-heron", deadline_at: "2026-01-01T01:00:00.000Z" },
+    type: "request.waiting",
+    tag: id,
+    path: `/inbox/${id}`,
+    tool: "stripe.refund",
+    instance_name: "quiet-heron",
+    deadline_at: "2026-01-01T01:00:00.000Z",
   };
 }
 
@@ -175,8 +179,13 @@ test("[ours.console.push] with no window open a tap opens one at the request, an
   const worker = await untilInstalled(page, context);
   const [note] = await push(worker, waiting("one"));
   const [over] = await push(worker, {
-    ...{ type: "request.resolved", tag: "one", path: "/inbox/one", tool: "stripe.refund" },
-    ...{ instance_name: "quiet-heron", status: "denied", silent: true },
+    type: "request.resolved",
+    tag: "one",
+    path: "/inbox/one",
+    tool: "stripe.refund",
+    instance_name: "quiet-heron",
+    status: "denied",
+    silent: true,
   });
   assert.ok(note !== undefined && over !== undefined);
   assert.deepEqual(

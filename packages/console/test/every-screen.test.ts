@@ -134,9 +134,18 @@ test("[ours.console.secrets] no secret is in a screen, in what it was made of, o
   const token = await server.token({ kind: "reviewer", name: "reads", role: "operator" });
   await untilSealed(scene);
   for (const path of [
-    ...["history/export?format=csv", "history/export?format=jsonl", "history/insights"],
-    ...["audit/entries?limit=200", "audit/export", "audit/checkpoint", "requests", "deliveries"],
-    ...["reviewers", "tokens", "invitations", "channels"],
+    "history/export?format=csv",
+    "history/export?format=jsonl",
+    "history/insights",
+    "audit/entries?limit=200",
+    "audit/export",
+    "audit/checkpoint",
+    "requests",
+    "deliveries",
+    "reviewers",
+    "tokens",
+    "invitations",
+    "channels",
   ]) {
     const { status, text } = await server.call("GET", `/review/v1/${path}`, { token });
     assert.ok(status === 200 && text.length > 0, `${path}: ${status} ${text}`);

@@ -66,7 +66,9 @@ test("[ours.inbox.exact] markup, hidden and turning characters in every name are
   const call = { token: credential.token, key: server.freshKey(), body };
   const { json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
   const { page, complaints, context } = await scene.visitor("eve", {
-    ...{ width: 360, height: 740, colorScheme: "dark" },
+    width: 360,
+    height: 740,
+    colorScheme: "dark",
   });
   await page.goto("/inbox");
   const row = page.locator(".row");
@@ -89,7 +91,9 @@ test("[ours.inbox.phone] the inbox is no wider than a phone of 320 px, and what 
   const args = { path: "long/".repeat(60), text: "x".repeat(4_000) };
   const { id } = await server.submit(instance.token, { tool: "a".repeat(120), arguments: args });
   const { page, context } = await scene.visitor("kim", {
-    ...{ width: 320, height: 640, colorScheme: "dark" },
+    width: 320,
+    height: 640,
+    colorScheme: "dark",
   });
   await page.goto("/inbox");
   const row = page.locator(".row");

@@ -140,7 +140,10 @@ test("[ours.request.together] of two people who look at one call, the second see
   await untilDisabled(ben.page);
   await picture(ben.page, "request-decided-elsewhere-360");
   assert.deepEqual((await kindsOf(id)).toSorted(), [
-    ...["request.opened", "request.resolved", "verdict.cast", "verdict.held"],
+    "request.opened",
+    "request.resolved",
+    "verdict.cast",
+    "verdict.held",
   ]);
   assert.deepEqual(ben.complaints, []);
 });
@@ -194,8 +197,14 @@ test("[ours.request.together] of a quorum of two, one vote leaves it pending, th
   assert.deepEqual(
     [opened, ...rest.toSorted()],
     [
-      ...["request.opened", "request.resolved", "verdict.cast", "verdict.cast"],
-      ...["verdict.held", "verdict.held", "vote.cast", "vote.cast"],
+      "request.opened",
+      "request.resolved",
+      "verdict.cast",
+      "verdict.cast",
+      "verdict.held",
+      "verdict.held",
+      "vote.cast",
+      "vote.cast",
     ],
   );
   await setOwner(store, instance.id, null);

@@ -43,7 +43,8 @@ test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out o
   await newStranger(server, "pat");
   const { id } = await ask();
   const { page, context, complaints } = await newVisitor(browser, publicUrl, {
-    ...{ width: 360, height: 740 },
+    width: 360,
+    height: 740,
   });
   await page.goto(`/inbox/${id}`);
   await page.waitForURL("**/sign-in?next=*");

@@ -175,7 +175,8 @@ test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, na
     await device.cdp.send("WebAuthn.getCredentials", { authenticatorId: device.id })
   ).credentials;
   await device.cdp.send("WebAuthn.removeCredential", {
-    ...{ authenticatorId: device.id, credentialId: credential?.credentialId ?? "" },
+    authenticatorId: device.id,
+    credentialId: credential?.credentialId ?? "",
   });
   await press(page, "Create a passkey");
   await page.getByRole("button", { name: "Remove Passkey on Linux" }).nth(1).waitFor();

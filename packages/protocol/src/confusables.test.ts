@@ -17,7 +17,10 @@ test("[ours.inbox.exact] letters of another script in a word are labelled", () =
 
 test("[ours.inbox.exact] a word in other letters that could all be Latin is labelled where nothing else is of that script", () => {
   assert.deepEqual(labels("\u0441\u043e\u0441\u043e.com"), [
-    ...["0 Cyrillic", "1 Cyrillic", "2 Cyrillic", "3 Cyrillic"],
+    "0 Cyrillic",
+    "1 Cyrillic",
+    "2 Cyrillic",
+    "3 Cyrillic",
   ]);
   assert.deepEqual(labels("\u0441\u043e\u0440 \u0438 \u0434\u043e\u043c"), []);
 });
@@ -32,17 +35,18 @@ test("[ours.inbox.exact] wide and mathematical forms, and signs that look like o
 
 test("[ours.inbox.exact] texts of one script, and mixtures that are written every day, are left alone", () => {
   const usual = [
-    ...["plain text, 100 % of it", "Größe naïve łódź", "Привет, мир!", "Καλημέρα κόσμε"],
-    ...[
-      "iPhoneの設定をする",
-      "東京タワー 2024年",
-      "שלום עולם",
-      "مرحبا",
-      "สวัสดี",
-      "😀👍🏽",
-      "µm",
-      "ǆ",
-    ],
+    "plain text, 100 % of it",
+    "Größe naïve łódź",
+    "Привет, мир!",
+    "Καλημέρα κόσμε",
+    "iPhoneの設定をする",
+    "東京タワー 2024年",
+    "שלום עולם",
+    "مرحبا",
+    "สวัสดี",
+    "😀👍🏽",
+    "µm",
+    "ǆ",
   ];
   for (const text of usual) assert.deepEqual(labels(text), [], text);
 });

@@ -128,15 +128,27 @@ function isLabel(label: string): boolean {
  */
 const INTERNAL_TOP_LABELS: ReadonlySet<string> = new Set([
   // RFC 6761 section 6; RFC 6762 section 3; RFC 7686; RFC 9476
-  ...["test", "localhost", "invalid", "example", "local", "onion", "alt"],
+  "test",
+  "localhost",
+  "invalid",
+  "example",
+  "local",
+  "onion",
+  "alt",
   // All of it is infrastructure, home.arpa (RFC 8375) and ipv4only.arpa (RFC 8880) included.
   "arpa",
   // RFC 6762 appendix G
-  ...["intranet", "internal", "private", "corp", "home", "lan"],
+  "intranet",
+  "internal",
+  "private",
+  "corp",
+  "home",
+  "lan",
   // What ICANN keeps from being delegated, besides: resolution 2018.02.04.12
   "mail",
   // In use by hosts files and clusters (`name.namespace.svc`), and delegated to nobody.
-  ...["localdomain", "svc"],
+  "localdomain",
+  "svc",
 ]);
 
 const HTTPS_PORT = 443;
@@ -148,8 +160,8 @@ const HTTPS_PORT = 443;
  * @see https://fetch.spec.whatwg.org/#port-blocking
  */
 const BLOCKED_PORTS: ReadonlySet<number> = new Set([
-  ...[1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566],
-  ...[6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080],
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669,
+  6679, 6697, 10080,
 ]);
 
 function isReceiverPort(port: number): boolean {

@@ -54,8 +54,16 @@ export type Submission = Pick<
 >;
 
 const REQUEST_FIELDS = [
-  ...["id", "tool", "arguments", "timeout", "agent_reasoning", "context", "status"],
-  ...["created_at", "deadline_at", "decision"],
+  "id",
+  "tool",
+  "arguments",
+  "timeout",
+  "agent_reasoning",
+  "context",
+  "status",
+  "created_at",
+  "deadline_at",
+  "decision",
 ];
 const DECISION_FIELDS = ["status", "note", "decided_at", "expires_at"];
 const TERMINAL: readonly string[] = ["approved", "denied", "expired", "cancelled"];

@@ -54,7 +54,10 @@ export function gateTool<T extends StructuredToolInterface>(tool: T, gating: Lan
     if (callId === undefined) throw ungateable(name, "it is called without a tool call.");
     const origin = { toolName: name, callId, config };
     const proposal = {
-      ...{ runtime: "langchain", tool: name, callId, arguments: input },
+      runtime: "langchain",
+      tool: name,
+      callId,
+      arguments: input,
       reasoning: textBeside(callId, config.state?.messages),
       signal: config.signal,
     };

@@ -69,7 +69,9 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
     if (!callId) throw ungateable(name, "it is called without a tool call.");
     const origin = { toolName: name, callId, context };
     const proposal = {
-      ...{ runtime: "mastra", tool: name, callId },
+      runtime: "mastra",
+      tool: name,
+      callId,
       arguments: await readInput(name, tool.inputSchema as Schema | undefined, given),
       signal: context.abortSignal,
     };
@@ -92,7 +94,8 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
       },
     }),
     // The tool itself sees to its own; what stands in place of them fits none.
-    ...{ outputSchema: undefined, suspendSchema: undefined },
+    outputSchema: undefined,
+    suspendSchema: undefined,
   };
   return cloneWith(tool, changes);
 }

@@ -145,8 +145,11 @@ function askerOf(gating: McpGating) {
   ): Promise<CallToolResult> => {
     const origin = { toolName, extra };
     const proposal = {
-      ...{ runtime: "mcp", tool: toolName, callId: callId(origin) },
-      ...{ arguments: input, signal: extra.signal },
+      runtime: "mcp",
+      tool: toolName,
+      callId: callId(origin),
+      arguments: input,
+      signal: extra.signal,
     };
     const endProgress = startProgress(extra, progressMs);
     try {

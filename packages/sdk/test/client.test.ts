@@ -190,8 +190,15 @@ test("[ours.sdk.client.https] a provider elsewhere is reached over https alone",
   ];
   for (const url of taken) assert.equal(new Client(url, "t").url, url.replace(/\/$/, ""));
   const refused = [
-    ...["http://a.example", "http://localhost.a.example", "http://127.0.0.1.a.example", "ftp://a"],
-    ...["https://u:p@a.example", "https://a.example?x", "https://a.example#", "a.example", ""],
+    "http://a.example",
+    "http://localhost.a.example",
+    "http://127.0.0.1.a.example",
+    "ftp://a",
+    "https://u:p@a.example",
+    "https://a.example?x",
+    "https://a.example#",
+    "a.example",
+    "",
   ];
   for (const url of refused) {
     assert.throws(() => new Client(url, "t"), { code: "invalid_option" }, url);

@@ -97,7 +97,9 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.turn] langchain: calls 
 test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the model wrote is its reasoning", async () => {
   const scene = await sharedScene();
   const made = tool(async ({ to }) => [`paid ${to}`, { to }], {
-    ...{ name: "pay", description: "pays", schema: SCHEMA },
+    name: "pay",
+    description: "pays",
+    schema: SCHEMA,
     responseFormat: "content_and_artifact",
   });
   const model = scripted(CALLS.slice(0, 1));
@@ -109,7 +111,10 @@ test("[ours.sdk.frameworks.held] langchain: the run is the thread, and what the 
   const { agent_reasoning, context } = await scene.server.read(scene.token, id);
   assert.equal(agent_reasoning, "They asked for it.");
   assert.deepEqual(context, {
-    ...{ model: "fake", runtime: "langchain", session_id: "thread 7", call_id: "call_1" },
+    model: "fake",
+    runtime: "langchain",
+    session_id: "thread 7",
+    call_id: "call_1",
   });
   await scene.server.decide(scene.reviewer, id, "deny");
   const { messages } = await ended;

@@ -36,7 +36,10 @@ function agentOf(
 ): Agent {
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
   const made = createTool({
-    ...{ id: "pay", description: "pays", inputSchema, outputSchema },
+    id: "pay",
+    description: "pays",
+    inputSchema,
+    outputSchema,
     execute: async (input) => ({ paid: pay(input) }),
     toModelOutput: ({ paid }) => ({ type: "text", value: paid }),
   });
@@ -85,7 +88,8 @@ test("[ours.sdk.frameworks.suspend] mastra: a call that waits suspends the agent
 test("[ours.sdk.frameworks.ungateable] mastra: a schema that changes its own output is refused, as nobody could say what would run", async () => {
   const scene = await sharedScene();
   const made = createTool({
-    ...{ id: "pay", description: "pays" },
+    id: "pay",
+    description: "pays",
     inputSchema: z.object({ to: z.string().transform((to) => `${to}!`), cents: z.number() }),
     execute: async () => assert.fail("it ran"),
   });

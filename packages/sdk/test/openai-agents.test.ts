@@ -47,7 +47,9 @@ function agentOf({ gate, runId, pay, timeout, onNotRun }: Gated, model: Scripted
   const options = { ...(timeout && { timeout }), ...(onNotRun && { onNotRun }) };
   const pays = gatedTool(
     {
-      ...{ name: "pay", description: "pays", parameters: PARAMETERS },
+      name: "pay",
+      description: "pays",
+      parameters: PARAMETERS,
       execute: async (input) => pay(input),
     },
     { gate, runId, ...options },
@@ -210,7 +212,8 @@ test("[ours.sdk.frameworks.ungateable] openai-agents: what runs elsewhere, or ha
   assert.throws(() => gateTools([webSearchTool()], gating), { code: "invalid_option" });
   const about = { name: "pay", description: "pays", parameters: PARAMETERS };
   const exact = tool({
-    ...{ ...about, outputSchema: z.object({ id: z.string() }) },
+    ...about,
+    outputSchema: z.object({ id: z.string() }),
     execute: async () => ({ id: "1" }),
   });
   assert.throws(() => gateTools([exact], gating), { code: "invalid_option" });

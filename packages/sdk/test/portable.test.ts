@@ -35,7 +35,9 @@ function outsideOf(entry: string): string[] {
 test("[ours.sdk.portable] the core loads nothing but the protocol; subpaths load Node's own modules", () => {
   assert.deepEqual(outsideOf("index.ts"), []);
   assert.deepEqual(outsideOf("file-store.ts").sort(), [
-    ...["node:crypto", "node:fs/promises", "node:path"],
+    "node:crypto",
+    "node:fs/promises",
+    "node:path",
   ]);
   // Types alone, of node:http.
   assert.deepEqual(outsideOf("node.ts"), []);

@@ -47,7 +47,10 @@ test("[ours.sdk.provisioner.credential] a credential is handed over once, and pr
   assert.throws(() => created.credential.take(), { code: "credential_taken" });
   assert.ok(
     await new Client(server.url, credential).create({
-      ...{ key: "k", tool: "t", arguments: {}, timeout: "1m" },
+      key: "k",
+      tool: "t",
+      arguments: {},
+      timeout: "1m",
     }),
   );
 });

@@ -188,9 +188,18 @@ export async function open(
   const sending = { delivery, notifier };
   const examiners = { drafts: new ExaminerThread(clock), inForce: new ExaminerThread(clock) };
   const context = {
-    ...{ store, clock, random, wake, keyring, passwords, settings, ...sending },
+    store,
+    clock,
+    random,
+    wake,
+    keyring,
+    passwords,
+    settings,
+    ...sending,
     submissions: new RateLimiter(settings.rates.accountSubmissions, clock),
-    ...{ policies, examiners, inForce },
+    policies,
+    examiners,
+    inForce,
     identityProvider: undefined,
   };
   const close = async () => {

@@ -113,7 +113,10 @@ function withProvider(context: Context, secrets: SecretSettings, report: Report)
   if (settings.oidc === undefined) return context;
   const { issuer, clientId, scopes, mapping } = settings.oidc;
   const identityProvider = new OpenidProvider({
-    ...{ issuer, clientId, scopes, clock },
+    issuer,
+    clientId,
+    scopes,
+    clock,
     clientSecret: secrets.oidcClientSecret,
     wantedClaims: [mapping.loginClaim, mapping.nameClaim, mapping.groupsClaim],
     onRefused: (reason) => report.signInRefused(reason),
@@ -198,7 +201,10 @@ async function serve(
   }
 
   return {
-    ...{ url, publicUrl: publicUrl(), context, isNew },
+    url,
+    publicUrl: publicUrl(),
+    context,
+    isNew,
     close: async () => void (await close()),
     closed: closed.promise,
   };

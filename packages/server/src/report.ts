@@ -169,8 +169,13 @@ export class Report {
     const [outcome = ""] = rest.outcome.split(":", 1);
     this.#metrics.announcements.inc({ kind: rest.kind, outcome });
     this.#log.info({
-      ...{ event: "announcement.sent", channel_id: channelId, subject_id: requestId, ...rest },
-      ...{ status: status ?? undefined, duration_ms: durationMs, retry_in_ms: retryInMs },
+      event: "announcement.sent",
+      channel_id: channelId,
+      subject_id: requestId,
+      ...rest,
+      status: status ?? undefined,
+      duration_ms: durationMs,
+      retry_in_ms: retryInMs,
     });
   }
 

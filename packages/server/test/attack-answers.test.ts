@@ -108,7 +108,9 @@ test("[ours.exchange.no-leaks] hostile text in every field that keeps one comes 
   const pagesBefore = await pageTexts();
   for (const text of HOSTILE) {
     const fields = {
-      ...{ tool: text, arguments: { [text]: text }, agent_reasoning: text },
+      tool: text,
+      arguments: { [text]: text },
+      agent_reasoning: text,
       context: { [text]: [text] },
     };
     const { id } = await server.submit(token, fields);

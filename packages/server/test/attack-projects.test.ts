@@ -27,7 +27,10 @@ const { store } = hooks.server.provider.context;
 const ids = await fillProject();
 const attacker = await newPerson(server, { login: "mallory", role: "admin", project: "elsewhere" });
 const token = await server.token({
-  ...{ kind: "reviewer", name: "mallory's", role: "admin", project: "elsewhere" },
+  kind: "reviewer",
+  name: "mallory's",
+  role: "admin",
+  project: "elsewhere",
   isBot: false,
 });
 const provisioner = await server.token({ kind: "provisioner", project: "elsewhere" });
@@ -40,14 +43,17 @@ async function fillProject(): Promise<Readonly<Record<string, string>>> {
   const created = await server.call<{ instance: { id: string }; credential: { token: string } }>(
     ...(["POST", "/v1/instances"] as const),
     {
-      ...{ token: hooks.provisioner, key: "one" },
+      token: hooks.provisioner,
+      key: "one",
       body: { instance_name: `${CANARY} instance`, delivery: hooks.delivery() },
     },
   );
   assert.equal(created.status, 201, created.text);
   const { instance, credential } = created.json;
   const scene: Scene = {
-    ...{ server, clock, reviewer: operator },
+    server,
+    clock,
+    reviewer: operator,
     instance: { ...instance, token: credential.token, provisioner: hooks.provisioner },
   };
   const stage = await setAuthorizationStage(scene);
@@ -56,7 +62,8 @@ async function fillProject(): Promise<Readonly<Record<string, string>>> {
   await server.decide(operator, decided.id, "deny", { note: `${CANARY} note` });
   const pending = await server.submit(credential.token, fields);
   const invited = await server.call<{ id: string }>("POST", "/review/v1/invitations", {
-    ...{ token: operator, body: { name: `${CANARY} guest`, role: "viewer" } },
+    token: operator,
+    body: { name: `${CANARY} guest`, role: "viewer" },
   });
   assert.equal(invited.status, 201, invited.text);
   const signer = await newSigner(server, { login: CANARY, role: "admin" });
@@ -69,10 +76,17 @@ async function fillProject(): Promise<Readonly<Record<string, string>>> {
   return {
     instance: instance.id,
     otherInstance: stage.otherInstanceId,
-    ...{ decided: decided.id, pending: pending.id, invitation: invited.json.id },
-    ...{ grant: stage.grantId, channel: stage.channelId, bystander: stage.bystanderId },
-    ...{ freeze: await stage.freshFreeze("instance"), token: await stage.freshToken() },
-    ...{ passkey: signer.authenticator.id, person: signer.id, push: subscribed.json.id },
+    decided: decided.id,
+    pending: pending.id,
+    invitation: invited.json.id,
+    grant: stage.grantId,
+    channel: stage.channelId,
+    bystander: stage.bystanderId,
+    freeze: await stage.freshFreeze("instance"),
+    token: await stage.freshToken(),
+    passkey: signer.authenticator.id,
+    person: signer.id,
+    push: subscribed.json.id,
     notification: await row("select id from notification"),
     session: await row(`select id from session where person_id = '${signer.id}'`),
     entry: await row(`select id from audit_entry where subject = 'request:${decided.id}'`),
@@ -123,10 +137,22 @@ test("[ours.authorization.projects] no read with an id of another project tells 
 test("[ours.authorization.projects] no list, export, count or proof shows what is of another project, whatever it filters by", async () => {
   const { instance = "", decided = "", entry = "" } = ids;
   const filters = [
-    ...["", "?format=csv", "?format=json", `?instance_id=${instance}`, `?instance=${instance}`],
-    ...[`?instance_id=${instance}&format=csv`, `?q=${CANARY}`, `?tool=${CANARY}.tool`],
-    ...[`?before=${decided}`, `?after=${decided}`, `?cursor=${decided}`, `?cursor=${entry}`],
-    ...["?status=denied", "?status=pending", `?project=default`, `?project_id=${ids.project}`],
+    "",
+    "?format=csv",
+    "?format=json",
+    `?instance_id=${instance}`,
+    `?instance=${instance}`,
+    `?instance_id=${instance}&format=csv`,
+    `?q=${CANARY}`,
+    `?tool=${CANARY}.tool`,
+    `?before=${decided}`,
+    `?after=${decided}`,
+    `?cursor=${decided}`,
+    `?cursor=${entry}`,
+    "?status=denied",
+    "?status=pending",
+    `?project=default`,
+    `?project_id=${ids.project}`,
   ];
   const lists = routes.filter(({ method, path }) => method === "GET" && !path.includes(":"));
   const followed = lists.filter(({ operation }) => operation !== "followEvents");
@@ -244,8 +270,13 @@ test("[ours.authorization.projects] every operation with an id is refused for an
   const here = new Set(CHANGES.map(([operation]) => operation));
   // Of the whole server, for everybody who looks; or the same page and file for all.
   const ofNoProject = new Set([
-    ...["showFloor", "showFloorProposal", "publishFloorProposal", "rejectFloorProposal"],
-    ...["pageAsset", "consoleAsset", "requestPage"],
+    "showFloor",
+    "showFloorProposal",
+    "publishFloorProposal",
+    "rejectFloorProposal",
+    "pageAsset",
+    "consoleAsset",
+    "requestPage",
   ]);
   const left = routes
     .filter(({ path }) => path.includes(":"))

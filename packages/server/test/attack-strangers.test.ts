@@ -24,8 +24,10 @@ const server = await startTestProvider(
   {
     report: new Report("error", { write: (line: string) => bugs.push(line) }),
     settings: {
-      ...{ reviewer_rate: "0", unauthenticated_rate: "0" },
-      ...{ instance_rate: "0", provisioner_rate: "0" },
+      reviewer_rate: "0",
+      unauthenticated_rate: "0",
+      instance_rate: "0",
+      provisioner_rate: "0",
       account_submission_rate: "0",
     },
   },
@@ -125,7 +127,14 @@ test("[ours.auth.stored-hashed] a look-up is by the digest of a token: how long 
 
 /** Bodies of every shape that a reader of JSON may stumble over. */
 const BODIES: readonly string[] = [
-  ...["null", "[]", '""', "0", "true", "{}", "[[]]", '{"":{}}'],
+  "null",
+  "[]",
+  '""',
+  "0",
+  "true",
+  "{}",
+  "[[]]",
+  '{"":{}}',
   '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}}}',
   '{"__proto__":null,"toString":1,"valueOf":1,"hasOwnProperty":1,"then":{"then":1}}',
   '{"name":{"__proto__":[]},"role":["admin"],"groups":{"length":1e9},"scopes":"read"}',

@@ -26,7 +26,9 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
       for (const [kind, afterMs, detail] of kinds) {
         const rest = { actor: "system:audit", subject: `request:${id}`, detail } as const;
         await appendAudit(tx, random, {
-          ...{ at: openedAt + afterMs, projectId: "p", kind },
+          at: openedAt + afterMs,
+          projectId: "p",
+          kind,
           ...(rest as Pick<AuditEntry, "actor" | "subject" | "detail">),
         });
       }
@@ -54,8 +56,11 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
   ]);
   for (const afterMs of [2_000, DAY_MS, 20 * DAY_MS]) await others(afterMs);
   assert.deepEqual(await find(used), [
-    ...["request.opened", "request.resolved", "delivery.ended"],
-    ...["approval.consumed", "outcome.reported"],
+    "request.opened",
+    "request.resolved",
+    "delivery.ended",
+    "approval.consumed",
+    "outcome.reported",
   ]);
   assert.deepEqual(await find(late), ["request.opened", "request.resolved", "delivery.ended"]);
 });

@@ -35,7 +35,12 @@ test("[ours.audit.verify-http] a log that is whole is good, that of the server t
   assert.deepEqual(more, []);
   assert.deepEqual(started, { event: "started", log: origin, size });
   assert.deepEqual(summary, {
-    ...{ event: "summary", result: "good", verified: size, unsealed: 0, late: 0, checkpoint },
+    event: "summary",
+    result: "good",
+    verified: size,
+    unsealed: 0,
+    late: 0,
+    checkpoint,
   });
   const ofServer = (await verify(operator, "?log=server")).at(-1);
   assert.equal(ofServer?.result, "good");

@@ -116,7 +116,8 @@ test("[ours.audit.verify] an entry without an id, which nothing seals, is not pa
     scene,
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
      values ('', $1, $2, 'request.resolved', 'reviewer:1', 'request:1', '{}')`,
-    ...[clock.now(), project],
+    clock.now(),
+    project,
   );
   const { fault, id: found } = (await verifyAll(scene)).finding ?? {};
   await tamper(scene, "delete from audit_entry where id = ''");
@@ -135,7 +136,11 @@ test("[ours.audit.verify] of two entries that took each other's place the first 
       await tamper(
         scene,
         "update audit_entry set kind = $2, actor = $3, subject = $4, detail = $5 where id = $1",
-        ...[row.id === id ? other : id, kind, actor, subject, detail],
+        row.id === id ? other : id,
+        kind,
+        actor,
+        subject,
+        detail,
       );
     }
   };
@@ -168,7 +173,14 @@ test("[ours.audit.verify] an entry that was taken away is named, one that was pu
       scene,
       `insert into audit_entry (project_id, id, at, kind, actor, subject, detail, mac)
        values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      ...[project, newId, newAt, kind, actor, subject, detail, row?.mac ?? null],
+      project,
+      newId,
+      newAt,
+      kind,
+      actor,
+      subject,
+      detail,
+      row?.mac ?? null,
     );
   await put(id, at);
   assert.deepEqual([gone?.fault, gone?.position, gone?.id], ["missing", POSITION, id]);
@@ -248,7 +260,8 @@ test("[ours.audit.external] a log whose end was cut off is good by itself, and n
   await tamper(
     own,
     "update audit_log set size = $1, checkpoint = $2, frontier = $3, sealed_id = ''",
-    ...[shorter.size, shorter.checkpoint],
+    shorter.size,
+    shorter.checkpoint,
     shorter.subtrees.map((hash) => Buffer.from(hash).toString("base64url")).join(""),
   );
   assert.equal((await verifyAll(own)).finding?.kind, "request");
@@ -308,14 +321,19 @@ test("[ours.audit.external] a log that was written anew with another key is foun
     await tamper(
       scene,
       "update audit_seal set hashes = $3, checkpoint = $4 where project_id = $1 and position = $2",
-      ...[project, position, writeHashes(hashes), checkpoint],
+      project,
+      position,
+      writeHashes(hashes),
+      checkpoint,
     );
   }
   await tamper(
     scene,
     "update audit_log set public_key = $2, frontier = $3, checkpoint = $4 where project_id = $1",
-    ...[project, Buffer.from(publicKey).toString("base64")],
-    ...[writeHashes(frontier.subtrees), checkpoint],
+    project,
+    Buffer.from(publicKey).toString("base64"),
+    writeHashes(frontier.subtrees),
+    checkpoint,
   );
   const verifier = { name: log.origin, publicKey: log.publicKey };
   assert.equal((await verifyAll(scene, { verifier })).finding?.fault, "signature");

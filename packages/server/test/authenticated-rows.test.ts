@@ -36,8 +36,20 @@ async function statusOf({ server, instance }: Scene, id: string): Promise<number
 /** As the checksum of rows from before there were MACs: anybody can compute it. */
 function checksumOf(row: Readonly<Record<string, unknown>>): number {
   const names = [
-    ...["id", "instance_id", "project_id", "status", "timeout", "created_at", "deadline_at"],
-    ...["tool", "agent_reasoning", "context", "decided_at", "expires_at", "decided_by", "note"],
+    "id",
+    "instance_id",
+    "project_id",
+    "status",
+    "timeout",
+    "created_at",
+    "deadline_at",
+    "tool",
+    "agent_reasoning",
+    "context",
+    "decided_at",
+    "expires_at",
+    "decided_by",
+    "note",
   ];
   const small = names.map((name) => row[name]);
   if (row.policy !== null) small.push(row.policy);
@@ -55,7 +67,11 @@ async function forge(scene: Scene, id: string, mac: string | null): Promise<void
     scene,
     `update request set status = 'approved', decided_at = $2, expires_at = $3,
        decided_by = 'reviewer:made-up', checksum = $4, mac = $5 where id = $1`,
-    ...[id, at, expires, checksum, mac],
+    id,
+    at,
+    expires,
+    checksum,
+    mac,
   );
 }
 
@@ -132,7 +148,10 @@ test("[ours.rows.authenticated] an audit entry that a server did not write is ne
       scene,
       `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
        values ($1, $2, $3, 'request.resolved', 'reviewer:1', 'request:1', '{}', $4)`,
-      ...[uuidV7(clock.now(), random.bytes(10)), clock.now(), project, mac],
+      uuidV7(clock.now(), random.bytes(10)),
+      clock.now(),
+      project,
+      mac,
     );
   }
   clock.advance(10);
@@ -209,7 +228,8 @@ test("[ours.rows.before] a row without a MAC passes only as it was before the up
     scene,
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail)
      values ($1, 1, $2, 'request.resolved', 'reviewer:1', 'request:1', '{}')`,
-    ...[uuidV7(clock.now() - 100 * 3_600_000, random.bytes(10)), project],
+    uuidV7(clock.now() - 100 * 3_600_000, random.bytes(10)),
+    project,
   );
   clock.advance(25 * 3_600_000);
   await untilSealed(scene, 1);

@@ -136,8 +136,12 @@ test("[auth.revoked] a token that is revoked while a body is on its way does not
     const { id, token } = await issueToken(server, { kind });
     const connection = await connectRaw(t, server.url);
     const head = [
-      ...[`${line} HTTP/1.1`, "Host: x", `Authorization: Bearer ${token}`, "Idempotency-Key: k"],
-      ...["Content-Type: application/json", `Content-Length: ${body.length}`],
+      `${line} HTTP/1.1`,
+      "Host: x",
+      `Authorization: Bearer ${token}`,
+      "Idempotency-Key: k",
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
     ];
     connection.send(`${head.join("\r\n")}\r\n\r\n${body.slice(0, 1)}`);
     await turns(200);

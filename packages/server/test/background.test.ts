@@ -57,7 +57,12 @@ test("[ours.background.approved] the last approved call of the same tool and ins
   assert.equal(json.last_approved?.id, approved);
   assert.ok(text.includes(`"arguments":${exact}`), text);
   assert.deepEqual(Object.keys(json.last_approved ?? {}), [
-    ...["id", "created_at", "decided_at", "decided_by", "arguments_sha256", "arguments"],
+    "id",
+    "created_at",
+    "decided_at",
+    "decided_by",
+    "arguments_sha256",
+    "arguments",
   ]);
 });
 
@@ -74,7 +79,12 @@ test("[ours.background.similar] what became of calls like it within thirty days 
   await submit("count", "{}", "approve");
   const { since, ...counts } = (await background(asked)).json.similar;
   assert.deepEqual(counts, {
-    ...{ approved: 2, denied: 1, expired: 0, cancelled: 1, pending: 1, complete: true },
+    approved: 2,
+    denied: 1,
+    expired: 0,
+    cancelled: 1,
+    pending: 1,
+    complete: true,
   });
   assert.equal(typeof since, "string");
 });
@@ -118,8 +128,13 @@ test("[ours.background.timeline] what happened to a request is told in its order
   clock.advance(1);
   await server.decide(reviewer, id, "approve", { confirmation });
   const own = [
-    ...["request.opened ", "confirmation.missed li", "verdict.held li", "verdict.taken_back li"],
-    ...["vote.cast li", "vote.cast reviewer", "request.resolved reviewer"],
+    "request.opened ",
+    "confirmation.missed li",
+    "verdict.held li",
+    "verdict.taken_back li",
+    "vote.cast li",
+    "vote.cast reviewer",
+    "request.resolved reviewer",
   ];
   assert.deepEqual(await kinds(li), own);
   assert.deepEqual(

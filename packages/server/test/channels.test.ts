@@ -57,13 +57,22 @@ test("[ours.notify.webhook] a generic webhook is signed as every other and says 
   );
   const { name } = shown.json.instance as { readonly name: string };
   assert.deepEqual(event, {
-    ...{ id, type: "request.waiting", created_at: "2026-01-01T00:00:00.000Z" },
+    id,
+    type: "request.waiting",
+    created_at: "2026-01-01T00:00:00.000Z",
     text: '"dépl\\u{202E}oy" waits: 1h left',
     url: `https://countersign.example/inbox/${request.id}`,
     request: {
-      ...{ id: request.id, tool, instance: { id: instance.id, name } },
-      ...{ created_at: request.created_at, deadline_at: request.deadline_at, seconds_left: 3600 },
-      ...{ because: "no-policy", approvals_needed: 1, approvals_given: 0, from: [] },
+      id: request.id,
+      tool,
+      instance: { id: instance.id, name },
+      created_at: request.created_at,
+      deadline_at: request.deadline_at,
+      seconds_left: 3600,
+      because: "no-policy",
+      approvals_needed: 1,
+      approvals_given: 0,
+      from: [],
     },
   });
 });
@@ -77,10 +86,7 @@ test("[ours.notify.ntfy] a topic of ntfy gets title, priority, link and its toke
   const { title, priority, click, authorization } = message?.headers ?? {};
   assert.deepEqual(
     [title, priority, click, authorization],
-    [
-      ...['"deploy" waits: 4m left', "5", `https://countersign.example/inbox/${id}`],
-      "Bearer tk_secret",
-    ],
+    ['"deploy" waits: 4m left', "5", `https://countersign.example/inbox/${id}`, "Bearer tk_secret"],
   );
   assert.match(
     message?.body.toString() ?? "",
@@ -116,7 +122,9 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
   const fields = { kind: "ntfy", url: receiver.url("/SECRETTOPIC"), token: "tk_SECRET" };
   const { id } = await newChannel(scene, "topic", fields);
   const hook = await newChannel(scene, "hook", {
-    ...{ kind: "webhook", url: receiver.url("/SECRETPATH"), signing_secret: SIGNING_SECRET },
+    kind: "webhook",
+    url: receiver.url("/SECRETPATH"),
+    signing_secret: SIGNING_SECRET,
   });
   assert.equal(hook.signing_secret, undefined);
   await server.submit(instance.token);
@@ -136,7 +144,9 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
     [200, 200, 200, 400, 200],
   );
   assert.deepEqual(answers[0]?.json, {
-    ...{ outcome: "rejected", status: 403, message: "The message was answered with status 403." },
+    outcome: "rejected",
+    status: 403,
+    message: "The message was answered with status 403.",
   });
   const { store } = server.provider.context;
   const rows = [
@@ -217,12 +227,10 @@ test("[ours.notify.test] a test says what happened in fixed words, follows no re
     outcomes.push([json.outcome, json.status]);
   }
   assert.deepEqual(outcomes, [
-    ...[
-      ["sent", 200],
-      ["rejected", 302],
-      ["rejected", 404],
-      ["rejected", 500],
-    ],
+    ["sent", 200],
+    ["rejected", 302],
+    ["rejected", 404],
+    ["rejected", 500],
     ["unreachable:reset", undefined],
   ]);
   assert.match(textOf(scene.at("/all")[0] as never), /^This is a test of the channel `all`/);
@@ -233,7 +241,10 @@ test("[ours.notify.power] only admins and operators change channels, of their ow
   const { server, admin, receiver } = scene;
   const { id } = await newChannel(scene, "all");
   const outsider = await server.token({
-    ...{ kind: "reviewer", name: "outsider", project: "other", role: "operator" },
+    kind: "reviewer",
+    name: "outsider",
+    project: "other",
+    role: "operator",
   } as never);
   const ways = [
     ["POST", CHANNELS, { name: "b", kind: "slack", url: receiver.url("/b") }],
@@ -344,7 +355,9 @@ test("[ours.secret-key.rotation] a rotation of the secret key seals the targets 
   const settings = { webhook_allow_cidrs: "127.0.0.0/8", secret_key: after ?? "" };
   for (const more of [{ secret_key_previous: before ?? "" }, {}]) {
     const again = await startTestProvider(t, {
-      ...{ clock, ca: [receiver.certificate], data: server.data },
+      clock,
+      ca: [receiver.certificate],
+      data: server.data,
       settings: { ...settings, ...more },
     });
     const path = `${CHANNELS}/${id}/test`;

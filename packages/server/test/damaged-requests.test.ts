@@ -86,7 +86,12 @@ test("[ours.policy.simulate.requirement] what deciding takes is compared, too, a
   await setGroups(server, "reviewer", ["dba", "ops"]);
   const asked = (requirement: Partial<Requirement>, validityMs?: number) =>
     writeJudgement({
-      ...{ verb: "ask", because: "r", fired: ["r"], errors: [], project: null, floor: null },
+      verb: "ask",
+      because: "r",
+      fired: ["r"],
+      errors: [],
+      project: null,
+      floor: null,
       requirement: { ...NO_REQUIREMENT, ...requirement },
       ...(validityMs !== undefined && { validityMs }),
     });

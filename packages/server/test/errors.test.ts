@@ -47,8 +47,14 @@ test("[error.envelope.request-id] error.request_id equals the X-Request-ID of th
 });
 
 const TYPES = [
-  ...["invalid_request", "authentication", "authorization", "not_found"],
-  ...["conflict", "rate_limit", "dependency", "internal"],
+  "invalid_request",
+  "authentication",
+  "authorization",
+  "not_found",
+  "conflict",
+  "rate_limit",
+  "dependency",
+  "internal",
 ];
 
 test("[error.envelope.type] the type is one of the eight, and the same for every error of one status", () => {

@@ -135,7 +135,8 @@ test("[ours.events.told] a freeze is told when it is set and when it is lifted",
   await reader.next("ready");
   const body = { scope: "project", note: "Stop." };
   const frozen = await server.call<{ id: string }>("POST", "/review/v1/freezes", {
-    ...{ token: reviewer, body },
+    token: reviewer,
+    body,
   });
   const { freezes } = (await reader.next("freezes")).data;
   assert.deepEqual(

@@ -267,8 +267,11 @@ test("[ours.extensions.outcome] what became of the call is kept as the agent's c
     { token: reviewer },
   );
   assert.deepEqual(background.json.timeline.at(-1), {
-    ...{ at: reported_at, kind: "outcome.reported", by: `instance:${instance.id}` },
-    ...{ status: "failed", note },
+    at: reported_at,
+    kind: "outcome.reported",
+    by: `instance:${instance.id}`,
+    status: "failed",
+    note,
   });
 });
 

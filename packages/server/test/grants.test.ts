@@ -192,7 +192,10 @@ test("[ours.grant.policy] groups and notes of the grant meet the rule, its valid
   await grant(house, { note: "as agreed", valid_for: "10m" });
   assert.equal(await statusOf(house), "pending");
   await setReviewer(server.provider.context, {
-    ...{ project: house.project, name: "ana", role: undefined, groups: ["dba"] },
+    project: house.project,
+    name: "ana",
+    role: undefined,
+    groups: ["dba"],
   });
   const { decision } = await server.submit(house.instance.token, edit("src/a"));
   const { expires_at = "", decided_at = "" } = decision as { expires_at?: string } & {

@@ -23,7 +23,9 @@ test("[ours.hold.durable] a server that was killed gives what was held when it i
   const path = (url: string) => `${url}/review/v1/requests/${id}`;
   const shown = await exchange<{ arguments_sha256: string }>("GET", path(killed.url), reviewer);
   const body = {
-    ...{ verdict: "approve", note: "held", hold: "1s" },
+    verdict: "approve",
+    note: "held",
+    hold: "1s",
     arguments_sha256: shown.json.arguments_sha256,
   };
   const held = await exchange<{ status: string; held: { commits_at: string } }>(

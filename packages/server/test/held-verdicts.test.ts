@@ -82,7 +82,10 @@ test("[ours.hold.given] what is held leaves the request pending and is given whe
   assert.equal(Date.parse(expires_at ?? "") - Date.parse(decided_at ?? ""), 90_000);
   assert.equal((await show(id)).json.held, undefined);
   assert.deepEqual(await kindsOf(id), [
-    ...["request.opened", "verdict.held", "request.resolved", "verdict.cast"],
+    "request.opened",
+    "verdict.held",
+    "request.resolved",
+    "verdict.cast",
   ]);
 });
 
@@ -126,7 +129,10 @@ test("[ours.hold.repeat] the same verdict again begins nothing anew, another tak
   assert.equal((await send(id, "approve", {})).json.status, "approved");
   const kinds = await kindsOf(id);
   assert.deepEqual(kinds.slice(1), [
-    ...["verdict.held", "verdict.held", "request.resolved", "verdict.taken_back"],
+    "verdict.held",
+    "verdict.held",
+    "request.resolved",
+    "verdict.taken_back",
   ]);
   await pass(8_000);
   await turns();
@@ -190,7 +196,8 @@ test("[ours.hold.frozen] a freeze that is set meanwhile wins", async () => {
   await send(id, "approve");
   const body = { scope: "project" };
   const frozen = await server.call<{ id: string }>("POST", "/review/v1/freezes", {
-    ...{ token: reviewer, body },
+    token: reviewer,
+    body,
   });
   await pass(5_000);
   assert.equal((await lapsed(id)).status, "denied");
@@ -288,7 +295,8 @@ test("[ours.match.lock] wrong confirmations that come at the same time are count
       .filter((confirmation) => confirmation !== id.slice(-4))
       .map((confirmation) =>
         server.call("POST", `/review/v1/requests/${id}/verdict`, {
-          ...{ token: reviewer, body: { verdict: "approve", arguments_sha256, confirmation } },
+          token: reviewer,
+          body: { verdict: "approve", arguments_sha256, confirmation },
         }),
       ),
   );

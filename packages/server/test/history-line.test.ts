@@ -68,8 +68,14 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
   await copyDecided(scene, one.id, 2 * STEP);
   const row = await store.get("select project_id from request where id = $1", [one.id]);
   const filter = {
-    ...{ tool: "x", toolPrefix: undefined, server: undefined, instanceId: undefined },
-    ...{ decidedBy: undefined, statuses: undefined, since: undefined, until: undefined },
+    tool: "x",
+    toolPrefix: undefined,
+    server: undefined,
+    instanceId: undefined,
+    decidedBy: undefined,
+    statuses: undefined,
+    since: undefined,
+    until: undefined,
   };
   const gone = new AbortController();
   let steps = 0;
@@ -83,7 +89,8 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
   };
   const walk = {
     ...({ filter, direction: "older", from: newestOf(filter) } as const),
-    ...{ projectId: String(row?.project_id), signal: gone.signal },
+    projectId: String(row?.project_id),
+    signal: gone.signal,
   };
   await assert.rejects(
     async () => {

@@ -179,8 +179,13 @@ test("[ours.groups.reviewers] a reviewer is made with role and groups, and keeps
   const groups = ["dba", "lead"];
   const { id = "", ...made } = (await eve()) ?? {};
   assert.deepEqual(made, {
-    ...{ name: "eve", role: "admin", groups, project: "default" },
-    ...{ isBot: false, personId: null, removedAt: null },
+    name: "eve",
+    role: "admin",
+    groups,
+    project: "default",
+    isBot: false,
+    personId: null,
+    removedAt: null,
   });
   await createToken(context, order);
   await createToken(context, { ...order, role: "admin", groups });

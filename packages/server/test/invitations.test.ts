@@ -78,8 +78,13 @@ test("[ours.sign-in.invitation] who uses an invitation is the reviewer that it s
   assert.deepEqual(
     { ...(seen as object), expires_at: undefined },
     {
-      ...{ kind: "join", project, role: "reviewer", groups: ["app", "dba"], name: "li" },
-      ...{ login: null, expires_at: undefined },
+      kind: "join",
+      project,
+      role: "reviewer",
+      groups: ["app", "dba"],
+      name: "li",
+      login: null,
+      expires_at: undefined,
     },
   );
   const answer = await use(made.token, { name: "Li Wei" });

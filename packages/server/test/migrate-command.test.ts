@@ -61,7 +61,10 @@ test("[ours.migrate.command] a data folder is migrated while no server runs on i
   const check = await countersign(t, ["migrate", "--check", "--json", "--data", data]);
   assert.equal(check.code, 1);
   assert.deepEqual(JSON.parse(check.stdout), {
-    ...{ version: KNOWN - 1, needed: KNOWN, oldest_program: OLDEST, usable: false },
+    version: KNOWN - 1,
+    needed: KNOWN,
+    oldest_program: OLDEST,
+    usable: false,
   });
   const migrated = await countersign(t, ["migrate", "--json", "--data", data]);
   assert.equal(migrated.code, 0, migrated.stderr);

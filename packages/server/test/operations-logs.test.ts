@@ -44,7 +44,8 @@ async function outspoken(t: TestContext): Promise<{ server: Server; secretKey: s
     args: ["--log-level", "debug"],
     env: {
       ...(await databaseEnvironment()),
-      ...{ COUNTERSIGN_SECRET_KEY: secretKey, COUNTERSIGN_TOKEN: `${MARK}-token` },
+      COUNTERSIGN_SECRET_KEY: secretKey,
+      COUNTERSIGN_TOKEN: `${MARK}-token`,
     },
   });
   return { server, secretKey };

@@ -53,9 +53,16 @@ async function newLink(name = `Lou ${++people}`): Promise<string> {
   const { projectId } = await newPerson(server, { login: login() });
   await context.store.transact(async (tx) => {
     const invitation = {
-      ...{ id: context.random.uuid(), projectId, personId: null, name, role: "admin" as const },
-      ...{ groups: ["dba"], createdAt: clock.now(), createdBy: "operator:cli" as const },
-      ...{ expiresAt: clock.now() + 3_600_000, usedAt: null },
+      id: context.random.uuid(),
+      projectId,
+      personId: null,
+      name,
+      role: "admin" as const,
+      groups: ["dba"],
+      createdAt: clock.now(),
+      createdBy: "operator:cli" as const,
+      expiresAt: clock.now() + 3_600_000,
+      usedAt: null,
     };
     await insertInvitation(tx, invitation, hashToken(token));
   });
@@ -95,7 +102,8 @@ test("[ours.passkey.account] a passkey is added with its audit entry, named, lis
     }),
     [
       {
-        ...{ kind: "passkey.added", actor: `person:${person.id}` },
+        kind: "passkey.added",
+        actor: `person:${person.id}`,
         detail: { ...said, public_key: key.publicKey },
       },
       { kind: "passkey.removed", actor: `person:${person.id}`, detail: said },

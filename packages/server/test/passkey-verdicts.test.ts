@@ -133,7 +133,8 @@ test("[ours.passkey.people] who has no passkey and who comes with a token is tol
   assert.match(refused.text, /you have none/);
   assertRefused(await challenge(server, cas, id, verdict), 403, "forbidden");
   const byToken = await server.call("POST", `/review/v1/requests/${id}/verdict/challenge`, {
-    ...{ token: scene.reviewer, body: verdict },
+    token: scene.reviewer,
+    body: verdict,
   });
   assertRefused(byToken, 403, "forbidden");
   const passkey = await sign(server, ana, id, verdict);

@@ -103,7 +103,8 @@ test("[ours.authorization.scopes] a token for one group decides what asks that g
     const path = `/review/v1/requests/${id}`;
     const { json } = await server.call<{ may_decide: object }>("GET", path, { token: narrow });
     assert.deepEqual(json.may_decide, {
-      ...{ approve: false, deny: false },
+      approve: false,
+      deny: false,
       reason: "The scopes of this token (decide:dba) do not reach this call.",
     });
   }

@@ -87,7 +87,11 @@ test("[ours.verdict.withdrawn] a vote is taken back, once, and can be cast again
   assert.equal(again.json.status, "approved");
   const kinds = (await auditOf(scene, `request:${id}`)).map(({ kind }) => kind);
   assert.deepEqual(kinds.slice(1), [
-    ...["vote.cast", "vote.withdrawn", "vote.cast", "vote.cast", "request.resolved"],
+    "vote.cast",
+    "vote.withdrawn",
+    "vote.cast",
+    "vote.cast",
+    "request.resolved",
   ]);
 });
 

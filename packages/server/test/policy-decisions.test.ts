@@ -61,8 +61,12 @@ test("[ours.policy.stored] a request keeps which version judged it, which rules 
   assert.deepEqual(
     { verb, because, fired, errors, floor, note },
     {
-      ...{ verb: "ask", because: "look", fired: ["look"], errors: [] },
-      ...{ floor: null, note: "Production." },
+      verb: "ask",
+      because: "look",
+      fired: ["look"],
+      errors: [],
+      floor: null,
+      note: "Production.",
     },
   );
   assert.equal(project?.number, number);

@@ -102,7 +102,8 @@ rules:
     changes: { "ask->approve": 20, "approve->deny": 10 },
     requirement_changed: 0,
     errors: 0,
-    ...{ unreadable: 0, unreadable_ids: [] },
+    unreadable: 0,
+    unreadable_ids: [],
     ended: "all",
   });
   assert.deepEqual(
@@ -121,8 +122,13 @@ rules:
   assert.deepEqual(
     { was, would_be, because, rules, errors, status, tool },
     {
-      ...{ was: "approve", would_be: "deny", because: "drops", rules: ["drops", "more-drops"] },
-      ...{ errors: [], status: "pending", tool: "drop" },
+      was: "approve",
+      would_be: "deny",
+      because: "drops",
+      rules: ["drops", "more-drops"],
+      errors: [],
+      status: "pending",
+      tool: "drop",
     },
   );
   const told = changed.find(({ id }) => id === decided.id);

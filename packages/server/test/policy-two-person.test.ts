@@ -35,8 +35,16 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
   assert.equal(proposed.status, 201, proposed.text);
   const { id, proposed_by } = proposed.json;
   assert.deepEqual(await readProposal(server, operator, id), {
-    ...{ id, scope: "project", state: "open", base_number: 1, sha256: proposed.json.sha256 },
-    ...{ note: "Reads need nobody.", tests: 1, proposed_by, proposer: "Ed", source },
+    id,
+    scope: "project",
+    state: "open",
+    base_number: 1,
+    sha256: proposed.json.sha256,
+    note: "Reads need nobody.",
+    tests: 1,
+    proposed_by,
+    proposer: "Ed",
+    source,
     proposed_at: new Date(clock.now()).toISOString(),
   });
   const own = await publishProposal(server, editor, id);
@@ -53,7 +61,12 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
   const [entry] = await auditOf(scene, "policy:2");
   assert.deepEqual([entry?.kind, entry?.actor], ["policy.published", published.json.published_by]);
   assert.deepEqual(entry?.detail, {
-    ...{ number: 2, sha256, note, two_person: "required", proposal: id, proposed_by },
+    number: 2,
+    sha256,
+    note,
+    two_person: "required",
+    proposal: id,
+    proposed_by,
   });
   const kinds = (await auditOf(scene, `proposal:${id}`)).map(({ kind, actor }) => [kind, actor]);
   assert.deepEqual(kinds, [["policy.proposed", proposed_by]]);
@@ -214,7 +227,8 @@ test("[ours.policy.two-person.reject] a proposal is rejected with a reason or ta
   const { id } = (await propose(server, editor, twoPerson(policySaying("deny", "a")), 1)).json;
   const reject = (token: string, of: string, note?: string) =>
     server.call<WireProposal>("POST", `/review/v1/policy/proposals/${of}/reject`, {
-      ...{ token, body: note === undefined ? {} : { note } },
+      token,
+      body: note === undefined ? {} : { note },
     });
   const rejected = await reject(operator, id, "Not on Sundays.");
   assert.equal(rejected.status, 200, rejected.text);

@@ -42,7 +42,8 @@ async function startTold(t: TestContext): Promise<Told> {
   assert.equal(made.status, 201, made.text);
   const agent = await provision(cluster, await cluster.token("provisioner"));
   return {
-    ...{ cluster, people },
+    cluster,
+    people,
     async ask(replica, fields = {}) {
       const submission = { ...SUBMISSION, ...fields };
       const key = randomUUID();

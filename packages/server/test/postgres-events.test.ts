@@ -38,7 +38,8 @@ test("[ours.events.told] what one replica does is told by the other", async (t) 
   assert.equal(request?.status, "approved");
   const body = { scope: "project" };
   const frozen = await here.call<{ id: string }>("POST", "/review/v1/freezes", {
-    ...{ token: reviewer, body },
+    token: reviewer,
+    body,
   });
   assert.equal((await reader.next("freezes")).data.freezes[0]?.id, frozen.json.id);
   await here.call("POST", `/review/v1/freezes/${frozen.json.id}/lift`, { token: reviewer });
@@ -91,8 +92,6 @@ test("[ours.hold.durable] what one replica holds another gives, once, also when 
       (await here.read(token, id)).status === wanted ? true : undefined,
     );
     const kinds = (await auditOf({ server: here }, `request:${id}`)).map(({ kind }) => kind);
-    assert.deepEqual(kinds, [
-      ...["request.opened", "verdict.held", "request.resolved", "verdict.cast"],
-    ]);
+    assert.deepEqual(kinds, ["request.opened", "verdict.held", "request.resolved", "verdict.cast"]);
   }
 });

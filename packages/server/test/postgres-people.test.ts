@@ -15,7 +15,9 @@ const [server] = servers as [TestProvider];
 const NUL = "\0";
 
 const RESPONSE = {
-  ...{ clientDataJSON: "e30", authenticatorData: "e30", signature: "e30" },
+  clientDataJSON: "e30",
+  authenticatorData: "e30",
+  signature: "e30",
 };
 
 test("[ours.sign-in.any-text] what no row can hold is refused like what no row holds", async () => {

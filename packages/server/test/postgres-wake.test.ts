@@ -90,8 +90,10 @@ test("[ours.replicas.woken] a provisioning that joined another replica's verific
   const [here, there] = servers as [TestProvider, TestProvider];
   for (const server of servers) await listening(server);
   const delivery = {
-    ...{ type: "webhook", url: receiver.url("/hook") },
-    ...{ registration_id: REGISTRATION_ID, signing_secret: SIGNING_SECRET },
+    type: "webhook",
+    url: receiver.url("/hook"),
+    registration_id: REGISTRATION_ID,
+    signing_secret: SIGNING_SECRET,
   };
   const call = {
     token: await here.token({ kind: "provisioner" }),

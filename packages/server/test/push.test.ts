@@ -179,7 +179,10 @@ test("[ours.push.told] a request is told once, without its arguments, and once m
   await untilNotes(scene, 1);
   const [waiting] = notes(scene, browser);
   assert.deepEqual(waiting, {
-    ...{ type: "request.waiting", request_id: request.id, tag: request.id, silent: false },
+    type: "request.waiting",
+    request_id: request.id,
+    tag: request.id,
+    silent: false,
     path: `/inbox/${request.id}`,
     tool: "dépl\\u{202E}oy",
     instance_name: waiting?.instance_name,
@@ -201,7 +204,10 @@ test("[ours.push.told] a request is told once, without its arguments, and once m
   await untilNotes(scene, 2);
   const resolved = notes(scene, browser)[1];
   assert.deepEqual(resolved, {
-    ...{ ...waiting, type: "request.resolved", silent: true, status: "denied" },
+    ...waiting,
+    type: "request.resolved",
+    silent: true,
+    status: "denied",
   });
   await passTime(scene, 3_000);
   assert.equal(notes(scene, browser).length, 2);

@@ -172,9 +172,13 @@ const create = ofKey("create", (real, n) => real.create(n));
 const settle = fc.constant(new Begin("settle", (real) => real.settle()));
 
 const COMMANDS = [
-  ...[create, create, settle, settle],
+  create,
+  create,
+  settle,
+  settle,
   ofKey("cancel", (real, n) => real.ask(n, { kind: "cancel" })),
-  ...[verdict("approve"), verdict("deny")],
+  verdict("approve"),
+  verdict("deny"),
   ofKey("read", (real, n) => real.ask(n, { kind: "read" })),
   ofKey("poll", (real, n) => real.ask(n, { kind: "read" }, "?wait=5s")),
   fc.integer({ min: 1, max: 6 }).map((s) => {

@@ -178,7 +178,7 @@ test("[ours.deliveries.show] what ended with a removal has ended before anybody 
   const { status, ended_by, ended_at, destination } = (await show(scene, id)).json;
   assert.deepEqual(
     [status, ended_by, ended_at, destination],
-    [...["ended", "removal", undefined, null]],
+    ["ended", "removal", undefined, null],
   );
   assert.deepEqual(await listed(scene), []);
 });
@@ -222,7 +222,9 @@ test("[ours.deliveries.list] waiting ones are listed by their next attempt, ende
   const failed = await decideAndAttempt(scene);
   const nextAt = failed.next_at ?? 0;
   const [second, first, third] = await copyDeliveries(server, failed, [
-    ...[{ next_at: nextAt + 20_000 }, { next_at: nextAt + 10_000 }, { next_at: nextAt + 30_000 }],
+    { next_at: nextAt + 20_000 },
+    { next_at: nextAt + 10_000 },
+    { next_at: nextAt + 30_000 },
   ]);
   assert.deepEqual(await listedIds(scene), [failed.id, first, second, third]);
   assert.deepEqual(await listedIds(scene, "?state=waiting"), [failed.id, first, second, third]);
@@ -255,7 +257,9 @@ test("[ours.deliveries.list] pages follow each other to the end without a gap or
     assert.deepEqual(waiting, await listedIds(scene));
   }
   const past = Array.from({ length: 9 }, (_, i) => ({
-    ...{ next_at: null, ended_at: clock.now() - (i % 2), ended_by: "window" },
+    next_at: null,
+    ended_at: clock.now() - (i % 2),
+    ended_by: "window",
   }));
   const ended = (await copyDeliveries(server, failed, past)).sort();
   for (const limit of [1, 4, 8, 9]) {

@@ -57,11 +57,18 @@ test("[ours.review.show] a reviewer sees the contract's fields, the instance, an
   assert.equal(decided_by, undefined);
   assert.equal(now, new Date(clock.now()).toISOString());
   assert.deepEqual(policy, {
-    ...{ verdict: "ask", because: "no-policy", fired: [], errors: [] },
+    verdict: "ask",
+    because: "no-policy",
+    fired: [],
+    errors: [],
     versions: { project: null, floor: null },
   });
   assert.deepEqual(requirement, {
-    ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
+    from: [],
+    quorum: 1,
+    exclude: [],
+    confirm: { kind: "click" },
+    note: "optional",
     grants: true,
     bots: false,
   });

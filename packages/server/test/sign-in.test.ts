@@ -322,8 +322,11 @@ test("[ours.sign-in.password] of one link and many who come with it at the same 
   const [, token = ""] = json.url.split("#");
   const attempts = Array.from({ length: 8 }, (_, n) =>
     acceptInvitation(context, {
-      ...{ token, login: `wanted${n}`, name: undefined },
-      ...{ password: PASSWORD, userAgent: "" },
+      token,
+      login: `wanted${n}`,
+      name: undefined,
+      password: PASSWORD,
+      userAgent: "",
     }),
   );
   const outcomes = await Promise.allSettled(attempts);

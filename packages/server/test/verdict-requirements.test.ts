@@ -49,21 +49,34 @@ async function assertForbidden(id: string, token: string, pattern: RegExp): Prom
 
 test("[ours.verdict.shown] a reviewer sees why the call was brought to people and what deciding it takes", async () => {
   const requirement: Requirement = {
-    ...{ from: [["group:dba", "reviewer:ana"], ["group:lead"]], quorum: 2, excludeOwner: true },
-    ...{ confirm: { kind: "type", text: "prod" }, noteRequired: true, withinMs: 5_000 },
-    ...{ grants: false, bots: false },
+    from: [["group:dba", "reviewer:ana"], ["group:lead"]],
+    quorum: 2,
+    excludeOwner: true,
+    confirm: { kind: "type", text: "prod" },
+    noteRequired: true,
+    withinMs: 5_000,
+    grants: false,
+    bots: false,
   };
   const errors = [{ rule: "other", message: "no such key" }];
   const { id } = await asked(requirement, { errors, validityMs: 90_000 });
   const { json } = await show(id, reviewer);
   assert.deepEqual(json.policy, {
-    ...{ verdict: "ask", because: "production", fired: ["floor/all", "production"], errors },
+    verdict: "ask",
+    because: "production",
+    fired: ["floor/all", "production"],
+    errors,
     versions: { project: ASKED.project, floor: ASKED.floor },
     note: "Production is watched.",
   });
   assert.deepEqual(json.requirement, {
-    ...{ from: requirement.from, quorum: 2, exclude: ["owner"] },
-    ...{ confirm: { kind: "type", text: "prod" }, note: "required", grants: false, bots: false },
+    from: requirement.from,
+    quorum: 2,
+    exclude: ["owner"],
+    confirm: { kind: "type", text: "prod" },
+    note: "required",
+    grants: false,
+    bots: false,
     valid_for_max: "90s",
   });
   const listing = await server.call<{ requests: ReviewedRequest[] }>(

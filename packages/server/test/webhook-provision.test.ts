@@ -125,9 +125,15 @@ test("[delivery.input.type] another type than webhook is a 400 unsupported_deliv
 test("[delivery.input.registration-id] a registration id that is no UUID is a 400", async () => {
   await assertNothingHappens(async () => {
     for (const id of [
-      ...["", "registration", REGISTRATION_ID.slice(1), `${REGISTRATION_ID}0`],
-      ...[`{${REGISTRATION_ID}}`, REGISTRATION_ID.replaceAll("-", ""), ` ${REGISTRATION_ID}`],
-      ...[REGISTRATION_ID.replace("5", "g"), `urn:uuid:${REGISTRATION_ID}`],
+      "",
+      "registration",
+      REGISTRATION_ID.slice(1),
+      `${REGISTRATION_ID}0`,
+      `{${REGISTRATION_ID}}`,
+      REGISTRATION_ID.replaceAll("-", ""),
+      ` ${REGISTRATION_ID}`,
+      REGISTRATION_ID.replace("5", "g"),
+      `urn:uuid:${REGISTRATION_ID}`,
     ]) {
       const refused = await tryProvision(scene, scene.delivery({ registration_id: id }));
       assertRefused(refused, 400, "invalid_request", "delivery.registration_id");
@@ -139,8 +145,15 @@ test("[delivery.input.secret] a secret that is not whsec_ and the canonical base
   const encoded = SIGNING_SECRET.slice("whsec_".length);
   await assertNothingHappens(async () => {
     for (const secret of [
-      ...["", "whsec_", encoded, `WHSEC_${encoded}`, `whsec-${encoded}`, ` ${SIGNING_SECRET}`],
-      ...[SIGNING_SECRET.slice(0, -1), `${SIGNING_SECRET}=`, `${SIGNING_SECRET}\n`],
+      "",
+      "whsec_",
+      encoded,
+      `WHSEC_${encoded}`,
+      `whsec-${encoded}`,
+      ` ${SIGNING_SECRET}`,
+      SIGNING_SECRET.slice(0, -1),
+      `${SIGNING_SECRET}=`,
+      `${SIGNING_SECRET}\n`,
       // The same 32 bytes, with other bits where none are left.
       SIGNING_SECRET.replace("h8=", "h9="),
       ...[31, 33, 24, 64].map((length) => `whsec_${Buffer.alloc(length, 1).toString("base64")}`),
@@ -157,13 +170,26 @@ test("[delivery.url.syntax] a URL that is not HTTPS, or has userinfo or a fragme
   const { port } = receiver;
   await assertNothingHappens(async () => {
     for (const url of [
-      ...["", "localhost", `//localhost:${port}/`, `http://localhost:${port}/`],
-      ...[`HTTPS://localhost:${port}/`, `wss://localhost:${port}/`, `https:localhost:${port}/`],
-      ...[`https://a@localhost:${port}/`, `https://a:b@localhost:${port}/`],
-      ...[`https://@localhost:${port}/`, `https://localhost:${port}/#`],
-      ...[`https://localhost:${port}/hook#part`, `https://localhost:${port}/a b`],
-      ...[`https://localhost:${port}\\hook`, `https://localhost:${port}/\n`, "https:///hook"],
-      ...["https://localhost:22/", "https://localhost:99999/", "https://127.1/", "https://0x7f.1/"],
+      "",
+      "localhost",
+      `//localhost:${port}/`,
+      `http://localhost:${port}/`,
+      `HTTPS://localhost:${port}/`,
+      `wss://localhost:${port}/`,
+      `https:localhost:${port}/`,
+      `https://a@localhost:${port}/`,
+      `https://a:b@localhost:${port}/`,
+      `https://@localhost:${port}/`,
+      `https://localhost:${port}/#`,
+      `https://localhost:${port}/hook#part`,
+      `https://localhost:${port}/a b`,
+      `https://localhost:${port}\\hook`,
+      `https://localhost:${port}/\n`,
+      "https:///hook",
+      "https://localhost:22/",
+      "https://localhost:99999/",
+      "https://127.1/",
+      "https://0x7f.1/",
       `https://localhost:${port}/${"a".repeat(2_048)}`,
     ]) {
       const refused = await tryProvision(scene, scene.delivery({ url }));
@@ -177,8 +203,18 @@ test("[delivery.url.addresses] a literal of an address that is not public is a 4
   const { port } = guarded.receiver;
   const rows = await countRows(guarded.server);
   const hosts = [
-    ...["127.0.0.1", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0"],
-    ...["100.64.0.1", "[::1]", "[fd00::1]", "[fe80::1]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"],
+    "127.0.0.1",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "0.0.0.0",
+    "100.64.0.1",
+    "[::1]",
+    "[fd00::1]",
+    "[fe80::1]",
+    "[::ffff:7f00:1]",
+    "[64:ff9b::7f00:1]",
   ];
   for (const host of hosts) {
     const url = `https://${host}:${port}/`;
@@ -344,7 +380,9 @@ test("[delivery.provision.replay-no-verification] other input under a used key, 
   const { json } = await provision(body, key);
   const { connections } = receiver;
   for (const other of [
-    ...[{}, { instance_name: "other" }, { ...body, instance_name: "other" }],
+    {},
+    { instance_name: "other" },
+    { ...body, instance_name: "other" },
     ...[{ url: receiver.url("/") }, { registration_id: REGISTRATION_ID.toUpperCase() }].map(
       (fields) => ({ delivery: scene.delivery(fields) }),
     ),

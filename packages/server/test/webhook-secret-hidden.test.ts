@@ -24,7 +24,9 @@ const SECRET = `whsec_${KEY.toString("base64")}`;
 
 /** The beginning of the key in every spelling that it could leak in. */
 const SPELLINGS = [
-  ...["Xyzzy7Plugh", KEY.subarray(0, 9).toString("base64"), KEY.toString("hex").slice(0, 20)],
+  "Xyzzy7Plugh",
+  KEY.subarray(0, 9).toString("base64"),
+  KEY.toString("hex").slice(0, 20),
   [...KEY.subarray(0, 9)].join(","),
 ];
 

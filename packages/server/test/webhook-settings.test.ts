@@ -134,10 +134,14 @@ test("[ours.webhooks.allow-cidrs] with NODE_ENV=production a list is refused in 
 
 test("[ours.config.faults] [ours.webhooks.allow-cidrs] [ours.webhooks.proxy] networks, prefixes and proxies that are none are all named at once", async (t) => {
   const lines = await refuse(t, [
-    ...["--webhook-allow-cidrs", "127.0.0.0/8,10.0.0.1/8,localhost"],
-    ...["--webhook-nat64-prefixes", "64:ff9b::/96,64:ff9b::/64"],
-    ...["--webhook-proxy", "http://me:s3cret@proxy.internal:4750"],
-    ...["--webhook-host-in-flight-max", "0"],
+    "--webhook-allow-cidrs",
+    "127.0.0.0/8,10.0.0.1/8,localhost",
+    "--webhook-nat64-prefixes",
+    "64:ff9b::/96,64:ff9b::/64",
+    "--webhook-proxy",
+    "http://me:s3cret@proxy.internal:4750",
+    "--webhook-host-in-flight-max",
+    "0",
   ]);
   const named = lines.map((line) => /^countersign: (\w+): /.exec(line)?.[1]);
   assert.deepEqual(named.sort(), [

@@ -288,7 +288,8 @@ test("[delivery.update.replay-no-verification] other input under a used key is a
   const updated = await update(id, { delivery: scene.delivery() }, key);
   await assertNothingHappens(async () => {
     for (const other of [
-      ...[{ delivery: null }, { instance_name: "after" }],
+      { delivery: null },
+      { instance_name: "after" },
       { instance_name: "after", delivery: scene.delivery() },
       { delivery: scene.delivery({ signing_secret: OTHER_SECRET }) },
     ]) {

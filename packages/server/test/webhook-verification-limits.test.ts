@@ -52,8 +52,10 @@ test("[verification.rate-limited] one host may be sent so many a minute, by all 
   assert.equal((await tryProvision(other, scene.delivery())).status, 201);
   const { connections } = receiver;
   for (const url of [
-    ...[receiver.url("/other"), receiver.url("/hook?team=b")],
-    ...[receiver.url("/").replace("localhost", "LOCALHOST"), "https://localhost:9443/"],
+    receiver.url("/other"),
+    receiver.url("/hook?team=b"),
+    receiver.url("/").replace("localhost", "LOCALHOST"),
+    "https://localhost:9443/",
   ]) {
     assertLimited(await tryProvision(scene, scene.delivery({ url })), 30);
     assertLimited(await tryProvision(other, scene.delivery({ url })), 30);
@@ -197,8 +199,10 @@ test("[ours.verification.fixed-text] a receiver that is not there, proves no nam
   await gone.stop();
   const urls = [
     // Nobody is listening, no TLS, a certificate that nobody vouches for, no address.
-    ...[`https://localhost:${port}/`, scene.server.url.replace("http:", "https:")],
-    ...[stranger.url(), "https://nowhere.example.com/"],
+    `https://localhost:${port}/`,
+    scene.server.url.replace("http:", "https:"),
+    stranger.url(),
+    "https://nowhere.example.com/",
   ];
   const answers = [await wrong, await late];
   for (const url of urls) answers.push(await tryProvision(scene, scene.delivery({ url })));

@@ -146,7 +146,9 @@ test("[delivery.provision.coalesced] other input under the key of a verification
   const provisioning = tryProvision(scene, scene.delivery(), key);
   const { accept } = await held.arrived(1);
   for (const body of [
-    ...[{}, { instance_name: "polls" }, { instance_name: "x", delivery: scene.delivery() }],
+    {},
+    { instance_name: "polls" },
+    { instance_name: "x", delivery: scene.delivery() },
     { delivery: scene.delivery({ url: receiver.url("/other") }) },
   ]) {
     const call = { token: provisioner, key, body };
@@ -165,8 +167,9 @@ test("[delivery.update.coalesced] other input under the key of an update that is
   const updating = tryUpdate(scene, id, { delivery: scene.delivery() }, key);
   const { accept } = await held.arrived(1);
   for (const body of [
-    ...[{ delivery: null }, { instance_name: "other" }],
-    ...[{ instance_name: "other", delivery: scene.delivery() }],
+    { delivery: null },
+    { instance_name: "other" },
+    { instance_name: "other", delivery: scene.delivery() },
     { delivery: scene.delivery({ url: receiver.url("/other") }) },
   ]) {
     assertRefused(await tryUpdate(scene, id, body, key), 409, "idempotency_conflict");

@@ -58,7 +58,12 @@ test("[verification.body] it has exactly the fields of the contract and echoes t
   const { body } = await verify();
   const message = JSON.parse(body.toString()) as WebhookVerification;
   assert.deepEqual(Object.keys(message).sort(), [
-    ...["challenge", "created_at", "id", "instance_id", "registration_id", "type"],
+    "challenge",
+    "created_at",
+    "id",
+    "instance_id",
+    "registration_id",
+    "type",
   ]);
   const { challenge, id, instance_id, ...rest } = message;
   for (const identifier of [challenge, id, instance_id]) assert.match(identifier, UUID);
@@ -177,8 +182,15 @@ test("[signature.fresh] two attempts with one input have other timestamps and si
 test("[signature.no-credentials] a verification carries no token and no secret", async () => {
   const { headers, body, path } = await verify();
   assert.deepEqual(Object.keys(headers).sort(), [
-    ...["accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"],
-    ...["webhook-id", "webhook-signature", "webhook-timestamp"],
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "user-agent",
+    "webhook-id",
+    "webhook-signature",
+    "webhook-timestamp",
   ]);
   const text = `${path} ${JSON.stringify(headers)} ${body}`;
   for (const secret of [scene.provisioner, scene.reviewer, SIGNING_SECRET.slice(6, -1), "cs_"]) {

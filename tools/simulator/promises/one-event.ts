@@ -22,8 +22,11 @@ export const ONE_EVENT: Promised = {
       const [event] = events;
       if (event?.after === undefined) continue;
       const body = JSON.stringify({
-        ...{ id: event.key, type: "request.resolved", instance_id: after.instance_id },
-        ...{ request_id: key, created_at: formatTimestamp(Number(after.decided_at)) },
+        id: event.key,
+        type: "request.resolved",
+        instance_id: after.instance_id,
+        request_id: key,
+        created_at: formatTimestamp(Number(after.decided_at)),
       });
       world.assert(event.after.body === body, "I3", () => `the event of ${key} is another one`);
     }

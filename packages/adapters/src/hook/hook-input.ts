@@ -24,8 +24,14 @@ const ID = /^[\x21-\x7e]{1,400}$/;
 
 /** Members that say where and as whom the agent runs, as it spells them. */
 const CONTEXT = [
-  ...["session_id", "cwd", "permission_mode", "model"],
-  ...["agent_id", "agent_type", "turn_id", "prompt_id"],
+  "session_id",
+  "cwd",
+  "permission_mode",
+  "model",
+  "agent_id",
+  "agent_type",
+  "turn_id",
+  "prompt_id",
 ];
 
 /** What the agent said is not about a call that can be asked about. */

@@ -58,8 +58,17 @@ export const WAIT_MS = 24 * 3_600_000;
 export const WAIT_MS_MAX = 168 * 3_600_000;
 
 const MEMBERS = [
-  ...["version", "url", "token", "instance_id", "wait", "leave", "keep_prompts"],
-  ...["environment", "ca_file", "uses", "installed"],
+  "version",
+  "url",
+  "token",
+  "instance_id",
+  "wait",
+  "leave",
+  "keep_prompts",
+  "environment",
+  "ca_file",
+  "uses",
+  "installed",
 ];
 
 /**

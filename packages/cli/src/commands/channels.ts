@@ -49,7 +49,10 @@ export const channelsCreate: Command = {
     if (kind !== "email" && !url) throw usageError("--target is missing");
     if (kind === "email" && !to?.length) throw usageError("--to is missing");
     const channel = await new ChannelClient(connect(line)).create({
-      ...{ name, kind, url, to },
+      name,
+      kind,
+      url,
+      to,
       token: secretOf(line, "access-token"),
       signing_secret: secretOf(line, "signing-secret"),
       groups: namesOf(line, "groups"),

@@ -35,7 +35,10 @@ export const peopleEnable = standing(
 
 function standing(verb: string, help: string, isDisabled: boolean): Command {
   return {
-    ...{ usage: `people ${verb} LOGIN`, help, settings: ["server"], options: {} },
+    usage: `people ${verb} LOGIN`,
+    help,
+    settings: ["server"],
+    options: {},
 
     async run(line, terminal) {
       const [login = ""] = line.take("the login of the person");
@@ -50,7 +53,10 @@ function standing(verb: string, help: string, isDisabled: boolean): Command {
 
 function toJson({ id, login, name, ways, disabledAt }: ListedPerson): object {
   return {
-    ...{ id, login, name, ways },
+    id,
+    login,
+    name,
+    ways,
     ...(disabledAt !== null && { disabled_at: formatTimestamp(disabledAt) }),
   };
 }

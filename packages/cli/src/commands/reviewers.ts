@@ -77,7 +77,11 @@ export const reviewersRemove: Command = {
 
 function toJson({ id, name, project, role, groups, isBot, removedAt }: ListedReviewer): object {
   return {
-    ...{ id, name, project, role, groups },
+    id,
+    name,
+    project,
+    role,
+    groups,
     ...(isBot && { bot: true }),
     ...(removedAt !== null && { removed_at: formatTimestamp(removedAt) }),
   };

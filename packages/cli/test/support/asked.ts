@@ -17,7 +17,11 @@ export async function require(
   note?: string,
 ): Promise<void> {
   const policy = writeJudgement({
-    ...{ verb: "ask", because: "production", fired: ["production"], project: null, floor: null },
+    verb: "ask",
+    because: "production",
+    fired: ["production"],
+    project: null,
+    floor: null,
     errors: [{ rule: "other", message: "no such key" }],
     ...(note !== undefined && { note }),
     requirement: { ...NO_REQUIREMENT, ...requirement },

@@ -132,8 +132,14 @@ function readResource(operation: OperationName, raw: RawAnswer, what: string): R
 }
 
 const TYPES = [
-  ...["invalid_request", "authentication", "authorization", "not_found", "conflict"],
-  ...["rate_limit", "dependency", "internal"],
+  "invalid_request",
+  "authentication",
+  "authorization",
+  "not_found",
+  "conflict",
+  "rate_limit",
+  "dependency",
+  "internal",
 ];
 
 /** What the contract says of the codes that it knows. */

@@ -134,7 +134,10 @@ export class Connection {
     const { protocol, hostname, port, pathname } = this.#base;
     const length = body === undefined ? undefined : Buffer.byteLength(body);
     const options = {
-      ...{ protocol, port, method, signal },
+      protocol,
+      port,
+      method,
+      signal,
       hostname: hostname.replace(/^\[|\]$/g, ""),
       path: pathname.replace(/\/$/, "") + path,
       headers: { ...headers, ...(length !== undefined && { "content-length": length }) },

@@ -58,8 +58,16 @@ export interface ProvisionedResource {
 }
 
 const REQUEST_FIELDS = [
-  ...["id", "tool", "arguments", "timeout", "agent_reasoning", "context", "status"],
-  ...["created_at", "deadline_at", "decision"],
+  "id",
+  "tool",
+  "arguments",
+  "timeout",
+  "agent_reasoning",
+  "context",
+  "status",
+  "created_at",
+  "deadline_at",
+  "decision",
 ];
 
 const STATUSES: readonly string[] = ["pending", "approved", "denied", "expired", "cancelled"];

@@ -73,7 +73,10 @@ export function readMessage(arrived: Arrived, expected: Expected, secrets: Secre
   const fields = new StrictFields(parse(body, shape), names, shape, `a ${kind}`);
   const message: Message = {
     ...arrived,
-    ...{ kind, id, timestamp, signature },
+    kind,
+    id,
+    timestamp,
+    signature,
     instanceId: fields.identifier("instance_id"),
     createdAt: fields.timestamp("created_at"),
     challenge: kind === "verification" ? fields.identifier("challenge") : "",

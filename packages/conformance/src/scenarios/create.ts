@@ -158,8 +158,14 @@ export const CREATE: readonly Scenario[] = [
     ["resources.create.additional"],
     async (kit) => {
       const strangers = [
-        ...[{ status: "approved" }, { id: kit.key() }, { Tool: "x" }, { args: {} }, { "": 1 }],
-        ...[{ delivery: { type: "webhook" } }, { delivery: null }, { instance_id: kit.key() }],
+        { status: "approved" },
+        { id: kit.key() },
+        { Tool: "x" },
+        { args: {} },
+        { "": 1 },
+        { delivery: { type: "webhook" } },
+        { delivery: null },
+        { instance_id: kit.key() },
       ];
       const bodies = strangers.map((stranger) => ({ ...SUBMISSION, ...stranger }));
       await expectRefused(kit, bodies, "resources.create.additional");

@@ -46,9 +46,24 @@ const NETWORKS: Readonly<Record<string, RegExp>> = {
 };
 
 const ADDRESSES = [
-  ...["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1", "10.0.0.1", "172.16.0.1"],
-  ...["192.168.1.1", "::ffff:10.0.0.1", "169.254.169.254", "fe80::1", "fd00::1", "100.64.0.1"],
-  ...["0.0.0.0", "::", "224.0.0.1", "240.0.0.1", "255.255.255.255", "ff02::1"],
+  "127.0.0.1",
+  "127.8.8.8",
+  "::1",
+  "::ffff:127.0.0.1",
+  "10.0.0.1",
+  "172.16.0.1",
+  "192.168.1.1",
+  "::ffff:10.0.0.1",
+  "169.254.169.254",
+  "fe80::1",
+  "fd00::1",
+  "100.64.0.1",
+  "0.0.0.0",
+  "::",
+  "224.0.0.1",
+  "240.0.0.1",
+  "255.255.255.255",
+  "ff02::1",
 ];
 
 function networkOf(address: string): string | undefined {
@@ -111,12 +126,22 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
       const encoded = (bytes: number) => Buffer.alloc(bytes, 0xfb).toString("base64");
       const good = encoded(32);
       const wrong = [
-        ...["", "whsec_", "secret", good, `WHSEC_${good}`, secretOf(encoded(31))],
-        ...[secretOf(encoded(33)), secretOf(encoded(64)), secretOf(good.slice(0, -1))],
-        ...[secretOf(Buffer.alloc(32, 0xfb).toString("base64url")), secretOf(`${good}\n`)],
+        "",
+        "whsec_",
+        "secret",
+        good,
+        `WHSEC_${good}`,
+        secretOf(encoded(31)),
+        secretOf(encoded(33)),
+        secretOf(encoded(64)),
+        secretOf(good.slice(0, -1)),
+        secretOf(Buffer.alloc(32, 0xfb).toString("base64url")),
+        secretOf(`${good}\n`),
         // The same 32 bytes with other unused bits, and in hexadecimal.
-        ...[secretOf(`${good.slice(0, -2)}${nextLetter(good.at(-2))}=`)],
-        ...[secretOf("fb".repeat(32)), secretOf(` ${good}`), 7],
+        secretOf(`${good.slice(0, -2)}${nextLetter(good.at(-2))}=`),
+        secretOf("fb".repeat(32)),
+        secretOf(` ${good}`),
+        7,
       ];
       const deliveries = wrong.map((signing_secret) => proposal({ signing_secret }));
       return expectRefused(kit, deliveries, "resources.delivery-input.secret");
@@ -129,11 +154,24 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
     ["resources.webhook-url.syntax"],
     (kit) => {
       const urls = [
-        ...["http://example.com/hook", "ftp://example.com/", "wss://example.com/", "example.com"],
-        ...["https://user@example.com/", "https://user:word@example.com/", "https://@example.com/"],
-        ...["https://example.com/#part", "https://example.com/hook?a=b#", "https://", ""],
-        ...["https:///hook", "//example.com/hook", "/hook", "https://exa mple.com/"],
-        ...["https://example.com:99999/", "javascript:alert(1)", "https://[::1/"],
+        "http://example.com/hook",
+        "ftp://example.com/",
+        "wss://example.com/",
+        "example.com",
+        "https://user@example.com/",
+        "https://user:word@example.com/",
+        "https://@example.com/",
+        "https://example.com/#part",
+        "https://example.com/hook?a=b#",
+        "https://",
+        "",
+        "https:///hook",
+        "//example.com/hook",
+        "/hook",
+        "https://exa mple.com/",
+        "https://example.com:99999/",
+        "javascript:alert(1)",
+        "https://[::1/",
       ].map((url) => proposal({ url }));
       return expectRefused(kit, urls, "resources.webhook-url.syntax", "invalid_webhook_url");
     },

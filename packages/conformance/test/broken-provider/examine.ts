@@ -66,8 +66,14 @@ export async function examine(examination: Examination): Promise<Report> {
 
 /** Rules of every answer and of every message are tried by whatever asks for one. */
 const ANY_ANSWER = [
-  ...["provision.created", "create.recorded", "cancel.pending", "decide.approve"],
-  ...["authentication.missing", "instance.unknown", "provision.conflict", "create.required"],
+  "provision.created",
+  "create.recorded",
+  "cancel.pending",
+  "decide.approve",
+  "authentication.missing",
+  "instance.unknown",
+  "provision.conflict",
+  "create.required",
 ];
 const ANY_MESSAGE = ["receiver.verified", "notify.cancelled"];
 

@@ -41,10 +41,14 @@ export async function provisionInstance(
   const id = randomUUID();
   const project = caller.kind === "provisioner" ? caller.provisioner.project : "";
   const instance: StoredInstance = {
-    ...{ id, project, token: `instance_${randomBytes(24).toString("base64url")}` },
+    id,
+    project,
+    token: `instance_${randomBytes(24).toString("base64url")}`,
     credentialExpiresAt: options.credentialMs && Date.now() + options.credentialMs,
     name: instanceName ?? conduct.assignName(id),
-    ...{ receiver: undefined, isDeleted: false, isRevoked: false },
+    receiver: undefined,
+    isDeleted: false,
+    isRevoked: false,
   };
   return commit(ledger, provisionings, scope, body, instance, 201, async () => {
     if (conduct.commitsFirst()) ledger.instances.set(id, instance);

@@ -26,7 +26,12 @@ export function notify(
       created_at: quote(ledger.conduct.timestamp(decision.decidedAt)),
     };
     const event: StoredEvent = {
-      ...{ id, request, decision, attempts: 0, isEnded: false, isInFlight: false },
+      id,
+      request,
+      decision,
+      attempts: 0,
+      isEnded: false,
+      isInFlight: false,
       body: Buffer.from(objectText(ledger.conduct.eventMembers(members, request))),
       timer: undefined,
     };

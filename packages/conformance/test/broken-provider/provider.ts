@@ -59,16 +59,26 @@ function openLedger(options: ProviderOptions, conduct: Conduct): Ledger {
   const { backoffMs = 100, backoffMsMax = 3_600_000 } = times;
   return {
     options: {
-      ...{ ca, webhooks, receiverAddresses, validityMs, credentialMs },
-      ...{ backoffMs, backoffMsMax, attemptMs },
+      ca,
+      webhooks,
+      receiverAddresses,
+      validityMs,
+      credentialMs,
+      backoffMs,
+      backoffMsMax,
+      attemptMs,
     },
     conduct,
     provisioners: [
       { token: "provisioner-of-one", project: "one" },
       { token: "provisioner-of-other", project: "other" },
     ],
-    ...{ instances: new Map(), requests: new Map(), events: new Map() },
-    ...{ provisionings: new Map(), updates: new Map(), submissions: new Map() },
+    instances: new Map(),
+    requests: new Map(),
+    events: new Map(),
+    provisionings: new Map(),
+    updates: new Map(),
+    submissions: new Map(),
     closing: new AbortController(),
   };
 }

@@ -42,9 +42,14 @@ export async function createRequest(
   if (pause !== undefined) await pause;
   const createdAt = Date.now();
   const request: StoredRequest = {
-    ...{ id: randomUUID(), instance: conduct.owner(caller, body, ledger), input, createdAt },
+    id: randomUUID(),
+    instance: conduct.owner(caller, body, ledger),
+    input,
+    createdAt,
     deadlineAt: conduct.deadline(createdAt, input.timeoutMs),
-    ...{ decision: undefined, polls: new Set(), timer: undefined },
+    decision: undefined,
+    polls: new Set(),
+    timer: undefined,
   };
   ledger.requests.set(request.id, request);
   ledger.submissions.set(scope, { body, request });

@@ -70,7 +70,12 @@ async function post(
   };
   const { promise, resolve: answered, reject } = Promise.withResolvers<Reply>();
   const outgoing = httpsRequest({
-    ...{ host: address, port: url.port, path: url.path, method: "POST", agent: false, signal },
+    host: address,
+    port: url.port,
+    path: url.path,
+    method: "POST",
+    agent: false,
+    signal,
     servername: isIP(url.host) ? "" : url.host,
     ca: [...ledger.options.ca],
     rejectUnauthorized: ledger.conduct.judgesCertificates(),

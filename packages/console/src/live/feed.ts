@@ -37,8 +37,13 @@ const REFUSED_MS = 15_000;
 const ASK_EVERY_MS = 2_000;
 
 const EVENTS = [
-  ...["request.opened", "request.changed", "request.resolved"],
-  ...["freezes", "heartbeat", "pulse", "reset"],
+  "request.opened",
+  "request.changed",
+  "request.resolved",
+  "freezes",
+  "heartbeat",
+  "pulse",
+  "reset",
 ];
 
 interface ReadyData {

@@ -116,7 +116,9 @@ export function Field({
     <div class="field">
       <label for={id}>{label}</label>
       <input
-        {...{ id, name, autocomplete }}
+        id={id}
+        name={name}
+        autocomplete={autocomplete}
         {...rest}
         type={type as "text"}
         defaultValue={value ?? ""}
@@ -124,7 +126,7 @@ export function Field({
         aria-invalid={fault !== ""}
         aria-describedby={described}
       />
-      <Below {...{ id, hint, fault }} />
+      <Below id={id} hint={hint} fault={fault} />
     </div>
   );
 }
@@ -146,7 +148,8 @@ export function Choice({ name, label, hint, value, options, onChange }: ChoicePr
     <div class="field">
       <label for={id}>{label}</label>
       <select
-        {...{ id, name }}
+        id={id}
+        name={name}
         aria-invalid={fault !== ""}
         aria-describedby={described}
         onChange={(event) => onChange?.(event.currentTarget.value)}
@@ -157,7 +160,7 @@ export function Choice({ name, label, hint, value, options, onChange }: ChoicePr
           </option>
         ))}
       </select>
-      <Below {...{ id, hint, fault }} />
+      <Below id={id} hint={hint} fault={fault} />
     </div>
   );
 }

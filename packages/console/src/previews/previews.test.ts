@@ -49,7 +49,8 @@ test("[ours.request.previews] addresses are told by the host to which they lead"
 test("[ours.request.previews] edits of files are known in the shapes in which coding agents send them", () => {
   const kinds = (value: unknown) =>
     fileEditsIn("edit", json(value)).map(({ path, kind, hunks }) => [
-      ...[path, kind],
+      path,
+      kind,
       hunks.flat().map(({ kind: line, text }) => `${line} ${text}`),
     ]);
   const part = ["a.ts", "part", ["removed x\n", "added y\n"]];

@@ -18,8 +18,28 @@ const DEPTH_MAX = 50;
 
 /** First words of compound commands, which this does not read. */
 const KEYWORDS = new Set([
-  ...["if", "then", "else", "elif", "fi", "for", "foreach", "while", "until", "do", "done", "end"],
-  ...["repeat", "esac", "select", "function", "{", "}", "[[", "!", "time", "coproc"],
+  "if",
+  "then",
+  "else",
+  "elif",
+  "fi",
+  "for",
+  "foreach",
+  "while",
+  "until",
+  "do",
+  "done",
+  "end",
+  "repeat",
+  "esac",
+  "select",
+  "function",
+  "{",
+  "}",
+  "[[",
+  "!",
+  "time",
+  "coproc",
 ]);
 /** `case` patterns have a `)` without a `(`, also inside substitutions. */
 const CASE = /(?<![\w-])case(?![\w-])/;

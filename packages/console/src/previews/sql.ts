@@ -14,10 +14,41 @@ const SQL_CHARS_MAX = 100_000;
 
 /** The first words of statements. */
 const VERBS = new Set([
-  ...["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "TRUNCATE", "CREATE", "ALTER"],
-  ...["DROP", "GRANT", "REVOKE", "CALL", "COPY", "BEGIN", "COMMIT", "ROLLBACK", "SET", "SHOW"],
-  ...["VACUUM", "ANALYZE", "REINDEX", "LOCK", "RENAME", "PRAGMA", "ATTACH", "DETACH", "VALUES"],
-  ...["START", "SAVEPOINT", "RELEASE", "COMMENT", "REFRESH", "TABLE", "DESCRIBE"],
+  "SELECT",
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "MERGE",
+  "REPLACE",
+  "TRUNCATE",
+  "CREATE",
+  "ALTER",
+  "DROP",
+  "GRANT",
+  "REVOKE",
+  "CALL",
+  "COPY",
+  "BEGIN",
+  "COMMIT",
+  "ROLLBACK",
+  "SET",
+  "SHOW",
+  "VACUUM",
+  "ANALYZE",
+  "REINDEX",
+  "LOCK",
+  "RENAME",
+  "PRAGMA",
+  "ATTACH",
+  "DETACH",
+  "VALUES",
+  "START",
+  "SAVEPOINT",
+  "RELEASE",
+  "COMMENT",
+  "REFRESH",
+  "TABLE",
+  "DESCRIBE",
 ]);
 
 /** They lead to the verb, which is one of these. */
@@ -32,8 +63,24 @@ const INNER_VERBS = new Set(["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE"]);
 
 /** First words of a second statement: T-SQL needs no semicolon before it. */
 const CHANGES = new Set([
-  ...["INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "DROP", "ALTER", "CREATE", "EXEC"],
-  ...["EXECUTE", "GRANT", "REVOKE", "DENY", "CALL", "BACKUP", "RESTORE", "SHUTDOWN", "KILL"],
+  "INSERT",
+  "UPDATE",
+  "DELETE",
+  "MERGE",
+  "TRUNCATE",
+  "DROP",
+  "ALTER",
+  "CREATE",
+  "EXEC",
+  "EXECUTE",
+  "GRANT",
+  "REVOKE",
+  "DENY",
+  "CALL",
+  "BACKUP",
+  "RESTORE",
+  "SHUTDOWN",
+  "KILL",
 ]);
 
 /** Where such a word is a part of the statement: the words before it, itself, and behind it. */

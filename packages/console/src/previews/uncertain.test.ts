@@ -95,8 +95,21 @@ test("[ours.request.previews] removed and added lines of a patch that look like 
 
 const MEMBERS = fc.dictionary(
   fc.constantFrom(
-    ...["file_path", "path", "filename", "content", "file_text", "patch", "diff", "input"],
-    ...["old_string", "old_str", "new_string", "new_str", "replace_all", "edits", "mode"],
+    "file_path",
+    "path",
+    "filename",
+    "content",
+    "file_text",
+    "patch",
+    "diff",
+    "input",
+    "old_string",
+    "old_str",
+    "new_string",
+    "new_str",
+    "replace_all",
+    "edits",
+    "mode",
   ),
   fc.constantFrom("a", "b", "", PATCH, "@@ -1 +1 @@\n-x\n+y\n"),
 );

@@ -5,7 +5,11 @@ import { itemSources } from "../exact/source.ts";
 import * as words from "./words.ts";
 
 const ANY: words.Asked = {
-  ...{ from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" },
+  from: [],
+  quorum: 1,
+  exclude: [],
+  confirm: { kind: "click" },
+  note: "optional",
   bots: false,
 };
 

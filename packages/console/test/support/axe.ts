@@ -32,7 +32,8 @@ export async function assertAccessible(page: Page): Promise<void> {
     });
     const bad = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
     const told = bad.map(({ id, nodes }) => ({
-      ...{ colorScheme, id },
+      colorScheme,
+      id,
       nodes: nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`),
     }));
     assert.deepEqual(told, []);

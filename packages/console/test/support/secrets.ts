@@ -48,8 +48,10 @@ export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
   const scene = await startWebhookScene(t, {
     environment,
     settings: {
-      ...{ smtp_from: "countersign@example.com", oidc_issuer: "https://id.example" },
-      ...{ oidc_client_id: "countersign", oidc_role_default: "viewer" },
+      smtp_from: "countersign@example.com",
+      oidc_issuer: "https://id.example",
+      oidc_client_id: "countersign",
+      oidc_role_default: "viewer",
     },
     onNotification: (_, response) => response.writeHead(500).end(),
   });
@@ -61,7 +63,8 @@ export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
   const admin = await server.token({ kind: "reviewer", name: "admin", role: "admin" });
   const make = async (place: string, body: object) => {
     const answer = await server.call<{ url?: string }>("POST", `/review/v1/${place}`, {
-      ...{ token: admin, body },
+      token: admin,
+      body,
     });
     assert.equal(answer.status, 201, answer.text);
     return answer.json;

@@ -60,8 +60,12 @@ test("[ours.passkey.challenge] the challenge is the hash of a JSON array that an
   const json = `["countersign verdict v1","n","r","${SHA}","approve",null,1000]`;
   assert.equal(
     verdictChallenge({
-      ...{ nonce: "n", requestId: "r", argumentsSha256: SHA },
-      ...{ verdict: "approve", noteSha256: null, validForMs: 1_000 },
+      nonce: "n",
+      requestId: "r",
+      argumentsSha256: SHA,
+      verdict: "approve",
+      noteSha256: null,
+      validForMs: 1_000,
     }),
     createHash("sha256").update(json).digest("base64url"),
   );

@@ -102,8 +102,13 @@ export function verifyProof(
 class Refuted extends Error {}
 
 const TEXTS = [
-  ...["credential_id", "public_key", "client_data", "authenticator_data"],
-  ...["signature", "nonce", "arguments_sha256"],
+  "credential_id",
+  "public_key",
+  "client_data",
+  "authenticator_data",
+  "signature",
+  "nonce",
+  "arguments_sha256",
 ];
 
 function readProof(value: unknown): PasskeyProof {

@@ -50,7 +50,8 @@ export function readMailUrl(text: string): MailUrl {
   const isImplicitTls = url.protocol === "smtps:";
   const [user, pass] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
   return {
-    ...{ host, isImplicitTls },
+    host,
+    isImplicitTls,
     port: Number(url.port) || (isImplicitTls ? 465 : 587),
     isLoopback: host === "localhost" || host === "::1" || (isIP(host) === 4 && /^127\./.test(host)),
     login: user === "" ? undefined : { user, pass },

@@ -3,8 +3,13 @@ import { test } from "node:test";
 import { readEntry, readPlaced, writeEntry, writePlaced } from "./audit-line.ts";
 
 const ENTRY = {
-  ...{ projectId: "p", id: "e", at: 1_700_000_000_000, kind: "request.opened" },
-  ...{ actor: "instance:i", subject: 'request:"r"', detail: '{"n":9007199254740993}' },
+  projectId: "p",
+  id: "e",
+  at: 1_700_000_000_000,
+  kind: "request.opened",
+  actor: "instance:i",
+  subject: 'request:"r"',
+  detail: '{"n":9007199254740993}',
 };
 
 const LINE =
@@ -28,12 +33,17 @@ test("[ours.audit.export] an entry is read from its place as exactly the text th
 
 test("[ours.audit.verify] a line of another form is no entry in its place", () => {
   for (const line of [
-    ...["", "{}", LINE, ` ${writePlaced(1, "{}")}`, `${writePlaced(1, "{}")}\n`],
+    "",
+    "{}",
+    LINE,
+    ` ${writePlaced(1, "{}")}`,
+    `${writePlaced(1, "{}")}\n`,
     ...["01", "-1", "1.0", "1e1", "10000000000000000", '"1"', ""].map(
       (position) => `{"position":${position},"entry":{}}`,
     ),
     ...["[]", "1", "{", "}"].map((entry) => `{"position":1,"entry":${entry}}`),
-    ...['{"entry":{},"position":1}', '{"position":1,"entry":{},"more":1}x'],
+    '{"entry":{},"position":1}',
+    '{"position":1,"entry":{},"more":1}x',
   ]) {
     assert.equal(readPlaced(line), undefined, line);
   }

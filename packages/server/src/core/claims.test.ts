@@ -184,8 +184,14 @@ test("[ours.oidc.claims] claims of any kind give a person or a refusal that repe
   const value = fc.oneof(fc.jsonValue(), fc.constantFrom("approvers", ["platform"], ["approvers"]));
   const claims = fc.record(
     {
-      ...{ iss: value, sub: value, preferred_username: value, name: value, groups: value },
-      ...{ email_verified: value, _claim_names: value, hasgroups: value },
+      iss: value,
+      sub: value,
+      preferred_username: value,
+      name: value,
+      groups: value,
+      email_verified: value,
+      _claim_names: value,
+      hasgroups: value,
     },
     { requiredKeys: [] },
   );

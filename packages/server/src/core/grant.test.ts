@@ -3,8 +3,16 @@ import { test } from "node:test";
 import { stateOf } from "./grant.ts";
 
 const GRANT = {
-  ...{ id: "g", projectId: "p", instanceId: "i", reviewerId: "r" },
-  ...{ createdAt: 0, expiresAt: 100, callsMax: 2, calls: 0, revokedAt: null, revokedBy: null },
+  id: "g",
+  projectId: "p",
+  instanceId: "i",
+  reviewerId: "r",
+  createdAt: 0,
+  expiresAt: 100,
+  callsMax: 2,
+  calls: 0,
+  revokedAt: null,
+  revokedBy: null,
 };
 
 test("a grant is active until it is revoked, used up or at its end", () => {

@@ -40,7 +40,10 @@ export function isTimeZone(name: string): boolean {
 
 function minuteOfDay(now: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat("en", {
-    ...{ timeZone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
   }).formatToParts(now);
   const numberOf = (type: string) => Number(parts.find((part) => part.type === type)?.value);
   return numberOf("hour") * 60 + numberOf("minute");

@@ -10,13 +10,26 @@ import {
 } from "./request-filter.ts";
 
 const ALL: RequestFilter = {
-  ...{ tool: undefined, toolPrefix: undefined, instanceId: undefined, decidedBy: undefined },
-  ...{ statuses: undefined, server: undefined, since: undefined, until: undefined },
+  tool: undefined,
+  toolPrefix: undefined,
+  instanceId: undefined,
+  decidedBy: undefined,
+  statuses: undefined,
+  server: undefined,
+  since: undefined,
+  until: undefined,
 };
 
 const ENDED: EndedOutline = {
-  ...{ id: "r", instanceId: "i", tool: '"deploy_app"', server: '"prod"', createdAt: 0 },
-  ...{ status: "approved", decidedBy: "reviewer:ana", at: 1_000, bytes: 10 },
+  id: "r",
+  instanceId: "i",
+  tool: '"deploy_app"',
+  server: '"prod"',
+  createdAt: 0,
+  status: "approved",
+  decidedBy: "reviewer:ana",
+  at: 1_000,
+  bytes: 10,
 };
 
 function narrows(filter: Partial<RequestFilter>, outline: Partial<EndedOutline> = {}): boolean {
@@ -79,9 +92,7 @@ test("[ours.history.filters] a server lets through calls that name it, and none 
 });
 
 test("[ours.history.filters] who can end a request can be asked for by their kind", () => {
-  assert.deepEqual(DECIDER_KINDS, [
-    ...["reviewer", "policy", "grant", "freeze", "instance", "system"],
-  ]);
+  assert.deepEqual(DECIDER_KINDS, ["reviewer", "policy", "grant", "freeze", "instance", "system"]);
   for (const kind of DECIDER_KINDS) {
     const decidedBy = `${kind}:x` as EndedOutline["decidedBy"];
     assert.equal(narrows({ decidedBy: kind }, { decidedBy }), false);
@@ -91,7 +102,11 @@ test("[ours.history.filters] who can end a request can be asked for by their kin
 test("[ours.history.filters] a filter is open when it names nothing but times", () => {
   assert.equal(isOpen({ ...ALL, since: 1, until: 2 }), true);
   for (const filter of [
-    ...[{ tool: "" }, { toolPrefix: "" }, { server: "" }, { instanceId: "" }, { decidedBy: "" }],
+    { tool: "" },
+    { toolPrefix: "" },
+    { server: "" },
+    { instanceId: "" },
+    { decidedBy: "" },
     { statuses: [] },
   ]) {
     assert.equal(isOpen({ ...ALL, ...filter }), false, JSON.stringify(filter));
@@ -105,7 +120,9 @@ function insightsOf(...ended: readonly Partial<EndedOutline>[]) {
 }
 
 const took = (at: number, decidedBy: EndedOutline["decidedBy"] = "reviewer:ben") => ({
-  ...{ createdAt: 10_000, at: 10_000 + at, decidedBy },
+  createdAt: 10_000,
+  at: 10_000 + at,
+  decidedBy,
 });
 
 test("[ours.history.insights] nothing counted has no median and no share", () => {
@@ -113,7 +130,9 @@ test("[ours.history.insights] nothing counted has no median and no share", () =>
   assert.deepEqual(insightsOf(), {
     matching: 0,
     byStatus: { approved: 0, denied: 0, expired: 0, cancelled: 0 },
-    ...{ shareApproved: null, byPeople: none, own: none },
+    shareApproved: null,
+    byPeople: none,
+    own: none,
   });
 });
 
@@ -133,7 +152,10 @@ test("[ours.history.insights] the share of approvals is that among approvals and
 
 test("[ours.history.insights] times are those of people, and one's own those of one's own decisions", () => {
   const { matching, byPeople, own } = insightsOf(
-    ...[took(4_000), took(1_000, "reviewer:ana"), took(3, "policy:p"), took(9, "grant:ana")],
+    took(4_000),
+    took(1_000, "reviewer:ana"),
+    took(3, "policy:p"),
+    took(9, "grant:ana"),
   );
   assert.equal(matching, 4);
   assert.deepEqual(byPeople, { decisions: 2, medianMs: 2_500, underTwoSeconds: 1 });

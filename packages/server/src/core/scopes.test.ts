@@ -13,7 +13,13 @@ import {
 } from "./scopes.ts";
 
 const POWERS: readonly Power[] = [
-  ...["read", "decide", "freeze", "publish", "people", "audit", "server"],
+  "read",
+  "decide",
+  "freeze",
+  "publish",
+  "people",
+  "audit",
+  "server",
 ] as Power[];
 
 const TABLE: Readonly<Record<ReviewerRole, readonly Power[]>> = {

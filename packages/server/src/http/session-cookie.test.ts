@@ -22,8 +22,15 @@ test("[ours.sign-in.cookie] the session's cookie is found by its whole name, whe
   assert.equal(read(`${NAME}=v=w`), "v=w", "all behind the first sign");
   assert.equal(read(`${NAME}=`), "");
   for (const cookie of [
-    ...["", NAME, `x${NAME}=v`, `${NAME}x=v`, `${NAME.toLowerCase()}=v`, `a=${NAME}=v`],
-    ...["=v", `=${NAME}`, "a=b"],
+    "",
+    NAME,
+    `x${NAME}=v`,
+    `${NAME}x=v`,
+    `${NAME.toLowerCase()}=v`,
+    `a=${NAME}=v`,
+    "=v",
+    `=${NAME}`,
+    "a=b",
   ]) {
     assert.equal(read(cookie), undefined, cookie);
   }

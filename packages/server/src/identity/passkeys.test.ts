@@ -52,7 +52,10 @@ for (const algorithm of ALGORITHMS) {
     const key = authenticator(algorithm);
     const made = await verifyCreation(PARTY, { ...key.create(CHALLENGE) }, CHALLENGE);
     assert.deepEqual(made, {
-      ...{ id: key.id, publicKey: key.publicKey, counter: 0, transports: ["internal"] },
+      id: key.id,
+      publicKey: key.publicKey,
+      counter: 0,
+      transports: ["internal"],
     });
     const answer = key.get(CHALLENGE);
     const assertion = await verifyAssertion(PARTY, { ...answer }, CHALLENGE, made.publicKey);

@@ -226,7 +226,10 @@ function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
   const transports = Array.isArray(response.transports) ? response.transports : [];
   const told = transports.filter((one) => typeof one === "string" && /^[a-z-]{1,20}$/.test(one));
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    id,
+    rawId: id,
+    type: "public-key",
+    clientExtensionResults: {},
     response: {
       clientDataJSON: text(response, "clientDataJSON"),
       attestationObject: text(response, "attestationObject"),
@@ -238,7 +241,10 @@ function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
 function readAssertion(answer: BrowserAnswer): AuthenticationResponseJSON {
   const { id, response } = readAnswer(answer);
   return {
-    ...{ id, rawId: id, type: "public-key", clientExtensionResults: {} },
+    id,
+    rawId: id,
+    type: "public-key",
+    clientExtensionResults: {},
     response: {
       clientDataJSON: text(response, "clientDataJSON"),
       authenticatorData: text(response, "authenticatorData"),

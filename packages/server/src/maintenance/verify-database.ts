@@ -60,7 +60,8 @@ export async function verifyDatabase(
     const verified = await verifyLog(reader, log, {
       verifier: verifier ?? { name: origin, publicKey },
       older: older?.origin === origin ? older : undefined,
-      ...{ passkeys, now },
+      passkeys,
+      now,
       onProgress: (entries) => onProgress?.(project, entries, size),
     });
     logs.push({ ...verified, project });

@@ -11,34 +11,54 @@ import { quotePlain, timeLeft, wordsOf } from "./words.ts";
 const BASE = "https://countersign.example";
 
 const CALL: CallMessage = {
-  ...{ kind: "call", id: "an-id", now: 1_000_000, requestId: "a-request", isReminder: false },
+  kind: "call",
+  id: "an-id",
+  now: 1_000_000,
+  requestId: "a-request",
+  isReminder: false,
   tool: "deploy",
   instance: { id: "an-instance", name: "agent" },
-  ...{ createdAt: 1_000_000, deadlineAt: 1_000_000 + 3_600_000 },
-  ...{ note: undefined, because: "no-policy" },
+  createdAt: 1_000_000,
+  deadlineAt: 1_000_000 + 3_600_000,
+  note: undefined,
+  because: "no-policy",
   approvals: { needed: 1, given: 0, from: [] },
   argumentsText: undefined,
 };
 
 /** What an agent may call its tool or itself. */
 const HOSTILE = [
-  ...["<!channel>", "<!here|here>", "<https://evil.example|Approve>", "@all", "a & b", "`` ` ``"],
-  ...["a\r\nBcc: evil@example.com", "a\nTime left: 9h", "\u202Egpj.exe", "zero\u200Bwidth"],
-  ...["https://evil.example/approve", "www.evil.example", '" is approved. "', "\ud800", "\u0000"],
-  ...[
-    "=?UTF-8?B?4oCu?=",
-    "<script>alert(1)</script>",
-    "[text](https://evil.example)",
-    "ä".repeat(500),
-  ],
+  "<!channel>",
+  "<!here|here>",
+  "<https://evil.example|Approve>",
+  "@all",
+  "a & b",
+  "`` ` ``",
+  "a\r\nBcc: evil@example.com",
+  "a\nTime left: 9h",
+  "\u202Egpj.exe",
+  "zero\u200Bwidth",
+  "https://evil.example/approve",
+  "www.evil.example",
+  '" is approved. "',
+  "\ud800",
+  "\u0000",
+  "=?UTF-8?B?4oCu?=",
+  "<script>alert(1)</script>",
+  "[text](https://evil.example)",
+  "ä".repeat(500),
 ];
 
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 function callOf(hostile: string): CallMessage {
   return {
-    ...{ ...CALL, tool: hostile, instance: { id: "an-instance", name: hostile } },
-    ...{ note: hostile, because: "rule", argumentsText: JSON.stringify({ a: hostile }) },
+    ...CALL,
+    tool: hostile,
+    instance: { id: "an-instance", name: hostile },
+    note: hostile,
+    because: "rule",
+    argumentsText: JSON.stringify({ a: hostile }),
   };
 }
 

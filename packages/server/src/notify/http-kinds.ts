@@ -119,7 +119,8 @@ export function webhookMessage(
   const { id, now } = message;
   const body = JSON.stringify({
     id,
-    ...{ type: typeOf(message), created_at: formatTimestamp(now) },
+    type: typeOf(message),
+    created_at: formatTimestamp(now),
     text: textOf(message),
     url: linkOf(base, message),
     ...contentOf(message),
@@ -163,11 +164,13 @@ function contentOf(message: ChannelMessage): object {
   return {
     request: {
       id: message.requestId,
-      ...{ tool, instance },
+      tool,
+      instance,
       created_at: formatTimestamp(createdAt),
       deadline_at: formatTimestamp(deadlineAt),
       seconds_left: secondsLeft(deadlineAt, now),
-      ...{ because, note },
+      because,
+      note,
       approvals_needed: approvals.needed,
       approvals_given: approvals.given,
       from: approvals.from,

@@ -77,8 +77,11 @@ export function vapidHeader(
   const point = Buffer.from(publicKey, "base64url");
   const [x, y] = [point.subarray(1, 33), point.subarray(33)];
   const jwk = {
-    ...{ kty: "EC", crv: "P-256", d: privateKey },
-    ...{ x: x.toString("base64url"), y: y.toString("base64url") },
+    kty: "EC",
+    crv: "P-256",
+    d: privateKey,
+    x: x.toString("base64url"),
+    y: y.toString("base64url"),
   };
   const key = createPrivateKey({ key: jwk, format: "jwk" });
   const exp = Math.floor(now / 1000) + PROOF_S;

@@ -6,7 +6,10 @@ import { readMailUrl } from "../config/mail-settings.ts";
 import { type MailBounds, sendMail } from "./send-mail.ts";
 
 const MAIL = {
-  ...{ from: "a@example.com", to: ["b@example.com"], subject: "subject", text: "text" },
+  from: "a@example.com",
+  to: ["b@example.com"],
+  subject: "subject",
+  text: "text",
   id: "an-id",
 };
 
@@ -14,12 +17,19 @@ const MAIL = {
 async function send(t: TestContext, isTrusted: boolean, options: MailServerOptions, bounds = {}) {
   const { port, certificate, mails } = await startMailServer(t, options);
   const server = {
-    ...{ host: "localhost", port, isImplicitTls: false, isPlain: false, login: undefined },
+    host: "localhost",
+    port,
+    isImplicitTls: false,
+    isPlain: false,
+    login: undefined,
     ca: isTrusted ? [certificate] : undefined,
   };
   const all: MailBounds = {
-    ...{ clock: systemClock, timeoutMs: 5_000, isWanted: () => true },
-    ...{ signal: new AbortController().signal, ...bounds },
+    clock: systemClock,
+    timeoutMs: 5_000,
+    isWanted: () => true,
+    signal: new AbortController().signal,
+    ...bounds,
   };
   return { outcome: await sendMail(server, MAIL, all), mails };
 }

@@ -90,7 +90,10 @@ function called<T>(
 async function compose({ from, to, subject, text, id }: Mail): Promise<Buffer> {
   const { default: MailComposer } = await import("nodemailer/lib/mail-composer");
   const composer = new MailComposer({
-    ...{ from, to: [...to], subject, text },
+    from,
+    to: [...to],
+    subject,
+    text,
     messageId: `<${id}@${from.slice(from.lastIndexOf("@") + 1)}>`,
     headers: { "Auto-Submitted": "auto-generated" },
     xMailer: false,
@@ -103,7 +106,9 @@ async function compose({ from, to, subject, text, id }: Mail): Promise<Buffer> {
 async function open({ host, port, isImplicitTls, isPlain, ca }: MailServer, timeoutMs: number) {
   const { default: SmtpConnection } = await import("nodemailer/lib/smtp-connection");
   return new SmtpConnection({
-    ...{ host, port, secure: isImplicitTls },
+    host,
+    port,
+    secure: isImplicitTls,
     ...(isPlain ? { opportunisticTLS: true } : { requireTLS: !isImplicitTls }),
     // Without any TLS it would not be known who takes it either.
     tls: { minVersion: "TLSv1.2", rejectUnauthorized: !isPlain, ...(ca && { ca: [...ca] }) },

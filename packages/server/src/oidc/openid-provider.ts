@@ -170,8 +170,12 @@ class Refusal extends Error {
 
 /** What a provider says when it is the settings here, or those there, that are wrong. */
 const OURS = [
-  ...["invalid_client", "unauthorized_client", "unsupported_grant_type"],
-  ...["invalid_request", "invalid_scope", "unsupported_response_type"],
+  "invalid_client",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_request",
+  "invalid_scope",
+  "unsupported_response_type",
 ];
 
 /** As the provider wants it: in the header, unless it takes secrets in the body alone. */
@@ -194,7 +198,9 @@ function failureIn(error: unknown): Failure | undefined {
 
 /** Of the library: answers that are none of the protocol, and a refusal of our credentials. */
 const UNUSABLE = [
-  ...["OAUTH_RESPONSE_IS_NOT_CONFORM", "OAUTH_RESPONSE_IS_NOT_JSON", "OAUTH_PARSE_ERROR"],
+  "OAUTH_RESPONSE_IS_NOT_CONFORM",
+  "OAUTH_RESPONSE_IS_NOT_JSON",
+  "OAUTH_PARSE_ERROR",
   "OAUTH_WWW_AUTHENTICATE_CHALLENGE",
 ];
 

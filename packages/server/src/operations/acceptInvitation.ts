@@ -37,7 +37,9 @@ export async function acceptInvitation(
       setPassword(tx, context, id, hash),
     );
     return beginSession(tx, context, {
-      ...{ personId: person.id, method: "password", userAgent },
+      personId: person.id,
+      method: "password",
+      userAgent,
       projectId,
     });
   });

@@ -73,8 +73,12 @@ async function refuse(
   refusal: string,
 ): Promise<Admission> {
   await appendAudit(tx, context.random, {
-    ...{ at: now, projectId: "", kind: "signin.refused", actor: SIGN_IN },
-    ...{ subject: `person:${id}`, detail: { method: "oidc", because } },
+    at: now,
+    projectId: "",
+    kind: "signin.refused",
+    actor: SIGN_IN,
+    subject: `person:${id}`,
+    detail: { method: "oidc", because },
   });
   return { refusal };
 }
@@ -85,8 +89,13 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
   const { tx, context, claimed, now } = admitting;
   const { login, name, subject } = claimed;
   const person: StoredPerson = {
-    ...{ id: uuidV7(now, context.random.bytes(10)), login, name, oidcSubject: subject },
-    ...{ passwordHash: null, createdAt: now, disabledAt: null },
+    id: uuidV7(now, context.random.bytes(10)),
+    login,
+    name,
+    oidcSubject: subject,
+    passwordHash: null,
+    createdAt: now,
+    disabledAt: null,
   };
   // Whoever has a login here has proven who they are in another way.
   if (!(await insertPerson(tx, person))) {
@@ -203,7 +212,9 @@ async function takeMembership(admitting: Admitting, reviewer: PersonsReviewer): 
   if (!(await takeManaged(tx, reviewer, now))) return;
   const { id, projectId } = reviewer;
   await note(admitting, {
-    ...{ kind: "reviewer.removed", projectId, subject: `reviewer:${id}` },
+    kind: "reviewer.removed",
+    projectId,
+    subject: `reviewer:${id}`,
     detail: { because: "the identity provider gives no role" },
   });
 }

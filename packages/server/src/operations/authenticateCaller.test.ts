@@ -20,7 +20,10 @@ let names = 0;
 function issue(order: Partial<TokenOrder> = {}): Promise<{ id: string; token: string }> {
   const name = `holder ${++names}`;
   return createToken(context, {
-    ...{ kind: "reviewer", name, project: "default", expiresAt: null },
+    kind: "reviewer",
+    name,
+    project: "default",
+    expiresAt: null,
     ...order,
   });
 }
@@ -31,8 +34,14 @@ const PLANTED = "11112222";
 async function plant(token: string, kind: CredentialKind, holderId: string): Promise<string> {
   const id = random.uuid();
   const credential = {
-    ...{ id, kind, holderId, projectId: PLANTED },
-    ...{ createdAt: 0, expiresAt: null, revokedAt: null, scopes: null },
+    id,
+    kind,
+    holderId,
+    projectId: PLANTED,
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+    scopes: null,
   };
   await store.transact(async (tx) => {
     await ensureProject(tx, "planted", PLANTED, 0);
@@ -58,14 +67,18 @@ test("[auth.bearer] a token of a provisioner and one of an instance are callers 
   const { id: credentialId, token } = await issue({ kind: "provisioner", name: "ci" });
   const row = await store.get("select id from provisioner where name = 'ci'");
   assert.deepEqual(await callerOf(token), {
-    ...{ kind: "provisioner", credentialId },
-    ...{ projectId: await projectId(), provisionerId: row?.id },
+    kind: "provisioner",
+    credentialId,
+    projectId: await projectId(),
+    provisionerId: row?.id,
   });
   const instance = drawToken("instance", random);
   const planted = await plant(instance, "instance", "the instance");
   assert.deepEqual(await callerOf(instance), {
-    ...{ kind: "instance", credentialId: planted },
-    ...{ projectId: PLANTED, instanceId: "the instance" },
+    kind: "instance",
+    credentialId: planted,
+    projectId: PLANTED,
+    instanceId: "the instance",
     tokenHash: hashToken(instance),
   });
 });
@@ -75,8 +88,15 @@ test("[auth.bearer] a reviewer's token has the role and groups of its holder and
   const { id: credentialId, token } = await issue({ ...holder, scopes: ["read"] });
   const row = await store.get("select id from reviewer where name = 'robot'");
   assert.deepEqual(await callerOf(token), {
-    ...{ kind: "reviewer", credentialId, projectId: await projectId(), reviewerId: row?.id },
-    ...{ ...holder, scopes: ["read"], personId: null, session: null, tokenHash: hashToken(token) },
+    kind: "reviewer",
+    credentialId,
+    projectId: await projectId(),
+    reviewerId: row?.id,
+    ...holder,
+    scopes: ["read"],
+    personId: null,
+    session: null,
+    tokenHash: hashToken(token),
   });
 });
 

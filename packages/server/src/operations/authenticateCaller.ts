@@ -36,8 +36,11 @@ export async function authenticateCaller(
         throw new Problem("invalid_credential");
       }
       return toReviewerCaller(reviewer, {
-        ...{ credentialId, projectId, scopes: credential.scopes },
-        ...{ tokenHash, session: null },
+        credentialId,
+        projectId,
+        scopes: credential.scopes,
+        tokenHash,
+        session: null,
       });
     }
   }

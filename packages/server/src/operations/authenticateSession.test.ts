@@ -42,8 +42,11 @@ test("[ours.sign-in.session] a cookie is somebody: the session, the person, and 
   const row = await store.get("select id from reviewer where person_id = $1", [ana.id]);
   assert.equal(reviewerId, row?.id);
   assert.deepEqual(rest, {
-    ...{ projectId: ana.projectId, projectName: "default", name: ana.login },
-    ...{ role: "admin", groups: ["dba"] },
+    projectId: ana.projectId,
+    projectName: "default",
+    name: ana.login,
+    role: "admin",
+    groups: ["dba"],
   });
 });
 
@@ -52,9 +55,17 @@ test("[ours.sign-in.session] as a reviewer somebody signed in is a person, with 
   const signedIn = await authenticateSession(context, ana.cookie);
   const { session, membership } = signedIn;
   assert.deepEqual(reviewerOf(signedIn), {
-    ...{ kind: "reviewer", credentialId: session.id, projectId: ana.projectId },
-    ...{ reviewerId: membership?.reviewerId, name: ana.login, role: "viewer", groups: ["ops"] },
-    ...{ isBot: false, scopes: null, personId: ana.id, session },
+    kind: "reviewer",
+    credentialId: session.id,
+    projectId: ana.projectId,
+    reviewerId: membership?.reviewerId,
+    name: ana.login,
+    role: "viewer",
+    groups: ["ops"],
+    isBot: false,
+    scopes: null,
+    personId: ana.id,
+    session,
   });
 });
 
@@ -66,7 +77,8 @@ test("[ours.sign-in.at-once] who was removed from the project is signed in, and 
   const signedIn = await authenticateSession(context, ana.cookie);
   assert.equal(signedIn.membership, undefined);
   assert.throws(() => reviewerOf(signedIn), {
-    ...{ code: "forbidden", status: 403 },
+    code: "forbidden",
+    status: 403,
     message: "You are no reviewer of this project; choose another one.",
   });
 });

@@ -49,9 +49,14 @@ export function reviewerOf({ session, person, membership }: SignedIn): ReviewerC
   return {
     kind: "reviewer",
     credentialId: session.id,
-    ...{ projectId, reviewerId, name, role, groups },
+    projectId,
+    reviewerId,
+    name,
+    role,
+    groups,
     // A person signed in, with all that they may.
-    ...{ isBot: false, scopes: null },
+    isBot: false,
+    scopes: null,
     personId: person.id,
     session,
   };

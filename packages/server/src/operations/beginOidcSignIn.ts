@@ -33,7 +33,9 @@ export async function beginOidcSignIn(
   const location = await identityProvider.authorizationUrl(redirectUri, secrets);
   await store.transact(async (tx) => {
     const ceremony = {
-      ...{ id: hashToken(cookie), kind: OIDC_CEREMONY, personId: null },
+      id: hashToken(cookie),
+      kind: OIDC_CEREMONY,
+      personId: null,
       detail: JSON.stringify({ return_to: returnTo }),
       expiresAt: (await tx.now()) + OIDC_CEREMONY_MS,
     };

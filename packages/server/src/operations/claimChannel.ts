@@ -112,7 +112,8 @@ function toCalls(due: readonly DueAnnouncement[]): WaitingCall[] {
   for (const { id, requestId, occasion, nextAt, deadlineAt } of due) {
     const known = calls.get(requestId);
     calls.set(requestId, {
-      ...{ requestId, deadlineAt },
+      requestId,
+      deadlineAt,
       ids: known === undefined ? [id] : [...known.ids, id],
       isReminder: (known?.isReminder ?? true) && occasion === "reminder",
       since: Math.min(known?.since ?? nextAt, nextAt),

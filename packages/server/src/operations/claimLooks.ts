@@ -57,7 +57,9 @@ export async function claimLooks({
       const lookedThrough = await claimLook(tx, projectId, boundsOf(now));
       if (lookedThrough === undefined) return [];
       const walk = await claimWalk(tx, projectId, {
-        ...{ endedBefore: now - WALK_EVERY_MS, lostBefore: now - LOOK_EVERY_MS, now },
+        endedBefore: now - WALK_EVERY_MS,
+        lostBefore: now - LOOK_EVERY_MS,
+        now,
       });
       const log = await readLog(tx, projectId);
       if (log === undefined) return [];

@@ -127,7 +127,10 @@ async function describe(tx: Transaction, request: StoredRequest): Promise<PushPa
   const { id, projectId, instanceId, deadlineAt } = request;
   const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);
   return {
-    ...{ type: "request.waiting", request_id: id, tag: id, path: `/inbox/${id}` },
+    type: "request.waiting",
+    request_id: id,
+    tag: id,
+    path: `/inbox/${id}`,
     tool: excerpt(JSON.parse(request.tool) as string, NAME_CHARS_MAX),
     instance_name: excerpt(JSON.parse(instance?.name ?? '""') as string, NAME_CHARS_MAX),
     deadline_at: formatTimestamp(deadlineAt),

@@ -22,7 +22,13 @@ export async function composeCall(
   const { quorum, from } = requirementOf(judgement);
   const votes = await readVotes(reader, projectId, [requestId]);
   return {
-    ...{ kind: "call", id: ids[0], now, requestId, isReminder, createdAt, deadlineAt },
+    kind: "call",
+    id: ids[0],
+    now,
+    requestId,
+    isReminder,
+    createdAt,
+    deadlineAt,
     tool: JSON.parse(request.tool) as string,
     instance: { id: instanceId, name: JSON.parse(instance?.name ?? '""') as string },
     note: judgement.note,

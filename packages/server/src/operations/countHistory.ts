@@ -21,8 +21,12 @@ export interface CountedFor extends InstanceKey {
 }
 
 const OF_TOOL: Readonly<Record<HistoryName, boolean>> = {
-  ...{ calls: true, approved: true, denied: true },
-  ...{ instance_calls: false, instance_approved: false, instance_denied: false },
+  calls: true,
+  approved: true,
+  denied: true,
+  instance_calls: false,
+  instance_approved: false,
+  instance_denied: false,
 };
 
 const STATUSES: Readonly<Record<HistoryName, Span["status"]>> = {
@@ -59,7 +63,9 @@ export async function countHistory(
       { projectId, instanceId },
       {
         tool: ofTool ? tool : undefined,
-        ...{ spans, callsMax: HISTORY_CALLS_MAX, asOf: isPast ? at : undefined },
+        spans,
+        callsMax: HISTORY_CALLS_MAX,
+        asOf: isPast ? at : undefined,
       },
     );
     for (const [index, each] of same.entries()) {

@@ -41,7 +41,9 @@ export async function countMisses(
   const missedAt = Math.max(now, request.createdAt);
   await writeMisses(tx, { projectId, requestId, reviewerId, misses, missedAt });
   await appendAudit(tx, random, {
-    ...{ at: missedAt, projectId, kind: "confirmation.missed" },
+    at: missedAt,
+    projectId,
+    kind: "confirmation.missed",
     actor: `reviewer:${reviewerId}`,
     subject: `request:${requestId}`,
     detail: { misses },

@@ -197,7 +197,10 @@ async function answerAtOnce(
   if (ending !== undefined || !inForce.hasGrants) return { ending };
   const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;
   const grant = await useGrant(tx, {
-    ...{ instance, call, requirement: requirementOf(judgement), now: call.now },
+    instance,
+    call,
+    requirement: requirementOf(judgement),
+    now: call.now,
     isCertain: errors.length === 0 && because !== "inexact",
   });
   if (grant === undefined) return { ending };

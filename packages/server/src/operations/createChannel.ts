@@ -64,14 +64,25 @@ export async function createChannel(
     }
     const id = uuidV7(now, random.bytes(10));
     const isInserted = await insertChannel(tx, {
-      ...{ id, projectId, name, kind, groups, includesArguments, remindMs },
+      id,
+      projectId,
+      name,
+      kind,
+      groups,
+      includesArguments,
+      remindMs,
       targetShown: shownTarget(target),
       sealedTarget: keyring.seal(JSON.stringify(target), targetPlace(id)),
-      ...{ createdAt: now, createdBy: `reviewer:${reviewerId}`, disabledAt: null },
+      createdAt: now,
+      createdBy: `reviewer:${reviewerId}`,
+      disabledAt: null,
     });
     if (!isInserted) throw invalidField("name", "is that of another channel of the project");
     await appendAudit(tx, random, {
-      ...{ at: now, projectId, kind: "channel.created", actor: `reviewer:${reviewerId}` },
+      at: now,
+      projectId,
+      kind: "channel.created",
+      actor: `reviewer:${reviewerId}`,
       subject: `channel:${id}`,
       detail: { name, kind, groups, target: shownTarget(target) },
     });

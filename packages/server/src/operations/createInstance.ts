@@ -52,7 +52,9 @@ export async function createInstance(
       ownerId: await ownerIdOf(tx, projectId, owner),
     };
     const instance = {
-      ...{ id: uuidV7(createdAt, random.bytes(10)), projectId, createdAt },
+      id: uuidV7(createdAt, random.bytes(10)),
+      projectId,
+      createdAt,
       provisionerId: await provisionerOf(tx, random, { projectId, actor }, createdAt),
       name: JSON.stringify(name ?? defaultInstanceName(random.bytes(8))),
     };
@@ -77,7 +79,10 @@ async function provisionerOf(
   const id = await ensureProvisioner(tx, projectId, PROVISIONER, newId, now);
   if (id === newId) {
     await appendAudit(tx, random, {
-      ...{ at: now, projectId, kind: "provisioner.created", actor },
+      at: now,
+      projectId,
+      kind: "provisioner.created",
+      actor,
       subject: `provisioner:${id}`,
     });
   }

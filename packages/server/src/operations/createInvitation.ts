@@ -72,9 +72,16 @@ export async function createInvitation(
       throw new Problem("invalid_request", message);
     }
     const invitation = {
-      ...{ id: uuidV7(now, random.bytes(10)), projectId, personId: null, name, role, groups },
-      ...{ createdAt: now, createdBy: `reviewer:${caller.reviewerId}` as const },
-      ...{ expiresAt: now + order.lastsMs, usedAt: null },
+      id: uuidV7(now, random.bytes(10)),
+      projectId,
+      personId: null,
+      name,
+      role,
+      groups,
+      createdAt: now,
+      createdBy: `reviewer:${caller.reviewerId}` as const,
+      expiresAt: now + order.lastsMs,
+      usedAt: null,
     };
     await insertInvitation(tx, invitation, hashToken(token));
     await appendAudit(tx, random, {

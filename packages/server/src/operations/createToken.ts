@@ -48,7 +48,11 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
     const projectId = await ensureProject(tx, order.project, newProjectId(random), createdAt);
     const holderId = await ensureHolder(tx, random, order, projectId, createdAt);
     const credential = {
-      ...{ kind, holderId, projectId, createdAt, expiresAt },
+      kind,
+      holderId,
+      projectId,
+      createdAt,
+      expiresAt,
       scopes: scopes && toScopes(scopes),
     };
     return writeToken(tx, random, credential, OPERATOR);
@@ -88,7 +92,9 @@ async function ensureHolder(
   const id = await ensureProvisioner(tx, projectId, name, newId, now);
   if (id === newId) {
     await appendAudit(tx, random, {
-      ...{ at: now, projectId, actor: OPERATOR },
+      at: now,
+      projectId,
+      actor: OPERATOR,
       kind: "provisioner.created",
       subject: `provisioner:${id}`,
     });

@@ -30,8 +30,11 @@ export async function deleteChannel(
     if (channel === undefined) throw new Problem("not_found");
     await deleteRow(tx, channel);
     await appendAudit(tx, context.random, {
-      ...{ at: await tx.now(), projectId, kind: "channel.deleted" },
-      ...{ actor: `reviewer:${reviewerId}`, subject: `channel:${id}` },
+      at: await tx.now(),
+      projectId,
+      kind: "channel.deleted",
+      actor: `reviewer:${reviewerId}`,
+      subject: `channel:${id}`,
       detail: { name: channel.name, kind: channel.kind },
     });
     return channel;

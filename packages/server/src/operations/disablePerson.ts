@@ -31,8 +31,12 @@ export async function disablePerson(
     const disabledAt = isDisabled ? now : null;
     await updateDisabledAt(tx, person.id, disabledAt);
     await appendAudit(tx, random, {
-      ...{ at: now, projectId: "", kind: "person.updated", actor: "operator:cli" },
-      ...{ subject: `person:${person.id}`, detail: { disabled_at: disabledAt } },
+      at: now,
+      projectId: "",
+      kind: "person.updated",
+      actor: "operator:cli",
+      subject: `person:${person.id}`,
+      detail: { disabled_at: disabledAt },
     });
     const end = { by: "operator:cli", because: "disabled" } as const;
     if (isDisabled) await endSessionsOf(tx, { random }, person.id, end);

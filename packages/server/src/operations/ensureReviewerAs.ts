@@ -31,8 +31,12 @@ export async function ensureReviewerAs(
 ): Promise<StoredReviewer> {
   const at = await tx.now();
   const order = {
-    ...{ id: uuidV7(at, random.bytes(10)), name, role: role ?? "reviewer" },
-    ...{ groups: toGroups(groups ?? []), isBot, personId: null },
+    id: uuidV7(at, random.bytes(10)),
+    name,
+    role: role ?? "reviewer",
+    groups: toGroups(groups ?? []),
+    isBot,
+    personId: null,
   };
   const reviewer = await ensureReviewer(tx, projectId, order, at);
   if (reviewer.id !== order.id) {
@@ -40,7 +44,9 @@ export async function ensureReviewerAs(
     return reviewer;
   }
   await appendAudit(tx, random, {
-    ...{ at, projectId, actor },
+    at,
+    projectId,
+    actor,
     kind: "reviewer.created",
     subject: `reviewer:${reviewer.id}`,
     detail: { role: order.role, groups: order.groups, ...(isBot && { kind: "bot" }) },

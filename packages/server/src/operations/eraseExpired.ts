@@ -46,7 +46,8 @@ export async function eraseExpired(
     const beforeId = uuidV7(before, new Uint8Array(10));
     const endedBefore = now - AFTER_DELIVERY_MS;
     const bounds = {
-      ...{ decidedBefore: before, endedBefore },
+      decidedBefore: before,
+      endedBefore,
       createdBefore: endedBefore - RETRY_WINDOW_MS - LAST_ATTEMPT_MS,
     };
     const freezesOf = (project: string) =>
@@ -96,7 +97,10 @@ async function enter(
   if (Object.values(counts).every((count) => count === 0)) return;
   const subject = projectId === SERVER ? "server:" : `project:${projectId}`;
   await appendAudit(tx, random, {
-    ...{ at: now, projectId, subject, detail: counts },
+    at: now,
+    projectId,
+    subject,
+    detail: counts,
     kind: "rows.erased",
     actor: "system:retention",
   });

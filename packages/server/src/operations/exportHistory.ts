@@ -45,7 +45,10 @@ export async function exportHistory(
   const startedAt = await store.transact(async (tx) => {
     const at = await tx.now();
     await appendAudit(tx, random, {
-      ...{ at, projectId, kind: "history.exported", actor: `reviewer:${reviewerId}` },
+      at,
+      projectId,
+      kind: "history.exported",
+      actor: `reviewer:${reviewerId}`,
       subject: `reviewer:${reviewerId}`,
       detail: { format, query },
     });

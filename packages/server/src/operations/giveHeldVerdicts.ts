@@ -73,7 +73,8 @@ async function giveLocked(
   const caller = await callerOf(tx, held, now);
   await deleteHeld(tx, held);
   const outcome = await decideLocked(tx, context, caller, held.requestId, {
-    ...{ verdict: held.verdict, argumentsSha256: held.argumentsSha256 },
+    verdict: held.verdict,
+    argumentsSha256: held.argumentsSha256,
     note: textOf(held.note),
     validityMs: held.validityMs ?? undefined,
     confirmation: textOf(held.confirmation),

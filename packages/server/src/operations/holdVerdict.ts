@@ -40,11 +40,18 @@ export async function holdVerdict(
   const { reviewerId, credentialId } = caller;
   const earlier = await findHeld(tx, { projectId, requestId, reviewerId });
   const held: HeldVerdict = {
-    ...{ projectId, requestId, reviewerId, verdict: verdict.verdict },
+    projectId,
+    requestId,
+    reviewerId,
+    verdict: verdict.verdict,
     argumentsSha256: verdict.argumentsSha256,
-    ...{ note: noteOf(verdict), validityMs: verdict.validityMs ?? null },
+    note: noteOf(verdict),
+    validityMs: verdict.validityMs ?? null,
     confirmation: textOf(verdict.confirmation),
-    ...{ credentialId, isSession: caller.session !== null, heldAt: now, commitsAt: at },
+    credentialId,
+    isSession: caller.session !== null,
+    heldAt: now,
+    commitsAt: at,
   };
   if (earlier !== undefined && isSame(earlier, held)) return earlier;
   await writeHeld(tx, held);
@@ -96,7 +103,9 @@ export async function enter(
   detail: Readonly<Record<string, string | number | null>> = {},
 ): Promise<void> {
   await appendAudit(tx, random, {
-    ...{ at: Math.max(now, heldAt), projectId, kind },
+    at: Math.max(now, heldAt),
+    projectId,
+    kind,
     actor: actorOf({ reviewerId }),
     subject: `request:${requestId}`,
     detail: { verdict, ...detail },

@@ -57,8 +57,12 @@ export async function issueToken(
     if (caller.session !== null) assertFresh(caller.session, createdAt, "make the token");
     const expiresAt = endOf(giver, order.lastsMs, createdAt);
     const credential = {
-      ...{ kind: "reviewer" as const, holderId: holder.id, projectId },
-      ...{ createdAt, expiresAt, scopes },
+      kind: "reviewer" as const,
+      holderId: holder.id,
+      projectId,
+      createdAt,
+      expiresAt,
+      scopes,
     };
     const { id, token } = await writeToken(tx, random, credential, `reviewer:${reviewerId}`);
     const { name, isBot } = holder;

@@ -42,8 +42,12 @@ export async function linkPerson(
     await updateSubject(tx, person.id, stored);
     const now = await tx.now();
     await appendAudit(tx, random, {
-      ...{ at: now, projectId: "", kind: "person.updated", actor: "operator:cli" },
-      ...{ subject: `person:${person.id}`, detail: { oidc_subject: stored } },
+      at: now,
+      projectId: "",
+      kind: "person.updated",
+      actor: "operator:cli",
+      subject: `person:${person.id}`,
+      detail: { oidc_subject: stored },
     });
     if (stored !== null) return;
     const end = { by: "operator:cli", because: "no longer linked" } as const;

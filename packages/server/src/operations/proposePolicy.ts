@@ -115,10 +115,16 @@ async function record(
 ): Promise<void> {
   const { baseNumber, sha256, note, restores, tests } = proposal;
   await appendAudit(tx, random, {
-    ...{ at: proposedAt, projectId, kind: "policy.proposed", actor: proposedBy },
+    at: proposedAt,
+    projectId,
+    kind: "policy.proposed",
+    actor: proposedBy,
     subject: `proposal:${id}`,
     detail: {
-      ...{ base_number: baseNumber, sha256, note, tests },
+      base_number: baseNumber,
+      sha256,
+      note,
+      tests,
       ...(restores !== null && { restores }),
       ...(projectId === SERVER && { project_id: proposerProjectId }),
     },

@@ -150,13 +150,22 @@ export async function issueCredential(
   await insertCredential(
     tx,
     {
-      ...{ id, kind: "instance", holderId, projectId, createdAt },
-      ...{ expiresAt: null, revokedAt: null, scopes: null },
+      id,
+      kind: "instance",
+      holderId,
+      projectId,
+      createdAt,
+      expiresAt: null,
+      revokedAt: null,
+      scopes: null,
     },
     hashToken(token),
   );
   await appendAudit(tx, random, {
-    ...{ at: createdAt, projectId, kind: "instance.provisioned", actor },
+    at: createdAt,
+    projectId,
+    kind: "instance.provisioned",
+    actor,
     subject: `instance:${holderId}`,
     detail: { credential_id: id, ...detail },
   });

@@ -75,7 +75,12 @@ function toDraft(scope: PolicyScope, proposal: StoredProposal): PolicyDraft {
     throw new Problem("policy_conflict", message);
   }
   return {
-    ...{ scope, projectId, source, note, proposal, expectedNumber: baseNumber },
+    scope,
+    projectId,
+    source,
+    note,
+    proposal,
+    expectedNumber: baseNumber,
     restores: restores ?? undefined,
   };
 }

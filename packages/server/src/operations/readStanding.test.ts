@@ -39,8 +39,11 @@ test("[ours.verdict.quorum] who stands has a live token or signs in, and is neit
   await issue("eve", { scopes: ["read"] });
   const narrow = ["decide:dba", "read"];
   const all = {
-    ...{ ana: [null, narrow], ben: [null], brief: [null] },
-    ...{ dora: [null], eve: [null, ["read"]] },
+    ana: [null, narrow],
+    ben: [null],
+    brief: [null],
+    dora: [null],
+    eve: [null, ["read"]],
   };
   assert.deepEqual(await standing(), all);
 

@@ -37,9 +37,20 @@ function sha256(text: string): string {
 /** A pending request of its own, on which votes are cast. */
 function ask(requirement: Partial<Requirement>, ownerId: string | null = null) {
   const request: StoredRequest = {
-    ...{ id: random.uuid(), instanceId: "i", projectId, tool: '"deploy"', server: null },
-    ...{ arguments: ARGUMENTS, timeout: "1h", agentReasoning: null, context: null, policy: null },
-    ...{ status: "pending", createdAt: 0, deadlineAt: clock.now() + 3_600_000, decision: null },
+    id: random.uuid(),
+    instanceId: "i",
+    projectId,
+    tool: '"deploy"',
+    server: null,
+    arguments: ARGUMENTS,
+    timeout: "1h",
+    agentReasoning: null,
+    context: null,
+    policy: null,
+    status: "pending",
+    createdAt: 0,
+    deadlineAt: clock.now() + 3_600_000,
+    decision: null,
   };
   const asked = { requirement: { ...NO_REQUIREMENT, ...requirement }, ownerId };
   let signatures = 0;
@@ -50,8 +61,15 @@ function ask(requirement: Partial<Requirement>, ownerId: string | null = null) {
     async vote(name: string, said: Partial<StoredVote> = {}) {
       clock.advance(1);
       const vote = {
-        ...{ projectId, requestId: request.id, reviewerId: await idOf(name), note: null },
-        ...{ validityMs: null, forGroups: null, votedAt: clock.now(), proof: null, ...said },
+        projectId,
+        requestId: request.id,
+        reviewerId: await idOf(name),
+        note: null,
+        validityMs: null,
+        forGroups: null,
+        votedAt: clock.now(),
+        proof: null,
+        ...said,
       };
       const use = async () => {
         signatures++;
@@ -96,11 +114,13 @@ test("[ours.verdict.recorded] the same vote again writes nothing and uses no sig
   const { request, vote, signatures } = ask({ quorum: 2 });
   const proof = JSON.stringify({ credential_id: "key" });
   const said: readonly Partial<StoredVote>[] = [
-    ...[{}, { note: '"a"' }, { note: '"a"', validityMs: 30_000 }],
-    ...[{ note: '"a"', validityMs: 30_000, forGroups: ["dba"] }],
-    ...[{ note: '"a"', validityMs: 30_000, forGroups: ["ops"] }],
-    ...[{ note: '"a"', validityMs: 30_000, forGroups: ["ops"], proof }],
-    ...[{ note: '"b"', validityMs: 30_000, forGroups: ["ops"], proof }],
+    {},
+    { note: '"a"' },
+    { note: '"a"', validityMs: 30_000 },
+    { note: '"a"', validityMs: 30_000, forGroups: ["dba"] },
+    { note: '"a"', validityMs: 30_000, forGroups: ["ops"] },
+    { note: '"a"', validityMs: 30_000, forGroups: ["ops"], proof },
+    { note: '"b"', validityMs: 30_000, forGroups: ["ops"], proof },
   ];
   for (const [index, each] of said.entries()) {
     await vote("ana", each);
@@ -123,19 +143,28 @@ test("[ours.verdict.recorded] every vote has its row in the log, with what was s
   const signed = { proof: JSON.stringify(passkey), forGroups: ["dba"] };
   await vote("ben", { note: '"go"', validityMs: 30_000, ...signed });
   const row = {
-    ...{ project_id: projectId, kind: "vote.cast", subject: `request:${request.id}` },
+    project_id: projectId,
+    kind: "vote.cast",
+    subject: `request:${request.id}`,
   };
   const shown = { arguments_sha256: sha256(ARGUMENTS) };
   assert.deepEqual(await entriesOf(request), [
     {
-      ...{ ...row, at: clock.now() - 1, actor: `reviewer:${await idOf("ana")}` },
+      ...row,
+      at: clock.now() - 1,
+      actor: `reviewer:${await idOf("ana")}`,
       detail: { ...shown, validity_ms: null, note_sha256: null },
     },
     {
-      ...{ ...row, at: clock.now(), actor: `reviewer:${await idOf("ben")}` },
+      ...row,
+      at: clock.now(),
+      actor: `reviewer:${await idOf("ben")}`,
       detail: {
-        ...{ ...shown, validity_ms: 30_000, note_sha256: sha256('"go"') },
-        ...{ for_groups: ["dba"], passkey },
+        ...shown,
+        validity_ms: 30_000,
+        note_sha256: sha256('"go"'),
+        for_groups: ["dba"],
+        passkey,
       },
     },
   ]);

@@ -39,10 +39,14 @@ export async function rejectProposal(
     if (await closeProposal(tx, key, end)) {
       const { sha256 } = (await readProposal(tx, key)) ?? {};
       await appendAudit(tx, random, {
-        ...{ at: now, projectId: key.projectId, kind: "policy.rejected", actor },
+        at: now,
+        projectId: key.projectId,
+        kind: "policy.rejected",
+        actor,
         subject: `proposal:${id}`,
         detail: {
-          ...{ sha256: sha256 ?? null, note },
+          sha256: sha256 ?? null,
+          note,
           ...(key.projectId === SERVER && { project_id: caller.projectId }),
         },
       });

@@ -85,7 +85,9 @@ async function remove(
   await markReviewerRemoved(tx, { projectId, id }, at);
   const revoked = await revokeCredentialsOf(tx, id, at);
   await appendAudit(tx, random, {
-    ...{ at, projectId, actor },
+    at,
+    projectId,
+    actor,
     kind: "reviewer.removed",
     subject: `reviewer:${id}`,
     detail: { name, tokens_revoked: revoked },

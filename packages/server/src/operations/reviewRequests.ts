@@ -126,8 +126,12 @@ export async function gatherRequests(
     const isOf = ({ requestId }: { readonly requestId: string }) => requestId === id;
     return {
       ...one,
-      ...{ instanceName: instance?.name ?? '""', ownerId: instance?.ownerId ?? null, names },
-      ...{ votes: votes.filter(isOf), held: held.filter(isOf), misses: misses.filter(isOf) },
+      instanceName: instance?.name ?? '""',
+      ownerId: instance?.ownerId ?? null,
+      names,
+      votes: votes.filter(isOf),
+      held: held.filter(isOf),
+      misses: misses.filter(isOf),
       consumption: consumptions.get(id),
     };
   });
@@ -150,7 +154,11 @@ export function reviewFor(
 ): ReviewedRequest {
   const { request, judgement, requirement, instanceName, names, consumption } = gathered;
   return {
-    ...{ request, judgement, requirement, instanceName, consumption },
+    request,
+    judgement,
+    requirement,
+    instanceName,
+    consumption,
     votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),

@@ -83,7 +83,8 @@ export async function showBackground(
   return {
     lastApproved,
     similar: { since: similar.after, counts, isComplete: bound === undefined },
-    ...{ deniedBefore, timeline },
+    deniedBefore,
+    timeline,
   };
 }
 

@@ -69,13 +69,20 @@ export async function subscribePush(
     if (known !== undefined) await remove(tx, random, known, `person:${personId}`);
     const id = uuidV7(now, random.bytes(10));
     await insertSubscription(tx, {
-      ...{ id, personId, endpointSha256, name, createdAt: now },
+      id,
+      personId,
+      endpointSha256,
+      name,
+      createdAt: now,
       targetShown: `${new URL(target.endpoint).origin}/...`,
       sealedTarget: seal(id),
     });
     await touchProjects(tx, personId);
     await appendAudit(tx, random, {
-      ...{ at: now, projectId: SERVER, kind: "push.subscribed", actor: `person:${personId}` },
+      at: now,
+      projectId: SERVER,
+      kind: "push.subscribed",
+      actor: `person:${personId}`,
       subject: `push_subscription:${id}`,
       detail: { endpoint_sha256: endpointSha256 },
     });
@@ -123,7 +130,10 @@ async function remove(
   await deleteSubscription(tx, id);
   await touchProjects(tx, personId);
   await appendAudit(tx, random, {
-    ...{ at: await tx.now(), projectId: SERVER, kind: "push.removed", actor },
+    at: await tx.now(),
+    projectId: SERVER,
+    kind: "push.removed",
+    actor,
     subject: `push_subscription:${id}`,
     detail: { person_id: personId },
   });

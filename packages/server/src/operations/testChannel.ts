@@ -45,8 +45,11 @@ export async function testChannel(
     };
     await updateLastSending(tx, channel, last);
     await appendAudit(tx, random, {
-      ...{ at: last.at, projectId, kind: "channel.tested" },
-      ...{ actor: `reviewer:${reviewerId}`, subject: `channel:${id}` },
+      at: last.at,
+      projectId,
+      kind: "channel.tested",
+      actor: `reviewer:${reviewerId}`,
+      subject: `channel:${id}`,
       detail: { outcome: last.outcome, status: last.status },
     });
   });

@@ -37,7 +37,10 @@ export async function testPush(
   const errand = {
     target: openPushTarget(context, subscription),
     key: await openPushKey(store, context),
-    ...{ payload: TEST, keepS: 60, salt: random.bytes(16), timeoutMs: TEST_MS },
+    payload: TEST,
+    keepS: 60,
+    salt: random.bytes(16),
+    timeoutMs: TEST_MS,
   };
   const outcome = await notifier.push(errand);
   const status = sendingStatus(outcome);

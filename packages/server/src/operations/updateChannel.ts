@@ -48,7 +48,8 @@ export async function updateChannel(
     const retargeted = retarget(context, channel, change);
     const { isDisabled = channel.disabledAt !== null } = change;
     const changed: StoredChannel = {
-      ...{ ...channel, ...retargeted.stored },
+      ...channel,
+      ...retargeted.stored,
       groups: change.groups ?? channel.groups,
       includesArguments: change.includesArguments ?? channel.includesArguments,
       remindMs: change.remindMs === undefined ? channel.remindMs : change.remindMs,
@@ -57,10 +58,15 @@ export async function updateChannel(
     await writeChannel(tx, changed);
     const { groups, targetShown } = changed;
     await appendAudit(tx, context.random, {
-      ...{ at: now, projectId, kind: "channel.updated", actor: `reviewer:${reviewerId}` },
+      at: now,
+      projectId,
+      kind: "channel.updated",
+      actor: `reviewer:${reviewerId}`,
       subject: `channel:${id}`,
       detail: {
-        ...{ groups, target: targetShown, state: isDisabled ? "disabled" : "enabled" },
+        groups,
+        target: targetShown,
+        state: isDisabled ? "disabled" : "enabled",
         arguments: changed.includesArguments ? "included" : "left out",
         remind_ms: changed.remindMs,
       },

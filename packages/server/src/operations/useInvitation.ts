@@ -149,8 +149,12 @@ async function joinProject(
   }
   const newId = uuidV7(now, random.bytes(10));
   const order = {
-    ...{ id: newId, name: name || person.name, role, groups: toGroups(groups) },
-    ...{ isBot: false, personId: person.id },
+    id: newId,
+    name: name || person.name,
+    role,
+    groups: toGroups(groups),
+    isBot: false,
+    personId: person.id,
   };
   const made = await ensureReviewer(tx, projectId, order, now);
   if (made.id !== newId) {

@@ -32,7 +32,9 @@ export async function writeToken(
     actor,
     subject: `credential:${id}`,
     detail: {
-      ...{ kind, holder_id: holderId, expires_at: expiresAt },
+      kind,
+      holder_id: holderId,
+      expires_at: expiresAt,
       ...(scopes !== null && { scopes }),
     },
   });

@@ -30,9 +30,28 @@ const BOUND: Record<string, CelInput> = {
 };
 
 const leaves = fc.constantFrom(
-  ...["args.i", "args.z", "args.d", "args.s", "args.t", "args.f", "args.l", "args.m", "args.x"],
-  ...["args.m.a", "args.m.c", "args.l[0]", "args.l[5]", 'args.m["b"]', "dyn(1)", "dyn(2.5)"],
-  ...['dyn("ab")', "dyn(true)", "dyn([1])", "dyn({})", "size(args.l)", "size(args.s)"],
+  "args.i",
+  "args.z",
+  "args.d",
+  "args.s",
+  "args.t",
+  "args.f",
+  "args.l",
+  "args.m",
+  "args.x",
+  "args.m.a",
+  "args.m.c",
+  "args.l[0]",
+  "args.l[5]",
+  'args.m["b"]',
+  "dyn(1)",
+  "dyn(2.5)",
+  'dyn("ab")',
+  "dyn(true)",
+  "dyn([1])",
+  "dyn({})",
+  "size(args.l)",
+  "size(args.s)",
 );
 
 const { condition: conditions } = fc.letrec<{ value: string; condition: string }>((tie) => ({

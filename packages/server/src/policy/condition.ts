@@ -178,11 +178,31 @@ const INSTANCE_FIELDS = ["id", "name", "groups"];
 const RESERVED: ReadonlySet<string> = new Set([
   ...VARIABLE_NAMES,
   ...TYPE_NAMES,
-  ...["history", "uint", "bytes", "google", "cel", "optional", "__result__", "__proto__"],
+  "history",
+  "uint",
+  "bytes",
+  "google",
+  "cel",
+  "optional",
+  "__result__",
+  "__proto__",
 ]);
 
 const BINARY: ReadonlySet<string> = new Set([
-  ...["&&", "||", "==", "!=", "in", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"],
+  "&&",
+  "||",
+  "==",
+  "!=",
+  "in",
+  "<",
+  "<=",
+  ">",
+  ">=",
+  "+",
+  "-",
+  "*",
+  "/",
+  "%",
 ]);
 
 function isBinary(operator: string): operator is BinaryOperator {

@@ -199,7 +199,9 @@ test("[ours.verdict.confirmation] after three wrong confirmations somebody canno
 
 test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {
   const confirms: readonly Requirement["confirm"][] = [
-    ...[{ kind: "click" }, { kind: "match" }, { kind: "passkey" }],
+    { kind: "click" },
+    { kind: "match" },
+    { kind: "passkey" },
     { kind: "type", text: "prod" },
   ] as Requirement["confirm"][];
   for (const confirm of confirms) {

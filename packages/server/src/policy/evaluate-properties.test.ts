@@ -6,14 +6,27 @@ import { callOf, policyOf } from "./policy-fixture.ts";
 import type { Evaluation, Verb } from "./rule.ts";
 
 const CONDITIONS = [
-  ...["true || args.x == 1", "args.n < 5", "args.n >= 5", "args.missing == 1", "args.s < 1"],
-  ...["has(args.n)", "args.b", "args.l.exists(x, x > 1)", "args.big > 1", "size(args.s) > 1"],
+  "true || args.x == 1",
+  "args.n < 5",
+  "args.n >= 5",
+  "args.missing == 1",
+  "args.s < 1",
+  "has(args.n)",
+  "args.b",
+  "args.l.exists(x, x > 1)",
+  "args.big > 1",
+  "size(args.s) > 1",
 ];
 const MATCHES = ['{ tool: "*" }', "{ tool: pay }", "{ tool: [db, p*] }", "{ tool: db }"];
 const ASKS = [
-  ...["{}", "{ quorum: 2 }", "{ from: [group:dba] }", "{ from: [group:ops, reviewer:ana] }"],
-  ...["{ confirm: passkey }", "{ confirm: type(args.s) }", "{ note: required, within: 5m }"],
-  ...["{ grants: false, exclude: owner, within: 1m }"],
+  "{}",
+  "{ quorum: 2 }",
+  "{ from: [group:dba] }",
+  "{ from: [group:ops, reviewer:ana] }",
+  "{ confirm: passkey }",
+  "{ confirm: type(args.s) }",
+  "{ note: required, within: 5m }",
+  "{ grants: false, exclude: owner, within: 1m }",
 ];
 
 interface RuleText {

@@ -49,7 +49,10 @@ export function isHistoryName(name: string): name is HistoryName {
 
 const WINDOW = /^([1-9][0-9]{0,6})([smhd])$/;
 const UNIT_MS: Readonly<Record<string, number>> = {
-  ...{ s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 },
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 24 * 3_600_000,
 };
 
 /** @returns milliseconds, or undefined when it is no duration of 1 s to 31 d */

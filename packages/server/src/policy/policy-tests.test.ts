@@ -65,13 +65,28 @@ test("[ours.policy.tests] what a test does not speak of is not compared", () => 
 
 test("[ours.policy.tests] every part of what is asked for can be compared", () => {
   const right = [
-    ...["quorum: 2", "from: [group:a, group:b]", "from: [[group:b, group:a]]", "exclude: owner"],
-    ...["confirm: type(ana)", "confirm: type", "note: optional", "within: 30m", "grants: true"],
+    "quorum: 2",
+    "from: [group:a, group:b]",
+    "from: [[group:b, group:a]]",
+    "exclude: owner",
+    "confirm: type(ana)",
+    "confirm: type",
+    "note: optional",
+    "within: 30m",
+    "grants: true",
     "bots: false",
   ];
   const wrong = [
-    ...["quorum: 1", "from: group:a", "from: [[group:a], [group:b]]", "from: []", "exclude: []"],
-    ...["confirm: type(li)", "confirm: click", "note: required", "within: 5m", "grants: false"],
+    "quorum: 1",
+    "from: group:a",
+    "from: [[group:a], [group:b]]",
+    "from: []",
+    "exclude: []",
+    "confirm: type(li)",
+    "confirm: click",
+    "note: required",
+    "within: 5m",
+    "grants: false",
     "bots: true",
   ];
   for (const ask of right) assert.ok(passes(`{ then: ask, ask: { ${ask} } }`), ask);

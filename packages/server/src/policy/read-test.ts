@@ -21,7 +21,7 @@ const TEST_KEYS = ["name", "given", "expect"];
 const GIVEN_KEYS = ["tool", "args", "instance", "context", "now", "history", "server"];
 const INSTANCE_KEYS = ["id", "name", "group"];
 const EXPECT_KEYS = ["then", "because", "valid_for", "ask"];
-const ASK_KEYS = [...["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"]];
+const ASK_KEYS = ["from", "quorum", "exclude", "confirm", "note", "within", "grants", "bots"];
 const NAMELESS = ["no-match", "error", "inexact"];
 
 /** When a test does not say: noon in UTC on a Thursday. */
@@ -68,8 +68,12 @@ function readGiven(document: PolicyDocument, place: Place, rules: KnownRules): C
   const history = readGivenHistory(document, past, rules.history);
   if (name === undefined || exactArgs === undefined || nowMs === undefined) return undefined;
   const call = {
-    ...{ tool: name, server, args: exactArgs, context: exactContext },
-    ...{ instance: caller, now: nowMs },
+    tool: name,
+    server,
+    args: exactArgs,
+    context: exactContext,
+    instance: caller,
+    now: nowMs,
   };
   return history.size === 0 ? call : { ...call, history };
 }

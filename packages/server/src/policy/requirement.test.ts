@@ -115,8 +115,11 @@ test("[ours.policy.stricter] of two who must be of one group none is taken from 
     requirement({ from: [["group:interns"]] }),
   ]);
   const person = (id: string, ...groups: string[]) => ({
-    ...{ id, name: id, groups },
-    ...{ isBot: false, forGroups: null },
+    id,
+    name: id,
+    groups,
+    isBot: false,
+    forGroups: null,
   });
   const [dba, other, intern] = [person("d", "dba"), person("o", "dba"), person("i", "interns")];
   assert.equal(isEnough(merged, [dba, intern]), false);
@@ -182,8 +185,14 @@ test("[ours.policy.merge] two requirements differ in the parts that ask for some
 
 test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed is matched", () => {
   const ask = {
-    ...{ from: ["group:dba"], quorum: 2, excludeOwner: true, confirm: { kind: "match" } },
-    ...{ noteRequired: true, withinMs: 5, grants: false, bots: true },
+    from: ["group:dba"],
+    quorum: 2,
+    excludeOwner: true,
+    confirm: { kind: "match" },
+    noteRequired: true,
+    withinMs: 5,
+    grants: false,
+    bots: true,
   } as const satisfies Ask;
   assert.deepEqual(requirementOfRule(ask, undefined), { ...ask, from: [["group:dba"]] });
   assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);

@@ -21,13 +21,22 @@ function answers(...rules: readonly string[]): readonly string[] {
 
 test("[ours.extensions.server.policy] what approves a tool approves it of the servers that it names, and of none when it names none", () => {
   assert.deepEqual(answers("id: a, match: { tool: read }, then: approve"), [
-    ...["ask", "ask", "ask", "approve"],
+    "ask",
+    "ask",
+    "ask",
+    "approve",
   ]);
   assert.deepEqual(answers("id: a, match: { tool: read, server: 'git*' }, then: approve"), [
-    ...["approve", "approve", "ask", "ask"],
+    "approve",
+    "approve",
+    "ask",
+    "ask",
   ]);
   assert.deepEqual(answers("id: a, match: { tool: read, server: '*' }, then: approve"), [
-    ...["approve", "approve", "approve", "ask"],
+    "approve",
+    "approve",
+    "approve",
+    "ask",
   ]);
 });
 
@@ -35,13 +44,22 @@ test("[ours.extensions.server.policy] what denies or asks does so of every serve
   const approve = ["id: a, match: { tool: read, server: '*' }, then: approve"];
   approve.push("id: b, match: { tool: read }, then: approve");
   assert.deepEqual(answers(...approve, "id: c, match: { tool: read }, then: deny"), [
-    ...["deny", "deny", "deny", "deny"],
+    "deny",
+    "deny",
+    "deny",
+    "deny",
   ]);
   assert.deepEqual(answers(...approve, "id: c, match: { server: [github, x] }, then: deny"), [
-    ...["deny", "approve", "approve", "approve"],
+    "deny",
+    "approve",
+    "approve",
+    "approve",
   ]);
   assert.deepEqual(answers(...approve, "id: c, match: { server: prod-db }, then: ask"), [
-    ...["approve", "approve", "ask", "approve"],
+    "approve",
+    "approve",
+    "ask",
+    "approve",
   ]);
 });
 

@@ -73,13 +73,18 @@ function writeAccount(
     person: { id: person.id, login: person.login, name: person.name },
     has_password: person.passwordHash !== null,
     sessions: sessions.map(({ id, method, userAgent, createdAt, seenAt, expiresAt }) => ({
-      ...{ id, method, user_agent: userAgent, current: id === own.id },
+      id,
+      method,
+      user_agent: userAgent,
+      current: id === own.id,
       created_at: formatTimestamp(createdAt),
       seen_at: formatTimestamp(seenAt),
       expires_at: formatTimestamp(expiresAt),
     })),
     passkeys: passkeys.map(({ id, name, createdAt, usedAt }) => ({
-      ...{ id, name, created_at: formatTimestamp(createdAt) },
+      id,
+      name,
+      created_at: formatTimestamp(createdAt),
       used_at: usedAt === null ? null : formatTimestamp(usedAt),
     })),
   });

@@ -124,8 +124,12 @@ function writeVerification(event: VerificationEvent): string {
     case "verified": {
       const { unsealed, late, checkpoint, finding } = event.result;
       return JSON.stringify({
-        ...{ event: "summary", result: finding === undefined ? "good" : "bad" },
-        ...{ verified: event.verified, unsealed, late, checkpoint },
+        event: "summary",
+        result: finding === undefined ? "good" : "bad",
+        verified: event.verified,
+        unsealed,
+        late,
+        checkpoint,
         ...(finding !== undefined && { finding: toWireFinding(finding) }),
       });
     }

@@ -93,7 +93,9 @@ function write(channel: StoredChannel, signingSecret?: string): string {
 function toWire(channel: StoredChannel): object {
   const { id, name, kind, groups, remindMs, disabledAt, failures, last } = channel;
   return {
-    ...{ id, name, kind },
+    id,
+    name,
+    kind,
     target: channel.targetShown,
     groups,
     include_arguments: channel.includesArguments,

@@ -37,7 +37,12 @@ export function addEventRoutes(
       const giveBack = streams.take(caller.credentialId);
       reply.raw.once("close", giveBack);
       const stream = new EventStream({
-        ...{ context, streams, caller, publicUrl, onFailure, lastEventId },
+        context,
+        streams,
+        caller,
+        publicUrl,
+        onFailure,
+        lastEventId,
         lookAgain: () => gate.lookAgain(request),
       });
       await stream.begin();

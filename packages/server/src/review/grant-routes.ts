@@ -72,7 +72,11 @@ function writeGrant({ grant, instanceName, reviewerName }: ReviewedGrant, now: n
   const instance = `{"id":"${instanceId}","name":${instanceName}}`;
   const rest = JSON.stringify({
     reviewer: { id: grant.reviewerId, name: reviewerName },
-    ...{ tool, server, when, session, note },
+    tool,
+    server,
+    when,
+    session,
+    note,
     ...(validityMs !== undefined && { valid_for: formatDuration(validityMs) }),
     calls: grant.calls,
     calls_max: grant.callsMax,

@@ -74,19 +74,36 @@ export interface ExportFormat {
 }
 
 const COLUMNS = [
-  ...["id", "tool", "instance_id", "instance_name", "status", "created_at", "deadline_at"],
-  ...["decided_at", "expires_at", "decided_by", "decider", "note", "arguments"],
-  ...["arguments_sha256", "agent_reasoning", "context", "server"],
+  "id",
+  "tool",
+  "instance_id",
+  "instance_name",
+  "status",
+  "created_at",
+  "deadline_at",
+  "decided_at",
+  "expires_at",
+  "decided_by",
+  "decider",
+  "note",
+  "arguments",
+  "arguments_sha256",
+  "agent_reasoning",
+  "context",
+  "server",
 ];
 
 export const EXPORT_FORMATS: Readonly<Record<"csv" | "jsonl", ExportFormat>> = {
   csv: {
-    ...{ contentType: "text/csv; charset=utf-8; header=present", suffix: "csv" },
+    contentType: "text/csv; charset=utf-8; header=present",
+    suffix: "csv",
     head: csvRecord(COLUMNS),
     write: (event) => csvRecord(padded(cellsOf(event))),
   },
   jsonl: {
-    ...{ contentType: "application/x-ndjson", suffix: "jsonl", head: "" },
+    contentType: "application/x-ndjson",
+    suffix: "jsonl",
+    head: "",
     write: (event, now) => `${lineOf(event, now)}\n`,
   },
 };
@@ -97,12 +114,22 @@ function cellsOf(event: ExportEvent): readonly (string | JsonCell)[] {
   const { request, instanceName, decider = "" } = event.row;
   const { decision } = request;
   return [
-    ...[request.id, textOf(request.tool), request.instanceId, textOf(instanceName)],
-    ...[request.status, formatTimestamp(request.createdAt), formatTimestamp(request.deadlineAt)],
-    ...[timeCell(decision?.decidedAt), timeCell(decision?.expiresAt), decision?.decidedBy ?? ""],
-    ...[decider, textOf(decision?.note ?? null)],
-    ...[{ json: request.arguments }, sha256Hex(request.arguments)],
-    ...[textOf(request.agentReasoning), { json: request.context ?? "" }],
+    request.id,
+    textOf(request.tool),
+    request.instanceId,
+    textOf(instanceName),
+    request.status,
+    formatTimestamp(request.createdAt),
+    formatTimestamp(request.deadlineAt),
+    timeCell(decision?.decidedAt),
+    timeCell(decision?.expiresAt),
+    decision?.decidedBy ?? "",
+    decider,
+    textOf(decision?.note ?? null),
+    { json: request.arguments },
+    sha256Hex(request.arguments),
+    textOf(request.agentReasoning),
+    { json: request.context ?? "" },
     textOf(request.server),
   ];
 }

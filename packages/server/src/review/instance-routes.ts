@@ -98,7 +98,10 @@ function writeInstance(
   const { id, name, groups, createdAt } = instance;
   const { pending, lastRequestAt, receiver } = activity;
   const rest = JSON.stringify({
-    ...{ groups, owner, created_at: formatTimestamp(createdAt), pending },
+    groups,
+    owner,
+    created_at: formatTimestamp(createdAt),
+    pending,
     last_request_at: lastRequestAt === undefined ? null : formatTimestamp(lastRequestAt),
     receiver: receiver === null ? null : toWireHealth(receiver),
     ...(proposal !== null && { proposed_change: toWireProposal(proposal) }),
@@ -119,7 +122,9 @@ function toWireProposal({ groups, owner, proposer, proposedAt }: ReviewedAssignm
 
 function toWireHealth({ origin, verifiedAt, waiting, worst }: ReceiverHealth): object {
   return {
-    ...{ origin, verified_at: formatTimestamp(verifiedAt), waiting },
+    origin,
+    verified_at: formatTimestamp(verifiedAt),
+    waiting,
     ...(worst !== undefined && {
       attempts: worst.attempts,
       next_attempt_at: formatTimestamp(worst.nextAt),

@@ -75,7 +75,11 @@ function toWire(invitation: MadeInvitation["invitation"], now: number): object {
   const { id, name, role, groups, createdAt, createdBy, expiresAt, usedAt } = invitation;
   const unused = now < expiresAt ? "open" : "expired";
   return {
-    ...{ id, state: usedAt === null ? unused : "used", name, role, groups },
+    id,
+    state: usedAt === null ? unused : "used",
+    name,
+    role,
+    groups,
     created_at: formatTimestamp(createdAt),
     created_by: createdBy,
     expires_at: formatTimestamp(expiresAt),

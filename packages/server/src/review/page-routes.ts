@@ -22,8 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** What the pages load, at `/pages/NAME`. */
 const ASSETS = [
-  ...["pages.css", "mark.svg"],
-  ...["page.js", "sign-in.js", "sign-in-oidc.js", "invitation.js", "passkeys.js"],
+  "pages.css",
+  "mark.svg",
+  "page.js",
+  "sign-in.js",
+  "sign-in-oidc.js",
+  "invitation.js",
+  "passkeys.js",
 ];
 
 const HEADERS: Readonly<Record<string, string>> = {

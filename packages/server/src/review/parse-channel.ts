@@ -10,8 +10,13 @@ import type { ChannelOrder, TargetOrder } from "../operations/createChannel.ts";
 import type { ChannelChange } from "../operations/updateChannel.ts";
 
 const SHARED = [
-  ...["url", "signing_secret", "token", "to"],
-  ...["groups", "include_arguments", "remind_before"],
+  "url",
+  "signing_secret",
+  "token",
+  "to",
+  "groups",
+  "include_arguments",
+  "remind_before",
 ];
 
 const NAME_CHARS_MAX = 64;

@@ -11,8 +11,17 @@ import { GRANT_CALLS, GRANT_LASTS_MS } from "../core/grant.ts";
 import type { GrantOrder } from "../operations/createGrant.ts";
 
 const NAMES = [
-  ...["from_request", "instance_id", "tool", "server", "when", "session", "any_session", "note"],
-  ...["valid_for", "calls", "lasts"],
+  "from_request",
+  "instance_id",
+  "tool",
+  "server",
+  "when",
+  "session",
+  "any_session",
+  "note",
+  "valid_for",
+  "calls",
+  "lasts",
 ];
 
 const TOOL_CHARS_MAX = 512;

@@ -87,5 +87,11 @@ export function toBrowserAnswer(object: JsonObject): BrowserAnswer {
 const NOTE_CHARS_MAX = 10_000;
 
 const FIELDS = [
-  ...["verdict", "arguments_sha256", "note", "valid_for", "confirmation", "passkey", "hold"],
+  "verdict",
+  "arguments_sha256",
+  "note",
+  "valid_for",
+  "confirmation",
+  "passkey",
+  "hold",
 ];

@@ -223,7 +223,9 @@ type Passkey = Awaited<ReturnType<typeof listPasskeys>>[number];
 
 function toWirePasskey({ id, name, createdAt, usedAt }: Passkey): object {
   return {
-    ...{ id, name, created_at: formatTimestamp(createdAt) },
+    id,
+    name,
+    created_at: formatTimestamp(createdAt),
     used_at: usedAt === null ? null : formatTimestamp(usedAt),
   };
 }

@@ -107,16 +107,18 @@ function addTokens(app: FastifyInstance, context: Context, gate: Gate): void {
 
 function toWireReviewer({ id, name, isBot, role, groups, personId }: ReviewedReviewer): object {
   const kind = isBot ? "bot" : "person";
-  return { ...{ id, name, kind, role, groups }, signs_in: personId !== null };
+  return { id, name, kind, role, groups, signs_in: personId !== null };
 }
 
 function toWireToken({ credential, holder }: ReviewedToken): object {
   const { id, kind, holderId, scopes, createdAt, expiresAt } = credential;
   const { name, role, isBot } = holder;
   return {
-    ...{ id, kind },
+    id,
+    kind,
     holder: {
-      ...{ id: holderId, name },
+      id: holderId,
+      name,
       ...(isBot !== undefined && { kind: isBot ? "bot" : "person", role }),
     },
     scopes,

@@ -51,7 +51,8 @@ export function addPreferenceRoutes(app: FastifyInstance, context: Context, gate
 
 function write({ theme, keys, quietHours }: Preferences): string {
   return JSON.stringify({
-    ...{ theme, keys },
+    theme,
+    keys,
     quiet_hours:
       quietHours === null
         ? null

@@ -13,8 +13,11 @@ function toWireProposal(reviewed: ReviewedProposal<ProposalOutline>): object {
   const proposer = names.get(proposedBy);
   const closer = end === null ? undefined : names.get(end.closedBy);
   return {
-    ...{ id, scope, state: end?.outcome ?? (isOutdated ? "outdated" : "open") },
-    ...{ base_number: baseNumber, sha256 },
+    id,
+    scope,
+    state: end?.outcome ?? (isOutdated ? "outdated" : "open"),
+    base_number: baseNumber,
+    sha256,
     ...(note !== null && { note }),
     ...(restores !== null && { restores }),
     tests,

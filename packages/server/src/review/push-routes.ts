@@ -42,7 +42,8 @@ export function addPushRoutes(app: FastifyInstance, context: Context, gate: Gate
         signedInBy(request),
       );
       const answer = {
-        ...{ available: publicKey !== null, public_key: publicKey },
+        available: publicKey !== null,
+        public_key: publicKey,
         subscriptions: subscriptions.map(toWire),
         now: formatTimestamp(context.clock.now()),
       };
@@ -88,8 +89,12 @@ export function addPushRoutes(app: FastifyInstance, context: Context, gate: Gate
 function toWire(subscription: StoredSubscription): object {
   const { id, name, endpointSha256, targetShown, createdAt, failures, last } = subscription;
   return {
-    ...{ id, name, endpoint_sha256: endpointSha256, target: targetShown },
-    ...{ created_at: formatTimestamp(createdAt), failures },
+    id,
+    name,
+    endpoint_sha256: endpointSha256,
+    target: targetShown,
+    created_at: formatTimestamp(createdAt),
+    failures,
     ...(last !== null && { last: toWireSending(last) }),
   };
 }

@@ -48,7 +48,10 @@ export function writeShownRequest(
 function toWirePolicy({ judgement }: ReviewedRequest): object {
   const { verb, because, fired, errors, project, floor, note } = judgement;
   return {
-    ...{ verdict: verb, because, fired, errors },
+    verdict: verb,
+    because,
+    fired,
+    errors,
     versions: { project, floor },
     ...(note !== undefined && { note }),
   };
@@ -64,8 +67,10 @@ function toWireRequirement(
   // For those who cannot sign where they are, as with a token.
   const signing = needsPasskey(requirement) && { sign_at: `${publicUrl}/inbox/${request.id}` };
   return {
-    ...{ from, quorum, ...(quorums !== undefined && { quorums }) },
-    ...{ exclude: excludeOwner ? ["owner"] : [] },
+    from,
+    quorum,
+    ...(quorums !== undefined && { quorums }),
+    exclude: excludeOwner ? ["owner"] : [],
     confirm: { ...confirm, ...signing },
     note: noteRequired ? "required" : "optional",
     grants,

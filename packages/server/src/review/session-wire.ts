@@ -34,7 +34,8 @@ export function writeSession({ signedIn, memberships }: ShownSession, now: numbe
   return JSON.stringify({
     person: { id: person.id, login: person.login, name: person.name },
     session: {
-      ...{ id, method },
+      id,
+      method,
       created_at: formatTimestamp(createdAt),
       expires_at: formatTimestamp(expiresAt),
       // Later with every use.

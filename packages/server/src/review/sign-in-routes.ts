@@ -139,7 +139,12 @@ function recordLater(
 function writeInvitation(invitation: OpenInvitation): string {
   const { kind, project, role, groups, name, login, expiresAt } = invitation;
   return JSON.stringify({
-    ...{ kind, project, role, groups, name, login },
+    kind,
+    project,
+    role,
+    groups,
+    name,
+    login,
     expires_at: formatTimestamp(expiresAt),
   });
 }

@@ -19,7 +19,11 @@ import { describeKeys, type KeySet, loadKeys, replaceKeyFile } from "./master-ke
 const NOT_SET = { secretKey: undefined, secretKeyPrevious: undefined };
 
 const WRONG = [
-  ...["", "secret", "A".repeat(43), "A".repeat(64), `${"*".repeat(43)}=`],
+  "",
+  "secret",
+  "A".repeat(43),
+  "A".repeat(64),
+  `${"*".repeat(43)}=`,
   ...[31, 33].map((length) => Buffer.alloc(length).toString("base64")),
 ];
 

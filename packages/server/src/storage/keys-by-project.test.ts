@@ -34,8 +34,13 @@ function rowsOfProject(project: string, i: number): Rows {
       instanceRow(bare, project, provisioner, { deleted_at: 9, delivery_epoch: 3 }),
     ],
     credential: ["provisioner", "instance", "reviewer"].map((kind, n) => ({
-      ...{ id: id(`credential-${n}`), token_hash: `${project}-${n}`, kind, holder_id: id(kind) },
-      ...{ project_id: project, created_at: n, expires_at: n === 0 ? 7 : null },
+      id: id(`credential-${n}`),
+      token_hash: `${project}-${n}`,
+      kind,
+      holder_id: id(kind),
+      project_id: project,
+      created_at: n,
+      expires_at: n === 0 ? 7 : null,
       revoked_at: n === 1 ? 8 : null,
     })),
     idempotency: [
@@ -49,33 +54,62 @@ function rowsOfProject(project: string, i: number): Rows {
       created_at: 3,
     })),
     verification: [`provision:${provisioner}`, `update:${provisioner}:${bare}`].map((scope, n) => ({
-      ...{ scope, ...key, instance_id: bare, fence: n, lease_until: n, updated_at: n },
+      scope,
+      ...key,
+      instance_id: bare,
+      fence: n,
+      lease_until: n,
+      updated_at: n,
       ...(n === 0
         ? { failure: null, retry_after_s: null }
         : { failure: "rate_limited", retry_after_s: 5 }),
     })),
     receiver: [
       {
-        ...{ instance_id: instance, url: "https://a.test/", registration_id: "r" },
-        ...{ sealed_secret: "id.secret", verified_at: 4 },
+        instance_id: instance,
+        url: "https://a.test/",
+        registration_id: "r",
+        sealed_secret: "id.secret",
+        verified_at: 4,
       },
     ],
     request: ["pending", "approved"].map((status) =>
       requestRow(id(status), { instance, project, status }),
     ),
-    notification: [
-      {
-        ...{ id: id("notification"), request_id: id("approved"), instance_id: instance },
-        ...{ project_id: project, delivery_epoch: 0, body: "{}", created_at: 5, next_at: null },
-        ...{ not_before: null, claimed_until: 6, fence: 2, attempts: 2, last_at: 6 },
-        ...{ last_outcome: "rejected", last_status: 500, ended_at: 7, ended_by: "removal" },
-      },
-    ],
+    notification: [notificationRow(id("notification"), id("approved"), instance, project)],
     audit_entry: ["a", "b"].map((name) => ({
-      ...{ id: id(`entry-${name}`), at: 1, project_id: project, kind: "request.opened" },
-      ...{ actor: `instance:${instance}`, subject: "request:x", detail: '{"a":null}' },
+      id: id(`entry-${name}`),
+      at: 1,
+      project_id: project,
+      kind: "request.opened",
+      actor: `instance:${instance}`,
+      subject: "request:x",
+      detail: '{"a":null}',
     })),
   };
+}
+
+function notificationRow(
+ id: string, request_id: string, instance_id: string, project_id: string): Row {
+  return {
+        id,
+        request_id,
+        instance_id,
+        project_id,
+        delivery_epoch: 0,
+        body: "{}",
+        created_at: 5,
+        next_at: null,
+        not_before: null,
+        claimed_until: 6,
+        fence: 2,
+        attempts: 2,
+        last_at: 6,
+        last_outcome: "rejected",
+        last_status: 500,
+        ended_at: 7,
+        ended_by: "removal",
+      };
 }
 
 function instanceRow(id: string, project_id: string, provisioner_id: string, rest: Row): Row {
@@ -88,11 +122,23 @@ function requestRow(
 ): Row {
   const isDecided = status !== "pending";
   return {
-    ...{ id, instance_id: instance, project_id: project, key_hash: id.slice(0, 32), status },
-    ...{ created_at: 1, deadline_at: 2 ** 50, decided_at: isDecided ? 2 : null },
-    ...{ expires_at: isDecided ? 3 : null, decided_by: isDecided ? "reviewer:x" : null },
-    ...{ note: isDecided ? '"ok"' : null, tool: '"shell"', timeout: "PT1H" },
-    ...{ agent_reasoning: null, context: '{"a": 1.0}', arguments: '{"b":1e400}', checksum: 77 },
+    id,
+    instance_id: instance,
+    project_id: project,
+    key_hash: id.slice(0, 32),
+    status,
+    created_at: 1,
+    deadline_at: 2 ** 50,
+    decided_at: isDecided ? 2 : null,
+    expires_at: isDecided ? 3 : null,
+    decided_by: isDecided ? "reviewer:x" : null,
+    note: isDecided ? '"ok"' : null,
+    tool: '"shell"',
+    timeout: "PT1H",
+    agent_reasoning: null,
+    context: '{"a": 1.0}',
+    arguments: '{"b":1e400}',
+    checksum: 77,
   };
 }
 

@@ -19,15 +19,24 @@ const ADR = readFileSync(
 /** Keys without a project, as `table (columns)`. */
 const OTHER_KEYS: readonly string[] = [
   // A reference table, a copy of which is on every shard.
-  ...["project (id)", "project (name)"],
+  "project (id)",
+  "project (name)",
   // A token is looked up before its project is known.
   "credential (token_hash)",
   // People are of the whole server; a copy on every shard.
-  ...["person (id)", "person (login)", "person (oidc_subject)", "passkey (id)"],
-  ...["session (token_hash)", "invitation (token_hash)", "ceremony (id)"],
-  ...["preference (person_id)", "push_subscription (id)", "push_subscription (endpoint_sha256)"],
+  "person (id)",
+  "person (login)",
+  "person (oidc_subject)",
+  "passkey (id)",
+  "session (token_hash)",
+  "invitation (token_hash)",
+  "ceremony (id)",
+  "preference (person_id)",
+  "push_subscription (id)",
+  "push_subscription (endpoint_sha256)",
   // Of the database, not of projects.
-  ...["secret_key (key_id)", "push_key (id)"],
+  "secret_key (key_id)",
+  "push_key (id)",
 ];
 
 const UNIQUE_INDEXES = {
@@ -133,18 +142,47 @@ function expand(text: string, constants: ReadonlyMap<string, string>): string {
 }
 
 const LOCAL = [
-  ...["project", "secret_key", "health", "schema_version"],
+  "project",
+  "secret_key",
+  "health",
+  "schema_version",
   // Small and asked for with every call, also what is above all projects: a copy on every shard.
-  ...["policy_version", "policy_proposal", "standing_freeze", "in_force_stamp"],
+  "policy_version",
+  "policy_proposal",
+  "standing_freeze",
+  "in_force_stamp",
   // Who signs in, before a project is known.
-  ...["person", "passkey", "session", "invitation", "ceremony"],
-  ...["preference", "push_subscription", "push_key"],
+  "person",
+  "passkey",
+  "session",
+  "invitation",
+  "ceremony",
+  "preference",
+  "push_subscription",
+  "push_key",
 ];
 const DISTRIBUTED = [
-  ...["provisioner", "reviewer", "instance", "credential", "idempotency", "verification"],
-  ...["receiver", "request", "notification", "audit_entry"],
-  ...["standing_grant", "vote", "audit_log", "audit_seal", "audit_tile", "channel", "announcement"],
-  ...["held_verdict", "confirmation_miss", "push_message", "consumption"],
+  "provisioner",
+  "reviewer",
+  "instance",
+  "credential",
+  "idempotency",
+  "verification",
+  "receiver",
+  "request",
+  "notification",
+  "audit_entry",
+  "standing_grant",
+  "vote",
+  "audit_log",
+  "audit_seal",
+  "audit_tile",
+  "channel",
+  "announcement",
+  "held_verdict",
+  "confirmation_miss",
+  "push_message",
+  "consumption",
 ];
 
 function isRouted(sql: string): boolean {

@@ -54,8 +54,10 @@ interface Replica {
 function start(): Replica {
   const channel = new HeldChannel();
   const wake = new SharedWake({
-    ...{ local: new LocalWake(), channel },
-    ...{ random: systemRandom(), clock: systemClock },
+    local: new LocalWake(),
+    channel,
+    random: systemRandom(),
+    clock: systemClock,
   });
   const looks: Replica["looks"] = [];
   wake.open({

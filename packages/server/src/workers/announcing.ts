@@ -176,10 +176,13 @@ class AnnouncingWorker implements Worker {
     if (outcome.kind === "unwanted") return;
     const isCall = message.kind === "call";
     this.#report.announced({
-      ...{ channelId: channel.id, kind: channel.kind, durationMs },
+      channelId: channel.id,
+      kind: channel.kind,
+      durationMs,
       requestId: isCall ? message.requestId : undefined,
       count: isCall ? 1 : message.kind === "digest" ? message.requestIds.length : 0,
-      ...{ outcome: sendingText(outcome), status: sendingStatus(outcome) },
+      outcome: sendingText(outcome),
+      status: sendingStatus(outcome),
       retryInMs: recorded.kind === "rests" ? recorded.ms : undefined,
     });
   }

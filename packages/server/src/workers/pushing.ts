@@ -146,9 +146,13 @@ class PushingWorker implements Worker {
     const recorded = await recordPush(this.#context, claimed, outcome);
     if (outcome.kind !== "unwanted") {
       this.#report.announced({
-        ...{ channelId: claimed.subscription.id, kind: "push", durationMs, count: 1 },
+        channelId: claimed.subscription.id,
+        kind: "push",
+        durationMs,
+        count: 1,
         requestId: claimed.due.requestId,
-        ...{ outcome: sendingText(outcome), status: sendingStatus(outcome) },
+        outcome: sendingText(outcome),
+        status: sendingStatus(outcome),
         retryInMs: recorded.kind === "rests" ? recorded.ms : undefined,
       });
     }

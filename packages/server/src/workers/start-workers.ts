@@ -17,7 +17,12 @@ import { startSealing } from "./sealing.ts";
 import type { Worker } from "./worker.ts";
 
 const ALWAYS = [
-  ...[startExpiry, startHolding, startFreeze, startRetention, startAnnouncing, startSealing],
+  startExpiry,
+  startHolding,
+  startFreeze,
+  startRetention,
+  startAnnouncing,
+  startSealing,
 ];
 
 /** Starts those of one server; those that send webhooks only where that is on. */

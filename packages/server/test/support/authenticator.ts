@@ -61,11 +61,19 @@ export class Authenticator {
     const id = Buffer.from(this.id, "base64url");
     const data = Buffer.concat([
       this.#head({ ...bent, flags }),
-      ...[Buffer.alloc(16), Buffer.from([0, id.length]), id, this.#cose],
+      Buffer.alloc(16),
+      Buffer.from([0, id.length]),
+      id,
+      this.#cose,
     ]);
     const attestation = Buffer.concat([
-      ...[Buffer.from([0xa3]), cborText("fmt"), cborText("none"), cborText("attStmt")],
-      ...[Buffer.from([0xa0]), cborText("authData"), cborBytes(data)],
+      Buffer.from([0xa3]),
+      cborText("fmt"),
+      cborText("none"),
+      cborText("attStmt"),
+      Buffer.from([0xa0]),
+      cborText("authData"),
+      cborBytes(data),
     ]);
     return this.#toJson({
       clientDataJSON: this.#clientData("webauthn.create", challenge, bent),
@@ -130,15 +138,21 @@ function toCose(key: KeyObject, algorithm: Algorithm): Buffer {
   switch (algorithm) {
     case "ES256":
       return Buffer.concat([
-        ...[Buffer.from("a5010203262001", "hex"), Buffer.from("21", "hex"), number(x)],
-        ...[Buffer.from("22", "hex"), number(y)],
+        Buffer.from("a5010203262001", "hex"),
+        Buffer.from("21", "hex"),
+        number(x),
+        Buffer.from("22", "hex"),
+        number(y),
       ]);
     case "EdDSA":
       return Buffer.concat([Buffer.from("a401010327200621", "hex"), number(x)]);
     case "RS256":
       return Buffer.concat([
-        ...[Buffer.from("a4010303390100", "hex"), Buffer.from("20", "hex"), number(n)],
-        ...[Buffer.from("21", "hex"), number(e)],
+        Buffer.from("a4010303390100", "hex"),
+        Buffer.from("20", "hex"),
+        number(n),
+        Buffer.from("21", "hex"),
+        number(e),
       ]);
   }
 }

@@ -7,11 +7,18 @@ const BY_INSTANCES = whoever("instance", "foreign");
 /** The request is pending. */
 export const EXTENSION_ROWS: readonly AuthorizationRow[] = [
   {
-    ...{ operation: "consumeApproval", who: BY_INSTANCES, status: 409, foreign: 404 },
+    operation: "consumeApproval",
+    who: BY_INSTANCES,
+    status: 409,
+    foreign: 404,
     id: (stage) => stage.requestId,
   },
   {
-    ...{ operation: "reportOutcome", who: BY_INSTANCES, status: 409, foreign: 404 },
-    ...{ id: (stage) => stage.requestId, body: () => ({ status: "succeeded" }) },
+    operation: "reportOutcome",
+    who: BY_INSTANCES,
+    status: 409,
+    foreign: 404,
+    id: (stage) => stage.requestId,
+    body: () => ({ status: "succeeded" }),
   },
 ];

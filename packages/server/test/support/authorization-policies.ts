@@ -22,22 +22,33 @@ export function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow
   return [
     { operation: `show${scope}`, about: "in force", who: LOOKING, status: 200 },
     {
-      ...{ operation: `show${scope}`, about: "by number", who: LOOKING, status: 200 },
-      ...{ id: () => "1", ...(scope === "Policy" && { foreign: 404 }) },
+      operation: `show${scope}`,
+      about: "by number",
+      who: LOOKING,
+      status: 200,
+      id: () => "1",
+      ...(scope === "Policy" && { foreign: 404 }),
     },
     { operation: `list${scope}Versions`, who: LOOKING, status: 200 },
     { operation: `check${scope}`, who: checking, status: 200, body: draft },
     {
       // What it tells are calls.
-      ...{ operation: `simulate${scope}`, who: without(who, "policy"), status: 200 },
+      operation: `simulate${scope}`,
+      who: without(who, "policy"),
+      status: 200,
       body: draft,
     },
     {
-      ...{ operation: `publish${scope}`, who, status: 200, ...(scope === "Policy" && FOREIGN_NEW) },
+      operation: `publish${scope}`,
+      who,
+      status: 200,
+      ...(scope === "Policy" && FOREIGN_NEW),
       body: () => ({ ...draft(), expected_number: 0 }),
     },
     {
-      ...{ operation: `rollback${scope}`, who, status: 200 },
+      operation: `rollback${scope}`,
+      who,
+      status: 200,
       body: () => ({ number: 1, expected_number: 1 }),
     },
     ...proposalRows(scope, who),
@@ -52,18 +63,27 @@ function proposalRows(
   const id = (stage: AuthorizationStage) => stage.freshProposal(scope);
   return [
     { operation: `list${scope}Proposals`, who: LOOKING, status: 200 },
-    { ...{ operation: `show${scope}Proposal`, who: LOOKING, status: 200, id }, ...foreign },
+    { operation: `show${scope}Proposal`, who: LOOKING, status: 200, id, ...foreign },
     {
-      ...{ operation: `propose${scope}`, who, status: 201 },
+      operation: `propose${scope}`,
+      who,
+      status: 201,
       body: (stage) => ({ source: `${EMPTY_POLICY}# ${stage.freshName()}`, expected_number: 1 }),
     },
     {
-      ...{ operation: `publish${scope}Proposal`, who, status: 201, id },
+      operation: `publish${scope}Proposal`,
+      who,
+      status: 201,
+      id,
       ...foreign,
       undo: (stage) => stage.unpublish(scope),
     },
     {
-      ...{ operation: `reject${scope}Proposal`, who, status: 200, id, body: () => ({}) },
+      operation: `reject${scope}Proposal`,
+      who,
+      status: 200,
+      id,
+      body: () => ({}),
       ...foreign,
     },
   ];

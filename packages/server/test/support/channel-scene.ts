@@ -61,7 +61,9 @@ export async function startChannelScene(
     },
   });
   return {
-    ...{ server, clock, receiver },
+    server,
+    clock,
+    receiver,
     instance: await server.instance(),
     reviewer: await server.token({ kind: "reviewer" }),
     admin: await server.token({ kind: "reviewer", name: "admin", role: "admin" }),
@@ -164,8 +166,13 @@ export async function copyAnnouncements(
       const projectId = String(row.project_id);
       await insertAnnouncements(tx, [
         {
-          ...{ id: random.uuid(), projectId, requestId: id, channelId: like.channelId },
-          ...{ occasion: "opened", createdAt: now, deadlineAt: Number(copy.deadline_at) },
+          id: random.uuid(),
+          projectId,
+          requestId: id,
+          channelId: like.channelId,
+          occasion: "opened",
+          createdAt: now,
+          deadlineAt: Number(copy.deadline_at),
           nextAt: now,
         },
       ]);

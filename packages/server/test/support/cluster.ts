@@ -42,10 +42,24 @@ export interface Cluster {
 }
 
 const ARGS = [
-  ...["--instance-rate", "0", "--provisioner-rate", "0", "--reviewer-rate", "0"],
-  ...["--unauthenticated-rate", "0", "--webhook-account-rate", "0", "--webhook-host-rate", "0"],
-  ...["--webhook-address-rate", "0", "--webhook-account-verifications", "0"],
-  ...["--webhook-host-verifications", "0"],
+  "--instance-rate",
+  "0",
+  "--provisioner-rate",
+  "0",
+  "--reviewer-rate",
+  "0",
+  "--unauthenticated-rate",
+  "0",
+  "--webhook-account-rate",
+  "0",
+  "--webhook-host-rate",
+  "0",
+  "--webhook-address-rate",
+  "0",
+  "--webhook-account-verifications",
+  "0",
+  "--webhook-host-verifications",
+  "0",
 ];
 
 /** Ends with the test. */

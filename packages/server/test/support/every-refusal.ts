@@ -156,8 +156,10 @@ const PROVOCATIONS: Readonly<Partial<Record<ProblemCode, Provoke>>> = {
 export async function provokeEveryRefusal(t: Lifetime): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
   const settings = {
-    ...{ body_bytes_max: "10000", webhook_allow_cidrs: "127.0.0.0/8" },
-    ...{ oidc_issuer: "https://login.example.com", oidc_client_id: "countersign" },
+    body_bytes_max: "10000",
+    webhook_allow_cidrs: "127.0.0.0/8",
+    oidc_issuer: "https://login.example.com",
+    oidc_client_id: "countersign",
     oidc_role_default: "viewer",
   };
   const server = await startTestProvider(t, { settings });

@@ -70,7 +70,10 @@ export async function startGate(t: Lifetime): Promise<GateScene> {
   const openDoor = (of: Context) => openDoorOf(t, of, () => happening());
   let names = 0;
   return {
-    ...{ clock, context, openDoor, door: await openDoor(context) },
+    clock,
+    context,
+    openDoor,
+    door: await openDoor(context),
     issue(order = {}) {
       const name = `holder ${++names}`;
       const defaults = { kind: "reviewer", name, project: "default", expiresAt: null } as const;
@@ -90,8 +93,14 @@ async function issueInstance({ store, random }: Context): Promise<Issued> {
   const [id, token] = [random.uuid(), drawToken("instance", random)];
   const row = await store.get("select id from project where name = 'default'");
   const credential = {
-    ...{ id, kind: "instance" as const, holderId: "the instance", projectId: String(row?.id) },
-    ...{ createdAt: 0, expiresAt: null, revokedAt: null, scopes: null },
+    id,
+    kind: "instance" as const,
+    holderId: "the instance",
+    projectId: String(row?.id),
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+    scopes: null,
   };
   await store.transact((tx) => insertCredential(tx, credential, hashToken(token)));
   return { id, token };
@@ -114,7 +123,8 @@ async function openDoorOf(
     async call(method, path, { token, headers, body } = {}) {
       const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
       const answer = await fetch(url + path, {
-        ...{ method, headers: { ...authorization, ...headers } },
+        method,
+        headers: { ...authorization, ...headers },
         ...(body !== undefined && { body }),
       });
       return { status: answer.status, headers: answer.headers, text: await answer.text() };

@@ -38,7 +38,10 @@ export async function startMailServer(
   const { key, certificate } = createSelfSigned();
   const mails: ReceivedMail[] = [];
   const server = new SMTPServer({
-    ...{ key, cert: certificate, logger: false, authOptional: password === undefined },
+    key,
+    cert: certificate,
+    logger: false,
+    authOptional: password === undefined,
     onAuth({ username, password: given }, _, done) {
       if (given === password) done(null, { user: username ?? "" });
       else done(new Error("secret words of the mail server"));

@@ -172,9 +172,11 @@ export async function copyInstances(
     for (const id of ids) {
       const projectId = String(like.project_id);
       await insertInstance(tx, {
-        ...{ id, projectId, name: String(like.name) },
+        id,
+        projectId,
+        name: String(like.name),
         provisionerId: String(like.provisioner_id),
-        ...{ createdAt: Number(like.created_at) },
+        createdAt: Number(like.created_at),
       });
       const registrationId = random.uuid();
       const delivery = { type: "webhook", url, registrationId, signingSecret: SIGNING_SECRET };

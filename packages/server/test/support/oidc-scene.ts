@@ -63,7 +63,9 @@ export async function startOidcScene(
   idp.register(server.provider.publicUrl);
   const start = server.provider.publicUrl + START;
   return {
-    ...{ idp, server, clock },
+    idp,
+    server,
+    clock,
     signIn: (browser = new FetchBrowser(), returnTo = "/healthz") =>
       browser.visit(`${start}?return_to=${encodeURIComponent(returnTo)}`),
     async comeBack(browser) {

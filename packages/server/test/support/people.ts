@@ -42,9 +42,16 @@ export async function newPerson(
     const now = await tx.now();
     const projectId = await ensureProject(tx, project, random.uuid(), now);
     const invitation = {
-      ...{ id: random.uuid(), projectId, personId: null, name: login, role, groups },
-      ...{ createdAt: now, createdBy: "operator:cli" as const },
-      ...{ expiresAt: now + 1_000, usedAt: null },
+      id: random.uuid(),
+      projectId,
+      personId: null,
+      name: login,
+      role,
+      groups,
+      createdAt: now,
+      createdBy: "operator:cli" as const,
+      expiresAt: now + 1_000,
+      usedAt: null,
     };
     const tokenHash = createHash("sha256").update(token).digest("base64url");
     await insertInvitation(tx, invitation, tokenHash);

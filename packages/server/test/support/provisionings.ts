@@ -66,7 +66,9 @@ const RENAMING = { instance_name: "second" };
 export async function provisionAndRename(server: TestProvider, key = "one"): Promise<Told> {
   const token = await server.token({ kind: "provisioner" });
   const created = await server.call<ProvisionInstanceResponse>("POST", "/v1/instances", {
-    ...{ token, key, body: PROVISIONING },
+    token,
+    key,
+    body: PROVISIONING,
   });
   assert.equal(created.status, 201, created.text);
   const path = `/v1/instances/${created.json.instance.id}`;

@@ -34,7 +34,9 @@ export async function startReplicas(
   const settings = {
     database_url: place,
     secret_key: randomBytes(32).toString("base64"),
-    ...{ instance_rate: "0", provisioner_rate: "0", reviewer_rate: "0" },
+    instance_rate: "0",
+    provisioner_rate: "0",
+    reviewer_rate: "0",
     account_submission_rate: "0",
     ...options.settings,
   };

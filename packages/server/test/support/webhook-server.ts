@@ -34,8 +34,14 @@ export interface WebhookServer extends NotificationReceiver {
 }
 
 export const NO_RATES = [
-  ...["--instance-rate", "0", "--webhook-account-rate", "0", "--webhook-host-rate", "0"],
-  ...["--webhook-address-rate", "0"],
+  "--instance-rate",
+  "0",
+  "--webhook-account-rate",
+  "0",
+  "--webhook-host-rate",
+  "0",
+  "--webhook-address-rate",
+  "0",
 ];
 
 /** Ends with the test. */

@@ -16,10 +16,17 @@ let count = 0;
 function request(args = "{}", parts: object = {}): PendingRequest {
   const id = `01a1fb6b-1c22-7d0e-9c37-${String(++count).padStart(12, "0")}`;
   const wire = {
-    ...{ id, tool: "refund", status: "pending", instance: { id: "i", name: "bot" } },
-    ...{ created_at: "2026-01-01T00:00:00.000Z", deadline_at: "2026-01-01T01:00:00.000Z" },
-    ...{ arguments_sha256: `sha of ${args}`, policy: { because: "r1", fired: [], errors: [] } },
-    ...{ requirement: CLICK, votes: [], may_decide: { approve: true, deny: true } },
+    id,
+    tool: "refund",
+    status: "pending",
+    instance: { id: "i", name: "bot" },
+    created_at: "2026-01-01T00:00:00.000Z",
+    deadline_at: "2026-01-01T01:00:00.000Z",
+    arguments_sha256: `sha of ${args}`,
+    policy: { because: "r1", fired: [], errors: [] },
+    requirement: CLICK,
+    votes: [],
+    may_decide: { approve: true, deny: true },
     ...parts,
   };
   return readRequest(`{"arguments":${args},${JSON.stringify(wire).slice(1)}`);

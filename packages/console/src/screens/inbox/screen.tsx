@@ -72,7 +72,9 @@ export function Screen({ route }: ScreenProps) {
   );
 
   useInboxKeys({
-    ...{ scope, filter, isSettled },
+    scope,
+    filter,
+    isSettled,
     groups: () => [...latest.current.shown.mine, ...latest.current.shown.others],
     current: () => latest.current.current,
     moveTo: ({ first }) => change(latest.current.address, { at: first.id }),
@@ -109,7 +111,13 @@ export function Screen({ route }: ScreenProps) {
         }}
       >
         <Nothing shown={shown} filter={address.filter} />
-        <InboxList {...shown} {...{ address, current, actions, unfolded }} />
+        <InboxList
+          {...shown}
+          address={address}
+          current={current}
+          actions={actions}
+          unfolded={unfolded}
+        />
       </div>
       <Below />
       <HeldBar />

@@ -29,7 +29,8 @@ export function sendAll(
 ): Promise<Failure[]> {
   return forEachOf(requests, async ({ id, arguments_sha256 }) => {
     const body = {
-      ...{ verdict, arguments_sha256 },
+      verdict,
+      arguments_sha256,
       ...(note !== "" && { note }),
       // A denial stops a call, which is safe; an approval can be taken back.
       ...(verdict === "approve" && { hold: HOLD }),

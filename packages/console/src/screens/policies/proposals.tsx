@@ -86,8 +86,10 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
           <p class="hint">
             SHA-256 <code>{sha256}</code>
           </p>
-          {mayPublish && <Simulation {...{ scope, source }} />}
-          {mayPublish && <Closing {...{ scope, proposal, isMine, onChange }} />}
+          {mayPublish && <Simulation scope={scope} source={source} />}
+          {mayPublish && (
+            <Closing scope={scope} proposal={proposal} isMine={isMine} onChange={onChange} />
+          )}
         </div>
       )}
     </li>

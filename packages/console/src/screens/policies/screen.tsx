@@ -50,7 +50,8 @@ export function Screen({ rest }: ScreenProps) {
           place={`${project?.id} ${scope}`}
           inForce={loaded.value}
           onPublished={loaded.reload}
-          {...{ scope, mayPublish }}
+          scope={scope}
+          mayPublish={mayPublish}
         />
       )}
     </Page>
@@ -86,13 +87,16 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
   return (
     <>
       <Proposals
-        {...{ scope, inForce, mayPublish }}
+        scope={scope}
+        inForce={inForce}
+        mayPublish={mayPublish}
         proposals={waiting?.proposals ?? []}
         onChange={published}
       />
       {draft.base !== inForce.number && (
         <Overtaken
-          {...{ place, inForce }}
+          place={place}
+          inForce={inForce}
           base={draft.base}
           onKeep={() => keepDraft(place, { source, base: inForce.number })}
         />
@@ -109,7 +113,9 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
       {!mayPublish && <p class="hint">Your role may read this and not change it.</p>}
       {mayPublish && isNew && (
         <Publishing
-          {...{ scope, source, inForce }}
+          scope={scope}
+          source={source}
+          inForce={inForce}
           isReady={checked?.source === source && checked.check?.valid === true}
           base={draft.base}
           onDiscard={isChanged(place) ? () => keepDraft(place, undefined) : undefined}
@@ -117,8 +123,8 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
           onSent={sent}
         />
       )}
-      {mayPublish && <Simulation {...{ scope, source }} />}
-      <Versions {...{ scope, inForce, mayPublish }} onSent={sent} />
+      {mayPublish && <Simulation scope={scope} source={source} />}
+      <Versions scope={scope} inForce={inForce} mayPublish={mayPublish} onSent={sent} />
     </>
   );
 }

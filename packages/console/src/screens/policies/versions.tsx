@@ -41,7 +41,14 @@ export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) 
       )}
       <ul class="versions">
         {versions.map((outline) => (
-          <VersionRow key={outline.number} {...{ scope, inForce, outline, mayPublish, onSent }} />
+          <VersionRow
+            key={outline.number}
+            scope={scope}
+            inForce={inForce}
+            outline={outline}
+            mayPublish={mayPublish}
+            onSent={onSent}
+          />
         ))}
       </ul>
       {after !== null && after !== undefined && (

@@ -153,7 +153,8 @@ function Value({ text, kind }: ValueProps) {
 
 export function Similar({ similar }: Pick<WireBackground, "similar">) {
   const counts = [
-    ...[`${similar.approved} approved`, `${similar.denied} denied`],
+    `${similar.approved} approved`,
+    `${similar.denied} denied`,
     ...(similar.expired > 0 ? [`${similar.expired} expired`] : []),
     ...(similar.cancelled > 0 ? [`${similar.cancelled} cancelled`] : []),
     ...(similar.pending > 0 ? [`${similar.pending} still pending`] : []),

@@ -32,7 +32,8 @@ export function useDecidingKeys({ keys, boundTo, box }: KeyOptions): boolean {
   useKeys(
     keys.map(
       ({ key, does, act }): KeyBinding => ({
-        ...{ key, does },
+        key,
+        does,
         press(event) {
           if (settled.bound.current === boundTo && event.timeStamp >= settled.at.current) act?.();
         },

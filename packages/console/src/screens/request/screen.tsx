@@ -102,9 +102,11 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   const isOver = useComputed(() => now.value >= deadlineAt).value;
   const isShort = useComputed(() => !canBeHeld(request, now.value)).value;
   const standing = standingOf({
-    ...{ request, hasSeenEnd },
+    request,
+    hasSeenEnd,
     me: session.value?.project?.reviewer.name,
-    ...{ isOver, isShort },
+    isOver,
+    isShort,
     isLive: open.isLive && connection.value !== "lost",
     isLookingBack: loaded.isLoading,
     wasOffered: wasOffered.current,
@@ -146,7 +148,11 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         )}
       </div>
       <DecisionBar
-        {...{ request, standing, decision, hasKeys, bar }}
+        request={request}
+        standing={standing}
+        decision={decision}
+        hasKeys={hasKeys}
+        bar={bar}
         trouble={open.isLive ? "" : open.trouble}
       />
     </>
@@ -182,11 +188,13 @@ function keysOf(decision: Decision, { canApprove, canDeny }: Standing): Deciding
   const isFree = decision.busy === undefined && !decision.isDenying;
   return [
     {
-      ...{ key: "a", does: "Approve this call; it can be undone for 5 s" },
+      key: "a",
+      does: "Approve this call; it can be undone for 5 s",
       act: isFree && canApprove ? () => void decision.approve() : undefined,
     },
     {
-      ...{ key: "d", does: "Deny this call: asks for the reason" },
+      key: "d",
+      does: "Deny this call: asks for the reason",
       act: isFree && canDeny ? decision.openDenial : undefined,
     },
   ];

@@ -7,7 +7,10 @@ const DEADLINE = Date.parse("2026-01-01T01:00:00Z");
 
 function asking(kind: "click" | "match" | "passkey"): WireRequest {
   return {
-    ...{ id: "r", status: "pending", deadline_at: "2026-01-01T01:00:00Z", votes: [] },
+    id: "r",
+    status: "pending",
+    deadline_at: "2026-01-01T01:00:00Z",
+    votes: [],
     may_decide: { approve: true, deny: true },
     requirement: { confirm: { kind } },
   } as unknown as WireRequest;
@@ -30,8 +33,13 @@ test("[ours.request.hold] an approval is held where the hold ends before the dea
 
 test("[ours.request.hold] who presses Approve when there is no time to hold it is told before that it counts at once", () => {
   const seen: Omit<Seen, "request"> = {
-    ...{ me: "ana", isOver: false, isShort: true, isLive: true, hasSeenEnd: true },
-    ...{ isLookingBack: false, wasOffered: true },
+    me: "ana",
+    isOver: false,
+    isShort: true,
+    isLive: true,
+    hasSeenEnd: true,
+    isLookingBack: false,
+    wasOffered: true,
   };
   const hint = (request: WireRequest, more: Partial<Seen> = {}) =>
     standingOf({ ...seen, request, ...more }).hint;

@@ -68,7 +68,8 @@ export function standingOf(seen: Seen): Standing {
   const canDecide = isOpen && !isHeld;
   const hasVoted = isPending && request.votes.some(({ reviewer }) => reviewer === me);
   return {
-    ...{ isOpen, isHeld },
+    isOpen,
+    isHeld,
     isOffered: wasOffered || (isPending && (may.approve || may.deny)),
     canApprove: canDecide && may.approve && hasSeenEnd && !isLookingBack,
     canDeny: canDecide && may.deny,

@@ -79,7 +79,12 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
   }
 
   return {
-    ...{ draft, busy, alert, faults, spoken, isDenying },
+    draft,
+    busy,
+    alert,
+    faults,
+    spoken,
+    isDenying,
     edit: (part) => setDraft((before) => ({ ...before, ...part })),
     openDenial() {
       say("");
@@ -185,7 +190,8 @@ function requireParts(request: WireRequest, draft: Draft, isAskedAgain: boolean)
 function approvalOf({ request, digest }: Shown, draft: Draft): Verdict {
   const validFor = draft.validFor.trim();
   return {
-    ...{ verdict: "approve", arguments_sha256: digest },
+    verdict: "approve",
+    arguments_sha256: digest,
     ...(draft.note !== "" && { note: draft.note }),
     ...(isTyped(request) && { confirmation: draft.confirmation }),
     ...(validFor !== "" && { valid_for: validFor }),

@@ -46,7 +46,9 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
     const path = `requests/${encodeURIComponent(id)}`;
     try {
       const source = await callSource("GET", path, {
-        ...{ timeoutMs: TIMEOUT_MS, signal, isBackground: true },
+        timeoutMs: TIMEOUT_MS,
+        signal,
+        isBackground: true,
       });
       if (mine !== round) return;
       noteServerTime(Date.parse((JSON.parse(source) as { now: string }).now), askedAt);

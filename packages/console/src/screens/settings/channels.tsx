@@ -56,7 +56,7 @@ export function ChannelSettings() {
         )}
         <ul class="rows">
           {value?.channels.map((channel) => (
-            <Row key={channel.id} {...{ channel, isMine }} onChange={reload} />
+            <Row key={channel.id} channel={channel} isMine={isMine} onChange={reload} />
           ))}
         </ul>
       </section>
@@ -148,7 +148,9 @@ function NewChannel({ onMade }: { onMade(): void }) {
           const token = values("token");
           const reminder = values("remind_before").trim();
           const body = {
-            ...{ name: values("name"), kind, groups: wordsOf(values("groups")) },
+            name: values("name"),
+            kind,
+            groups: wordsOf(values("groups")),
             ...(kind === "email" ? { to: wordsOf(values("to")) } : { url: values("url").trim() }),
             ...(token !== "" && { token }),
             ...(reminder !== "" && { remind_before: reminder }),

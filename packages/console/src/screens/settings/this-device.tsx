@@ -78,7 +78,7 @@ function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) 
             key={one.id}
             subscription={one}
             isHere={one.endpoint_sha256 === mine}
-            {...{ onChange }}
+            onChange={onChange}
           />
         ))}
       </ul>

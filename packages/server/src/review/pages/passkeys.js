@@ -85,15 +85,11 @@ export function offerPasskey({ kind }, token, leave) {
 }
 
 const SYSTEMS = [
-  ...[
-    [/Android/, "Android"],
-    [/iPhone|iPad/, "iOS"],
-    [/Windows/, "Windows"],
-  ],
-  ...[
-    [/Mac OS X/, "macOS"],
-    [/Linux/, "Linux"],
-  ],
+  [/Android/, "Android"],
+  [/iPhone|iPad/, "iOS"],
+  [/Windows/, "Windows"],
+  [/Mac OS X/, "macOS"],
+  [/Linux/, "Linux"],
 ];
 
 /** What a new passkey is called until its owner says otherwise. */

@@ -26,8 +26,13 @@ const OPERATOR_CODES: ReadonlySet<string> = new Set(["42501"]);
  * idle_in_transaction_session_timeout, transaction_timeout, admin_shutdown and its kin.
  */
 const BREAKING_CODES: ReadonlySet<string> = new Set([
-  ...["25006", "25P03", "25P04"],
-  ...["57P01", "57P02", "57P03", "57P05"],
+  "25006",
+  "25P03",
+  "25P04",
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
 ]);
 
 /** disk_full: ENOSPC and EDQUOT. */

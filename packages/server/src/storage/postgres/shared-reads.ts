@@ -58,7 +58,9 @@ function isRead(text: string): boolean {
 function answering(askers: readonly Statement[]): Statement {
   const [{ text, values, name }] = askers as readonly [Statement];
   return {
-    ...{ text, values, name },
+    text,
+    values,
+    name,
     // Each has rows of its own: nobody changes what another one reads.
     resolve: (answer: Answer) => {
       for (const { resolve } of askers) {

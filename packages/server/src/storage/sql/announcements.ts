@@ -34,8 +34,14 @@ export async function insertAnnouncements(
        deadline_at, next_at)
      values ${places.join(", ")}`,
     announcements.flatMap((one) => [
-      ...[one.projectId, one.id, one.requestId, one.channelId, one.occasion],
-      ...[one.createdAt, one.deadlineAt, one.nextAt],
+      one.projectId,
+      one.id,
+      one.requestId,
+      one.channelId,
+      one.occasion,
+      one.createdAt,
+      one.deadlineAt,
+      one.nextAt,
     ]),
   );
 }

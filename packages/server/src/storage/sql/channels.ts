@@ -28,9 +28,17 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0)
      on conflict (project_id, name) do nothing`,
     [
-      ...[channel.projectId, channel.id, channel.name, channel.kind],
-      ...[writeNames(channel.groups), channel.includesArguments ? 1 : 0, channel.remindMs],
-      ...[channel.targetShown, channel.sealedTarget, channel.createdAt, channel.createdBy],
+      channel.projectId,
+      channel.id,
+      channel.name,
+      channel.kind,
+      writeNames(channel.groups),
+      channel.includesArguments ? 1 : 0,
+      channel.remindMs,
+      channel.targetShown,
+      channel.sealedTarget,
+      channel.createdAt,
+      channel.createdBy,
     ],
   );
   await touchInForce(tx, channel.projectId);
@@ -46,9 +54,14 @@ export async function updateChannel(tx: Transaction, channel: ChannelSettings): 
        target_shown = $6, sealed_target = $7, disabled_at = $8, retry_at = null
      where project_id = $1 and id = $2`,
     [
-      ...[channel.projectId, channel.id, writeNames(channel.groups)],
-      ...[channel.includesArguments ? 1 : 0, channel.remindMs],
-      ...[channel.targetShown, channel.sealedTarget, channel.disabledAt],
+      channel.projectId,
+      channel.id,
+      writeNames(channel.groups),
+      channel.includesArguments ? 1 : 0,
+      channel.remindMs,
+      channel.targetShown,
+      channel.sealedTarget,
+      channel.disabledAt,
     ],
   );
   await touchInForce(tx, channel.projectId);
@@ -153,9 +166,17 @@ export async function updateSending(
        last_outcome = $7, last_status = $8, minute_at = $9, minute_messages = $10, sent_at = $11
      where project_id = $1 and id = $2 and fence = $3 and claimed_until is not null`,
     [
-      ...[projectId, id, fence, failures, retryAt],
-      ...[last?.at ?? null, last?.outcome ?? null, last?.status ?? null],
-      ...[pace.minuteAt, pace.messages, pace.sentAt],
+      projectId,
+      id,
+      fence,
+      failures,
+      retryAt,
+      last?.at ?? null,
+      last?.outcome ?? null,
+      last?.status ?? null,
+      pace.minuteAt,
+      pace.messages,
+      pace.sentAt,
     ],
   );
   return updated === 1;

@@ -46,9 +46,18 @@ export async function writeHeld(tx: Transaction, held: HeldVerdict): Promise<voi
          is_session = excluded.is_session, held_at = excluded.held_at,
          commits_at = excluded.commits_at`,
     [
-      ...[held.projectId, held.requestId, held.reviewerId, held.verdict, held.argumentsSha256],
-      ...[held.note, held.validityMs, held.confirmation, held.credentialId],
-      ...[held.isSession ? 1 : 0, held.heldAt, held.commitsAt],
+      held.projectId,
+      held.requestId,
+      held.reviewerId,
+      held.verdict,
+      held.argumentsSha256,
+      held.note,
+      held.validityMs,
+      held.confirmation,
+      held.credentialId,
+      held.isSession ? 1 : 0,
+      held.heldAt,
+      held.commitsAt,
     ],
   );
 }

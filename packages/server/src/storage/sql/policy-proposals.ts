@@ -54,9 +54,17 @@ export async function insertProposal(
        tests, proposed_at, proposed_by, proposer_project_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
-      ...[proposal.projectId, proposal.id, proposal.baseNumber, proposal.sha256, proposal.source],
-      ...[proposal.note, proposal.restores, proposal.tests, proposal.proposedAt],
-      ...[proposal.proposedBy, proposal.proposerProjectId],
+      proposal.projectId,
+      proposal.id,
+      proposal.baseNumber,
+      proposal.sha256,
+      proposal.source,
+      proposal.note,
+      proposal.restores,
+      proposal.tests,
+      proposal.proposedAt,
+      proposal.proposedBy,
+      proposal.proposerProjectId,
     ],
   );
 }

@@ -110,10 +110,7 @@ export async function updateAfterPush(
     `update push_subscription set claimed_until = null, failures = $3, retry_at = $4, last_at = $5,
        last_outcome = $6, last_status = $7
      where id = $1 and fence = $2 and claimed_until is not null`,
-    [
-      ...[id, fence, failures, retryAt],
-      ...[last?.at ?? null, last?.outcome ?? null, last?.status ?? null],
-    ],
+    [id, fence, failures, retryAt, last?.at ?? null, last?.outcome ?? null, last?.status ?? null],
   );
   return updated === 1;
 }

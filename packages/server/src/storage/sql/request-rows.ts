@@ -110,10 +110,20 @@ function valuesOfRow(row: Row): SqlValue[] {
 function checksum(request: StoredRequest): number {
   const { decision } = request;
   const small = [
-    ...[request.id, request.instanceId, request.projectId, request.status, request.timeout],
-    ...[request.createdAt, request.deadlineAt, request.tool],
-    ...[request.agentReasoning, request.context],
-    ...[decision?.decidedAt, decision?.expiresAt, decision?.decidedBy, decision?.note],
+    request.id,
+    request.instanceId,
+    request.projectId,
+    request.status,
+    request.timeout,
+    request.createdAt,
+    request.deadlineAt,
+    request.tool,
+    request.agentReasoning,
+    request.context,
+    decision?.decidedAt,
+    decision?.expiresAt,
+    decision?.decidedBy,
+    decision?.note,
   ];
   // Rows of the time before policy were written without it, and so with the server. The texts of
   // the two cannot be taken for each other: an object, and a string.

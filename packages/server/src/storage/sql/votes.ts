@@ -33,8 +33,14 @@ export async function writeVote(tx: Transaction, vote: StoredVote): Promise<void
          voted_at = excluded.voted_at, for_groups = excluded.for_groups,
          proof = excluded.proof`,
     [
-      ...[vote.projectId, vote.requestId, vote.reviewerId, vote.note, vote.validityMs],
-      ...[vote.votedAt, vote.forGroups === null ? null : writeNames(vote.forGroups), vote.proof],
+      vote.projectId,
+      vote.requestId,
+      vote.reviewerId,
+      vote.note,
+      vote.validityMs,
+      vote.votedAt,
+      vote.forGroups === null ? null : writeNames(vote.forGroups),
+      vote.proof,
     ],
   );
 }
