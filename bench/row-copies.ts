@@ -9,8 +9,8 @@ import type { StoredEntry } from "@countersign/server/core/audit-line";
 import { writeEvent } from "@countersign/server/core/notification";
 import { hashRequestKey } from "@countersign/server/secrets/keyring";
 import type { Integrity } from "@countersign/server/storage/integrity";
-import { macOfEntry } from "@countersign/server/storage/sql/audit-entries";
-import { authenticateRow } from "@countersign/server/storage/sql/request-rows";
+import { macOfEntry } from "@countersign/server/storage/sql/audit/audit-entries";
+import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
 import type { Row } from "@countersign/server/storage/store";
 
 export interface RequestRows {

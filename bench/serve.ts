@@ -11,8 +11,8 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
-import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
-import { insertPolicyVersion } from "@countersign/server/storage/sql/policy-versions";
+import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
+import { insertPolicyVersion } from "@countersign/server/storage/sql/policy/policy-versions";
 
 const NO_LIMIT = "0";
 

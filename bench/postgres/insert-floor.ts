@@ -11,7 +11,7 @@
 import { randomBytes } from "node:crypto";
 import { appendAudit } from "@countersign/server/audit/append-audit";
 import { systemRandom } from "@countersign/server/clock";
-import { insertRequest } from "@countersign/server/storage/sql/requests";
+import { insertRequest } from "@countersign/server/storage/sql/requests/requests";
 import { Pool, type PoolClient } from "pg";
 import { type Outcome, summarize } from "../load-generator.ts";
 import { toolCall } from "../messages.ts";

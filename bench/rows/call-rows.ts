@@ -5,8 +5,8 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { AuditEntry } from "@countersign/server/audit/append-audit";
 import type { Random } from "@countersign/server/clock";
+import { sha256Hex } from "@countersign/server/core/digest";
 import type { StoredDecision, StoredRequest } from "@countersign/server/core/request";
-import { sha256Hex } from "@countersign/server/secrets/keyring";
 import type { Rows } from "./open-rows.ts";
 
 /** The body of a tool call, as messages.ts makes them. */

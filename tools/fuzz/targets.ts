@@ -30,7 +30,7 @@ import { ConditionError, compileCondition } from "@countersign/server/policy/con
 import { evaluatePolicies } from "@countersign/server/policy/evaluate";
 import { loadPolicy, PolicyError } from "@countersign/server/policy/load";
 import { callOf } from "@countersign/server/policy/policy-fixture";
-import { readCursor } from "@countersign/server/review/event-cursor";
+import { readCursor } from "@countersign/server/review/live/event-cursor";
 import { isWellFormedToken } from "@countersign/server/secrets/token";
 import fc from "fast-check";
 import { inputsOf, jsonTexts } from "./inputs.ts";

@@ -22,10 +22,10 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
 export const MEASURED: readonly string[] = [
   `${SERVER}/src/core/*.ts`,
   `${SERVER}/src/policy/{decider,requirement}.ts`,
-  `${SERVER}/src/operations/{recordVote,readStanding}.ts`,
+  `${SERVER}/src/operations/{requests/recordVote,access/readStanding}.ts`,
   `${SERVER}/src/http/{authenticate,same-origin,session-cookie,message-fault}.ts`,
-  `${SERVER}/src/operations/authenticate{Caller,Session}.ts`,
-  `${SERVER}/src/review/sign-in-limits.ts`,
+  `${SERVER}/src/operations/access/authenticate{Caller,Session}.ts`,
+  `${SERVER}/src/review/access/sign-in-limits.ts`,
   `${SERVER}/src/secrets/token.ts`,
   "packages/protocol/src/{json,json-equal}.ts",
 ];

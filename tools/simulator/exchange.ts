@@ -14,6 +14,7 @@ import {
   parseUpdateInstance,
 } from "@countersign/protocol";
 import type { Context } from "@countersign/server/context";
+import { sha256Hex } from "@countersign/server/core/digest";
 import { Failure } from "@countersign/server/failure";
 import {
   writeApprovalRequest,
@@ -21,21 +22,20 @@ import {
   writeProvisioning,
 } from "@countersign/server/http/wire";
 import type { Caller, InstanceCaller, ReviewerCaller } from "@countersign/server/identity/caller";
-import { authenticateCaller } from "@countersign/server/operations/authenticateCaller";
-import { cancelApprovalRequest } from "@countersign/server/operations/cancelApprovalRequest";
-import { castVerdict } from "@countersign/server/operations/castVerdict";
-import { createApprovalRequest } from "@countersign/server/operations/createApprovalRequest";
-import { deleteInstance } from "@countersign/server/operations/deleteInstance";
-import { freezeCalls } from "@countersign/server/operations/freezeCalls";
-import { getApprovalRequest } from "@countersign/server/operations/getApprovalRequest";
-import { getInstance } from "@countersign/server/operations/getInstance";
-import { liftFreeze } from "@countersign/server/operations/liftFreeze";
-import { provisionInstance } from "@countersign/server/operations/provisionInstance";
-import { publishPolicy } from "@countersign/server/operations/publishPolicy";
-import { retryDelivery } from "@countersign/server/operations/retryDelivery";
-import { updateInstance } from "@countersign/server/operations/updateInstance";
-import { withdrawVote } from "@countersign/server/operations/withdrawVote";
-import { sha256Hex } from "@countersign/server/secrets/keyring";
+import { authenticateCaller } from "@countersign/server/operations/access/authenticateCaller";
+import { retryDelivery } from "@countersign/server/operations/deliveries/retryDelivery";
+import { freezeCalls } from "@countersign/server/operations/freezes/freezeCalls";
+import { liftFreeze } from "@countersign/server/operations/freezes/liftFreeze";
+import { deleteInstance } from "@countersign/server/operations/instances/deleteInstance";
+import { getInstance } from "@countersign/server/operations/instances/getInstance";
+import { provisionInstance } from "@countersign/server/operations/instances/provisionInstance";
+import { updateInstance } from "@countersign/server/operations/instances/updateInstance";
+import { publishPolicy } from "@countersign/server/operations/policy/publishPolicy";
+import { cancelApprovalRequest } from "@countersign/server/operations/requests/cancelApprovalRequest";
+import { castVerdict } from "@countersign/server/operations/requests/castVerdict";
+import { createApprovalRequest } from "@countersign/server/operations/requests/createApprovalRequest";
+import { getApprovalRequest } from "@countersign/server/operations/requests/getApprovalRequest";
+import { withdrawVote } from "@countersign/server/operations/requests/withdrawVote";
 
 interface Authorized {
   readonly token: string;

@@ -43,7 +43,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "other-input-replayed",
     breaks: "I10",
-    file: "operations/createApprovalRequest.ts",
+    file: "operations/requests/createApprovalRequest.ts",
     edits: [
       ['if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");', ""],
     ],
@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "event-left-out",
     breaks: "I3",
-    file: "operations/resolveRequest.ts",
+    file: "operations/requests/resolveRequest.ts",
     edits: [
       [
         "await insertNotification(tx, {",
@@ -62,7 +62,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "claimed-beside-a-lease",
     breaks: "I4",
-    file: "storage/sql/notifications.ts",
+    file: "storage/sql/deliveries/notifications.ts",
     edits: [
       ["and (notification.claimed_until is null or notification.claimed_until <= $3)", ""],
       ["and (claimed_until is null or claimed_until <= $4)", ""],
@@ -71,7 +71,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "sent-without-a-last-look",
     breaks: "I7",
-    file: "operations/isStillClaimed.ts",
+    file: "operations/deliveries/isStillClaimed.ts",
     edits: [["if (store.isExclusive) return", "return true; if (store.isExclusive) return"]],
   },
   {
@@ -105,31 +105,31 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "written-past-the-deadline",
     breaks: "I6",
-    file: "operations/resolveRequest.ts",
+    file: "operations/requests/resolveRequest.ts",
     edits: [["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"]],
   },
   {
     name: "credentials-survive",
     breaks: "I7",
-    file: "operations/deleteInstance.ts",
+    file: "operations/instances/deleteInstance.ts",
     edits: [["await revokeCredentialsOf(tx, instance.instanceId, now)", "0"]],
   },
   {
     name: "receiver-survives",
     breaks: "I7",
-    file: "operations/deleteInstance.ts",
+    file: "operations/instances/deleteInstance.ts",
     edits: [["  await removeReceiver(tx, instance);", ""]],
   },
   {
     name: "decided-after-deletion",
     breaks: "I7",
-    file: "storage/sql/requests.ts",
+    file: "storage/sql/requests/requests.ts",
     edits: [["isInstanceDeleted: instance?.deleted_at !== null", "isInstanceDeleted: false"]],
   },
   {
     name: "failed-verification-commits",
     breaks: "I8",
-    file: "operations/commitVerified.ts",
+    file: "operations/instances/commitVerified.ts",
     edits: [
       [
         'if (verified.kind !== "verified") throw refusal(verified);',
@@ -169,7 +169,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "erased-while-it-may-be-replayed",
     breaks: "I11",
-    file: "operations/eraseExpired.ts",
+    file: "operations/operate/eraseExpired.ts",
     edits: [
       [
         "const before = now - context.settings.retentionMs;",
@@ -180,19 +180,19 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "one-of-two-is-enough",
     breaks: "I12",
-    file: "operations/castVerdict.ts",
+    file: "operations/requests/castVerdict.ts",
     edits: [["if (!tally.isEnough)", "if (tally.counted.length === 0)"]],
   },
   {
     name: "frozen-and-approved",
     breaks: "I12",
-    file: "operations/castVerdict.ts",
+    file: "operations/requests/castVerdict.ts",
     edits: [["if (freeze !== undefined) {", "if (freeze === null) {"]],
   },
   {
     name: "secret-in-an-error",
     breaks: "I13",
-    file: "operations/createApprovalRequest.ts",
+    file: "operations/requests/createApprovalRequest.ts",
     edits: [
       [
         'throw new Problem("idempotency_conflict");',
@@ -209,7 +209,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "ending-without-an-entry",
     breaks: "I15",
-    file: "operations/resolveRequest.ts",
+    file: "operations/requests/resolveRequest.ts",
     edits: [
       [
         "  await appendAudit(tx, random, auditOf(request,",
@@ -242,7 +242,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "leases-of-the-dead-never-end",
     breaks: "liveness",
-    file: "storage/sql/notifications.ts",
+    file: "storage/sql/deliveries/notifications.ts",
     edits: [
       [
         "(notification.claimed_until is null or notification.claimed_until <= $3)",
@@ -253,14 +253,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "taken-over-and-committed",
     breaks: "I2",
-    file: "operations/commitVerified.ts",
+    file: "operations/instances/commitVerified.ts",
     edits: [
       ["if (value !== undefined) return value;\n  const current", "const current"],
       ["if (current?.fence !== fence || current.failure !== null) return undefined;", ""],
     ],
     more: [
       {
-        file: "operations/provisionInstance.ts",
+        file: "operations/instances/provisionInstance.ts",
         edits: [["if (!reserved) return undefined;", ""]],
       },
     ],
@@ -277,11 +277,11 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     more: [
       {
-        file: "operations/castVerdict.ts",
+        file: "operations/requests/castVerdict.ts",
         edits: [["isClosed(request, now)", "request.isInstanceDeleted"]],
       },
       {
-        file: "operations/resolveRequest.ts",
+        file: "operations/requests/resolveRequest.ts",
         edits: [
           ["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"],
         ],

@@ -17,7 +17,7 @@ import { WebhookDelivery } from "@countersign/server/delivery/webhook-delivery";
 import type { Examination, ExaminationOrder } from "@countersign/server/examiner/examiner";
 import { Failure } from "@countersign/server/failure";
 import { NoNotifier } from "@countersign/server/notify/no-notifier";
-import { IN_FORCE_KEPT_MAX } from "@countersign/server/operations/findInForce";
+import { IN_FORCE_KEPT_MAX } from "@countersign/server/operations/policy/findInForce";
 import { examinePolicy } from "@countersign/server/policy/examine";
 import { PolicyShelf } from "@countersign/server/policy/policy-shelf";
 import { RateLimiter } from "@countersign/server/rate-limiter";

@@ -5,12 +5,12 @@
  * Called by: simulate.ts, the tests.
  */
 
-import { authenticateCaller } from "@countersign/server/operations/authenticateCaller";
-import { createToken } from "@countersign/server/operations/createToken";
+import { authenticateCaller } from "@countersign/server/operations/access/authenticateCaller";
 import {
   type VerificationEvent,
   verifyAuditLog,
-} from "@countersign/server/operations/verifyAuditLog";
+} from "@countersign/server/operations/audit/verifyAuditLog";
+import { createToken } from "@countersign/server/operations/tokens/createToken";
 import { Clients, type Tokens } from "./clients.ts";
 import { Database, type Template } from "./database.ts";
 import { Draw } from "./draw.ts";

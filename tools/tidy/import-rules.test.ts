@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { house, judge } from "./fixture.ts";
-import { importDirections } from "./import-rules.ts";
+import { featureDirections, featureFolders, importDirections } from "./import-rules.ts";
 import { PACKAGES, ROOMS } from "./import-table.ts";
 
 function imports(path: string, specifier: string): string[] {
@@ -88,16 +88,16 @@ test("core and policy import protocol alone", () => {
 });
 
 test("operations speak about any room, and call those below", () => {
-  const path = house("operations/createApprovalRequest.ts");
+  const path = house("operations/requests/createApprovalRequest.ts");
   for (const room of ["core", "policy", "storage", "audit", "secrets", "wake", "context"]) {
-    assert.deepEqual(imports(path, `../${room}/it.ts`), []);
+    assert.deepEqual(imports(path, `../../${room}/it.ts`), []);
   }
-  assert.deepEqual(importsType(path, "../report.ts"), []);
-  assert.deepEqual(imports(path, "../report.ts"), [
+  assert.deepEqual(importsType(path, "../../report.ts"), []);
+  assert.deepEqual(imports(path, "../../report.ts"), [
     "1: operations may import report as types only",
   ]);
   for (const room of ["http", "review", "workers"]) {
-    assert.deepEqual(importsType(path, `../${room}/it.ts`), [
+    assert.deepEqual(importsType(path, `../../${room}/it.ts`), [
       `1: operations may not import ${room}`,
     ]);
   }
@@ -114,12 +114,12 @@ test("http, review and workers call operations and never the store", () => {
 });
 
 test("storage knows the types of core, and audit knows storage", () => {
-  const path = house("storage/sql/requests.ts");
-  assert.deepEqual(importsType(path, "../../core/request.ts"), []);
-  assert.deepEqual(imports(path, "../../core/request.ts"), [
+  const path = house("storage/sql/requests/requests.ts");
+  assert.deepEqual(importsType(path, "../../../core/request.ts"), []);
+  assert.deepEqual(imports(path, "../../../core/request.ts"), [
     "1: storage may import core as types only",
   ]);
-  assert.deepEqual(imports(path, "../../operations/expireRequests.ts"), [
+  assert.deepEqual(imports(path, "../../../operations/requests/expireRequests.ts"), [
     "1: storage may not import operations",
   ]);
   assert.deepEqual(imports(house("audit/append.ts"), "../storage/store.ts"), []);
@@ -219,4 +219,33 @@ test("the table names only rooms and packages that it has", () => {
   for (const entry of Object.values(PACKAGES)) {
     for (const folder of entry.imports) assert.ok(packages.includes(folder), folder);
   }
+});
+
+test("a feature imports only the features before it in its room", () => {
+  const judged = (path: string, specifier: string) =>
+    judge(featureDirections, house(path), `import { it } from "${specifier}";`);
+  const request = "operations/requests/castVerdict.ts";
+  assert.deepEqual(judged(request, "../policy/putInForce.ts"), []);
+  assert.deepEqual(judged(request, "./recordVote.ts"), []);
+  assert.deepEqual(judged(request, "../freezes/liftFreeze.ts"), [
+    "1: operations/requests may not import freezes, which is above it",
+  ]);
+  assert.deepEqual(judged("storage/sql/policy/policy-versions.ts", "../sign-in/sessions.ts"), [
+    "1: storage/sql/policy may not import sign-in, which is above it",
+  ]);
+  assert.deepEqual(judged(request, "../../storage/sql/sign-in/sessions.ts"), []);
+  assert.deepEqual(judged("operations/requests/castVerdict.test.ts", "../freezes/it.ts"), []);
+});
+
+test("a feature folder holds at most 30 files and stands in the import table", () => {
+  const files = (folder: string, count: number) =>
+    Array.from({ length: count }, (_, i) => house(`${folder}/file${i}.ts`));
+  assert.deepEqual(featureFolders(files("operations/requests", 30)), []);
+  const messages = (paths: string[]) => featureFolders(paths).map(({ message }) => message);
+  assert.deepEqual(messages(files("operations/requests", 31)), [
+    "operations/requests has 31 files; a feature has at most 30",
+  ]);
+  assert.deepEqual(messages(files("review/new", 1)), ["review/new is not in the import table"]);
+  const tests = [house("operations/requests/it.test.ts")];
+  assert.deepEqual(messages([...files("operations/requests", 30), ...tests]), []);
 });

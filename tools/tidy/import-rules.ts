@@ -3,7 +3,7 @@
  */
 
 import { posix } from "node:path";
-import { FENCES, PACKAGES, ROOMS } from "./import-table.ts";
+import { DIVIDED, FEATURES, FENCES, PACKAGES, ROOMS } from "./import-table.ts";
 import { type Import, isTest, type Source, type Violation } from "./source.ts";
 
 /** Where a file lives: package folder, and below src the room (folder or file without ending). */
@@ -45,6 +45,65 @@ function judge(path: string, from: Place, each: Import): string | undefined {
     return judgePackage(from.package, to.package) ?? judgeProvider(from, to);
   }
   return isTest(path) ? undefined : judgeRoom(from, to, each.typeOnly);
+}
+
+/** Inside a crowded room, a feature imports only the features before it. */
+export function featureDirections(source: Source): Violation[] {
+  if (isTest(source.path)) return [];
+  const violations: Violation[] = [];
+  for (const { specifier, line } of source.imports) {
+    if (!specifier.startsWith(".")) continue;
+    const target = posix.join(posix.dirname(source.path), specifier);
+    const message = judgeFeature(featureOf(source.path), featureOf(target));
+    if (message !== undefined) violations.push({ file: source.path, line, message });
+  }
+  return violations;
+}
+
+interface Feature {
+  readonly room: string;
+  readonly name: string;
+}
+
+function judgeFeature(from: Feature | undefined, to: Feature | undefined): string | undefined {
+  if (from === undefined || from.room !== to?.room || from.name === to.name) return undefined;
+  if (FEATURES.indexOf(to.name) < FEATURES.indexOf(from.name)) return undefined;
+  return `${from.room}/${from.name} may not import ${to.name}, which is above it`;
+}
+
+/** The feature folder that holds a file, if its room has feature folders. */
+function featureOf(path: string): Feature | undefined {
+  for (const room of DIVIDED) {
+    const [before, inside] = path.split(`packages/server/src/${room}/`);
+    const [name, ...file] = inside?.split("/") ?? [];
+    if (before === "" && name !== undefined && file.length > 0) return { room, name };
+  }
+  return undefined;
+}
+
+const FEATURE_FILES_MAX = 30;
+
+/** A feature folder has a place in the import table, and holds at most 30 files beside tests. */
+export function featureFolders(paths: Iterable<string>): Violation[] {
+  const files = new Map<string, string[]>();
+  const violations: Violation[] = [];
+  for (const path of paths) {
+    if (!path.endsWith(".ts") || isTest(path)) continue;
+    const feature = featureOf(path);
+    if (feature === undefined) continue;
+    const folder = `${feature.room}/${feature.name}`;
+    const inside = files.get(folder) ?? [];
+    files.set(folder, [...inside, path]);
+    if (inside.length === 0 && !FEATURES.includes(feature.name)) {
+      violations.push({ file: path, line: 1, message: `${folder} is not in the import table` });
+    }
+  }
+  for (const [folder, [file = "", ...others]] of files) {
+    if (others.length < FEATURE_FILES_MAX) continue;
+    const message = `${folder} has ${others.length + 1} files; a feature has at most 30`;
+    violations.push({ file, line: 1, message });
+  }
+  return violations;
 }
 
 function judgeOutside(path: string, from: Place, module: string): string | undefined {

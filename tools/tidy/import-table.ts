@@ -158,6 +158,33 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   index: { values: EVERYTHING, types: [] },
 };
 
+/** The rooms that are divided into features, under the same names in each. */
+export const DIVIDED = ["operations", "review", "storage/sql"];
+
+/**
+ * The features, lowest first: inside a divided room, a feature imports only those before it. The
+ * files beside the feature folders are free: routes that gather features, helpers of all of them.
+ */
+export const FEATURES: readonly string[] = [
+  "shared",
+  "access",
+  "channels",
+  "operate",
+  "push",
+  "policy",
+  "grants",
+  "requests",
+  "freezes",
+  "deliveries",
+  "instances",
+  "history",
+  "live",
+  "audit",
+  "people",
+  "tokens",
+  "sign-in",
+];
+
 export interface Fence {
   readonly module: RegExp;
   /** Files or folders (with a slash at the end) that may import it. */

@@ -37,7 +37,7 @@ test("two migrations with one number are a violation", () => {
 });
 
 test("a file in operations is named like its function", () => {
-  assert.deepEqual(named(house("operations/castVerdict.ts")), []);
+  assert.deepEqual(named(house("operations/requests/castVerdict.ts")), []);
   assert.deepEqual(named(house("operations/castVerdict.test.ts")), []);
   assert.deepEqual(named(house("operations/cast-verdict.ts")), [
     "file name is not camelCase, like the function in it",
@@ -45,7 +45,7 @@ test("a file in operations is named like its function", () => {
 });
 
 test("a file in operations exports that function", () => {
-  const path = house("operations/castVerdict.ts");
+  const path = house("operations/requests/castVerdict.ts");
   const good = [
     "export function castVerdict() {}",
     "export async function castVerdict() {}",

@@ -5,7 +5,7 @@ import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rul
 
 const CORE = house("core/request.ts");
 const POLICY = house("policy/evaluate.ts");
-const OPERATION = house("operations/expireRequests.ts");
+const OPERATION = house("operations/requests/expireRequests.ts");
 
 test("core and policy touch no clock, no chance and no world", () => {
   const impure = [

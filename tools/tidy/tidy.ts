@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from "./doc-rules.ts";
-import { importDirections } from "./import-rules.ts";
+import { featureDirections, featureFolders, importDirections } from "./import-rules.ts";
 import { fileName, migrationNumbers, operationFile } from "./name-rules.ts";
 import { noPlaces } from "./place-rules.ts";
 import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
@@ -27,6 +27,7 @@ type Rule = (source: Source) => readonly Violation[];
 const RULES: readonly Rule[] = [
   (source) => source.faults,
   importDirections,
+  featureDirections,
   purity,
   injectedClock,
   environmentOnce,
@@ -54,6 +55,7 @@ export async function tidy(root: string): Promise<Violation[]> {
   }
   for (const [path, text] of texts) violations.push(...fileName(path), ...noPlaces(path, text));
   violations.push(...migrationNumbers(texts.keys()));
+  violations.push(...featureFolders(texts.keys()));
   violations.push(...(await documentation(root, texts)));
   return violations.sort((a, b) => a.file.localeCompare(b.file) || a.line - b.line);
 }

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
 import { verifyProof } from "@countersign/server/audit/passkey-proof";
-import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
+import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
 import {
   newVisitor,
   startBrowser,

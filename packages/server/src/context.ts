@@ -8,7 +8,7 @@ import type { Delivery } from "./delivery/delivery.ts";
 import type { Examiner } from "./examiner/examiner.ts";
 import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
-import type { KnownInForce } from "./operations/findInForce.ts";
+import type { KnownInForce } from "./operations/policy/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RecentlyUsed } from "./recently-used.ts";

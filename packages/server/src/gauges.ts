@@ -7,8 +7,8 @@
 import { type Clock, systemClock } from "./clock.ts";
 import type { Context } from "./context.ts";
 import { Failure } from "./failure.ts";
-import { countPendingRequests } from "./operations/countPendingRequests.ts";
-import { countWaitingNotifications } from "./operations/countWaitingNotifications.ts";
+import { countWaitingNotifications } from "./operations/deliveries/countWaitingNotifications.ts";
+import { countPendingRequests } from "./operations/requests/countPendingRequests.ts";
 import type { Report, StoreCounts } from "./report.ts";
 
 export function observe(context: Context, report: Report): void {

@@ -42,18 +42,18 @@ export {
   type Rotation,
   rotateSecretKey,
 } from "./open-context.ts";
-export { createToken, type TokenOrder } from "./operations/createToken.ts";
-export { disablePerson, type PersonStanding } from "./operations/disablePerson.ts";
-export { linkPerson, type PersonLink } from "./operations/linkPerson.ts";
-export { type ListedPerson, listPeople } from "./operations/listPeople.ts";
-export { type ListedReviewer, listReviewers } from "./operations/listReviewers.ts";
-export { type ListedToken, listTokens } from "./operations/listTokens.ts";
-export { makeReturnLink } from "./operations/makeReturnLink.ts";
-export { makeSetupLink, needsSetup } from "./operations/makeSetupLink.ts";
-export { type Release, releaseProposal } from "./operations/publishProposal.ts";
-export { removeReviewerNamed } from "./operations/removeReviewer.ts";
-export { revokeToken } from "./operations/revokeToken.ts";
-export { type ReviewerChange, setReviewer } from "./operations/setReviewer.ts";
+export { disablePerson, type PersonStanding } from "./operations/people/disablePerson.ts";
+export { type ListedPerson, listPeople } from "./operations/people/listPeople.ts";
+export { type ListedReviewer, listReviewers } from "./operations/people/listReviewers.ts";
+export { removeReviewerNamed } from "./operations/people/removeReviewer.ts";
+export { type ReviewerChange, setReviewer } from "./operations/people/setReviewer.ts";
+export { type Release, releaseProposal } from "./operations/policy/publishProposal.ts";
+export { linkPerson, type PersonLink } from "./operations/sign-in/linkPerson.ts";
+export { makeReturnLink } from "./operations/sign-in/makeReturnLink.ts";
+export { makeSetupLink, needsSetup } from "./operations/sign-in/makeSetupLink.ts";
+export { createToken, type TokenOrder } from "./operations/tokens/createToken.ts";
+export { type ListedToken, listTokens } from "./operations/tokens/listTokens.ts";
+export { revokeToken } from "./operations/tokens/revokeToken.ts";
 export { type Provider, startProvider } from "./provider.ts";
 export { Report } from "./report.ts";
 export { describeKeys, type Secrets } from "./secrets/master-key.ts";

@@ -25,7 +25,7 @@ import {
   open,
   type Parts,
 } from "./open-context.ts";
-import { needsSetup } from "./operations/makeSetupLink.ts";
+import { needsSetup } from "./operations/sign-in/makeSetupLink.ts";
 import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";

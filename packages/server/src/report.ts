@@ -7,7 +7,7 @@
 import type { TerminalStatus } from "@countersign/protocol";
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { LogLevel } from "./config/settings.ts";
-import type { ActorKind } from "./core/request.ts";
+import type { ActorKind } from "./core/actor.ts";
 import type { Failure } from "./failure.ts";
 import { type Gauges, isProbe, Metrics, type WakeState } from "./metrics.ts";
 import type { CheckedTable, IntegrityFailure } from "./storage/integrity.ts";

@@ -8,7 +8,7 @@ import { after, type TestContext, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { createHttpServer } from "../src/http/create-http-server.ts";
 import { Report } from "../src/index.ts";
-import { SignInLimits } from "../src/review/sign-in-limits.ts";
+import { SignInLimits } from "../src/review/access/sign-in-limits.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { setStage } from "./support/operation-calls.ts";
@@ -114,7 +114,7 @@ test("[ours.auth.stored-hashed] a look-up is by the digest of a token: how long 
   const { store } = server.provider.context;
   const seen: unknown[][] = [];
   const watched = { ...store, all: store.all.bind(store), get: store.get.bind(store) };
-  const { authenticateCaller } = await import("../src/operations/authenticateCaller.ts");
+  const { authenticateCaller } = await import("../src/operations/access/authenticateCaller.ts");
   watched.get = (sql: string, values?: readonly unknown[]) => {
     seen.push([...(values ?? [])]);
     return store.get(sql, values as never);

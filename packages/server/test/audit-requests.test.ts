@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { appendAudit } from "../src/audit/append-audit.ts";
-import { sha256Hex } from "../src/secrets/keyring.ts";
-import { authenticateRow } from "../src/storage/sql/request-rows.ts";
-import { readRequest, updateDecision } from "../src/storage/sql/requests.ts";
+import { sha256Hex } from "../src/core/digest.ts";
+import { authenticateRow } from "../src/storage/sql/requests/request-rows.ts";
+import { readRequest, updateDecision } from "../src/storage/sql/requests/requests.ts";
 import type { Row } from "../src/storage/store.ts";
 import {
   assertVerified,

@@ -4,12 +4,12 @@ import { uuidV7 } from "@countersign/protocol";
 import { systemRandom } from "../src/clock.ts";
 import { writeEntry } from "../src/core/audit-line.ts";
 import { Frontier, hashLeaf } from "../src/core/merkle.ts";
-import type { OpenKeys } from "../src/operations/appendSealed.ts";
-import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/claimLooks.ts";
-import { type SealedLately, sealEntries } from "../src/operations/sealEntries.ts";
+import type { OpenKeys } from "../src/operations/audit/appendSealed.ts";
+import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/audit/claimLooks.ts";
+import { type SealedLately, sealEntries } from "../src/operations/audit/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
-import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
-import { updateLog } from "../src/storage/sql/audit-logs.ts";
+import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
+import { updateLog } from "../src/storage/sql/audit/audit-logs.ts";
 import type { Transaction } from "../src/storage/store.ts";
 import {
   assertAllOnce,

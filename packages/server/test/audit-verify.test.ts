@@ -5,9 +5,9 @@ import { systemRandom } from "../src/clock.ts";
 import { writeEntry } from "../src/core/audit-line.ts";
 import { Frontier, hashLeaf } from "../src/core/merkle.ts";
 import { privateKeyOf, publicKeyOf, signCheckpoint } from "../src/core/signed-note.ts";
-import { readEntriesAfter } from "../src/storage/sql/audit-entries.ts";
-import { writeHashes } from "../src/storage/sql/audit-logs.ts";
-import { readSeals } from "../src/storage/sql/audit-seals.ts";
+import { readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
+import { writeHashes } from "../src/storage/sql/audit/audit-logs.ts";
+import { readSeals } from "../src/storage/sql/audit/audit-seals.ts";
 import type { SqlValue } from "../src/storage/store.ts";
 import {
   assertVerified,

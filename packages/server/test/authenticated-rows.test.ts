@@ -6,8 +6,8 @@ import { crc32 } from "node:zlib";
 import { uuidV7 } from "@countersign/protocol";
 import { exchange } from "countersign/test/support/people.ts";
 import { systemRandom } from "../src/clock.ts";
-import { adoptSecretKey } from "../src/operations/adoptSecretKey.ts";
-import { FINGERPRINT_KEY } from "../src/storage/sql/sealed.ts";
+import { adoptSecretKey } from "../src/operations/operate/adoptSecretKey.ts";
+import { FINGERPRINT_KEY } from "../src/storage/sql/operate/sealed.ts";
 import {
   assertVerified,
   countUnsealed,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { uuidV7 } from "@countersign/protocol";
-import { countCalls } from "../src/storage/sql/call-history.ts";
+import { countCalls } from "../src/storage/sql/history/call-history.ts";
 import { makeGrant } from "./support/grants.ts";
 import {
   type PolicyScene,

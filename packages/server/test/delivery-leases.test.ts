@@ -16,7 +16,7 @@ import {
   toSecrets,
   toSettings,
 } from "../src/index.ts";
-import { releaseLeases } from "../src/operations/releaseLeases.ts";
+import { releaseLeases } from "../src/operations/deliveries/releaseLeases.ts";
 import { testOnly } from "./support/engine.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { HeldVerifications, verificationRows } from "./support/verifications.ts";

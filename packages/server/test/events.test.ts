@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
-import { cancelApprovalRequest } from "../src/operations/cancelApprovalRequest.ts";
+import { cancelApprovalRequest } from "../src/operations/requests/cancelApprovalRequest.ts";
 import { LocalWake } from "../src/wake/local-wake.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { EventReader } from "./support/event-reader.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { listTokens, revokeToken } from "../src/index.ts";
-import { setReviewer } from "../src/operations/setReviewer.ts";
+import { setReviewer } from "../src/operations/people/setReviewer.ts";
 import { freeze, lift } from "./support/freezes.ts";
 import { decidedBy, grantEdits, type ReviewedGrant, showGrant } from "./support/grants.ts";
 import { type House, newHouse } from "./support/houses.ts";

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newestOf, walkHistory } from "../src/operations/walkHistory.ts";
+import { newestOf, walkHistory } from "../src/operations/history/walkHistory.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { copyDecided } from "./support/history.ts";
 import { end, startScene } from "./support/scene.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { makeSetupLink } from "../src/operations/makeSetupLink.ts";
+import { makeSetupLink } from "../src/operations/sign-in/makeSetupLink.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { callAs, cookieSet, newPerson } from "./support/people.ts";
 import { auditOf, startScene } from "./support/scene.ts";

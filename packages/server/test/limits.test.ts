@@ -30,9 +30,9 @@ import {
   VERIFICATION_QUEUE_MS,
 } from "../src/delivery/webhook-delivery.ts";
 import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examiner-thread.ts";
-import { JOINED_MS_MAX } from "../src/operations/commitVerified.ts";
-import { LOOKED_AT_MAX } from "../src/operations/listHistory.ts";
-import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/useGrant.ts";
+import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/grants/useGrant.ts";
+import { LOOKED_AT_MAX } from "../src/operations/history/listHistory.ts";
+import { JOINED_MS_MAX } from "../src/operations/instances/commitVerified.ts";
 import { ATTEMPT_MS } from "../src/workers/delivery.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/reference/limits.md"), "utf8");

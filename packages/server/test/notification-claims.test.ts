@@ -4,10 +4,13 @@ import type { AttemptOutcome } from "../src/core/notification.ts";
 import {
   type ClaimedNotification,
   claimNotifications,
-} from "../src/operations/claimNotifications.ts";
-import { isStillClaimed } from "../src/operations/isStillClaimed.ts";
-import { recordAttempt } from "../src/operations/recordAttempt.ts";
-import { claimNotification, readDueNotifications } from "../src/storage/sql/notifications.ts";
+} from "../src/operations/deliveries/claimNotifications.ts";
+import { isStillClaimed } from "../src/operations/deliveries/isStillClaimed.ts";
+import { recordAttempt } from "../src/operations/deliveries/recordAttempt.ts";
+import {
+  claimNotification,
+  readDueNotifications,
+} from "../src/storage/sql/deliveries/notifications.ts";
 import { copyDeliveries } from "./support/deliveries.ts";
 import { ENGINE } from "./support/engine.ts";
 import { denied, notificationOf, restartWebhooks, tamper } from "./support/notifications.ts";

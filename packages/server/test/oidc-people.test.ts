@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
 import { linkPerson } from "../src/index.ts";
-import { makeReturnLink } from "../src/operations/makeReturnLink.ts";
-import { removeReviewerNamed } from "../src/operations/removeReviewer.ts";
+import { removeReviewerNamed } from "../src/operations/people/removeReviewer.ts";
+import { makeReturnLink } from "../src/operations/sign-in/makeReturnLink.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { FetchBrowser } from "./support/fetch-browser.ts";
 import {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ErrorResponse } from "@countersign/protocol";
 import type { ReviewerCaller } from "../src/identity/caller.ts";
-import { type SimulationOrder, simulatePolicy } from "../src/operations/simulatePolicy.ts";
+import { type SimulationOrder, simulatePolicy } from "../src/operations/policy/simulatePolicy.ts";
 import { type Judgement, writeJudgement } from "../src/policy/judgement.ts";
 import { policySaying, projectIdOf, publish, setGroups, storePast } from "./support/publishing.ts";
 import { type Scene, startScene } from "./support/scene.ts";

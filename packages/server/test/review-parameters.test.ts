@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KNOWN_PARAMETERS } from "../src/review/known-parameters.ts";
+import { KNOWN_PARAMETERS } from "../src/review/shared/known-parameters.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { routesOf } from "./support/routes.ts";
 import { startTestProvider } from "./support/test-provider.ts";

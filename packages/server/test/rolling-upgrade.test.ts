@@ -9,7 +9,7 @@ import { firstIdAt } from "@countersign/protocol";
 import { countersign, startServer } from "countersign/test/support/countersign.ts";
 import { systemRandom } from "../src/clock.ts";
 import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
-import { claimLooks, recordLook } from "../src/operations/claimLooks.ts";
+import { claimLooks, recordLook } from "../src/operations/audit/claimLooks.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";

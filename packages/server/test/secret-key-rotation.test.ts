@@ -13,7 +13,7 @@ import {
   toSecrets,
   toSettings,
 } from "../src/index.ts";
-import { adoptSecretKey } from "../src/operations/adoptSecretKey.ts";
+import { adoptSecretKey } from "../src/operations/operate/adoptSecretKey.ts";
 import { Keyring } from "../src/secrets/keyring.ts";
 import { replaceKeyFile } from "../src/secrets/master-key.ts";
 import { SqliteStore } from "../src/storage/sqlite/sqlite-store.ts";

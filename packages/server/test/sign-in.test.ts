@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { acceptInvitation } from "../src/operations/acceptInvitation.ts";
-import { makeReturnLink } from "../src/operations/makeReturnLink.ts";
-import { updatePasswordHash } from "../src/storage/sql/people.ts";
+import { acceptInvitation } from "../src/operations/sign-in/acceptInvitation.ts";
+import { makeReturnLink } from "../src/operations/sign-in/makeReturnLink.ts";
+import { updatePasswordHash } from "../src/storage/sql/people/people.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { callAs, cookieSet, newPerson, type SignedInPerson } from "./support/people.ts";
 import { auditOf, startScene } from "./support/scene.ts";

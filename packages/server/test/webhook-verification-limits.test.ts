@@ -7,7 +7,7 @@ import {
   parseJson,
   parseProvisionInstance,
 } from "@countersign/protocol";
-import { provisionInstance } from "../src/operations/provisionInstance.ts";
+import { provisionInstance } from "../src/operations/instances/provisionInstance.ts";
 import { onlyOn } from "./support/engine.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { type Answer, startTestProvider } from "./support/test-provider.ts";

@@ -6,7 +6,7 @@
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
 import { writeJudgement } from "@countersign/server/policy/judgement";
 import { NO_REQUIREMENT, type Requirement } from "@countersign/server/policy/rule";
-import { authenticateRow } from "@countersign/server/storage/sql/request-rows";
+import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
 import type { Server } from "./countersign.ts";
 
 /** Puts a requirement on a pending request beside the running server. */

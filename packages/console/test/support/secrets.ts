@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeSetupLink } from "@countersign/server/operations/makeSetupLink";
+import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
 import { decideAndAttempt } from "@countersign/server/test/support/deliveries";
 import { PASSWORD } from "@countersign/server/test/support/page-scene";
 import { callAs } from "@countersign/server/test/support/people";

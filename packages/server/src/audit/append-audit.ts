@@ -8,8 +8,8 @@
 
 import { uuidV7 } from "@countersign/protocol";
 import type { Random } from "../clock.ts";
-import type { Actor } from "../core/request.ts";
-import { macOfEntry } from "../storage/sql/audit-entries.ts";
+import type { Actor } from "../core/actor.ts";
+import { macOfEntry } from "../storage/sql/audit/audit-entries.ts";
 import type { SqlValue, Transaction } from "../storage/store.ts";
 import type { PasskeyProof } from "./passkey-proof.ts";
 

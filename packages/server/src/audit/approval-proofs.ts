@@ -11,7 +11,7 @@ import {
   isAuthenticEntry,
   readEntriesAt,
   readEntriesOfRequest,
-} from "../storage/sql/audit-entries.ts";
+} from "../storage/sql/audit/audit-entries.ts";
 import type { Reader } from "../storage/store.ts";
 import { type AddedPasskeys, findForeignKey } from "./entry-checks.ts";
 import { verifyProof } from "./passkey-proof.ts";

@@ -9,9 +9,9 @@ import { firstIdAt } from "@countersign/protocol";
 import { type StoredEntry, writeEntry, writePlaced } from "../core/audit-line.ts";
 import { fullSubtrees } from "../core/merkle.ts";
 import { Failure } from "../failure.ts";
-import { readEntriesBetween } from "../storage/sql/audit-entries.ts";
-import type { StoredLog } from "../storage/sql/audit-logs.ts";
-import { readFirstPosition, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
+import { readEntriesBetween } from "../storage/sql/audit/audit-entries.ts";
+import type { StoredLog } from "../storage/sql/audit/audit-logs.ts";
+import { readFirstPosition, readSeals, type StoredSeal } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 import { StoredTree } from "./stored-tree.ts";
 

@@ -10,9 +10,9 @@ import { type StoredEntry, writeEntry } from "../core/audit-line.ts";
 import { areEqual, hashLeaf, inclusionRanges, isIncluded } from "../core/merkle.ts";
 import { readCheckpoint } from "../core/signed-note.ts";
 import { Failure } from "../failure.ts";
-import { readEntriesAfter } from "../storage/sql/audit-entries.ts";
-import type { StoredLog } from "../storage/sql/audit-logs.ts";
-import { readSealOf } from "../storage/sql/audit-seals.ts";
+import { readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
+import type { StoredLog } from "../storage/sql/audit/audit-logs.ts";
+import { readSealOf } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 import { StoredTree } from "./stored-tree.ts";
 

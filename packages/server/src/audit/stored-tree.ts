@@ -13,7 +13,7 @@ import {
   type Range,
   type Subtree,
 } from "../core/merkle.ts";
-import { readSealAt, readSeals, readTile, TILE_WIDTH } from "../storage/sql/audit-seals.ts";
+import { readSealAt, readSeals, readTile, TILE_WIDTH } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** Heights that one level of tiles spans. */

@@ -5,7 +5,7 @@
  */
 
 import { areEqual, type Hash } from "../core/merkle.ts";
-import { readTile, TILE_WIDTH } from "../storage/sql/audit-seals.ts";
+import { readTile, TILE_WIDTH } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 import { Found } from "./finding.ts";
 

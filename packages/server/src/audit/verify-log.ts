@@ -13,9 +13,9 @@ import {
   isAuthenticEntry,
   readEntriesBetween,
   readEntryIds,
-} from "../storage/sql/audit-entries.ts";
-import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
-import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit-seals.ts";
+} from "../storage/sql/audit/audit-entries.ts";
+import { readLog, type StoredLog } from "../storage/sql/audit/audit-logs.ts";
+import { readSealedIds, readSeals, type StoredSeal } from "../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../storage/store.ts";
 import { findMissingProof } from "./approval-proofs.ts";
 import { type AddedPasskeys, findEntryFault, findForeignKey } from "./entry-checks.ts";

@@ -5,7 +5,8 @@
  * Called by: operations.
  */
 
-import type { Actor, Ending, JsonText } from "./request.ts";
+import type { Actor } from "./actor.ts";
+import type { Ending, JsonText } from "./request.ts";
 
 /** Times are epoch milliseconds. */
 export interface StoredFreeze {

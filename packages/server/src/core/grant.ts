@@ -5,7 +5,7 @@
  * Called by: operations.
  */
 
-import type { Actor } from "./request.ts";
+import type { Actor } from "./actor.ts";
 
 /** Which calls a grant answers, and how. JSON as it is: it is stored with the grant. */
 export interface GrantTerms {

@@ -5,7 +5,8 @@
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
-import { type ActorKind, kindOfActor, type StoredDecision } from "./request.ts";
+import { type ActorKind, kindOfActor } from "./actor.ts";
+import type { StoredDecision } from "./request.ts";
 
 /** What is undefined does not narrow. */
 export interface RequestFilter {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { kindOfActor } from "./actor.ts";
 import {
   deadline,
   type Ending,
   isOverdue,
-  kindOfActor,
   type ResolvableRequest,
   resolve,
   type StoredDecision,

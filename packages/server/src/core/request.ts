@@ -9,6 +9,7 @@
  */
 
 import type { RequestStatus, TerminalStatus } from "@countersign/protocol";
+import type { Actor } from "./actor.ts";
 
 /** A JSON value as its source text: what strangers wrote, kept letter for letter. */
 export type JsonText = string;
@@ -47,40 +48,6 @@ export interface StoredDecision {
   /** Set exactly when approved, and later than `decidedAt`. */
   readonly expiresAt: number | null;
   readonly decidedBy: Actor;
-}
-
-/** Who or what did something, as `kind:id`. */
-export type Actor =
-  | `reviewer:${string}`
-  | `provisioner:${string}`
-  | `instance:${string}`
-  /** A rule of the project's policy, or of the floor as `policy:floor/ID`. */
-  | `policy:${string}`
-  | `grant:${string}`
-  | `freeze:${string}`
-  /** Who signed in, for what is of no project. */
-  | `person:${string}`
-  | "system:deadline"
-  | "system:instance-deletion"
-  /** The start of a server that nobody can sign in to yet. */
-  | "system:setup"
-  | "system:audit"
-  | "system:delivery"
-  | "system:retention"
-  | "system:secret-key"
-  /** What an identity provider says of somebody who signs in there. */
-  | "system:sign-in"
-  | "operator:cli";
-
-/** Of what kind an actor is: the word before the colon. */
-export type ActorKind = Actor extends infer A
-  ? A extends `${infer Kind}:${string}`
-    ? Kind
-    : never
-  : never;
-
-export function kindOfActor(actor: Actor): ActorKind {
-  return actor.slice(0, actor.indexOf(":")) as ActorKind;
 }
 
 /** What a caller wants a pending request to become. */

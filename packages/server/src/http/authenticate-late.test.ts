@@ -11,7 +11,7 @@ import { asPage } from "../../test/support/people.ts";
 import { connectRaw } from "../../test/support/raw-connection.ts";
 import { withStore } from "../../test/support/test-context.ts";
 import { turns } from "../../test/support/until.ts";
-import { revokeToken } from "../operations/revokeToken.ts";
+import { revokeToken } from "../operations/tokens/revokeToken.ts";
 import type { Store } from "../storage/store.ts";
 
 const { context, door, openDoor, issue, issueInstance, signIn, meanwhile } = await startGate({

@@ -14,8 +14,8 @@ import {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../context.ts";
 import type { InstanceCaller } from "../identity/caller.ts";
-import { type ConsumedRequest, consumeApproval } from "../operations/consumeApproval.ts";
-import { reportOutcome } from "../operations/reportOutcome.ts";
+import { type ConsumedRequest, consumeApproval } from "../operations/requests/consumeApproval.ts";
+import { reportOutcome } from "../operations/requests/reportOutcome.ts";
 import { callerOf, type Gate } from "./authenticate.ts";
 import { idempotencyKey, jsonBody, pathIdentifier, sendJson } from "./exchange.ts";
 import { writeApprovalRequest } from "./wire.ts";

@@ -1,5 +1,5 @@
 /**
- * The client address that limits count by.
+ * What a request says about its client: the address that limits count by, and the user agent.
  *
  * Called by: limits for callers without a valid credential.
  */
@@ -16,4 +16,9 @@ import { countedNetwork } from "../core/address.ts";
 export function peerOf({ ip }: { readonly ip: FastifyRequest["ip"] | undefined }): string {
   // Undefined once the connection is closed.
   return countedNetwork(ip ?? "");
+}
+
+/** The `User-Agent` header, or an empty string. */
+export function userAgentOf({ headers }: FastifyRequest): string {
+  return headers["user-agent"] ?? "";
 }

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import { isFresh } from "../core/session.ts";
-import type { StoredSession } from "../storage/sql/sessions.ts";
+import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 
 /**
  * For what outlives a session: who finds an open browser must not be able to stay.

@@ -6,8 +6,8 @@
 
 import type { ReviewerRole } from "../core/roles.ts";
 import type { Scopes } from "../core/scopes.ts";
-import type { Membership, StoredPerson } from "../storage/sql/people.ts";
-import type { StoredSession } from "../storage/sql/sessions.ts";
+import type { Membership, StoredPerson } from "../storage/sql/people/people.ts";
+import type { StoredSession } from "../storage/sql/sign-in/sessions.ts";
 
 interface AnyCaller {
   readonly credentialId: string;

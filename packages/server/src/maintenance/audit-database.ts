@@ -14,9 +14,9 @@ import { loadKeys } from "../secrets/master-key.ts";
 import { openRowKey } from "../secrets/row-key.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
 import { assertMigrated, readAnySchemaVersion } from "../storage/schema-version.ts";
-import { readLog, type StoredLog } from "../storage/sql/audit-logs.ts";
-import { readProjects } from "../storage/sql/holders.ts";
-import { SERVER } from "../storage/sql/policy-versions.ts";
+import { readProjects } from "../storage/sql/access/holders.ts";
+import { readLog, type StoredLog } from "../storage/sql/audit/audit-logs.ts";
+import { SERVER } from "../storage/sql/keys.ts";
 import type { Reader, Store } from "../storage/store.ts";
 import { openEither } from "./open-store.ts";
 

@@ -8,7 +8,7 @@
 import { Failure } from "../failure.ts";
 import type { Integrity } from "../storage/integrity.ts";
 import { analyze, insertRows, readRows } from "../storage/postgres/import-target.ts";
-import { isSoundRow } from "../storage/sql/request-rows.ts";
+import { isSoundRow } from "../storage/sql/requests/request-rows.ts";
 import type { ImportSource } from "../storage/sqlite/import-source.ts";
 import type { Row, Transaction } from "../storage/store.ts";
 import { type Content, ContentDigest, nameOf, sizeOf, type Table } from "../storage/table.ts";

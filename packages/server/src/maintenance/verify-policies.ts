@@ -6,12 +6,12 @@
 
 import type { Finding } from "../audit/finding.ts";
 import { UNSEALED_MS_MAX } from "../audit/verify-log.ts";
-import { readPublishedVersions } from "../storage/sql/audit-entries.ts";
+import { readPublishedVersions } from "../storage/sql/audit/audit-entries.ts";
 import {
   listPolicyVersions,
   type PolicyVersionOutline,
   readPolicyVersion,
-} from "../storage/sql/policy-versions.ts";
+} from "../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../storage/store.ts";
 
 const VERSIONS_PER_READ = 50;

@@ -12,15 +12,15 @@ import { timeOfId } from "@countersign/protocol";
 import { readTransition } from "../audit/approval-proofs.ts";
 import type { Finding } from "../audit/finding.ts";
 import { type EntryContent, readEntry, type StoredEntry, writeEntry } from "../core/audit-line.ts";
+import { sha256Hex } from "../core/digest.ts";
 import type { StoredRequest } from "../core/request.ts";
-import { sha256Hex } from "../secrets/keyring.ts";
-import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit-entries.ts";
+import { isAuthenticEntry, readEntriesAfter } from "../storage/sql/audit/audit-entries.ts";
 import {
   REQUEST_STATES_MAX,
   type RequestState,
   readRequestStates,
   readRequestsAfter,
-} from "../storage/sql/request-states.ts";
+} from "../storage/sql/requests/request-states.ts";
 import type { Reader } from "../storage/store.ts";
 
 /** Each with up to 1 MiB of contents. */

@@ -7,10 +7,11 @@
 import type { WebhookUrl } from "@countersign/protocol";
 import type { Clock } from "../clock.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
+import { sha256Hex } from "../core/digest.ts";
 import { parseRetryAfter } from "../core/retry.ts";
 import type { Door, Message, Reply } from "../delivery/guarded-fetch.ts";
 import { signMessage } from "../delivery/sign-message.ts";
-import { sha256Hex, signingKeyOf } from "../secrets/keyring.ts";
+import { signingKeyOf } from "../secrets/keyring.ts";
 import {
   type HttpMessage,
   linkOf,

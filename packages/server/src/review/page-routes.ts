@@ -9,7 +9,7 @@ import { extname, join } from "node:path";
 import { Problem } from "@countersign/protocol";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Context } from "../context.ts";
-import { needsSetup } from "../operations/makeSetupLink.ts";
+import { needsSetup } from "../operations/sign-in/makeSetupLink.ts";
 
 const FOLDER = join(import.meta.dirname, "pages");
 

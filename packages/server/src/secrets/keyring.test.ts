@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
 import { test } from "node:test";
+import { sha256Hex } from "../core/digest.ts";
 import { Failure } from "../failure.ts";
 import {
   createFingerprintKey,
@@ -10,7 +11,6 @@ import {
   Keyring,
   keyIdOf,
   masterKeyId,
-  sha256Hex,
 } from "./keyring.ts";
 
 const keyring = new Keyring(new Uint8Array(32).fill(7));

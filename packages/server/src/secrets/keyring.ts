@@ -176,11 +176,6 @@ export function hashRequestKey(instanceId: string, key: string): string {
   return hash("sha256", `${instanceId} ${key}`, "base64url").slice(0, REQUEST_KEY_CHARS);
 }
 
-/** Of the exact stored text, so that a reviewer's client can compute it from what it showed. */
-export function sha256Hex(text: string): string {
-  return hash("sha256", text, "hex");
-}
-
 export function createMasterKey(): Uint8Array {
   return randomBytes(MASTER_KEY_BYTES);
 }

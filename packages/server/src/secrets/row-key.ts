@@ -6,7 +6,7 @@
 import { Failure } from "../failure.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** What the sealed text is bound to; as in storage/sql/sealed.ts. */
+/** What the sealed text is bound to; as in storage/sql/operate/sealed.ts. */
 const PLACE = "row key";
 
 export interface RowKey {

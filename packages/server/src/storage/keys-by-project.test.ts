@@ -90,26 +90,30 @@ function rowsOfProject(project: string, i: number): Rows {
 }
 
 function notificationRow(
- id: string, request_id: string, instance_id: string, project_id: string): Row {
+  id: string,
+  request_id: string,
+  instance_id: string,
+  project_id: string,
+): Row {
   return {
-        id,
-        request_id,
-        instance_id,
-        project_id,
-        delivery_epoch: 0,
-        body: "{}",
-        created_at: 5,
-        next_at: null,
-        not_before: null,
-        claimed_until: 6,
-        fence: 2,
-        attempts: 2,
-        last_at: 6,
-        last_outcome: "rejected",
-        last_status: 500,
-        ended_at: 7,
-        ended_by: "removal",
-      };
+    id,
+    request_id,
+    instance_id,
+    project_id,
+    delivery_epoch: 0,
+    body: "{}",
+    created_at: 5,
+    next_at: null,
+    not_before: null,
+    claimed_until: 6,
+    fence: 2,
+    attempts: 2,
+    last_at: 6,
+    last_outcome: "rejected",
+    last_status: 500,
+    ended_at: 7,
+    ended_by: "removal",
+  };
 }
 
 function instanceRow(id: string, project_id: string, provisioner_id: string, rest: Row): Row {

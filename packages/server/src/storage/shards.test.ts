@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { applyMigrations, openFile, testOnEmptyStores } from "../../test/support/empty-store.ts";
-import { SEALED_COLUMNS } from "./sql/sealed.ts";
+import { SEALED_COLUMNS } from "./sql/operate/sealed.ts";
 import type { Store } from "./store.ts";
 
 const ADR = readFileSync(
@@ -97,7 +97,7 @@ const NAME_OR_TEXT =
 /** Every statement on a table, with constants put in place and lists of two. */
 function statements(): Statement[] {
   const files = FOLDERS.flatMap((folder) =>
-    readdirSync(folder)
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
       .map((name) => readFileSync(join(folder, name), "utf8")),
   );

@@ -7,7 +7,7 @@
  */
 
 import type { TerminalStatus } from "@countersign/protocol";
-import type { ActorKind } from "../core/request.ts";
+import type { ActorKind } from "../core/actor.ts";
 
 export type Signal =
   | {

@@ -14,10 +14,10 @@ import {
   type ChannelClaim,
   type ClaimedChannel,
   claimChannel,
-} from "../operations/claimChannel.ts";
-import { isStillToTell } from "../operations/isStillToTell.ts";
-import { listDueChannels } from "../operations/listDueChannels.ts";
-import { type RecordedSending, recordSending } from "../operations/recordSending.ts";
+} from "../operations/channels/claimChannel.ts";
+import { isStillToTell } from "../operations/channels/isStillToTell.ts";
+import { listDueChannels } from "../operations/channels/listDueChannels.ts";
+import { type RecordedSending, recordSending } from "../operations/channels/recordSending.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import type { Context } from "../context.ts";
-import { wakeResolved } from "../operations/wakeResolved.ts";
+import { wakeResolved } from "../operations/requests/wakeResolved.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

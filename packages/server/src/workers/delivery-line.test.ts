@@ -5,7 +5,7 @@ import { WIDE } from "../../test/support/place-in-line.ts";
 import type { WebhookBounds } from "../config/settings.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { type Destination, DestinationLimits } from "../delivery/destination-limits.ts";
-import type { WaitingInstance } from "../operations/listWaitingInstances.ts";
+import type { WaitingInstance } from "../operations/deliveries/listWaitingInstances.ts";
 import { DeliveryLine, type Turn } from "./delivery-line.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

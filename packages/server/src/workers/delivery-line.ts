@@ -9,7 +9,7 @@ import { parseWebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { Breaker } from "../delivery/breaker.ts";
 import type { Destination, DestinationLimits } from "../delivery/destination-limits.ts";
-import type { WaitingInstance } from "../operations/listWaitingInstances.ts";
+import type { WaitingInstance } from "../operations/deliveries/listWaitingInstances.ts";
 
 /** A turn: an instance, and places for the attempts it may begin. */
 export interface Turn {

@@ -11,16 +11,19 @@ import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
 import { type AttemptOutcome, outcomeStatus, outcomeText } from "../core/notification.ts";
 import type { Soon } from "../delivery/message.ts";
-import { type ClaimedNotification, claimNotifications } from "../operations/claimNotifications.ts";
-import { isStillClaimed } from "../operations/isStillClaimed.ts";
+import {
+  type ClaimedNotification,
+  claimNotifications,
+} from "../operations/deliveries/claimNotifications.ts";
+import { isStillClaimed } from "../operations/deliveries/isStillClaimed.ts";
 import {
   findWaitingInstance,
   type InstanceKey,
   listWaitingInstances,
   NO_INSTANCE,
   type WaitingInstance,
-} from "../operations/listWaitingInstances.ts";
-import { type Recorded, recordAttempt } from "../operations/recordAttempt.ts";
+} from "../operations/deliveries/listWaitingInstances.ts";
+import { type Recorded, recordAttempt } from "../operations/deliveries/recordAttempt.ts";
 import type { Report } from "../report.ts";
 import { DeliveryLine, type Turn } from "./delivery-line.ts";
 import type { Worker } from "./worker.ts";

@@ -3,8 +3,8 @@
  */
 
 import type { Context } from "../context.ts";
-import { expireRequests } from "../operations/expireRequests.ts";
-import { nextDeadline } from "../operations/nextDeadline.ts";
+import { expireRequests } from "../operations/requests/expireRequests.ts";
+import { nextDeadline } from "../operations/requests/nextDeadline.ts";
 import type { Report } from "../report.ts";
 import { startAtTimes } from "./at-times.ts";
 import type { Worker } from "./worker.ts";

@@ -5,7 +5,7 @@
  */
 
 import type { Context } from "../context.ts";
-import { enforceFreezes, type FreezeWalks } from "../operations/enforceFreezes.ts";
+import { enforceFreezes, type FreezeWalks } from "../operations/freezes/enforceFreezes.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

@@ -3,7 +3,7 @@
  */
 
 import type { Context } from "../context.ts";
-import { giveHeldVerdicts, nextHeld } from "../operations/giveHeldVerdicts.ts";
+import { giveHeldVerdicts, nextHeld } from "../operations/requests/giveHeldVerdicts.ts";
 import type { Report } from "../report.ts";
 import { startAtTimes } from "./at-times.ts";
 import type { Worker } from "./worker.ts";

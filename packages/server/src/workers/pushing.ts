@@ -9,10 +9,14 @@
 import type { Context } from "../context.ts";
 import { type SendOutcome, sendingStatus, sendingText } from "../core/channel.ts";
 import { PUSH_CHANNEL } from "../core/push.ts";
-import { type ClaimedPush, claimPush } from "../operations/claimPush.ts";
-import { endShownPushes, listDuePushes, listPushedProjects } from "../operations/listDuePushes.ts";
-import { recordPush } from "../operations/recordPush.ts";
-import { spreadPushes } from "../operations/spreadPushes.ts";
+import { type ClaimedPush, claimPush } from "../operations/push/claimPush.ts";
+import {
+  endShownPushes,
+  listDuePushes,
+  listPushedProjects,
+} from "../operations/push/listDuePushes.ts";
+import { recordPush } from "../operations/push/recordPush.ts";
+import { spreadPushes } from "../operations/push/spreadPushes.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

@@ -4,8 +4,8 @@
  */
 
 import type { Context } from "../context.ts";
-import { eraseExpired } from "../operations/eraseExpired.ts";
-import { finishDeletions } from "../operations/finishDeletions.ts";
+import { finishDeletions } from "../operations/instances/finishDeletions.ts";
+import { eraseExpired } from "../operations/operate/eraseExpired.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

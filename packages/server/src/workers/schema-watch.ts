@@ -6,7 +6,7 @@
 
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
-import { checkSchema } from "../operations/checkSchema.ts";
+import { checkSchema } from "../operations/operate/checkSchema.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";
 

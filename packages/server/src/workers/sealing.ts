@@ -7,10 +7,10 @@
 import type { KeyObject } from "node:crypto";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { claimLooks, type Look, recordLook, recordWalk } from "../operations/claimLooks.ts";
-import { listUnsealedLogs } from "../operations/listUnsealedLogs.ts";
-import { type SealedLately, sealEntries } from "../operations/sealEntries.ts";
-import { sealStragglers } from "../operations/sealStragglers.ts";
+import { claimLooks, type Look, recordLook, recordWalk } from "../operations/audit/claimLooks.ts";
+import { listUnsealedLogs } from "../operations/audit/listUnsealedLogs.ts";
+import { type SealedLately, sealEntries } from "../operations/audit/sealEntries.ts";
+import { sealStragglers } from "../operations/audit/sealStragglers.ts";
 import { RecentlyUsed } from "../recently-used.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "./worker.ts";

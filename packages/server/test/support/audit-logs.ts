@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import type { StoredEntry } from "../../src/core/audit-line.ts";
 import { type Checkpoint, readCheckpoint, type Verifier, verifyDatabase } from "../../src/index.ts";
-import { macOfEntry } from "../../src/storage/sql/audit-entries.ts";
-import { readLog, type StoredLog } from "../../src/storage/sql/audit-logs.ts";
+import { macOfEntry } from "../../src/storage/sql/audit/audit-entries.ts";
+import { readLog, type StoredLog } from "../../src/storage/sql/audit/audit-logs.ts";
 import type { SqlValue, Store } from "../../src/storage/store.ts";
 import type { Scene } from "./scene.ts";
 import { turns, until } from "./until.ts";

@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import type { ErrorResponse } from "@countersign/protocol";
-import { insertAnnouncements } from "../../src/storage/sql/announcements.ts";
-import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
+import { insertAnnouncements } from "../../src/storage/sql/channels/announcements.ts";
+import { authenticateRow } from "../../src/storage/sql/requests/request-rows.ts";
 import type { Row } from "../../src/storage/store.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { NO_RATES, type Scene } from "./scene.ts";

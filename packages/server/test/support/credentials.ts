@@ -1,6 +1,6 @@
 import { createToken, type TokenOrder } from "../../src/index.ts";
 import { createToken as drawToken, hashToken } from "../../src/secrets/token.ts";
-import { insertCredential } from "../../src/storage/sql/credentials.ts";
+import { insertCredential } from "../../src/storage/sql/access/credentials.ts";
 import type { TestProvider } from "./test-provider.ts";
 
 /** A token with its id, by which it can be revoked. */

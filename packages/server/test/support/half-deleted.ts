@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { deleteInstance } from "../../src/operations/deleteInstance.ts";
+import { deleteInstance } from "../../src/operations/instances/deleteInstance.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { withStore } from "./test-context.ts";
 import type { TestProvider } from "./test-provider.ts";

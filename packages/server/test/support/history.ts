@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
+import { authenticateRow } from "../../src/storage/sql/requests/request-rows.ts";
 import type { Scene } from "./scene.ts";
 
 /** More requests like this one, each decided a millisecond later. */

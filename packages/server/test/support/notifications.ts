@@ -9,8 +9,8 @@ import {
   type RequestResolvedEvent,
   type WebhookDeliveryInput,
 } from "@countersign/protocol";
-import { installReceiver } from "../../src/operations/installReceiver.ts";
-import { insertInstance } from "../../src/storage/sql/instances.ts";
+import { installReceiver } from "../../src/operations/deliveries/installReceiver.ts";
+import { insertInstance } from "../../src/storage/sql/instances/instances.ts";
 import type { SqlValue } from "../../src/storage/store.ts";
 import { copyDeliveries } from "./deliveries.ts";
 import { withDatabase } from "./engine.ts";

@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { updatePasswordHash } from "../../src/storage/sql/people.ts";
+import { updatePasswordHash } from "../../src/storage/sql/people/people.ts";
 import { newVisitor, type Visitor, type VisitorOptions } from "./browser.ts";
 import { newPerson, type PersonOrder } from "./people.ts";
 import type { TestProvider } from "./test-provider.ts";

@@ -6,10 +6,10 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../../src/context.ts";
 import type { ReviewerRole } from "../../src/index.ts";
-import { beginSession } from "../../src/operations/beginSession.ts";
-import { type BindKey, useInvitation } from "../../src/operations/useInvitation.ts";
-import { ensureProject } from "../../src/storage/sql/holders.ts";
-import { insertInvitation } from "../../src/storage/sql/invitations.ts";
+import { beginSession } from "../../src/operations/access/beginSession.ts";
+import { type BindKey, useInvitation } from "../../src/operations/sign-in/useInvitation.ts";
+import { ensureProject } from "../../src/storage/sql/access/holders.ts";
+import { insertInvitation } from "../../src/storage/sql/sign-in/invitations.ts";
 import type { Answer, Call, TestProvider } from "./test-provider.ts";
 
 export interface SignedInPerson {

@@ -5,7 +5,10 @@
 
 import { createHash } from "node:crypto";
 import { type Judgement, readJudgement } from "../../src/policy/judgement.ts";
-import { insertPolicyVersion, readPolicyNumber } from "../../src/storage/sql/policy-versions.ts";
+import {
+  insertPolicyVersion,
+  readPolicyNumber,
+} from "../../src/storage/sql/policy/policy-versions.ts";
 import type { TestProvider } from "./test-provider.ts";
 
 /** The whole server, in place of a project's name. */

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { uuidV7 } from "@countersign/protocol";
 import type { StoredRequest } from "../../src/core/request.ts";
-import { insertRequest } from "../../src/storage/sql/requests.ts";
+import { insertRequest } from "../../src/storage/sql/requests/requests.ts";
 import { type Scene, startScene } from "./scene.ts";
 import type { Answer, Lifetime, TestProvider } from "./test-provider.ts";
 

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { type Judgement, writeJudgement } from "../../src/policy/judgement.ts";
 import { NO_REQUIREMENT, type Requirement } from "../../src/policy/rule.ts";
-import { authenticateRow } from "../../src/storage/sql/request-rows.ts";
+import { authenticateRow } from "../../src/storage/sql/requests/request-rows.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { type Scene, submitBody } from "./scene.ts";
 import { SUBMISSION } from "./test-provider.ts";

@@ -9,7 +9,7 @@
  */
 
 import type { Transaction } from "../store.ts";
-import { SERVER } from "./policy-versions.ts";
+import { SERVER } from "./keys.ts";
 
 /**
  * Tells everybody to read again what is in force. To be called in the transaction of every change

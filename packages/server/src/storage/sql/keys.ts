@@ -3,6 +3,9 @@
  * shard of a distributed database has the row, so that a statement goes to that one alone.
  */
 
+/** The project of rows that hold for all projects. */
+export const SERVER = "";
+
 export interface RowKey {
   readonly projectId: string;
   readonly id: string;

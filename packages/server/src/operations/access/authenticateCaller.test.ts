@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import type { CredentialKind } from "@countersign/protocol";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { newPerson } from "../../../test/support/people.ts";
+import { openTestContext } from "../../../test/support/test-context.ts";
+import { createToken as drawToken, hashToken } from "../../secrets/token.ts";
+import { insertCredential } from "../../storage/sql/access/credentials.ts";
+import { ensureProject } from "../../storage/sql/access/holders.ts";
+import { createToken, type TokenOrder } from "../tokens/createToken.ts";
+import { revokeToken } from "../tokens/revokeToken.ts";
+import { authenticateCaller, isLetIn } from "./authenticateCaller.ts";
+
+const clock = new ManualClock();
+const context = await openTestContext({ after }, clock);
+const { store, random } = context;
+
+let names = 0;
+
+function issue(order: Partial<TokenOrder> = {}): Promise<{ id: string; token: string }> {
+  const name = `holder ${++names}`;
+  return createToken(context, {
+    kind: "reviewer",
+    name,
+    project: "default",
+    expiresAt: null,
+    ...order,
+  });
+}
+
+const PLANTED = "11112222";
+
+/** A credential whose token is any text. */
+async function plant(token: string, kind: CredentialKind, holderId: string): Promise<string> {
+  const id = random.uuid();
+  const credential = {
+    id,
+    kind,
+    holderId,
+    projectId: PLANTED,
+    createdAt: 0,
+    expiresAt: null,
+    revokedAt: null,
+    scopes: null,
+  };
+  await store.transact(async (tx) => {
+    await ensureProject(tx, "planted", PLANTED, 0);
+    await insertCredential(tx, credential, hashToken(token));
+  });
+  return id;
+}
+
+function callerOf(token: string) {
+  return authenticateCaller(context, `Bearer ${token}`);
+}
+
+async function assertNobody(authorization: string | undefined): Promise<void> {
+  const look = authenticateCaller(context, authorization);
+  await assert.rejects(look, { code: "invalid_credential", status: 401 }, authorization);
+}
+
+async function projectId(): Promise<string> {
+  return String((await store.get("select id from project where name = 'default'"))?.id);
+}
+
+test("[auth.bearer] a token of a provisioner and one of an instance are callers in their project, by their holder", async () => {
+  const { id: credentialId, token } = await issue({ kind: "provisioner", name: "ci" });
+  const row = await store.get("select id from provisioner where name = 'ci'");
+  assert.deepEqual(await callerOf(token), {
+    kind: "provisioner",
+    credentialId,
+    projectId: await projectId(),
+    provisionerId: row?.id,
+  });
+  const instance = drawToken("instance", random);
+  const planted = await plant(instance, "instance", "the instance");
+  assert.deepEqual(await callerOf(instance), {
+    kind: "instance",
+    credentialId: planted,
+    projectId: PLANTED,
+    instanceId: "the instance",
+    tokenHash: hashToken(instance),
+  });
+});
+
+test("[auth.bearer] a reviewer's token has the role and groups of its holder and the scopes of its own", async () => {
+  const holder = { role: "admin", groups: ["dba"], isBot: true, name: "robot" } as const;
+  const { id: credentialId, token } = await issue({ ...holder, scopes: ["read"] });
+  const row = await store.get("select id from reviewer where name = 'robot'");
+  assert.deepEqual(await callerOf(token), {
+    kind: "reviewer",
+    credentialId,
+    projectId: await projectId(),
+    reviewerId: row?.id,
+    ...holder,
+    scopes: ["read"],
+    personId: null,
+    session: null,
+    tokenHash: hashToken(token),
+  });
+});
+
+test("[auth.bearer] what a token may do is said by its record, whatever its prefix says", async () => {
+  const token = drawToken("reviewer", random);
+  await plant(token, "instance", "an instance");
+  assert.equal((await callerOf(token)).kind, "instance");
+});
+
+test("[auth.missing] [auth.invalid] a header that holds no token of ours, or one too many, is nobody's", async () => {
+  const { token } = await issue();
+  const headers = ["", token, "Bearer", "Bearer ", `Basic ${token}`, `Bearer ${token} ${token}`];
+  for (const header of [undefined, ...headers, `x Bearer ${token}`, `Bearer\t${token}`]) {
+    await assertNobody(header);
+  }
+  for (const header of [`bearer ${token}`, `BEARER   ${token}  `]) {
+    assert.equal((await authenticateCaller(context, header)).kind, "reviewer", header);
+  }
+});
+
+test("[auth.invalid] a text of another form or checksum is nobody's, even where its hash is known", async () => {
+  const token = drawToken("instance", random);
+  const other = token.endsWith("0") ? "1" : "0";
+  for (const text of ["known", `${token.slice(0, -1)}${other}`]) {
+    await plant(text, "instance", "an instance");
+    await assertNobody(`Bearer ${text}`);
+  }
+});
+
+test("[auth.invalid] a token that nobody issued is nobody's", async () => {
+  for (const kind of ["instance", "provisioner", "reviewer"] as const) {
+    await assertNobody(`Bearer ${drawToken(kind, random)}`);
+  }
+});
+
+test("[auth.revoked] a revoked token is nobody's from then on, and its neighbour still is somebody's", async () => {
+  for (const kind of ["provisioner", "reviewer"] as const) {
+    const one = await issue({ kind, name: kind });
+    const other = await issue({ kind, name: kind });
+    await revokeToken(context, one.id);
+    await assertNobody(`Bearer ${one.token}`);
+    assert.equal((await callerOf(other.token)).credentialId, other.id);
+  }
+});
+
+test("[auth.expired] a token ends at its end to the millisecond", async () => {
+  const expiresAt = clock.now() + 60_000;
+  const [brief, lasting] = [await issue({ expiresAt }), await issue()];
+  clock.advance(59_999);
+  assert.equal((await callerOf(brief.token)).credentialId, brief.id);
+  clock.advance(1);
+  await assertNobody(`Bearer ${brief.token}`);
+  clock.advance(1);
+  await assertNobody(`Bearer ${brief.token}`);
+  assert.equal((await callerOf(lasting.token)).credentialId, lasting.id);
+});
+
+test("[ours.people.removed] the token of a reviewer who was removed, or is no more, is nobody's", async () => {
+  const { token } = await issue({ name: "gone" });
+  await store.transact((tx) => tx.run("update reviewer set removed_at = 1 where name = 'gone'"));
+  await assertNobody(`Bearer ${token}`);
+  const orphan = drawToken("reviewer", random);
+  await plant(orphan, "reviewer", "no reviewer");
+  await assertNobody(`Bearer ${orphan}`);
+});
+
+test("[ours.people.disabled] the token of a person is theirs while they are enabled", async () => {
+  const dora = await newPerson({ provider: { context } }, { login: "dora" });
+  const { token } = await issue({ name: "dora" });
+  const caller = await callerOf(token);
+  assert.deepEqual([caller.kind, "personId" in caller && caller.personId], ["reviewer", dora.id]);
+  const setDisabled = (at: number | null) =>
+    store.transact((tx) => tx.run("update person set disabled_at = $1", [at]));
+  await setDisabled(1);
+  await assertNobody(`Bearer ${token}`);
+  await setDisabled(null);
+  assert.equal((await callerOf(token)).kind, "reviewer");
+});
+
+test("[ours.people.removed] [ours.people.disabled] let in is who was not removed, and as a person is enabled", async () => {
+  const { id: personId } = await newPerson({ provider: { context } }, { login: "ana" });
+  assert.equal(await isLetIn(store, { removedAt: null, personId: null }), true);
+  assert.equal(await isLetIn(store, { removedAt: null, personId }), true);
+  assert.equal(await isLetIn(store, { removedAt: null, personId: "nobody" }), false);
+  assert.equal(await isLetIn(store, { removedAt: 0, personId: null }), false);
+  assert.equal(await isLetIn(store, { removedAt: 1, personId }), false);
+});

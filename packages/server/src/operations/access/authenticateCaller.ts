@@ -1,0 +1,96 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { Caller, InstanceCaller, ReviewerCaller } from "../../identity/caller.ts";
+import { hashToken, isWellFormedToken } from "../../secrets/token.ts";
+import {
+  readCredentialByHash,
+  type StoredCredential,
+} from "../../storage/sql/access/credentials.ts";
+import {
+  readEnabledPersons,
+  readReviewer,
+  type StoredReviewer,
+} from "../../storage/sql/access/holders.ts";
+import type { Reader } from "../../storage/store.ts";
+
+const BEARER = /^bearer +([^\s]+) *$/i;
+
+/**
+ * Turns an `Authorization` header into a caller. Missing, malformed, unknown, expired and
+ * revoked credentials are one and the same answer.
+ *
+ * @throws Problem `invalid_credential`
+ * @see contract: Authentication; RFC 6750 section 2.1; RFC 9110 section 11.1 (the scheme is
+ *   case-insensitive)
+ */
+export async function authenticateCaller(
+  context: Context,
+  authorization: string | undefined,
+): Promise<Caller> {
+  const token = BEARER.exec(authorization ?? "")?.[1];
+  if (token === undefined || !isWellFormedToken(token)) throw new Problem("invalid_credential");
+  const tokenHash = hashToken(token);
+  const credential = assertLive(context, await readCredentialByHash(context.store, tokenHash));
+  const { id: credentialId, projectId, holderId } = credential;
+  switch (credential.kind) {
+    case "provisioner":
+      return { kind: "provisioner", credentialId, projectId, provisionerId: holderId };
+    case "instance":
+      return { kind: "instance", credentialId, tokenHash, projectId, instanceId: holderId };
+    case "reviewer": {
+      const reviewer = await readReviewer(context.store, { projectId, id: holderId });
+      if (reviewer === undefined || !(await isLetIn(context.store, reviewer))) {
+        throw new Problem("invalid_credential");
+      }
+      return toReviewerCaller(reviewer, {
+        credentialId,
+        projectId,
+        scopes: credential.scopes,
+        tokenHash,
+        session: null,
+      });
+    }
+  }
+}
+
+/**
+ * Reads the credential of an instance again, at the end of an exchange that was held.
+ *
+ * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
+ */
+export async function recheckInstance(
+  context: Context,
+  { tokenHash }: InstanceCaller,
+): Promise<void> {
+  assertLive(context, await readCredentialByHash(context.store, tokenHash));
+}
+
+function assertLive(
+  { clock }: Context,
+  credential: StoredCredential | undefined,
+): StoredCredential {
+  if (credential === undefined || credential.revokedAt !== null) {
+    throw new Problem("invalid_credential");
+  }
+  if (credential.expiresAt !== null && credential.expiresAt <= clock.now()) {
+    throw new Problem("invalid_credential");
+  }
+  return credential;
+}
+
+/** Whether a reviewer was neither removed, nor is a person who is disabled. */
+export async function isLetIn(
+  reader: Reader,
+  { removedAt, personId }: Pick<StoredReviewer, "removedAt" | "personId">,
+): Promise<boolean> {
+  if (removedAt !== null) return false;
+  return personId === null || (await readEnabledPersons(reader, [personId])).has(personId);
+}
+
+/** A reviewer who was found and not removed, as a caller. */
+export function toReviewerCaller(
+  { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
+  through: Pick<ReviewerCaller, "credentialId" | "tokenHash" | "projectId" | "scopes" | "session">,
+): ReviewerCaller {
+  return { kind: "reviewer", ...through, reviewerId, name, role, groups, isBot, personId };
+}

@@ -1,0 +1,72 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { isLive, isSeenLongAgo } from "../../core/session.ts";
+import { Failure } from "../../failure.ts";
+import type { ReviewerCaller, SignedIn } from "../../identity/caller.ts";
+import { isOpaque } from "../../secrets/opaque.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { readMembership, readPerson } from "../../storage/sql/people/people.ts";
+import { readSessionByHash, touchSession } from "../../storage/sql/sign-in/sessions.ts";
+
+/**
+ * Turns what a cookie holds into somebody who is signed in. Unknown, expired and ended sessions,
+ * and those of disabled people, are one and the same answer. What they may do in the project is
+ * read anew each time: who is removed there is nobody there from then on.
+ *
+ * @param isUse whether somebody is there: what a page asks for by itself keeps no session alive
+ * @throws Problem `invalid_credential`
+ */
+export async function authenticateSession(
+  context: Context,
+  cookie: string,
+  isUse = true,
+): Promise<SignedIn> {
+  if (!isOpaque(cookie)) throw new Problem("invalid_credential");
+  const { store } = context;
+  const tokenHash = hashToken(cookie);
+  const session = await readSessionByHash(store, tokenHash);
+  const now = context.clock.now();
+  if (session === undefined || !isLive(session, now)) throw new Problem("invalid_credential");
+  const [person, membership] = await Promise.all([
+    readPerson(store, session.personId),
+    readMembership(store, session.projectId, session.personId),
+  ]);
+  if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
+  if (isUse && isSeenLongAgo(session, now)) await recordUse(context, tokenHash, now);
+  return { session, person, membership };
+}
+
+/**
+ * What somebody signed in may do in the project that the session looks at.
+ *
+ * @throws Problem `forbidden` when they are no reviewer there, or not any more
+ */
+export function reviewerOf({ session, person, membership }: SignedIn): ReviewerCaller {
+  if (membership === undefined) {
+    throw new Problem("forbidden", "You are no reviewer of this project; choose another one.");
+  }
+  const { projectId, reviewerId, name, role, groups } = membership;
+  return {
+    kind: "reviewer",
+    credentialId: session.id,
+    projectId,
+    reviewerId,
+    name,
+    role,
+    groups,
+    // A person signed in, with all that they may.
+    isBot: false,
+    scopes: null,
+    personId: person.id,
+    session,
+  };
+}
+
+/** A database that cannot write must not keep those who are signed in from looking. */
+async function recordUse({ store }: Context, tokenHash: string, now: number): Promise<void> {
+  try {
+    await store.transact((tx) => touchSession(tx, tokenHash, now), "process");
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { OidcSettings } from "../../config/oidc-settings.ts";
+import type { Context } from "../../context.ts";
+import { SESSION_LASTS_MS } from "../../core/session.ts";
+import { drawOpaque } from "../../secrets/opaque.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { listMemberships, lockPerson, type StoredPerson } from "../../storage/sql/people/people.ts";
+import {
+  insertSession,
+  listSessions,
+  type SignInMethod,
+} from "../../storage/sql/sign-in/sessions.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { endSessions } from "./endSession.ts";
+
+export interface SessionOrder {
+  /** Who has just proven who they are. */
+  readonly personId: string;
+  readonly method: SignInMethod;
+  /** As the browser calls itself; cut where it is long. */
+  readonly userAgent: string;
+  /** The project to look at first; one of theirs when undefined. */
+  readonly projectId?: string | undefined;
+}
+
+const USER_AGENT_CHARS_MAX = 300;
+
+/** Of one person; who begins one more ends the oldest. */
+const SESSIONS_MAX = 20;
+
+/**
+ * Signs a person in: called by every way to do so, in the transaction that has checked the proof.
+ * The value is drawn here and never taken from the browser.
+ *
+ * @returns what the cookie holds; it is stored nowhere
+ * @throws Problem `invalid_credential` when there is no such person or they are disabled;
+ *   `forbidden` when they are to sign in at the identity provider
+ */
+export async function beginSession(
+  tx: Transaction,
+  { random, settings }: Pick<Context, "random" | "settings">,
+  { personId, method, userAgent, projectId }: SessionOrder,
+): Promise<string> {
+  const person = await lockPerson(tx, "update", personId);
+  if (person === undefined || person.disabledAt !== null) throw new Problem("invalid_credential");
+  assertMethod(settings.oidc, method, person.login);
+  assertTheirWay(settings.oidc, method, person);
+  const now = await tx.now();
+  const memberships = await listMemberships(tx, personId);
+  const looked = memberships.find((one) => one.projectId === projectId) ?? memberships[0];
+  const cookie = drawOpaque(random);
+  const session = {
+    id: uuidV7(now, random.bytes(10)),
+    personId,
+    projectId: looked?.projectId ?? "",
+    method,
+    userAgent: userAgent.slice(0, USER_AGENT_CHARS_MAX).toWellFormed().replaceAll("\0", ""),
+    createdAt: now,
+    seenAt: now,
+    expiresAt: now + SESSION_LASTS_MS,
+  };
+  const beyond = (await listSessions(tx, personId)).slice(SESSIONS_MAX - 1);
+  await endSessions(tx, { random }, beyond, { by: `person:${personId}`, because: "too many" });
+  await insertSession(tx, session, hashToken(cookie));
+  await appendAudit(tx, random, {
+    at: now,
+    projectId: "",
+    kind: "session.begun",
+    actor: `person:${personId}`,
+    subject: `session:${session.id}`,
+    detail: { person_id: personId, method, expires_at: session.expiresAt },
+  });
+  return cookie;
+}
+
+/**
+ * Whom the identity provider knows, signs in there: with a key of this server they would go on when
+ * the provider has shut them out. Asked behind the proof, so that nobody else learns of it.
+ *
+ * @throws Problem `forbidden`
+ */
+function assertTheirWay(
+  oidc: OidcSettings | undefined,
+  method: SignInMethod,
+  { login, oidcSubject }: Pick<StoredPerson, "login" | "oidcSubject">,
+): void {
+  if (oidc === undefined || oidcSubject === null) return;
+  if (method === "oidc" || login === oidc.breakGlass) return;
+  throw new Problem("forbidden", "You sign in at the identity provider.");
+}
+
+/**
+ * With `oidc_only`, one person may sign in here: for when the provider is down. Asked again for
+ * each session; asked before a proof is looked at, nobody learns whether it was right.
+ *
+ * @throws Problem `forbidden`
+ */
+export function assertMethod(
+  oidc: OidcSettings | undefined,
+  method: SignInMethod,
+  login: string | undefined,
+): void {
+  if (!oidc?.only || method === "oidc" || login === oidc.breakGlass) return;
+  throw new Problem("forbidden", "People sign in at the identity provider here.");
+}

@@ -1,0 +1,45 @@
+import { Problem } from "@countersign/protocol";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { lockCredential, lockCredentialByHash } from "../../storage/sql/access/credentials.ts";
+import { lockReviewer } from "../../storage/sql/access/holders.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { isLetIn } from "./authenticateCaller.ts";
+
+export interface CurrentCaller extends ReviewerCaller {
+  /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */
+  readonly expiresAt: number | null;
+}
+
+/**
+ * The caller as this transaction finds them, held together with their token: who was lowered,
+ * removed, disabled or whose token was revoked since the exchange began gives nothing to anybody
+ * any more, and who lowers or removes them now waits for what they give.
+ *
+ * @throws Problem `invalid_credential`
+ */
+export async function currentCaller(
+  tx: Transaction,
+  caller: ReviewerCaller,
+): Promise<CurrentCaller> {
+  const { projectId, reviewerId } = caller;
+  const isSession = caller.session !== null;
+  // Sent at once and answered one after another, in the order in which a removal takes them.
+  const [current, credential] = await Promise.all([
+    lockReviewer(tx, "share", { projectId, id: reviewerId }),
+    isSession ? undefined : lockToken(tx, caller),
+  ]);
+  if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
+    throw new Problem("invalid_credential");
+  }
+  if (current === undefined || !(await isLetIn(tx, current))) {
+    throw new Problem("invalid_credential");
+  }
+  const { name, role, groups, isBot } = current;
+  return { ...caller, name, role, groups, isBot, expiresAt: credential?.expiresAt ?? null };
+}
+
+function lockToken(tx: Transaction, { tokenHash, credentialId }: ReviewerCaller) {
+  return tokenHash === undefined
+    ? lockCredential(tx, "share", credentialId)
+    : lockCredentialByHash(tx, "share", tokenHash);
+}

@@ -1,0 +1,28 @@
+import type { Context } from "../../context.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { listMemberships, type Membership } from "../../storage/sql/people/people.ts";
+import { authenticateSession } from "./authenticateSession.ts";
+
+/** Who somebody is and where they may go. */
+export interface ShownSession {
+  readonly signedIn: SignedIn;
+  /** By the names of the projects. */
+  readonly memberships: readonly Membership[];
+}
+
+export async function showSession(
+  { store }: Pick<Context, "store">,
+  signedIn: SignedIn,
+): Promise<ShownSession> {
+  return { signedIn, memberships: await listMemberships(store, signedIn.person.id) };
+}
+
+/**
+ * The same of a session that has just begun.
+ *
+ * @param cookie as beginSession answered it
+ * @throws Problem `invalid_credential` when it has ended meanwhile
+ */
+export async function showBegunSession(context: Context, cookie: string): Promise<ShownSession> {
+  return showSession(context, await authenticateSession(context, cookie));
+}

@@ -1,0 +1,59 @@
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { EMPTY_ROOT } from "../../core/merkle.ts";
+import { privateKeyOf, publicKeyOf, SEED_BYTES, signCheckpoint } from "../../core/signed-note.ts";
+import { insertLog, lockLog, type StoredLog } from "../../storage/sql/audit/audit-logs.ts";
+import { AUDIT_KEY } from "../../storage/sql/operate/sealed.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+/** No two logs of one origin, also not of two servers that were copied before their first start. */
+const ORIGIN_BYTES = 8;
+
+/**
+ * Begins the log of a project, or of the server, with a key of its own: what an auditor of one
+ * project holds says nothing about others.
+ *
+ * @returns the log, locked; that of somebody who was faster, if there is one
+ */
+export async function beginAuditLog(
+  tx: Transaction,
+  { random, keyring }: Pick<Context, "random" | "keyring">,
+  projectId: string,
+): Promise<StoredLog> {
+  const now = await tx.now();
+  const seed = random.bytes(SEED_BYTES);
+  const privateKey = privateKeyOf(seed);
+  const publicKey = publicKeyOf(privateKey);
+  const unique = Buffer.from(random.bytes(ORIGIN_BYTES)).toString("hex");
+  const origin = `countersign/audit/${projectId === "" ? "server" : projectId}/${unique}`;
+  const head = { size: 0, root: EMPTY_ROOT };
+  const begun: StoredLog = {
+    projectId,
+    origin,
+    publicKey,
+    sealedPrivateKey: keyring.seal(Buffer.from(seed).toString("base64"), keyPlace(projectId)),
+    size: 0,
+    subtrees: [],
+    sealedId: "",
+    checkpoint: signCheckpoint(head, { name: origin, privateKey }, publicKey),
+    sealedAt: 0,
+  };
+  if (await insertLog(tx, begun)) {
+    await appendAudit(tx, random, {
+      at: now,
+      projectId,
+      kind: "audit.begun",
+      actor: "system:audit",
+      subject: `audit:${origin}`,
+      detail: { public_key: Buffer.from(publicKey).toString("base64") },
+    });
+  }
+  const log = await lockLog(tx, projectId);
+  if (log === undefined) throw new Error("a log was neither found nor begun");
+  return log;
+}
+
+/** What the sealed key of a log is bound to. */
+export function keyPlace(projectId: string): string {
+  return `${AUDIT_KEY.what} ${projectId}`;
+}

@@ -1,0 +1,100 @@
+import { firstIdAt } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { IdRange } from "../../storage/sql/audit/audit-entries.ts";
+import {
+  claimLook,
+  claimWalk,
+  endLook,
+  type LookBounds,
+  readLog,
+  readUnlookedLogs,
+  saveWalk,
+} from "../../storage/sql/audit/audit-logs.ts";
+
+/** Between two looks for late entries, and between two parts of a walk that lost its maker. */
+export const LOOK_EVERY_MS = 5 * 60_000;
+
+/** A look that takes longer has lost its maker, or another one does no harm. */
+export const LOOK_LASTS_MS = 60_000;
+
+/** As long as PostgreSQL lets a transaction last (`lastsMsMax`): so late may an entry be. */
+const LATE_MS_MAX = 5 * 60_000;
+
+/**
+ * How far back a look goes: two rounds of it, and as late as an entry may be; further when none has
+ * ended for so long. What is later than that waits for a walk.
+ */
+const LOOK_BACK_MS = 2 * LOOK_EVERY_MS + LATE_MS_MAX;
+
+/** Between two walks over a whole log. */
+const WALK_EVERY_MS = 24 * 3_600_000;
+
+/** What is younger is left to those who seal in the order of ids. */
+const SETTLED_MS = 5_000;
+
+export interface Look {
+  readonly projectId: string;
+  readonly range: Required<IdRange>;
+  /** Epoch ms. */
+  readonly begunAt: number;
+  /** Over the whole log: where it comes to is recorded, for whoever has to go on. */
+  readonly isWalk: boolean;
+}
+
+/**
+ * Takes on the looks for late entries that are due and that no other replica has taken on.
+ *
+ * Called by: the sealing worker.
+ */
+export async function claimLooks({
+  store,
+  clock,
+}: Pick<Context, "store" | "clock">): Promise<Look[]> {
+  const looks: Look[] = [];
+  for (const projectId of await readUnlookedLogs(store, boundsOf(clock.now()))) {
+    const claimed = await store.transact(async (tx) => {
+      const now = await tx.now();
+      const lookedThrough = await claimLook(tx, projectId, boundsOf(now));
+      if (lookedThrough === undefined) return [];
+      const walk = await claimWalk(tx, projectId, {
+        endedBefore: now - WALK_EVERY_MS,
+        lostBefore: now - LOOK_EVERY_MS,
+        now,
+      });
+      const log = await readLog(tx, projectId);
+      if (log === undefined) return [];
+      const settled = firstIdAt(now - SETTLED_MS);
+      // Behind that id sealing is under way.
+      const upTo = settled < log.sealedId ? settled : log.sealedId;
+      const from = Math.min(now - LOOK_BACK_MS, lookedThrough - LATE_MS_MAX);
+      const recent = firstIdAt(Math.max(0, from));
+      // A walk that goes on close to the end is a look over what is recent all the same.
+      const after = walk !== undefined && walk.after < recent ? walk.after : recent;
+      const range = { after, upTo };
+      return [{ projectId, range, begunAt: now, isWalk: walk !== undefined }];
+    });
+    looks.push(...claimed);
+  }
+  return looks;
+}
+
+function boundsOf(now: number): LookBounds {
+  return { begunBefore: now - LOOK_EVERY_MS, lostBefore: now - LOOK_LASTS_MS, now };
+}
+
+/** Records that a look came to its end; one that did not is made again. */
+export async function recordLook(
+  { store }: Pick<Context, "store">,
+  { projectId, begunAt }: Look,
+): Promise<void> {
+  await store.transact((tx) => endLook(tx, projectId, begunAt));
+}
+
+/** Records how far a walk has come. @param after undefined when it has ended */
+export async function recordWalk(
+  { store }: Pick<Context, "store">,
+  projectId: string,
+  after: string | undefined,
+): Promise<void> {
+  await store.transact(async (tx) => saveWalk(tx, projectId, after ?? "", await tx.now()));
+}

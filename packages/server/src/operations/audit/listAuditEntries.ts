@@ -1,0 +1,71 @@
+import { firstIdAt } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredEntry } from "../../core/audit-line.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { LAST_ID, readEntriesBefore } from "../../storage/sql/audit/audit-entries.ts";
+import { type AuditScope, auditedProject } from "./auditedLog.ts";
+
+export interface AuditListing {
+  readonly scope: AuditScope;
+  readonly kind: string | undefined;
+  /** `kind:id`, as in an entry. */
+  readonly subject: string | undefined;
+  /** `kind:id`, as in an entry. */
+  readonly actor: string | undefined;
+  /** Epoch ms: not before it. */
+  readonly since: number | undefined;
+  /** Epoch ms: before it. */
+  readonly until: number | undefined;
+  readonly limit: number;
+  /** Id of the last entry that the page before looked at. */
+  readonly after: string | undefined;
+}
+
+export interface AuditPage {
+  readonly entries: readonly StoredEntry[];
+  /** Where it ended; undefined when nothing comes after it. */
+  readonly next: string | undefined;
+}
+
+const ENTRIES_PER_READ = 500;
+
+/** Bounds what one page costs: there is no index of what entries are about. */
+const ENTRIES_PER_PAGE_MAX = 10_000;
+
+/**
+ * Entries of the log, the newest first, also those that are not sealed yet. With a filter a page
+ * may be short, or empty, and not the last one.
+ *
+ * @throws Problem `forbidden`
+ */
+export async function listAuditEntries(
+  { store }: Context,
+  caller: ReviewerCaller,
+  { scope, kind, subject, actor, since, until, limit, after }: AuditListing,
+): Promise<AuditPage> {
+  const projectId = auditedProject(caller, scope);
+  const isWanted = (entry: StoredEntry) =>
+    entry.kind === (kind ?? entry.kind) &&
+    entry.subject === (subject ?? entry.subject) &&
+    entry.actor === (actor ?? entry.actor);
+  const isFiltered = (kind ?? subject ?? actor) !== undefined;
+  const perRead = isFiltered ? ENTRIES_PER_READ : limit + 1;
+  const found: StoredEntry[] = [];
+  // The time in an id is that of its entry.
+  const oldest = since === undefined ? "" : firstIdAt(since);
+  const newest = until === undefined ? LAST_ID : firstIdAt(until);
+  let before = after !== undefined && after < newest ? after : newest;
+  for (let seen = 0; seen < ENTRIES_PER_PAGE_MAX; seen += perRead) {
+    const read = await readEntriesBefore(store, projectId, before, perRead);
+    const page = read.filter(({ id }) => id >= oldest);
+    found.push(...page.filter(isWanted));
+    const last = page.at(-1);
+    if (found.length > limit) {
+      const shown = found.slice(0, limit);
+      return { entries: shown, next: shown.at(-1)?.id };
+    }
+    if (last === undefined || page.length < perRead) return { entries: found, next: undefined };
+    before = last.id;
+  }
+  return { entries: found, next: before };
+}

@@ -1,0 +1,27 @@
+import { Problem } from "@countersign/protocol";
+import { proveEntries, writeProven } from "../../audit/prove-entries.ts";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readEntry } from "../../storage/sql/audit/audit-entries.ts";
+import { type AuditScope, auditedLog } from "./auditedLog.ts";
+
+/**
+ * An entry with the proof that the latest checkpoint covers it.
+ *
+ * @returns one line of JSON, in which the bytes of the entry are exact
+ * @throws Problem `forbidden`, `not_found` when it is not in this log or not sealed yet
+ * @throws Failure `audit` when its row is not what was sealed
+ */
+export async function proveAuditEntry(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: AuditScope,
+  id: string,
+): Promise<{ readonly line: string }> {
+  const log = await auditedLog(store, caller, scope);
+  const entry = await readEntry(store, log.projectId, id);
+  if (entry === undefined) throw new Problem("not_found");
+  const [proven] = await proveEntries(store, log, [entry]);
+  if (proven === undefined) throw new Problem("not_found", "The entry is not sealed yet.");
+  return { line: writeProven(proven) };
+}

@@ -1,0 +1,75 @@
+import type { Context } from "../../context.ts";
+import {
+  type IdRange,
+  readEntriesBetween,
+  readEntryIds,
+  sealableEntries,
+} from "../../storage/sql/audit/audit-entries.ts";
+import { lockLog } from "../../storage/sql/audit/audit-logs.ts";
+import { readSealedIds } from "../../storage/sql/audit/audit-seals.ts";
+import type { Reader } from "../../storage/store.ts";
+import { appendSealed, batchOf, type OpenKeys } from "./appendSealed.ts";
+
+/** Bounds how long one call holds the thread. */
+const IDS_PER_CALL_MAX = 1_024;
+
+export interface LookStep {
+  readonly sealed: number;
+  /** Where to go on; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/**
+ * Looks at entries of a log one after another, whatever was sealed around them, and seals those
+ * that are not: they were committed long after the time in their ids, or the clock was set.
+ *
+ * Called by: the sealing worker.
+ */
+export async function sealStragglers(
+  context: Context,
+  keys: OpenKeys,
+  projectId: string,
+  range: IdRange,
+): Promise<LookStep> {
+  const { store } = context;
+  const ids = await readEntryIds(store, projectId, range, IDS_PER_CALL_MAX);
+  const next = ids.length < IDS_PER_CALL_MAX ? undefined : ids.at(-1);
+  let left = await unsealedOf(store, projectId, ids);
+  let sealed = 0;
+  while (left.length > 0) {
+    const asked = left;
+    const batch = await store.transact(async (tx) => {
+      const log = await lockLog(tx, projectId);
+      // Others may have been at it until they let go of the log.
+      const batch = batchOf(await unsealedOf(tx, projectId, asked));
+      const [first, last] = [batch[0], batch.at(-1)];
+      if (log === undefined || first === undefined || last === undefined) return [];
+      const wanted = new Set(batch);
+      const found = await readEntriesBetween(tx, projectId, first, last);
+      const now = await tx.now();
+      const entries = sealableEntries(
+        tx,
+        found.filter(({ id }) => wanted.has(id)),
+        now,
+      ).sort((a, b) => (a.id < b.id ? -1 : 1));
+      if (entries.length > 0) await appendSealed(tx, context, keys, log, entries, now);
+      sealed += entries.length;
+      return batch;
+    });
+    const done = new Set(batch);
+    left = batch.length === 0 ? [] : asked.filter((id) => !done.has(id));
+  }
+  return { sealed, next };
+}
+
+/** @param ids in their order */
+async function unsealedOf(
+  reader: Reader,
+  projectId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const [first, last] = [ids[0], ids.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const sealed = await readSealedIds(reader, projectId, first, last);
+  return ids.filter((id) => !sealed.has(id));
+}

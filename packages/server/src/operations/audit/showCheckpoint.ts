@@ -1,0 +1,28 @@
+import type { Context } from "../../context.ts";
+import { writeVerifier } from "../../core/signed-note.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type AuditScope, auditedLog } from "./auditedLog.ts";
+
+export interface ShownCheckpoint {
+  readonly checkpoint: string;
+  /** In one line, with the name of the log. */
+  readonly publicKey: string;
+  readonly size: number;
+  /** Epoch ms. */
+  readonly sealedAt: number;
+}
+
+/**
+ * The latest checkpoint of the log.
+ *
+ * @throws Problem `forbidden`, `not_found` while nothing of it is sealed
+ */
+export async function showCheckpoint(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: AuditScope,
+): Promise<ShownCheckpoint> {
+  const log = await auditedLog(store, caller, scope);
+  const { origin: name, publicKey, checkpoint, size, sealedAt } = log;
+  return { checkpoint, publicKey: writeVerifier({ name, publicKey }), size, sealedAt };
+}

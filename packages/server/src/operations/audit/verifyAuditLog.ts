@@ -1,0 +1,72 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { toAddedPasskeys } from "../../audit/entry-checks.ts";
+import { type Verified, verifyLog } from "../../audit/verify-log.ts";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readAddedPasskeys } from "../../storage/sql/audit/audit-entries.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { type AuditScope, auditedLog } from "./auditedLog.ts";
+
+export type { Finding } from "../../audit/finding.ts";
+
+export type VerificationEvent =
+  | { readonly kind: "started"; readonly origin: string; readonly size: number }
+  | { readonly kind: "progress"; readonly verified: number }
+  | { readonly kind: "verified"; readonly verified: number; readonly result: Verified }
+  /** Time was over; everything so far is good. */
+  | { readonly kind: "stopped"; readonly verified: number };
+
+/** Whoever listens to a verification. */
+export interface VerificationAudience {
+  /** Resolves when it can take the next one. */
+  tell(event: VerificationEvent): Promise<void>;
+  /** Aborted when nobody listens any more, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+const VERIFICATION_MS_MAX = 5 * 60_000;
+
+/** Entries between two reports. */
+const PROGRESS_EVERY = 10_000;
+
+class TimeIsOver extends Error {}
+
+/**
+ * Computes a sealed log again from its rows, under the key that the database has for it, a few
+ * seals at a time. Writes nothing, and others are served meanwhile.
+ *
+ * @throws Problem `forbidden`, `not_found` while nothing of it is sealed; the reason of the signal
+ */
+export async function verifyAuditLog(
+  { store, clock }: Pick<Context, "store" | "clock">,
+  caller: ReviewerCaller,
+  scope: AuditScope,
+  { tell, signal }: VerificationAudience,
+): Promise<void> {
+  const log = await auditedLog(store, caller, scope);
+  const { origin, publicKey, size } = log;
+  const endsAt = clock.monotonic() + VERIFICATION_MS_MAX;
+  await tell({ kind: "started", origin, size });
+  let [verified, told] = [0, 0];
+  const onProgress = async (entries: number) => {
+    signal.throwIfAborted();
+    verified = entries;
+    if (clock.monotonic() > endsAt) throw new TimeIsOver();
+    if (verified - told >= PROGRESS_EVERY) {
+      told = verified;
+      await tell({ kind: "progress", verified });
+    }
+    await nextTurn();
+  };
+  try {
+    const passkeys = toAddedPasskeys(await readAddedPasskeys(store, SERVER));
+    const verifier = { name: origin, publicKey };
+    const now = await store.transact((tx) => tx.now(), "process");
+    const result = await verifyLog(store, log, { verifier, passkeys, now, onProgress });
+    signal.throwIfAborted();
+    await tell({ kind: "verified", verified, result });
+  } catch (error) {
+    if (!(error instanceof TimeIsOver)) throw error;
+    await tell({ kind: "stopped", verified });
+  }
+}

@@ -1,0 +1,47 @@
+import { uuidV7 } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { remindAt, tellsOf } from "../../core/channel.ts";
+import { PUSH_CHANNEL } from "../../core/push.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import type { Requirement } from "../../policy/rule.ts";
+import {
+  insertAnnouncements,
+  type NewAnnouncement,
+} from "../../storage/sql/channels/announcements.ts";
+import type { RowKey } from "../../storage/sql/keys.ts";
+import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+/**
+ * Writes down that people are to be told of a request that was left pending, in its transaction:
+ * once for each channel that tells of it, and once more for its reminder; once for Web Push. Where
+ * nobody is told it does nothing.
+ *
+ * @returns the channels
+ */
+export async function announceRequest(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: StoredRequest,
+  { from }: Requirement,
+  { channels, isPushed }: InForce,
+): Promise<readonly RowKey[]> {
+  const telling = channels.filter((channel) => tellsOf(channel, from));
+  // Whose browsers are told is found out by the worker that pushes.
+  if (isPushed) telling.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
+  if (telling.length === 0) return [];
+  const { id: requestId, projectId, createdAt, deadlineAt } = request;
+  const announcements = telling.flatMap((channel): NewAnnouncement[] => {
+    const one = { projectId, requestId, channelId: channel.id, createdAt, deadlineAt };
+    const id = () => uuidV7(createdAt, random.bytes(10));
+    const reminderAt = remindAt(channel, request);
+    return [
+      { ...one, id: id(), occasion: "opened", nextAt: createdAt },
+      ...(reminderAt === undefined
+        ? []
+        : [{ ...one, id: id(), occasion: "reminder", nextAt: reminderAt } as const]),
+    ];
+  });
+  await insertAnnouncements(tx, announcements);
+  return telling.map(({ id }) => ({ projectId, id }));
+}

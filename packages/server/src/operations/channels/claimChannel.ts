@@ -1,0 +1,148 @@
+import type { Context } from "../../context.ts";
+import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
+import { nextTurn } from "../../core/channel-pace.ts";
+import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
+import {
+  type DueAnnouncement,
+  endAnnouncements,
+  readDueAnnouncements,
+  readEarliestDeadline,
+} from "../../storage/sql/channels/announcements.ts";
+import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channels.ts";
+import type { RowKey } from "../../storage/sql/keys.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { composeCall } from "./composeCall.ts";
+
+/** A channel that nobody else sends to until its lease ends, and what to send. */
+export interface ClaimedChannel {
+  readonly channel: StoredChannel;
+  readonly target: ChannelTarget;
+  readonly message: ChannelMessage;
+  /** Those that the message tells of. */
+  readonly announcementIds: readonly string[];
+  /** Of the claim; a result under an older one is ignored. */
+  readonly fence: number;
+  /** `Clock.monotonic` when the sending must be over, with a margin to the end of the lease. */
+  readonly endsBy: number;
+}
+
+/** Undefined: nothing to send now, or somebody else is sending. */
+export type ChannelClaim = ClaimedChannel | "again" | undefined;
+
+/** Longer than a sending and its record. After a crash the next one waits for it. */
+const LEASE_MS = 12_000;
+
+/** Of the lease, in which nothing is sent any more. */
+const MARGIN_MS = 2_000;
+
+/** So many are named in one message; it tells of all the others as well. */
+const DUE_MAX = 1_000;
+
+/**
+ * Takes a channel to send one message to it: of the request whose deadline is the earliest, or of
+ * all that wait where they are many. On the way it records the end of announcements whose request
+ * was resolved or whose window has passed.
+ *
+ * Called by: the worker that announces.
+ *
+ * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
+ */
+export async function claimChannel(context: Context, key: RowKey): Promise<ChannelClaim> {
+  // Before anything of the lease has passed, however long the claim takes.
+  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
+  // A loss of power that undoes a claim has ended its holder too.
+  return context.store.transact(async (tx) => {
+    const channel = await lockChannel(tx, key);
+    const now = await tx.now();
+    if (channel === undefined || !isFree(channel, now)) return undefined;
+    const due = await readDueAnnouncements(tx, key, now, DUE_MAX);
+    const isMore = due.length === DUE_MAX;
+    const calls = toCalls(await endStale(tx, key.projectId, due, now));
+    const first = calls[0];
+    if (first === undefined) return isMore ? "again" : undefined;
+    const turn = nextTurn(channel.pace, channel.failures, calls, now);
+    if (turn.kind === "wait") return undefined;
+    const target = openTarget(context, channel);
+    const told = turn.kind === "one" ? [first] : calls;
+    const message =
+      turn.kind === "one"
+        ? await composeCall(tx, channel, first, now)
+        : await digest(tx, channel, calls, { id: context.random.uuid(), isMore, now });
+    await claimChannelRow(tx, key, now + LEASE_MS);
+    const announcementIds = told.flatMap(({ ids }) => ids);
+    return { channel, target, message, announcementIds, fence: channel.fence + 1, endsBy };
+  }, "process");
+}
+
+function isFree({ disabledAt, claimedUntil, retryAt }: StoredChannel, now: number): boolean {
+  return disabledAt === null && (claimedUntil ?? 0) <= now && (retryAt ?? 0) <= now;
+}
+
+/** @returns those that are still to be sent */
+async function endStale(
+  tx: Transaction,
+  projectId: string,
+  due: readonly DueAnnouncement[],
+  now: number,
+): Promise<readonly DueAnnouncement[]> {
+  const resolved = due.filter(({ isPending }) => !isPending);
+  const pending = due.filter(({ isPending }) => isPending);
+  const late = pending.filter(({ deadlineAt }) => deadlineAt <= now);
+  await endAnnouncements(tx, projectId, idsOf(resolved), "resolved", now);
+  await endAnnouncements(tx, projectId, idsOf(late), "window", now);
+  return pending.filter(({ deadlineAt }) => deadlineAt > now);
+}
+
+function idsOf(announcements: readonly DueAnnouncement[]): string[] {
+  return announcements.map(({ id }) => id);
+}
+
+/** A request that is to be told, with all that is due of it: also a reminder that came too soon. */
+export interface WaitingCall {
+  readonly requestId: string;
+  readonly ids: readonly [string, ...string[]];
+  readonly isReminder: boolean;
+  readonly since: number;
+  readonly deadlineAt: number;
+}
+
+/** The earliest deadline first. */
+function toCalls(due: readonly DueAnnouncement[]): WaitingCall[] {
+  const calls = new Map<string, WaitingCall>();
+  for (const { id, requestId, occasion, nextAt, deadlineAt } of due) {
+    const known = calls.get(requestId);
+    calls.set(requestId, {
+      requestId,
+      deadlineAt,
+      ids: known === undefined ? [id] : [...known.ids, id],
+      isReminder: (known?.isReminder ?? true) && occasion === "reminder",
+      since: Math.min(known?.since ?? nextAt, nextAt),
+    });
+  }
+  return [...calls.values()].sort((a, b) => a.deadlineAt - b.deadlineAt);
+}
+
+async function digest(
+  tx: Transaction,
+  channel: StoredChannel,
+  calls: readonly WaitingCall[],
+  more: Pick<DigestMessage, "id" | "isMore" | "now">,
+): Promise<DigestMessage> {
+  const requestIds = calls.map(({ requestId }) => requestId);
+  const earliestDeadlineAt = more.isMore
+    ? await readEarliestDeadline(tx, channel, more.now)
+    : (calls[0]?.deadlineAt ?? more.now);
+  return { kind: "digest", requestIds, earliestDeadlineAt, ...more };
+}
+
+/** What the sealed text of a channel is bound to. */
+export function targetPlace(id: string): string {
+  return `channel target ${id}`;
+}
+
+export function openTarget(
+  { keyring }: Pick<Context, "keyring">,
+  { id, sealedTarget }: Pick<StoredChannel, "id" | "sealedTarget">,
+): ChannelTarget {
+  return JSON.parse(keyring.open(sealedTarget, targetPlace(id))) as ChannelTarget;
+}

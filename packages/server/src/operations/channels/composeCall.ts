@@ -1,0 +1,39 @@
+import type { StoredChannel } from "../../core/channel.ts";
+import type { CallMessage } from "../../notify/channel-message.ts";
+import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readRequest } from "../../storage/sql/requests/requests.ts";
+import { readVotes } from "../../storage/sql/requests/votes.ts";
+import type { Reader } from "../../storage/store.ts";
+import type { WaitingCall } from "./claimChannel.ts";
+
+/** What a channel tells of a call, as it is now. Arguments only where the channel shows them. */
+export async function composeCall(
+  reader: Reader,
+  { projectId, includesArguments }: StoredChannel,
+  { requestId, ids, isReminder }: WaitingCall,
+  now: number,
+): Promise<CallMessage> {
+  const request = await readRequest(reader, { projectId, id: requestId });
+  if (request === undefined) throw new Error("an announcement has no request");
+  const { instanceId, createdAt, deadlineAt } = request;
+  const instance = (await readInstances(reader, projectId, [instanceId])).get(instanceId);
+  const judgement = readJudgement(request.policy);
+  const { quorum, from } = requirementOf(judgement);
+  const votes = await readVotes(reader, projectId, [requestId]);
+  return {
+    kind: "call",
+    id: ids[0],
+    now,
+    requestId,
+    isReminder,
+    createdAt,
+    deadlineAt,
+    tool: JSON.parse(request.tool) as string,
+    instance: { id: instanceId, name: JSON.parse(instance?.name ?? '""') as string },
+    note: judgement.note,
+    because: judgement.because,
+    approvals: { needed: quorum, given: votes.length, from },
+    argumentsText: includesArguments ? request.arguments : undefined,
+  };
+}

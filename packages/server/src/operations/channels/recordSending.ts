@@ -1,0 +1,90 @@
+import type { Context } from "../../context.ts";
+import {
+  restMs,
+  type SendOutcome,
+  type StoredChannel,
+  sendingStatus,
+  sendingText,
+} from "../../core/channel.ts";
+import { paced } from "../../core/channel-pace.ts";
+import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
+import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
+import type { ClaimedChannel } from "./claimChannel.ts";
+
+/** What became of the channel. */
+export type RecordedSending =
+  | { readonly kind: "sent" }
+  | { readonly kind: "rests"; readonly ms: number }
+  /** Nothing was sent, for a reason of ours. */
+  | { readonly kind: "released" }
+  /** The lease had passed to somebody else, or the channel is gone: nothing was recorded. */
+  | { readonly kind: "stale" };
+
+/**
+ * Records how a sending went, and gives the channel back. What was told has ended; what was not is
+ * told when the channel has rested.
+ *
+ * Called by: the worker that announces.
+ */
+export async function recordSending(
+  { store, random }: Pick<Context, "store" | "random">,
+  { channel, fence, message, announcementIds }: ClaimedChannel,
+  outcome: SendOutcome,
+): Promise<RecordedSending> {
+  const chance = toFraction(random.bytes(4));
+  const { projectId } = channel;
+  // Undone by a loss of power, the message is sent again.
+  const recorded = await store.transact(async (tx): Promise<RecordedSending> => {
+    const now = await tx.now();
+    const kind = message.kind === "digest" ? "digest" : "one";
+    const after = next(channel, outcome, kind, now, chance);
+    if (!(await updateSending(tx, channel, fence, after))) return { kind: "stale" };
+    if (outcome.kind === "unwanted") return { kind: "released" };
+    if (outcome.kind !== "sent") return { kind: "rests", ms: (after.retryAt ?? now) - now };
+    await endAnnouncements(tx, projectId, announcementIds, "sent", now);
+    return { kind: "sent" };
+  }, "process");
+  if (recorded.kind === "sent" && message.kind === "digest" && message.isMore) {
+    await endOthers(store, channel, message.now);
+  }
+  return recorded;
+}
+
+/** Bounds one transaction. */
+const ROWS_MAX = 1_000;
+
+/** What was due with those that a digest names, and is told by it as `more`. */
+async function endOthers(
+  store: Context["store"],
+  channel: StoredChannel,
+  dueBy: number,
+): Promise<void> {
+  let ended = ROWS_MAX;
+  while (ended === ROWS_MAX) {
+    ended = await store.transact(async (tx) => {
+      const end = { by: "sent", at: await tx.now(), dueBy } as const;
+      return endAnnouncementsOf(tx, channel, end, ROWS_MAX);
+    }, "process");
+  }
+}
+
+function next(
+  { failures, retryAt, last, pace }: StoredChannel,
+  outcome: SendOutcome,
+  kind: "one" | "digest",
+  now: number,
+  chance: number,
+): AfterSending {
+  if (outcome.kind === "unwanted") return { failures, retryAt, last, pace };
+  const result = { at: now, outcome: sendingText(outcome), status: sendingStatus(outcome) };
+  if (outcome.kind === "sent") {
+    return { failures: 0, retryAt: null, last: result, pace: paced(pace, kind, now) };
+  }
+  const rest = restMs(failures + 1, outcome, chance);
+  return { failures: failures + 1, retryAt: now + rest, last: result, pace };
+}
+
+/** A number in [0, 1) of four bytes. */
+export function toFraction(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
+}

@@ -1,0 +1,109 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
+import { shownTarget } from "../../core/channel-target.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
+import { openTarget, targetPlace } from "./claimChannel.ts";
+import {
+  assertChannelGroups,
+  completeTarget,
+  type MadeChannel,
+  type TargetOrder,
+} from "./createChannel.ts";
+import { endTelling } from "./deleteChannel.ts";
+
+/** What is undefined stays as it is. */
+export interface ChannelChange extends TargetOrder {
+  readonly groups: readonly string[] | undefined;
+  readonly includesArguments: boolean | undefined;
+  readonly remindMs: number | null | undefined;
+  readonly isDisabled: boolean | undefined;
+}
+
+/**
+ * Changes a channel, for requests that are opened from now on; where it leads, and what it shows,
+ * also for what waits. Disabling it ends what waits. With another URL no token and no secret of the
+ * one before is kept: it is not for whoever is there.
+ *
+ * @throws Problem `forbidden`; `not_found`; `invalid_request` naming the field
+ */
+export async function updateChannel(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+  change: ChannelChange,
+): Promise<MadeChannel> {
+  assertMay(caller, "people");
+  // Its messages tell of calls.
+  assertMay(caller, "read");
+  if (change.groups !== undefined) assertChannelGroups(change.groups);
+  const { projectId, reviewerId } = caller;
+  const updated = await context.store.transact(async (tx) => {
+    const channel = await lockChannel(tx, { projectId, id });
+    if (channel === undefined) throw new Problem("not_found");
+    const now = await tx.now();
+    const retargeted = retarget(context, channel, change);
+    const { isDisabled = channel.disabledAt !== null } = change;
+    const changed: StoredChannel = {
+      ...channel,
+      ...retargeted.stored,
+      groups: change.groups ?? channel.groups,
+      includesArguments: change.includesArguments ?? channel.includesArguments,
+      remindMs: change.remindMs === undefined ? channel.remindMs : change.remindMs,
+      disabledAt: isDisabled ? (channel.disabledAt ?? now) : null,
+    };
+    await writeChannel(tx, changed);
+    const { groups, targetShown } = changed;
+    await appendAudit(tx, context.random, {
+      at: now,
+      projectId,
+      kind: "channel.updated",
+      actor: `reviewer:${reviewerId}`,
+      subject: `channel:${id}`,
+      detail: {
+        groups,
+        target: targetShown,
+        state: isDisabled ? "disabled" : "enabled",
+        arguments: changed.includesArguments ? "included" : "left out",
+        remind_ms: changed.remindMs,
+      },
+    });
+    return { channel: changed, signingSecret: retargeted.signingSecret };
+  });
+  if (updated.channel.disabledAt !== null) await endTelling(context, { projectId, id });
+  return updated;
+}
+
+interface Retargeted {
+  readonly stored: Partial<Pick<StoredChannel, "sealedTarget" | "targetShown">>;
+  readonly signingSecret: string | undefined;
+}
+
+function retarget(context: Context, channel: StoredChannel, change: ChannelChange): Retargeted {
+  const { url, signingSecret, token, to } = change;
+  const given = { url, signingSecret, token, to };
+  if (Object.values(given).every((value) => value === undefined)) {
+    return { stored: {}, signingSecret: undefined };
+  }
+  const before = openTarget(context, channel);
+  const order = url === undefined ? { ...fieldsOf(before), ...defined(given) } : given;
+  const { target, signingSecret: made } = completeTarget(context, channel.kind, order);
+  const sealedTarget = context.keyring.seal(JSON.stringify(target), targetPlace(channel.id));
+  return { stored: { sealedTarget, targetShown: shownTarget(target) }, signingSecret: made };
+}
+
+function fieldsOf(target: ChannelTarget): TargetOrder {
+  return {
+    url: "url" in target ? target.url : undefined,
+    signingSecret: "secret" in target ? target.secret : undefined,
+    token: "token" in target ? target.token : undefined,
+    to: "to" in target ? target.to : undefined,
+  };
+}
+
+function defined(order: TargetOrder): Partial<TargetOrder> {
+  return Object.fromEntries(Object.entries(order).filter(([, value]) => value !== undefined));
+}

@@ -1,6 +1,0 @@
-import type { Context } from "../context.ts";
-import { countWaitingNotifications as count } from "../storage/sql/notification-listings.ts";
-
-export async function countWaitingNotifications({ store }: Context): Promise<number> {
-  return count(store);
-}

@@ -1,0 +1,6 @@
+import type { Context } from "../../context.ts";
+import { countWaitingNotifications as count } from "../../storage/sql/deliveries/notification-listings.ts";
+
+export async function countWaitingNotifications({ store }: Context): Promise<number> {
+  return count(store);
+}

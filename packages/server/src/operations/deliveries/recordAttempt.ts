@@ -1,0 +1,124 @@
+import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import {
+  type AttemptOutcome,
+  type NotificationEnd,
+  outcomeStatus,
+  outcomeText,
+  type StoredNotification,
+  settle,
+} from "../../core/notification.ts";
+import {
+  type AfterAttempt,
+  lockNotification,
+  updateAttempt,
+  updateLateAttempt,
+} from "../../storage/sql/deliveries/notifications.ts";
+import type { Transaction } from "../../storage/store.ts";
+import type { ClaimedNotification } from "./claimNotifications.ts";
+
+/** What became of the notification. */
+export type Recorded =
+  | { readonly kind: "ended"; readonly by: string }
+  | { readonly kind: "retry"; readonly nextAt: number }
+  /** The lease had passed to somebody else, or the request was erased: nothing was recorded. */
+  | { readonly kind: "stale" };
+
+/**
+ * Records how an attempt went. A late result, under a fence that has passed, changes nothing; the
+ * result of an attempt whose delivery was ended meanwhile only says when it was over.
+ *
+ * Called by: the delivery worker.
+ *
+ * @see contract: Events, Delivery rules, 3 to 5
+ */
+export async function recordAttempt(
+  { store, random }: Pick<Context, "store" | "random">,
+  claimed: ClaimedNotification,
+  outcome: AttemptOutcome,
+): Promise<Recorded> {
+  const chance = toFraction(random.bytes(4));
+  // Undone by a loss of power, the attempt is made again: receivers deduplicate.
+  return store.transact(async (tx) => {
+    const now = await tx.now();
+    // Under its claim nobody else changes it, except that delivery may end.
+    let after = next(claimed.notification, outcome, now, chance);
+    if (!(await updateAttempt(tx, claimed.notification, claimed.fence, after))) {
+      const current = await lockNotification(tx, claimed.notification);
+      if (current?.fence !== claimed.fence || current.claimedUntil === null) {
+        return { kind: "stale" };
+      }
+      if (current.ended !== null) return recordLate(tx, claimed, current.ended, after, now);
+      after = atNewReceiver(after, current, now);
+      await updateAttempt(tx, current, claimed.fence, after);
+    }
+    if (after.ended !== null) {
+      await appendAudit(tx, random, entryOf(claimed.notification, after, after.ended));
+      return { kind: "ended", by: after.ended.by };
+    }
+    return { kind: "retry", nextAt: after.nextAt ?? now };
+  }, "process");
+}
+
+function entryOf(
+  { projectId, requestId, id }: StoredNotification,
+  { attempts, last }: AfterAttempt,
+  { at, by }: NonNullable<AfterAttempt["ended"]>,
+): AuditEntry {
+  return {
+    at,
+    projectId,
+    kind: "delivery.ended",
+    actor: "system:delivery",
+    subject: `request:${requestId}`,
+    detail: { delivery_id: id, by, attempts, http_status: last?.status ?? null },
+  };
+}
+
+/** Removed or deleted while it was outstanding: the 24 hours of retention start now. */
+async function recordLate(
+  tx: Transaction,
+  { notification }: ClaimedNotification,
+  { by }: NotificationEnd,
+  { attempts, last }: AfterAttempt,
+  now: number,
+): Promise<Recorded> {
+  await updateLateAttempt(tx, notification, attempts, last, now);
+  return { kind: "ended", by };
+}
+
+/** The receiver was replaced during the attempt: what the one before asked for does not bind it. */
+function atNewReceiver(
+  after: AfterAttempt,
+  { retriesFrom }: StoredNotification,
+  now: number,
+): AfterAttempt {
+  if (after.ended !== null) return { ...after, retriesFrom };
+  return { ...after, retriesFrom, nextAt: now, notBefore: null };
+}
+
+function next(
+  current: StoredNotification,
+  outcome: AttemptOutcome,
+  now: number,
+  chance: number,
+): AfterAttempt {
+  const isAttempt = outcome.kind !== "postponed";
+  const attempts = current.attempts + (isAttempt ? 1 : 0);
+  const text = { outcome: outcomeText(outcome), status: outcomeStatus(outcome) };
+  const last = isAttempt ? { at: now, ...text } : current.last;
+  const { retriesFrom } = current;
+  const settlement = settle(current, outcome, now, chance);
+  if (settlement.kind === "ended") {
+    const ended = { at: now, by: settlement.by };
+    return { nextAt: null, notBefore: null, attempts, retriesFrom, last, ended };
+  }
+  const wishMs = outcome.kind === "rejected" ? outcome.retryAfterMs : undefined;
+  const notBefore = isAttempt ? (wishMs === undefined ? null : now + wishMs) : current.notBefore;
+  const { nextAt } = settlement;
+  return { nextAt, notBefore, attempts, retriesFrom, last, ended: null };
+}
+
+function toFraction(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
+}

@@ -1,0 +1,28 @@
+import type { Context } from "../../context.ts";
+import { readProjectIds } from "../../storage/sql/access/holders.ts";
+import { releaseChannels } from "../../storage/sql/channels/channels.ts";
+import { releaseNotifications } from "../../storage/sql/deliveries/notifications.ts";
+import { releaseVerifications } from "../../storage/sql/instances/verifications.ts";
+import { releaseSubscriptions } from "../../storage/sql/push/push-subscriptions.ts";
+
+/**
+ * Ends the leases that a dead process left behind: the notifications that it was attempting are
+ * due at once, with the same id and body; so are the channels that it was sending to; and the keys
+ * whose receivers it was verifying can be used again. Does nothing where other replicas may live;
+ * there, leases end by time.
+ *
+ * Called by: provider.ts, before anything of this process can take a lease.
+ */
+export async function releaseLeases({ store }: Pick<Context, "store">): Promise<void> {
+  if (!store.isExclusive) return;
+  const projects = await readProjectIds(store);
+  await store.transact(async (tx) => {
+    const now = await tx.now();
+    for (const project of projects) {
+      await releaseNotifications(tx, project, now);
+      await releaseChannels(tx, project, now);
+      await releaseVerifications(tx, project, now);
+    }
+    await releaseSubscriptions(tx, now);
+  });
+}

@@ -1,0 +1,83 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readLaterNotifications } from "../../storage/sql/deliveries/notification-listings.ts";
+import { hurryNotification } from "../../storage/sql/deliveries/notifications.ts";
+import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
+import type { InstanceKey } from "../../storage/sql/keys.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { assertMayRetry } from "./retryDelivery.ts";
+
+/** Bounds one transaction; an instance has rarely more waiting. */
+const NOTIFICATIONS_PER_COMMIT_MAX = 500;
+
+interface Hurried {
+  readonly count: number;
+  /** Where to go on; undefined when nothing is left. */
+  readonly next: Place | undefined;
+}
+
+/**
+ * Makes all waiting deliveries of an instance due now, as retryDelivery does with one: for the
+ * operator who has just mended a receiver. Interrupted, some are due and the rest waits as before.
+ *
+ * @returns how many waited for a later time
+ * @throws Problem `forbidden` for viewers, `not_found` when the instance is deleted or outside the
+ *   reviewer's project
+ */
+export async function retryDeliveries(
+  context: Context,
+  caller: ReviewerCaller,
+  instanceId: string,
+): Promise<number> {
+  assertMayRetry(caller);
+  const { store, wake } = context;
+  const instance = { projectId: caller.projectId, instanceId };
+  if ((await readActiveInstance(store, instance)) === undefined) throw new Problem("not_found");
+  let count = 0;
+  let after: Place | undefined;
+  do {
+    const place: Place | undefined = after;
+    const hurried = await store.transact((tx) => hurry(tx, context, caller, instance, place));
+    count += hurried.count;
+    after = hurried.next;
+  } while (after !== undefined);
+  // Also when none waited: what is due may be held back by a pause of its destination.
+  wake.signal({ kind: "hurried", ...instance });
+  return count;
+}
+
+/** Goes by time, so that what is attempted meanwhile and fails again is not met again. */
+async function hurry(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  { reviewerId }: ReviewerCaller,
+  { projectId, instanceId }: InstanceKey,
+  after: Place | undefined,
+): Promise<Hurried> {
+  const now = await tx.now();
+  const from = after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
+  const limit = NOTIFICATIONS_PER_COMMIT_MAX;
+  const later = await readLaterNotifications(tx, { projectId, instanceId }, from, now, limit);
+  let count = 0;
+  // In the order of their ids, in which everybody locks several rows.
+  for (const id of later.map(({ id }) => id).sort()) {
+    if (await hurryNotification(tx, { projectId, id }, now)) count++;
+  }
+  if (count > 0) {
+    await appendAudit(tx, random, {
+      at: now,
+      projectId,
+      kind: "delivery.hurried",
+      actor: `reviewer:${reviewerId}`,
+      subject: `instance:${instanceId}`,
+      detail: { deliveries: count },
+    });
+  }
+  return { count, next: later.length < limit ? undefined : later.at(-1) };
+}
+
+/** Sorts behind every other identifier, in any collation. */
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";

@@ -1,0 +1,79 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { NotificationEndCause } from "../../core/notification.ts";
+import { allows } from "../../core/roles.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
+import { hurryNotification, lockNotification } from "../../storage/sql/deliveries/notifications.ts";
+import type { RowKey } from "../../storage/sql/keys.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
+
+/**
+ * Makes the next attempt of a waiting delivery due now, whatever the backoff says, or at the time
+ * that the receiver asked for with `Retry-After`, which binds operators too. One that is in flight
+ * or due already stays as it is, but a pause that its destination was given ends.
+ *
+ * @param id its own, or that of its request
+ * @returns the delivery as this left it; the attempt itself comes later
+ * @throws Problem `forbidden` for viewers, `not_found` outside the reviewer's project,
+ *   `already_terminal` when delivery has ended: the contract has no attempt after that
+ */
+export async function retryDelivery(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+): Promise<ReviewedDelivery> {
+  assertMayRetry(caller);
+  const { store, wake } = context;
+  const { projectId } = caller;
+  const found = await readNotificationOfProject(store, { projectId, id });
+  if (found === undefined) throw new Problem("not_found");
+  const delivery = await store.transact((tx) => hurry(tx, context, caller, found));
+  const { instanceId } = delivery.notification;
+  if (delivery.progress.kind === "waiting") wake.signal({ kind: "hurried", projectId, instanceId });
+  return delivery;
+}
+
+/** @throws Problem `forbidden` */
+export function assertMayRetry(caller: ReviewerCaller): void {
+  if (!allows(caller.role, "decide")) {
+    throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
+  }
+  assertMay(caller, "decide");
+}
+
+async function hurry(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  { reviewerId }: ReviewerCaller,
+  { projectId, id }: RowKey,
+): Promise<ReviewedDelivery> {
+  const locked = await lockNotification(tx, { projectId, id });
+  const now = await tx.now();
+  const [delivery] = locked === undefined ? [] : await toReviewed(tx, projectId, [locked], now);
+  if (locked === undefined || delivery === undefined) throw new Problem("not_found");
+  const { progress } = delivery;
+  if (progress.kind === "ended") throw new Problem("already_terminal", ENDED[progress.by]);
+  if (!(await hurryNotification(tx, locked, now))) return delivery;
+  await appendAudit(tx, random, {
+    at: now,
+    projectId,
+    kind: "delivery.hurried",
+    actor: `reviewer:${reviewerId}`,
+    subject: `request:${locked.requestId}`,
+    detail: { delivery_id: id },
+  });
+  const nextAt = Math.max(now, locked.notBefore ?? 0);
+  return { ...delivery, notification: { ...locked, nextAt }, progress: { ...progress, nextAt } };
+}
+
+/** Why there is nothing to retry. */
+const ENDED: Readonly<Record<NotificationEndCause, string>> = {
+  acknowledged: "The delivery has ended: the receiver acknowledged it.",
+  window: "The delivery has ended: its 168 hours are over.",
+  removal: "The delivery has ended: the receiver was removed.",
+  deletion: "The delivery has ended: the instance was deleted.",
+};

@@ -1,0 +1,111 @@
+import type { Context } from "../../context.ts";
+import { endingOf, type StoredFreeze } from "../../core/freeze.ts";
+import { readProjectIds } from "../../storage/sql/access/holders.ts";
+import {
+  type Covered,
+  lockInstances,
+  readCovered,
+  readInstanceIds,
+} from "../../storage/sql/freezes/frozen-requests.ts";
+import { EVERY_INSTANCE, isInForce } from "../../storage/sql/freezes/standing-freezes.ts";
+import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Signal } from "../../wake/wake.ts";
+import { lockReadable } from "../requests/expireRequests.ts";
+import { resolveRequest } from "../requests/resolveRequest.ts";
+
+/** Bounds one page of the walk. */
+const REQUESTS_PER_PAGE = 200;
+
+/** Bounds one transaction; those of a page run beside each other. */
+const REQUESTS_PER_COMMIT_MAX = 50;
+
+const INSTANCES_PER_COMMIT_MAX = 1_000;
+
+/** Where the walk over what a freeze covers begins. */
+export const START: Place = { at: -1, id: "" };
+
+export interface Denied {
+  readonly count: number;
+  /** Where to go on; undefined when the walk is over. */
+  readonly next: Place | undefined;
+}
+
+/**
+ * Denies one page of the pending requests that a freeze covers; those whose deadline has passed
+ * unnoticed end as expired. Once the freeze is lifted it denies nothing more.
+ *
+ * Called by: freezeCalls and enforceFreezes, after {@link awaitCreates}. At the end of a walk
+ * nothing is pending that was not denied, and nothing can become so.
+ */
+export async function denyCovered(
+  context: Context,
+  freeze: StoredFreeze,
+  after: Place,
+): Promise<Denied> {
+  const covered = await readCovered(context.store, freeze, after, REQUESTS_PER_PAGE);
+  const last = covered.at(-1);
+  const sorted = covered.toSorted(compareLockOrder);
+  const commits: Promise<Signal[]>[] = [];
+  for (let from = 0; from < sorted.length; from += REQUESTS_PER_COMMIT_MAX) {
+    commits.push(denyAll(context, freeze, sorted.slice(from, from + REQUESTS_PER_COMMIT_MAX)));
+  }
+  const counts = await Promise.all(
+    commits.map(async (commit) => {
+      const signals = await commit;
+      for (const signal of signals) context.wake.signal(signal);
+      return signals.length;
+    }),
+  );
+  const isLast = last === undefined || covered.length < REQUESTS_PER_PAGE;
+  return {
+    count: counts.reduce((sum, count) => sum + count, 0),
+    next: isLast ? undefined : { at: last.deadlineAt, id: last.id },
+  };
+}
+
+function denyAll(
+  context: Context,
+  freeze: StoredFreeze,
+  requests: readonly Covered[],
+): Promise<Signal[]> {
+  return context.store.transact(async (tx) => {
+    const signals: Signal[] = [];
+    if (!(await isInForce(tx, freeze))) return signals;
+    for (const key of requests) {
+      const request = await lockReadable(tx, key);
+      if (request === undefined) continue;
+      const resolution = await resolveRequest(tx, context, request, endingOf(freeze));
+      if (resolution.kind === "resolved") signals.push(resolution.signal);
+    }
+    return signals;
+  });
+}
+
+/**
+ * Waits for those who are just creating a request and may not have seen the freeze, which is
+ * committed: each holds its instance until its commit, from before it asked for a freeze.
+ */
+export async function awaitCreates(context: Context, freeze: StoredFreeze): Promise<void> {
+  const { projectId, instanceId } = freeze;
+  if (instanceId !== EVERY_INSTANCE) {
+    await context.store.transact((tx) => lockInstances(tx, projectId, instanceId, instanceId));
+    return;
+  }
+  const projects = projectId === "" ? await readProjectIds(context.store) : [projectId];
+  for (const project of projects) await awaitCreatesOf(context, project);
+}
+
+async function awaitCreatesOf({ store }: Context, projectId: string): Promise<void> {
+  let after = "";
+  for (;;) {
+    const ids = await readInstanceIds(store, projectId, after, INSTANCES_PER_COMMIT_MAX);
+    const [first] = ids;
+    const last = ids.at(-1);
+    if (first === undefined || last === undefined) return;
+    // By itself, so that nobody waits longer than this takes.
+    await store.transact((tx) => lockInstances(tx, projectId, first, last));
+    if (ids.length < INSTANCES_PER_COMMIT_MAX) return;
+    after = last;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Context } from "../../context.ts";
+import type { StoredFreeze } from "../../core/freeze.ts";
+import { listFreezesInForce } from "../../storage/sql/freezes/standing-freezes.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
+
+/** How far the walk over what a freeze covers has come, by the id of the freeze. */
+export type FreezeWalks = Map<string, Place | "over">;
+
+/** Bounds one call; the others come in the next, which is made at once. */
+const FREEZES_PER_CALL_MAX = 50;
+
+/**
+ * Denies what is pending under freezes in force: what a process left when it died between two
+ * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
+ * so that none waits for a larger one. Where the walk is over nothing can become pending, and
+ * nothing is looked for again.
+ *
+ * Called by: the freeze worker.
+ *
+ * @param walks of the calls before; written to
+ * @returns how many requests it denied, and whether there may be more
+ */
+export async function enforceFreezes(
+  context: Context,
+  walks: FreezeWalks,
+): Promise<{ readonly denied: number; readonly more: boolean }> {
+  const freezes = await listFreezesInForce(context.store);
+  const ids = new Set(freezes.map(({ id }) => id));
+  for (const id of walks.keys()) if (!ids.has(id)) walks.delete(id);
+  let denied = 0;
+  for (const { freeze, place } of inTurn(freezes, walks).slice(0, FREEZES_PER_CALL_MAX)) {
+    if (place === undefined) await awaitCreates(context, freeze);
+    const page = await denyCovered(context, freeze, place ?? START);
+    denied += page.count;
+    // Behind those whose turn is still to come.
+    walks.delete(freeze.id);
+    walks.set(freeze.id, page.next ?? "over");
+  }
+  return { denied, more: freezes.some(({ id }) => walks.get(id) !== "over") };
+}
+
+interface Turn {
+  readonly freeze: StoredFreeze;
+  /** Where to go on; undefined at the beginning. */
+  readonly place: Place | undefined;
+}
+
+/** Those whose walk is not over: the new ones, then the others in the order of their turns. */
+function inTurn(freezes: readonly StoredFreeze[], walks: FreezeWalks): Turn[] {
+  const byId = new Map(freezes.map((freeze) => [freeze.id, freeze]));
+  const begun = [...walks].flatMap(([id, place]) => {
+    const freeze = byId.get(id);
+    return freeze === undefined || place === "over" ? [] : [{ freeze, place }];
+  });
+  const others = freezes.filter(({ id }) => !walks.has(id));
+  return [...others.map((freeze) => ({ freeze, place: undefined })), ...begun];
+}

@@ -1,0 +1,130 @@
+import { Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import { type FreezeScope, type StoredFreeze, scopeOf } from "../../core/freeze.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  EVERY_INSTANCE,
+  insertFreeze,
+  readFreezeOf,
+} from "../../storage/sql/freezes/standing-freezes.ts";
+import { lockInstance } from "../../storage/sql/instances/instances.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
+import { type ReviewedFreeze, toReviewedFreeze } from "./listFreezes.ts";
+
+export interface FreezeOrder {
+  readonly scope: FreezeScope;
+  /** Exactly when the scope is an instance. */
+  readonly instanceId: string | undefined;
+  /** What agents are told. */
+  readonly note: string | undefined;
+}
+
+export interface Frozen extends ReviewedFreeze {
+  /** False when it was frozen already: that freeze stands, with its note. */
+  readonly isNew: boolean;
+  /** How many pending requests were denied before the answer. */
+  readonly denied: number;
+  /** Whether nothing is pending any more; otherwise the worker goes on denying. */
+  readonly isComplete: boolean;
+}
+
+/** Bounds the exchange: what takes longer is left to the worker. */
+const REQUESTS_PER_EXCHANGE_MAX = 1_000;
+
+/**
+ * Freezes an instance, the reviewer's project or the whole server: from the commit on every new
+ * request it covers is denied, and none can be approved. Those who were about to create or to
+ * approve one are waited for, so that nothing is approved after the answer. What is pending is
+ * denied, as far as it is not too much for one exchange.
+ *
+ * @throws Problem `forbidden`; `not_found` for an instance that is deleted or not of the project
+ */
+export async function freezeCalls(
+  context: Context,
+  caller: ReviewerCaller,
+  order: FreezeOrder,
+): Promise<Frozen> {
+  assertMay(caller, "freeze");
+  if (order.scope === "server") assertMay(caller, "server");
+  const { freeze, isNew } = await ensureFreeze(context, caller, order);
+  if (isNew) context.wake.signal({ kind: "frozen", projectId: freeze.projectId });
+  await awaitCreates(context, freeze);
+  let denied = 0;
+  let place: Place | undefined = START;
+  while (place !== undefined && denied < REQUESTS_PER_EXCHANGE_MAX) {
+    const page = await denyCovered(context, freeze, place);
+    denied += page.count;
+    place = page.next;
+  }
+  const reviewed = await toReviewedFreeze(context.store, caller.projectId, freeze);
+  return { ...reviewed, isNew, denied, isComplete: place === undefined };
+}
+
+async function ensureFreeze(
+  context: Context,
+  caller: ReviewerCaller,
+  order: FreezeOrder,
+): Promise<Pick<Frozen, "freeze" | "isNew">> {
+  const cover = {
+    projectId: order.scope === "server" ? SERVER : caller.projectId,
+    instanceId: order.instanceId ?? EVERY_INSTANCE,
+  };
+  for (;;) {
+    const ensured = await context.store.transact(async (tx) => {
+      if (order.scope === "instance") await assertInstance(tx, cover);
+      const freeze = newFreeze(context, caller, order, cover, await tx.now());
+      if (await insertFreeze(tx, freeze)) {
+        await record(tx, context, freeze);
+        return { freeze, isNew: true };
+      }
+      const standing = await readFreezeOf(tx, cover);
+      return standing && { freeze: standing, isNew: false };
+    });
+    // Otherwise it was lifted in between.
+    if (ensured !== undefined) return ensured;
+  }
+}
+
+async function assertInstance(tx: Transaction, instance: Parameters<typeof lockInstance>[2]) {
+  const stored = await lockInstance(tx, "share", instance);
+  if (stored === undefined || stored.deletedAt !== null) throw new Problem("not_found");
+}
+
+function newFreeze(
+  { random }: Context,
+  { reviewerId }: ReviewerCaller,
+  { note }: FreezeOrder,
+  cover: Pick<StoredFreeze, "projectId" | "instanceId">,
+  now: number,
+): StoredFreeze {
+  return {
+    id: uuidV7(now, random.bytes(10)),
+    ...cover,
+    note: note ?? null,
+    frozenAt: now,
+    frozenBy: `reviewer:${reviewerId}`,
+    liftedAt: null,
+    liftedBy: null,
+  };
+}
+
+async function record(tx: Transaction, { random }: Context, freeze: StoredFreeze): Promise<void> {
+  await appendAudit(tx, random, {
+    at: freeze.frozenAt,
+    projectId: freeze.projectId,
+    kind: "freeze.set",
+    actor: freeze.frozenBy,
+    subject: `freeze:${freeze.id}`,
+    detail: {
+      scope: scopeOf(freeze),
+      instance_id: freeze.instanceId === EVERY_INSTANCE ? null : freeze.instanceId,
+      note_sha256: freeze.note === null ? null : sha256Hex(freeze.note),
+    },
+  });
+}

@@ -1,0 +1,42 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
+import { scopeOf } from "../../core/freeze.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { lockFreeze, markLifted } from "../../storage/sql/freezes/standing-freezes.ts";
+import { type ReviewedFreeze, toReviewedFreeze } from "./listFreezes.ts";
+
+/**
+ * Lifts a freeze: what is created from then on is judged as before. What it denied stays denied.
+ * Lifting it again changes nothing.
+ *
+ * @throws Problem `forbidden`; `not_found` outside the reviewer's project and the server
+ */
+export async function liftFreeze(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+): Promise<ReviewedFreeze> {
+  assertMay(caller, "freeze");
+  const lifted = await context.store.transact(async (tx) => {
+    const freeze = await lockFreeze(tx, caller.projectId, id);
+    if (freeze === undefined) throw new Problem("not_found");
+    if (scopeOf(freeze) === "server") assertMay(caller, "server");
+    if (freeze.liftedAt !== null) return freeze;
+    const liftedAt = await tx.now();
+    const liftedBy: Actor = `reviewer:${caller.reviewerId}`;
+    await markLifted(tx, freeze, liftedAt, liftedBy);
+    await appendAudit(tx, context.random, {
+      at: liftedAt,
+      projectId: freeze.projectId,
+      kind: "freeze.lifted",
+      actor: liftedBy,
+      subject: `freeze:${id}`,
+    });
+    return { ...freeze, liftedAt, liftedBy };
+  });
+  context.wake.signal({ kind: "frozen", projectId: lifted.projectId });
+  return toReviewedFreeze(context.store, caller.projectId, lifted);
+}

@@ -1,0 +1,46 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
+import { stateOf } from "../../core/grant.ts";
+import { covers, may } from "../../core/scopes.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { lockGrant, markRevoked } from "../../storage/sql/grants/standing-grants.ts";
+import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
+
+/**
+ * Ends a grant: no call that comes after the answer is approved with it. One that has ended
+ * already stays as it is.
+ *
+ * @throws Problem `forbidden` for who neither made it nor may freeze or publish; `not_found`
+ */
+export async function revokeGrant(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+): Promise<ReviewedGrant> {
+  const { projectId, reviewerId } = caller;
+  const revoked = await context.store.transact(async (tx) => {
+    const grant = await lockGrant(tx, { projectId, id });
+    if (grant === undefined) throw new Problem("not_found");
+    // Whatever became of the role since then; but not with a token that is for something else.
+    const isOwn = grant.reviewerId === reviewerId && covers(caller.scopes, "decide");
+    if (!isOwn && !may(caller, "freeze") && !may(caller, "publish")) {
+      throw new Problem("forbidden", "This reviewer may look but not revoke grants.");
+    }
+    const revokedAt = await tx.now();
+    if (stateOf(grant, revokedAt) !== "active") return grant;
+    const revokedBy: Actor = `reviewer:${reviewerId}`;
+    await markRevoked(tx, grant, revokedAt, revokedBy);
+    await appendAudit(tx, context.random, {
+      at: revokedAt,
+      projectId,
+      kind: "grant.revoked",
+      actor: revokedBy,
+      subject: `grant:${id}`,
+      detail: { calls: grant.calls },
+    });
+    return { ...grant, revokedAt, revokedBy };
+  });
+  return toReviewedGrant(context.store, revoked);
+}

@@ -1,0 +1,20 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readGrant } from "../../storage/sql/grants/standing-grants.ts";
+import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
+
+/**
+ * One grant of the reviewer's project, as it stands.
+ *
+ * @throws Problem `not_found`
+ */
+export async function showGrant(
+  { store }: Context,
+  { projectId }: ReviewerCaller,
+  id: string,
+): Promise<ReviewedGrant> {
+  const grant = await readGrant(store, { projectId, id });
+  if (grant === undefined) throw new Problem("not_found");
+  return toReviewedGrant(store, grant);
+}

@@ -1,0 +1,93 @@
+import type { StoredGrant } from "../../core/grant.ts";
+import type { StoredInstance } from "../../core/instance.ts";
+import { may } from "../../core/scopes.ts";
+import { approvalBar, isBlank, isEnough } from "../../policy/decider.ts";
+import { fittingTerms } from "../../policy/grant-terms.ts";
+import type { Call, Requirement } from "../../policy/rule.ts";
+import {
+  countCall,
+  readActiveGrants,
+  uncountCall,
+} from "../../storage/sql/grants/standing-grants.ts";
+import type { RowKey } from "../../storage/sql/keys.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { lockStanding } from "../access/readStanding.ts";
+
+/** How many active grants an instance can have. */
+export const GRANTS_PER_INSTANCE_MAX = 100;
+
+/** A call about which policy asks people. */
+export interface AskedCall {
+  readonly instance: StoredInstance;
+  readonly call: Call;
+  readonly requirement: Requirement;
+  /** False when policy met an error or an inexact number: then only people may approve. */
+  readonly isCertain: boolean;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+/** How a grant answers. */
+export interface UsedGrant {
+  readonly id: string;
+  readonly note: string | null;
+  /** How long the approval may be used; undefined: as long as without a grant. */
+  readonly validityMs: number | undefined;
+}
+
+/**
+ * Finds a grant that answers a call in place of people, and counts the call. It answers only what
+ * its maker could approve now and alone, with a click: who has lost the token, the role or the
+ * group has lost the grant as well, for as long.
+ *
+ * Called by: the operation that records a call, in its transaction and never for what policy or a
+ * freeze denies. Should nothing be approved after all, {@link giveBackCall} goes with it.
+ */
+export async function useGrant(
+  tx: Transaction,
+  { instance, call, requirement, isCertain, now }: AskedCall,
+): Promise<UsedGrant | undefined> {
+  if (!isCertain || !takesGrants(requirement)) return undefined;
+  const { id: instanceId, projectId } = instance;
+  const key = { projectId, instanceId };
+  const grants = await readActiveGrants(tx, key, now, GRANTS_PER_INSTANCE_MAX);
+  const fitting = fittingTerms(
+    grants.map(({ terms }) => terms),
+    call,
+  );
+  for (const grant of grants) {
+    const { id, terms } = grant;
+    if (requirement.noteRequired && isBlank(terms.note)) continue;
+    if (!fitting.has(terms)) continue;
+    if (!(await couldApprove(tx, grant, instance, requirement, now))) continue;
+    // Others may have used what was left since it was read.
+    if (!(await countCall(tx, grant, now))) continue;
+    return { id, note: terms.note ?? null, validityMs: terms.validityMs };
+  }
+  return undefined;
+}
+
+/** Takes back the call that {@link useGrant} counted in this transaction. */
+export async function giveBackCall(tx: Transaction, grant: RowKey): Promise<void> {
+  await uncountCall(tx, grant);
+}
+
+/** Whether one person could approve beforehand: what is typed is typed for one call. */
+function takesGrants({ grants, quorum, confirm }: Requirement): boolean {
+  return grants && quorum === 1 && confirm.kind === "click";
+}
+
+async function couldApprove(
+  tx: Transaction,
+  { projectId, reviewerId, instanceId }: StoredGrant,
+  { ownerId }: StoredInstance,
+  requirement: Requirement,
+  now: number,
+): Promise<boolean> {
+  const [standing] = await lockStanding(tx, projectId, [reviewerId], now);
+  if (standing === undefined) return false;
+  if (!standing.ways.some((scopes) => may({ role: standing.role, scopes }, "decide"))) return false;
+  const maker = { ...standing, forGroups: null };
+  if (approvalBar(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
+  return isEnough(requirement, [maker]);
+}

@@ -1,0 +1,83 @@
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type EndedRequest, fitting, readEnded } from "./listHistory.ts";
+import { LAST_ID, walkHistory } from "./walkHistory.ts";
+
+export type ExportEvent =
+  | { readonly kind: "row"; readonly row: EndedRequest }
+  | { readonly kind: "damaged"; readonly id: string }
+  | { readonly kind: "end"; readonly rows: number };
+
+export interface ExportOrder {
+  readonly filter: RequestFilter;
+  /** As the audit log says it. */
+  readonly format: string;
+  /** The query, as the audit log says it. */
+  readonly query: string;
+}
+
+/** Whoever listens to an export. */
+export interface ExportAudience {
+  /** Resolves when it can take the next one. */
+  tell(event: ExportEvent): Promise<void>;
+  /** Aborted when nobody listens any more, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+/** What is held at a time. */
+const BATCH_BYTES_MAX = 1024 * 1024;
+const BATCH_ROWS_MAX = 100;
+
+/**
+ * All ended requests of the caller's project that pass, as of now, the newest decision first. That
+ * somebody took them away is in the audit log before the first one is told.
+ *
+ * @throws the reason of the signal
+ */
+export async function exportHistory(
+  { store, random }: Pick<Context, "store" | "random">,
+  { projectId, reviewerId }: ReviewerCaller,
+  { filter, format, query }: ExportOrder,
+  { tell, signal }: ExportAudience,
+): Promise<void> {
+  const startedAt = await store.transact(async (tx) => {
+    const at = await tx.now();
+    await appendAudit(tx, random, {
+      at,
+      projectId,
+      kind: "history.exported",
+      actor: `reviewer:${reviewerId}`,
+      subject: `reviewer:${reviewerId}`,
+      detail: { format, query },
+    });
+    return at;
+  });
+  let rows = 0;
+  const from = { at: startedAt, id: LAST_ID };
+  const walk = { projectId, filter, direction: "older", from } as const;
+  for await (const { found } of walkHistory(store, walk)) {
+    signal.throwIfAborted();
+    for (const batch of batchesOf(found)) {
+      const { requests, damaged } = await readEnded(store, projectId, batch);
+      for (const row of requests) {
+        signal.throwIfAborted();
+        await tell({ kind: "row", row });
+      }
+      for (const id of damaged) await tell({ kind: "damaged", id });
+      rows += requests.length;
+    }
+  }
+  signal.throwIfAborted();
+  await tell({ kind: "end", rows });
+}
+
+function* batchesOf(outlines: readonly EndedOutline[]): Generator<readonly EndedOutline[]> {
+  for (let from = 0; from < outlines.length; ) {
+    const rest = outlines.slice(from, from + BATCH_ROWS_MAX);
+    const batch = rest.slice(0, fitting(rest, BATCH_BYTES_MAX));
+    yield batch;
+    from += batch.length;
+  }
+}

@@ -1,0 +1,139 @@
+import type { Context } from "../../context.ts";
+import type { JsonText, StoredRequest } from "../../core/request.ts";
+import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { type Place, readRequests } from "../../storage/sql/requests/requests.ts";
+import type { Reader } from "../../storage/store.ts";
+import { deciderId } from "../requests/reviewRequests.ts";
+import { FIRST_ID, LAST_ID, newestOf, walkHistory } from "./walkHistory.ts";
+
+export interface HistoryListing {
+  readonly filter: RequestFilter;
+  readonly limit: number;
+  /** Older than this place. */
+  readonly after: Place | undefined;
+  /** Newer than this place; not together with `after`. */
+  readonly before: Place | undefined;
+}
+
+/** An ended request with the names of who asked and who decided. */
+export interface EndedRequest {
+  readonly request: StoredRequest;
+  /** A name is not proof of identity. */
+  readonly instanceName: JsonText;
+  /** Name of the reviewer who decided; undefined where none did. */
+  readonly decider: string | undefined;
+}
+
+export interface HistoryPage {
+  /** The newest decision first. */
+  readonly requests: readonly EndedRequest[];
+  /** Ids of those of the page that are damaged, and of which nothing is to be believed. */
+  readonly damaged: readonly string[];
+  /** Where older ones follow; undefined when there are none. */
+  readonly next: Place | undefined;
+  /** Where newer ones follow; undefined when there were none. */
+  readonly previous: Place | undefined;
+  /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
+  readonly lookedBackTo: number | undefined;
+}
+
+/** Bounds what one page, and one count, costs: only what has ended when is found by an index. */
+export const LOOKED_AT_MAX = 20_000;
+
+/** A page ends early when its requests are very large: an answer has bounded memory too. */
+const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Ended requests of the caller's project. With a filter a page can be short, or empty, and have
+ * more behind it.
+ *
+ * @param signal aborted when nobody waits for it any more
+ * @throws the reason of the signal
+ */
+export async function listHistory(
+  { store }: Pick<Context, "store">,
+  { projectId }: ReviewerCaller,
+  { filter, limit, after, before }: HistoryListing,
+  signal?: AbortSignal,
+): Promise<HistoryPage> {
+  const direction = before === undefined ? "older" : "newer";
+  const from = before ?? after ?? newestOf(filter);
+  const walk = { projectId, filter, direction, from, signal } as const;
+  const found: EndedOutline[] = [];
+  let looked = 0;
+  let [last, isEnd]: [Place | undefined, boolean] = [undefined, false];
+  // One more than asked for tells whether there is a next page.
+  for await (const stretch of walkHistory(store, walk, limit + 1)) {
+    found.push(...stretch.found);
+    looked += stretch.looked;
+    last = stretch.last ?? last;
+    isEnd = stretch.isEnd;
+    if (found.length > limit || looked >= LOOKED_AT_MAX) break;
+  }
+  const shown = found.slice(0, Math.min(limit, fitting(found, PAGE_BYTES_MAX)));
+  const behind = shown.length < found.length ? shown.at(-1) : isEnd ? undefined : last;
+  const newestFirst = direction === "older" ? shown : shown.toReversed();
+  const places = placesOf(direction, { from, first: shown[0], behind, isCursor: Boolean(after) });
+  const read = await readEnded(store, projectId, newestFirst);
+  const lookedBackTo = direction === "older" ? (behind ?? last)?.at : newestFirst.at(-1)?.at;
+  return { ...read, ...places, lookedBackTo };
+}
+
+interface Ends {
+  readonly from: Place;
+  /** Of the page, in the direction of the walk. */
+  readonly first: Place | undefined;
+  /** Where the walk goes on. */
+  readonly behind: Place | undefined;
+  /** Whether the walk began at a page before. */
+  readonly isCursor: boolean;
+}
+
+/** On an empty page, the way back leads to where the walk came from, that one included. */
+function placesOf(
+  direction: "older" | "newer",
+  { from, first, behind, isCursor }: Ends,
+): Pick<HistoryPage, "next" | "previous"> {
+  if (direction === "newer") {
+    return { next: first ?? { at: from.at, id: LAST_ID }, previous: behind };
+  }
+  const back = isCursor ? (first ?? { at: from.at, id: FIRST_ID }) : undefined;
+  return { next: behind, previous: back };
+}
+
+/** How many fit; always at least one. */
+export function fitting(outlines: readonly Pick<EndedOutline, "bytes">[], max: number): number {
+  let bytes = 0;
+  const tooMany = outlines.findIndex((outline) => {
+    bytes += outline.bytes;
+    return bytes > max;
+  });
+  return tooMany === -1 ? outlines.length : Math.max(1, tooMany);
+}
+
+/** Reads those in full, in the order given. */
+export async function readEnded(
+  reader: Reader,
+  projectId: string,
+  outlines: readonly EndedOutline[],
+): Promise<Pick<HistoryPage, "requests" | "damaged">> {
+  const ids = outlines.map(({ id }) => id);
+  const { requests, damaged } = await readRequests(reader, projectId, ids);
+  const deciders = requests.flatMap((request) => deciderId(request) ?? []);
+  const [instances, reviewers] = await Promise.all([
+    readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
+    readReviewers(reader, projectId, [...new Set(deciders)]),
+  ]);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return {
+    requests: requests.map((request) => ({
+      request,
+      instanceName: instances.get(request.instanceId)?.name ?? '""',
+      decider: names.get(deciderId(request) ?? ""),
+    })),
+    damaged,
+  };
+}

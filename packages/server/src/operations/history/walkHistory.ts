@@ -1,0 +1,87 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type EndedOutline,
+  isOpen,
+  passes,
+  type RequestFilter,
+} from "../../core/request-filter.ts";
+import { listEndedAfter, listEndedBefore } from "../../storage/sql/requests/ended-requests.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/** Sort before and behind every other identifier, in any collation. */
+export const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** A stretch of history: what of it was looked at, and what of that passed. */
+export interface Stretch {
+  readonly found: readonly EndedOutline[];
+  readonly looked: number;
+  /** The last one that was looked at. */
+  readonly last: Place | undefined;
+  /** Whether there is nothing behind it. */
+  readonly isEnd: boolean;
+}
+
+/** One step of a walk: others are served in between. */
+const ROWS_PER_STEP = 500;
+
+export interface Walk {
+  readonly projectId: string;
+  readonly filter: RequestFilter;
+  readonly direction: "older" | "newer";
+  /** Begins behind it. */
+  readonly from: Place;
+  /** Aborted when nobody waits for it any more. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Where a walk through all that the filter could be about begins. */
+export function newestOf({ until }: Pick<RequestFilter, "until">): Place {
+  return until === undefined
+    ? { at: Number.MAX_SAFE_INTEGER, id: LAST_ID }
+    : { at: until, id: FIRST_ID };
+}
+
+/**
+ * Walks through ended requests by the time of their decision, and yields what passes the filter,
+ * step by step. It reads no contents.
+ *
+ * @param wanted at most so many rows are of use to whoever asked, where it is known
+ * @throws the reason of the signal, between two steps
+ */
+export async function* walkHistory(
+  reader: Reader,
+  { projectId, filter, direction, from, signal }: Walk,
+  wanted = ROWS_PER_STEP,
+): AsyncGenerator<Stretch> {
+  const { since, until } = filter;
+  const rows = isOpen(filter) ? Math.min(wanted, ROWS_PER_STEP) : ROWS_PER_STEP;
+  const isWithin = ({ at }: EndedOutline) => {
+    return direction === "older" ? at >= (since ?? 0) : until === undefined || at < until;
+  };
+  let place = startOf({ filter, direction, from });
+  for (;;) {
+    const list = direction === "older" ? listEndedBefore : listEndedAfter;
+    const step = await list(reader, projectId, place, rows);
+    const within = step.filter(isWithin);
+    const isEnd = step.length < rows || within.length < step.length;
+    const last = within.at(-1);
+    const found = within.filter((outline) => passes(filter, outline));
+    yield { found, looked: within.length, last, isEnd };
+    if (isEnd || last === undefined) return;
+    place = last;
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
+}
+
+/** A cursor can stand outside of the times of the filter. */
+function startOf({ filter, direction, from }: Omit<Walk, "projectId" | "signal">): Place {
+  if (direction === "older") {
+    const newest = newestOf(filter);
+    return newest.at < from.at ? newest : from;
+  }
+  const oldest = { at: (filter.since ?? 0) - 1, id: LAST_ID };
+  return oldest.at > from.at ? oldest : from;
+}

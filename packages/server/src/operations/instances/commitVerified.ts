@@ -1,0 +1,262 @@
+/**
+ * Provisioning and update with a receiver: reserve, verify outside of any transaction, commit.
+ *
+ * Attempts with one key are one attempt: who comes second waits for the first, here and on other
+ * replicas, and is answered as it is. The holder has a lease and a fence; when it dies somebody
+ * who waits takes over, and when it was only slow it finds its fence passed and joins.
+ *
+ * Called by: provisionInstance, updateInstance.
+ *
+ * @see contract: Endpoints, POST /v1/instances and PATCH /v1/instances/{id}; Events,
+ *   webhook.verification
+ */
+
+import { Problem, type ProblemCode, type WebhookDeliveryInput } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { Verification } from "../../delivery/delivery.ts";
+import { Failure } from "../../failure.ts";
+import type { ProvisionerCaller } from "../../identity/caller.ts";
+import {
+  deleteVerification,
+  failVerification,
+  insertVerification,
+  lockVerification,
+  readVerification,
+  type StoredVerification,
+  takeOverVerification,
+  type VerificationFailure,
+} from "../../storage/sql/instances/verifications.ts";
+import type { ScopedKey } from "../../storage/sql/keys.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+/** Whose Idempotency-Key it is, and for which input. */
+export interface KeyedInput extends ScopedKey {
+  readonly fingerprint: string;
+  /** Whether it changes the name of an instance. */
+  readonly renames: boolean;
+}
+
+/** What was reserved and when: of concurrent updates the one that was accepted last wins. */
+export type Accepted = Pick<StoredVerification, "instanceId" | "acceptedAt">;
+
+export interface Steps<T> {
+  /** What this key was answered before, if it was. */
+  replay(tx: Transaction): Promise<T | undefined>;
+
+  /** @returns id of the instance, which need not exist yet */
+  reserve(tx: Transaction): Promise<string>;
+
+  /** @returns undefined when another attempt has committed under this key */
+  commit(tx: Transaction, accepted: Accepted): Promise<T | undefined>;
+}
+
+/** Three seconds in line and the ten of a verification (delivery/), and time to commit. */
+const LEASE_MS = 15_000;
+
+/** How long somebody who joined waits: one lease that is lost, and the attempt after it. */
+export const JOINED_MS_MAX = 30_000;
+
+const POLL_MS = 200;
+
+const RETRY_AFTER_S = 5;
+
+/** What http says of a Failure; those who joined are told the same. */
+const FAILURE_RETRY_AFTER_S = 1;
+
+type Begun<T> =
+  | { readonly kind: "replayed"; readonly value: T }
+  | { readonly kind: "holding" | "joined"; readonly verification: StoredVerification };
+
+/**
+ * @throws Problem `webhook_verification_failed`, `invalid_webhook_url`, `rate_limited`,
+ *   `idempotency_conflict`, `update_superseded`, `unavailable` when the attempt that was joined
+ *   does not end, and whatever the steps throw
+ */
+export async function commitVerified<T>(
+  context: Context,
+  caller: ProvisionerCaller,
+  key: KeyedInput,
+  delivery: WebhookDeliveryInput,
+  steps: Steps<T>,
+): Promise<T> {
+  const giveUpAt = context.clock.now() + JOINED_MS_MAX;
+  let fence = 0;
+  do {
+    const begun = await context.store.transact((tx) => begin(tx, key, steps, fence));
+    if (begun.kind === "replayed") return begun.value;
+    const { verification } = begun;
+    fence = verification.fence;
+    if (begun.kind === "joined") {
+      const failure = await untilEnded(context, verification, giveUpAt);
+      if (failure !== null) throw toProblem(failure);
+      continue;
+    }
+    const value = await hold(context, caller, verification, delivery, steps);
+    if (value !== undefined) return value;
+  } while (context.clock.now() < giveUpAt);
+  throw new Problem("unavailable", undefined, { retryAfterS: RETRY_AFTER_S });
+}
+
+/**
+ * For input without a receiver, which differs from the input of any verification.
+ *
+ * @throws Problem `idempotency_conflict` when a verification under this key runs or has failed
+ */
+export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Promise<void> {
+  if ((await lockVerification(tx, key)) !== undefined) throw new Problem("idempotency_conflict");
+}
+
+/** @param lastFence of the attempt that this call held or joined before, 0 for none */
+async function begin<T>(
+  tx: Transaction,
+  key: KeyedInput,
+  steps: Steps<T>,
+  lastFence: number,
+): Promise<Begun<T>> {
+  const value = await steps.replay(tx);
+  if (value !== undefined) return { kind: "replayed", value };
+  const instanceId = await steps.reserve(tx);
+  const now = await tx.now();
+  const leaseUntil = now + LEASE_MS;
+  const fresh = { ...key, instanceId, acceptedAt: now, fence: 1, leaseUntil, failure: null };
+  if (await insertVerification(tx, fresh, now)) {
+    // The insert waits for an attempt that is just committing: then there is an answer now.
+    const late = await steps.replay(tx);
+    if (late === undefined) return { kind: "holding", verification: fresh };
+    await deleteVerification(tx, fresh);
+    return { kind: "replayed", value: late };
+  }
+  const existing = await lockVerification(tx, key);
+  // Committed between the two statements: there is nothing to wait for.
+  if (existing === undefined) return { kind: "joined", verification: fresh };
+  if (existing.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
+  if (isUnderWay(existing, now)) return { kind: "joined", verification: existing };
+  const { failure } = existing;
+  // Another attempt would overwrite the later update.
+  if (failure?.code === "update_superseded") throw toProblem(failure);
+  // It took over from this call and has failed since: that is the answer to both.
+  const isSuccessor = lastFence > 0 && existing.fence > lastFence;
+  if (isSuccessor && failure !== null) return { kind: "joined", verification: existing };
+  const verification = {
+    ...fresh,
+    fence: existing.fence + 1,
+    // The attempt of a crashed holder keeps its place in the order.
+    acceptedAt: failure === null ? existing.acceptedAt : now,
+  };
+  await takeOverVerification(tx, verification, now);
+  return { kind: "holding", verification };
+}
+
+function isUnderWay({ failure, leaseUntil }: StoredVerification, now: number): boolean {
+  return failure === null && leaseUntil > now;
+}
+
+/** @returns undefined when the attempt was taken over or superseded, however it ended here */
+async function hold<T>(
+  context: Context,
+  { provisionerId }: ProvisionerCaller,
+  verification: StoredVerification,
+  delivery: WebhookDeliveryInput,
+  steps: Steps<T>,
+): Promise<T | undefined> {
+  const { scope, keyHash, instanceId } = verification;
+  try {
+    const verified = await context.delivery.verify({ provisionerId, instanceId, delivery });
+    if (verified.kind !== "verified") throw refusal(verified);
+    return await context.store.transact((tx) => finish(tx, verification, steps));
+  } catch (error) {
+    const failure = toFailure(error);
+    const isOurs = await context.store.transact(async (tx) =>
+      failVerification(tx, verification, failure, await tx.now()),
+    );
+    if (isOurs || !(error instanceof Problem)) throw error;
+    return undefined;
+  } finally {
+    context.wake.signal({ kind: "verified", scope, keyHash });
+  }
+}
+
+/** @returns undefined when the attempt was superseded, or taken over by one without a result yet */
+async function finish<T>(
+  tx: Transaction,
+  verification: StoredVerification,
+  steps: Steps<T>,
+): Promise<T | undefined> {
+  const { fence } = verification;
+  // First, as in `begin`: both take their locks in one order.
+  const value = await steps.replay(tx);
+  if (value !== undefined) return value;
+  const current = await lockVerification(tx, verification);
+  if (current?.fence !== fence || current.failure !== null) return undefined;
+  const committed = await steps.commit(tx, verification);
+  await deleteVerification(tx, verification);
+  return committed;
+}
+
+function refusal(verified: Exclude<Verification, { readonly kind: "verified" }>): Problem {
+  switch (verified.kind) {
+    case "failed":
+      return toProblem({ code: "webhook_verification_failed", retryAfterS: null });
+    case "unsafe":
+      return toProblem({ code: "invalid_webhook_url", retryAfterS: null });
+    case "limited":
+      return toProblem({ code: "rate_limited", retryAfterS: verified.retryAfterS });
+  }
+}
+
+/** How an attempt failed, for those who joined it: they are answered as its holder is. */
+function toFailure(error: unknown): VerificationFailure {
+  if (error instanceof Problem) return { code: error.code, retryAfterS: error.retryAfterS ?? null };
+  if (!(error instanceof Failure)) return { code: "internal", retryAfterS: null };
+  return { code: "unavailable", retryAfterS: FAILURE_RETRY_AFTER_S };
+}
+
+function toProblem({ code, retryAfterS }: VerificationFailure): Problem {
+  const param = PARAMS[code];
+  return new Problem(code, undefined, {
+    ...(param === undefined ? {} : { param }),
+    ...(retryAfterS === null ? {} : { retryAfterS }),
+  });
+}
+
+/** The input that is wrong. */
+const PARAMS: Readonly<Partial<Record<ProblemCode, string>>> = {
+  webhook_verification_failed: "delivery",
+  invalid_webhook_url: "delivery.url",
+};
+
+/**
+ * Waits until an attempt has committed, failed, been taken over or lost its lease.
+ *
+ * @returns the failure; null when it is worth beginning again
+ */
+async function untilEnded(
+  { store, clock, wake }: Context,
+  joined: StoredVerification,
+  giveUpAt: number,
+): Promise<VerificationFailure | null> {
+  const { scope, keyHash, fence } = joined;
+  for (;;) {
+    let tell = () => {};
+    const told = new Promise<void>((resolve) => {
+      tell = resolve;
+    });
+    // Before the read, so that an end between the two is not missed.
+    const unsubscribe = wake.onSignal((signal) => {
+      if (signal.kind === "verified" && signal.scope === scope && signal.keyHash === keyHash)
+        tell();
+    });
+    const cancel = clock.after(POLL_MS, tell);
+    try {
+      const current = await readVerification(store, joined);
+      if (current?.fence !== fence) return null;
+      if (current.failure !== null) return current.failure;
+      const now = clock.now();
+      if (current.leaseUntil <= now || now >= giveUpAt) return null;
+      await told;
+    } finally {
+      unsubscribe();
+      cancel();
+    }
+  }
+}

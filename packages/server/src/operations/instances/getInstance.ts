@@ -1,0 +1,22 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { AnsweredInstance } from "../../core/instance.ts";
+import type { ProvisionerCaller } from "../../identity/caller.ts";
+import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
+
+/**
+ * @throws Problem `not_found`: unknown, deleted and other projects' instances are alike
+ * @see contract: Endpoints, GET /v1/instances/{id}
+ */
+export async function getInstance(
+  context: Context,
+  caller: ProvisionerCaller,
+  id: string,
+): Promise<AnsweredInstance> {
+  const instance = await readActiveInstance(context.store, {
+    projectId: caller.projectId,
+    instanceId: id,
+  });
+  if (instance === undefined) throw new Problem("not_found");
+  return instance;
+}

@@ -1,0 +1,123 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
+import { assertGroups, toGroups } from "../../core/groups.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readReviewerByName } from "../../storage/sql/access/holders.ts";
+import {
+  type Assignment,
+  type ProposedAssignment,
+  readProposedAssignments,
+  writeProposedAssignment,
+} from "../../storage/sql/instances/instance-proposals.ts";
+import { assignInstance, lockInstance } from "../../storage/sql/instances/instances.ts";
+import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { assertMayPropose, refusalToPublish } from "../policy/assertOtherPerson.ts";
+
+export interface InstanceChange {
+  /** All groups from now on; undefined stays as it is. */
+  readonly groups: readonly string[] | undefined;
+  /** Name of a reviewer of the project; null for nobody; undefined stays as it is. */
+  readonly owner: string | null | undefined;
+}
+
+/**
+ * Changes the groups and the owner of an instance. Both hold for what is asked and decided from
+ * then on; a pending request keeps the rules that it was judged by.
+ *
+ * While policy takes two people, the first person's change is kept as a proposal. It takes effect
+ * when another person asks for the same groups and owner; asking for others replaces the proposal,
+ * and asking for those that the instance has removes it.
+ *
+ * @returns whether the change is a proposal that waits for another person
+ * @throws Problem `forbidden` when the role may not publish, or for a bot while policy takes two
+ *   people; `not_found`; `invalid_request` when a group has no proper name or there is no such
+ *   reviewer
+ */
+export async function groupInstance(
+  { store, random }: Pick<Context, "store" | "random">,
+  caller: ReviewerCaller,
+  id: string,
+  change: InstanceChange,
+): Promise<{ readonly isProposed: boolean }> {
+  assertMay(caller, "publish");
+  if (change.groups !== undefined) assertGroups(change.groups);
+  const { projectId } = caller;
+  const key = { projectId, instanceId: id };
+  return store.transact(async (tx) => {
+    const instance = await lockInstance(tx, "update", key);
+    if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
+    await assertMayPropose(tx, caller, projectId);
+    const { owner } = change;
+    const wanted: Assignment = {
+      groups: change.groups === undefined ? instance.groups : toGroups(change.groups),
+      ownerId: owner === undefined ? instance.ownerId : await ownerIdOf(tx, projectId, owner),
+    };
+    const proposal = (await readProposedAssignments(tx, projectId, [id])).get(id);
+    if (isSame(wanted, instance)) {
+      if (proposal !== undefined) await writeProposedAssignment(tx, key, null);
+      return { isProposed: false };
+    }
+    const isConfirmed = await isByTwoPeople(tx, caller, wanted, proposal);
+    const now = await tx.now();
+    const actor: Actor = `reviewer:${caller.reviewerId}`;
+    const entry = { at: now, projectId, actor, subject: `instance:${id}` } as const;
+    const detail = { groups: wanted.groups, owner_id: wanted.ownerId };
+    if (!isConfirmed) {
+      if (proposal?.proposedBy === actor && isSame(wanted, proposal)) return { isProposed: true };
+      const proposed = { ...wanted, proposedBy: actor, proposedAt: now };
+      await writeProposedAssignment(tx, key, proposed);
+      await appendAudit(tx, random, { ...entry, kind: "instance.grouping_proposed", detail });
+      return { isProposed: true };
+    }
+    await assignInstance(tx, key, wanted);
+    if (proposal !== undefined) await writeProposedAssignment(tx, key, null);
+    const proposer = proposal !== undefined && isSame(wanted, proposal) && proposal.proposedBy;
+    await appendAudit(tx, random, {
+      ...entry,
+      kind: "instance.grouped",
+      detail: proposer ? { ...detail, proposed_by: proposer } : detail,
+    });
+    return { isProposed: false };
+  });
+}
+
+function isSame(one: Assignment, other: Assignment): boolean {
+  return one.groups.join() === other.groups.join() && one.ownerId === other.ownerId;
+}
+
+/** Whether policy takes one person only, or another person has proposed the same. */
+async function isByTwoPeople(
+  tx: Transaction,
+  caller: ReviewerCaller,
+  wanted: Assignment,
+  proposal: ProposedAssignment | undefined,
+): Promise<boolean> {
+  const { projectId } = caller;
+  if (!(await readTwoPerson(tx, projectId))) return true;
+  if (proposal === undefined || !isSame(wanted, proposal)) return false;
+  const authored = { projectId, proposedBy: proposal.proposedBy, proposerProjectId: projectId };
+  return (await refusalToPublish(tx, caller, authored)) === undefined;
+}
+
+/**
+ * The id of the reviewer who is to own an instance.
+ *
+ * @throws Problem `invalid_request` when the project has no such reviewer
+ */
+export async function ownerIdOf(
+  tx: Transaction,
+  projectId: string,
+  name: string | null,
+): Promise<string | null> {
+  if (name === null) return null;
+  const reviewer = await readReviewerByName(tx, projectId, name);
+  if (reviewer === undefined || reviewer.removedAt !== null) {
+    const message = "owner must be the name of a reviewer of this project.";
+    throw new Problem("invalid_request", message, { param: "owner" });
+  }
+  return reviewer.id;
+}

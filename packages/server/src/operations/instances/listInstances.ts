@@ -1,0 +1,179 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredInstance } from "../../core/instance.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readReviewers } from "../../storage/sql/access/holders.ts";
+import {
+  countPendingOfInstances,
+  readLastRequestAt,
+  readReceiversOf,
+  readWaitingDeliveries,
+  type WaitingDelivery,
+} from "../../storage/sql/instances/instance-activity.ts";
+import {
+  type ProposedAssignment,
+  readProposedAssignments,
+} from "../../storage/sql/instances/instance-proposals.ts";
+import { listActiveInstances, readInstances } from "../../storage/sql/instances/instances.ts";
+import type { InstanceKey } from "../../storage/sql/keys.ts";
+import type { Reader } from "../../storage/store.ts";
+import { destinationOf } from "../deliveries/listDeliveries.ts";
+
+/** An instance as those see it who administer the project. */
+export interface ReviewedInstance {
+  readonly instance: StoredInstance;
+  /** Name of the reviewer; null when nobody is named. */
+  readonly owner: string | null;
+  /** The change of groups and owner that waits for another person; null when there is none. */
+  readonly proposal: ReviewedAssignment | null;
+  readonly activity: InstanceActivity;
+}
+
+export interface ReviewedAssignment {
+  readonly groups: readonly string[];
+  /** Names of reviewers; null for no owner. */
+  readonly owner: string | null;
+  readonly proposer: string | null;
+  /** Epoch ms. */
+  readonly proposedAt: number;
+}
+
+export interface InstanceActivity {
+  /** Requests that wait; counted among the first 10,000 of the project. */
+  readonly pending: number;
+  /** Epoch ms; undefined when none is kept. Reads and polls are not recorded. */
+  readonly lastRequestAt: number | undefined;
+  readonly receiver: ReceiverHealth | null;
+}
+
+export interface ReceiverHealth {
+  /** Path and query may hold secrets. */
+  readonly origin: string | null;
+  /** Epoch ms. */
+  readonly verifiedAt: number;
+  /** Deliveries that have not ended; counted up to 1,000. */
+  readonly waiting: number;
+  /** The one that was attempted most often; undefined while none was. */
+  readonly worst: WaitingDelivery | undefined;
+}
+
+export interface InstancePage {
+  readonly instances: readonly ReviewedInstance[];
+  /** Id of the last one; undefined when nothing comes after it. */
+  readonly next: string | undefined;
+}
+
+export interface InstanceListing {
+  readonly limit: number;
+  /** Id of the last instance of the page before. */
+  readonly after: string | undefined;
+}
+
+/** Instances of the reviewer's project that are not deleted, the oldest first. */
+export async function listInstances(
+  { store }: Pick<Context, "store">,
+  { projectId }: ReviewerCaller,
+  { limit, after }: InstanceListing,
+): Promise<InstancePage> {
+  // One more than asked for tells whether there is a next page.
+  const found = await listActiveInstances(store, projectId, after ?? "", limit + 1);
+  const shown = found.slice(0, limit);
+  return {
+    instances: await withActivity(store, projectId, shown),
+    next: shown.length < found.length ? shown.at(-1)?.id : undefined,
+  };
+}
+
+/**
+ * One instance of the reviewer's project.
+ *
+ * @throws Problem `not_found`, also for one that is deleted
+ */
+export async function showInstance(
+  { store }: Pick<Context, "store">,
+  { projectId }: ReviewerCaller,
+  id: string,
+): Promise<ReviewedInstance> {
+  const instance = (await readInstances(store, projectId, [id])).get(id);
+  if (instance === undefined || instance.deletedAt !== null) throw new Problem("not_found");
+  return one(await withActivity(store, projectId, [instance]));
+}
+
+function one([reviewed]: readonly ReviewedInstance[]): ReviewedInstance {
+  if (reviewed === undefined) throw new Error("an instance was lost on the way");
+  return reviewed;
+}
+
+async function withActivity(
+  reader: Reader,
+  projectId: string,
+  instances: readonly StoredInstance[],
+): Promise<ReviewedInstance[]> {
+  const ids = instances.map(({ id }) => id);
+  const proposals = await readProposedAssignments(reader, projectId, ids);
+  const nameOf = await readNames(reader, projectId, [...instances, ...proposals.values()]);
+  const [pending, receivers] = await Promise.all([
+    countPendingOfInstances(reader, projectId),
+    readReceiversOf(reader, projectId, ids),
+  ]);
+  const reviewed: ReviewedInstance[] = [];
+  for (const instance of instances) {
+    const key = { projectId, instanceId: instance.id };
+    const receiver = receivers.get(instance.id);
+    const proposal = proposals.get(instance.id);
+    reviewed.push({
+      instance,
+      owner: nameOf(instance.ownerId),
+      proposal: proposal === undefined ? null : reviewedAssignment(proposal, nameOf),
+      activity: {
+        pending: pending.get(instance.id) ?? 0,
+        lastRequestAt: await readLastRequestAt(reader, key),
+        receiver: receiver === undefined ? null : await healthOf(reader, key, receiver),
+      },
+    });
+  }
+  return reviewed;
+}
+
+type NameOf = (reviewerId: string | null) => string | null;
+
+/** Names of the owners and proposers of these. */
+async function readNames(
+  reader: Reader,
+  projectId: string,
+  assignments: readonly (StoredInstance | ProposedAssignment)[],
+): Promise<NameOf> {
+  const ids = assignments.flatMap((each) =>
+    "proposedBy" in each ? [each.ownerId, proposerId(each)] : [each.ownerId],
+  );
+  const wanted = [...new Set(ids.filter((id) => id !== null))];
+  const reviewers = await readReviewers(reader, projectId, wanted);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return (id) => names.get(id ?? "") ?? null;
+}
+
+function proposerId({ proposedBy }: ProposedAssignment): string {
+  return proposedBy.slice("reviewer:".length);
+}
+
+function reviewedAssignment(proposal: ProposedAssignment, nameOf: NameOf): ReviewedAssignment {
+  return {
+    groups: proposal.groups,
+    owner: nameOf(proposal.ownerId),
+    proposer: nameOf(proposerId(proposal)),
+    proposedAt: proposal.proposedAt,
+  };
+}
+
+const WAITING_MAX = 1_000;
+
+async function healthOf(
+  reader: Reader,
+  key: InstanceKey,
+  { url, verifiedAt }: { readonly url: string; readonly verifiedAt: number },
+): Promise<ReceiverHealth> {
+  const waiting = await readWaitingDeliveries(reader, key, WAITING_MAX);
+  const tried = waiting.filter(({ attempts }) => attempts > 0);
+  const [worst] = tried.toSorted((a, b) => b.attempts - a.attempts);
+  return { origin: destinationOf(url), verifiedAt, waiting: waiting.length, worst };
+}

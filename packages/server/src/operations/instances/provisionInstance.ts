@@ -1,0 +1,197 @@
+import {
+  Problem,
+  type ProvisionInstanceInput,
+  uuidV7,
+  type WebhookDeliveryInput,
+} from "@countersign/protocol";
+import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import {
+  type AnsweredInstance,
+  defaultInstanceName,
+  readAnswer,
+  writeAnswer,
+} from "../../core/instance.ts";
+import type { ProvisionerCaller } from "../../identity/caller.ts";
+import { hashIdempotencyKey } from "../../secrets/keyring.ts";
+import { createToken, hashToken } from "../../secrets/token.ts";
+import { insertCredential } from "../../storage/sql/access/credentials.ts";
+import {
+  insertInstance,
+  lockInstance,
+  type NewInstance,
+} from "../../storage/sql/instances/instances.ts";
+import { insertResult, readResult } from "../../storage/sql/requests/idempotency.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { installReceiver } from "../deliveries/installReceiver.ts";
+import {
+  type Accepted,
+  assertNeverVerified,
+  commitVerified,
+  type KeyedInput,
+} from "./commitVerified.ts";
+
+/** An input that a replay may be answered for and nothing else, when it has a refusal. */
+export type Refusable<T> = T & { readonly refusal?: Problem | undefined };
+
+export interface Provisioning {
+  readonly outcome: "created" | "replayed";
+  /** As it was created, also when it was changed since. */
+  readonly instance: AnsweredInstance;
+  readonly token: string;
+}
+
+/**
+ * Makes an instance and its credential, after its receiver was verified if it is to have one.
+ * The same key with the same input returns the original instance and credential, renews nothing
+ * and verifies nothing again.
+ *
+ * @throws Problem `idempotency_conflict`; `instance_deleted` on a replay after deletion; with a
+ *   receiver as {@link commitVerified}, and the input's refusal when it is no replay
+ * @see contract: Endpoints, POST /v1/instances
+ */
+export async function provisionInstance(
+  context: Context,
+  caller: ProvisionerCaller,
+  input: Refusable<ProvisionInstanceInput>,
+  idempotencyKey: string,
+): Promise<Provisioning> {
+  const { keyring, random, store } = context;
+  const key = {
+    projectId: caller.projectId,
+    scope: `provision:${caller.provisionerId}`,
+    keyHash: hashIdempotencyKey(idempotencyKey),
+    fingerprint: keyring.fingerprint(input.canonical),
+    renames: false,
+  };
+  const reserve = async (tx: Transaction) => {
+    if (input.refusal !== undefined) throw input.refusal;
+    return uuidV7(await tx.now(), random.bytes(10));
+  };
+  const commit = (tx: Transaction, { instanceId }: Pick<Accepted, "instanceId">) =>
+    create(tx, context, caller, input, key, instanceId);
+  const replayed = (tx: Transaction) => replay(tx, context, key);
+  const { delivery } = input;
+  if (delivery !== undefined) {
+    const steps = { replay: replayed, reserve, commit };
+    return commitVerified(context, caller, key, delivery, steps);
+  }
+  return store.transact(async (tx) => {
+    const known = await replayed(tx);
+    if (known !== undefined) return known;
+    await assertNeverVerified(tx, key);
+    const provisioning =
+      (await commit(tx, { instanceId: await reserve(tx) })) ?? (await replayed(tx));
+    if (provisioning === undefined) throw new Error("a used key has no result");
+    return provisioning;
+  });
+}
+
+/** @returns undefined when the key was used before */
+async function create(
+  tx: Transaction,
+  context: Context,
+  caller: ProvisionerCaller,
+  { instanceName, delivery }: ProvisionInstanceInput,
+  key: KeyedInput,
+  id: string,
+): Promise<Provisioning | undefined> {
+  const { keyring, random } = context;
+  const now = await tx.now();
+  const instance: NewInstance = {
+    id,
+    projectId: caller.projectId,
+    provisionerId: caller.provisionerId,
+    name: JSON.stringify(instanceName ?? defaultInstanceName(random.bytes(8))),
+    createdAt: now,
+  };
+  const answered = answer(instance, delivery);
+  const token = createToken("instance", random);
+  const reserved = await insertResult(tx, {
+    ...key,
+    instanceId: id,
+    result: writeAnswer(answered),
+    sealedCredential: keyring.seal(token, sealedFor(id)),
+    createdAt: now,
+  });
+  if (!reserved) return undefined;
+  await insertInstance(tx, instance);
+  const { projectId } = caller;
+  const instanceKey = { projectId, instanceId: id };
+  if (delivery !== undefined) await installReceiver(tx, context, instanceKey, delivery);
+  await issueCredential(tx, context, instance, token, {
+    actor: `provisioner:${caller.provisionerId}`,
+    detail: delivery === undefined ? {} : { registration_id: delivery.registrationId },
+  });
+  return { outcome: "created", instance: answered, token };
+}
+
+function answer(
+  { id, name }: NewInstance,
+  delivery: WebhookDeliveryInput | undefined,
+): AnsweredInstance {
+  if (delivery === undefined) return { id, name, receiver: null };
+  return {
+    id,
+    name,
+    receiver: { url: delivery.url.text, registrationId: delivery.registrationId },
+  };
+}
+
+/**
+ * Gives an instance that was just inserted its credential, with the audit entry of both.
+ *
+ * @param token the credential; only its hash is stored
+ */
+export async function issueCredential(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  { id: holderId, projectId, createdAt }: NewInstance,
+  token: string,
+  { actor, detail }: Pick<AuditEntry, "actor" | "detail">,
+): Promise<void> {
+  const id = uuidV7(createdAt, random.bytes(10));
+  await insertCredential(
+    tx,
+    {
+      id,
+      kind: "instance",
+      holderId,
+      projectId,
+      createdAt,
+      expiresAt: null,
+      revokedAt: null,
+      scopes: null,
+    },
+    hashToken(token),
+  );
+  await appendAudit(tx, random, {
+    at: createdAt,
+    projectId,
+    kind: "instance.provisioned",
+    actor,
+    subject: `instance:${holderId}`,
+    detail: { credential_id: id, ...detail },
+  });
+}
+
+async function replay(
+  tx: Transaction,
+  { keyring }: Context,
+  key: KeyedInput,
+): Promise<Provisioning | undefined> {
+  const stored = await readResult(tx, key);
+  if (stored === undefined) return undefined;
+  if (stored.fingerprint !== key.fingerprint) throw new Problem("idempotency_conflict");
+  const { instanceId } = stored;
+  const instance = await lockInstance(tx, "share", stored);
+  if (instance === undefined || instance.deletedAt !== null) {
+    throw new Problem("instance_deleted");
+  }
+  const token = keyring.open(stored.sealedCredential ?? "", sealedFor(instanceId));
+  return { outcome: "replayed", instance: readAnswer(instanceId, stored.result), token };
+}
+
+function sealedFor(instanceId: string): string {
+  return `instance credential ${instanceId}`;
+}

@@ -1,0 +1,38 @@
+import { Problem } from "@countersign/protocol";
+import { allows } from "../../core/roles.ts";
+import { may } from "../../core/scopes.ts";
+import { listReviewersOf, type StoredReviewer } from "../../storage/sql/access/holders.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { readStanding } from "../access/readStanding.ts";
+
+/**
+ * Keeps a project from losing the last who could say who may do what in it. Beside the server it
+ * can be done all the same.
+ *
+ * Called by: operations that lower or remove somebody over HTTP, who hold the project.
+ *
+ * @param after undefined: removed
+ * @throws Problem `forbidden`
+ */
+export async function assertPeopleRemain(
+  tx: Transaction,
+  projectId: string,
+  before: StoredReviewer,
+  after: StoredReviewer | undefined,
+): Promise<void> {
+  const keepsIt = after !== undefined && allows(after.role, "people");
+  if (keepsIt || !allows(before.role, "people")) return;
+  const others = (await listReviewersOf(tx, projectId)).filter(
+    ({ id, role }) => id !== before.id && allows(role, "people"),
+  );
+  const ids = others.map(({ id }) => id);
+  const standing = await readStanding(tx, projectId, ids, await tx.now());
+  const remain = standing.some(({ role, ways }) =>
+    ways.some((scopes) => may({ role, scopes }, "people")),
+  );
+  if (remain) return;
+  const message =
+    `${before.name} is the last who may say who may do what in this project; ` +
+    "make somebody else an admin first, or use countersign reviewers beside the server.";
+  throw new Problem("forbidden", message);
+}

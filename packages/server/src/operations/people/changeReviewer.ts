@@ -1,0 +1,75 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { isAbove, joinBar, roleBar } from "../../core/giving.ts";
+import { assertGroups, toGroups } from "../../core/groups.ts";
+import type { ReviewerRole } from "../../core/roles.ts";
+import { assertFresh } from "../../identity/assert-fresh.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  lockProject,
+  lockReviewer,
+  type StoredReviewer,
+} from "../../storage/sql/access/holders.ts";
+import { currentCaller } from "../access/currentCaller.ts";
+import { assertPeopleRemain } from "./assertPeopleRemain.ts";
+import { writeReviewerChange } from "./setReviewer.ts";
+
+/** What is undefined stays as it is. */
+export interface RoleAndGroups {
+  readonly role: ReviewerRole | undefined;
+  /** All groups from now on. */
+  readonly groups: readonly string[] | undefined;
+}
+
+/**
+ * Changes what a reviewer of the caller's project may do and is asked for, at once and with all
+ * their tokens.
+ *
+ * @throws Problem `forbidden` when the caller would give more than they have, join a group,
+ *   change a reviewer with a higher role, leave no reviewer with the power `people`, or give more
+ *   in a session that is not fresh; `not_found`; `invalid_request` when a group has no proper name
+ */
+export async function changeReviewer(
+  { store, random }: Pick<Context, "store" | "random">,
+  caller: ReviewerCaller,
+  id: string,
+  { role, groups }: RoleAndGroups,
+): Promise<StoredReviewer> {
+  assertMay(caller, "people");
+  if (groups !== undefined) assertGroups(groups);
+  const { projectId } = caller;
+  return store.transact(async (tx) => {
+    await lockProject(tx, projectId);
+    const giver = await currentCaller(tx, caller);
+    assertMay(giver, "people");
+    const before = await lockReviewer(tx, "update", { projectId, id });
+    if (before === undefined || before.removedAt !== null) throw new Problem("not_found");
+    const after = {
+      ...before,
+      role: role ?? before.role,
+      groups: groups === undefined ? before.groups : toGroups(groups),
+    };
+    const isSelf = id === giver.reviewerId;
+    const bar = roleBar(giver, after, before) ?? joinBar(isSelf, after, before);
+    if (bar !== undefined) throw new Problem("forbidden", bar);
+    if (caller.session !== null && givesMore(before, after)) {
+      assertFresh(caller.session, await tx.now(), "give somebody more than they have");
+    }
+    await assertPeopleRemain(tx, projectId, before, after);
+    return writeReviewerChange(
+      tx,
+      random,
+      projectId,
+      before,
+      after,
+      `reviewer:${giver.reviewerId}`,
+    );
+  });
+}
+
+function givesMore(before: StoredReviewer, after: StoredReviewer): boolean {
+  return (
+    isAbove(after.role, before.role) || after.groups.some((group) => !before.groups.includes(group))
+  );
+}

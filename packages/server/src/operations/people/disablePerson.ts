@@ -1,0 +1,48 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { normalizeLogin } from "../../core/login.ts";
+import {
+  lockPerson,
+  readPersonByLogin,
+  updateDisabledAt,
+} from "../../storage/sql/people/people.ts";
+import { endSessionsOf } from "../access/endSession.ts";
+
+export interface PersonStanding {
+  readonly login: string;
+  readonly isDisabled: boolean;
+}
+
+/**
+ * Shuts a person out of everything at once, or lets them in again: while they are disabled they
+ * cannot sign in, their sessions are over, their tokens open nothing, and their votes and grants do
+ * not count. What they decided stays decided. For operators beside the server. Doing it again
+ * changes nothing.
+ *
+ * @throws Problem `not_found` when nobody has the login
+ */
+export async function disablePerson(
+  { store, random }: Pick<Context, "store" | "random">,
+  { login, isDisabled }: PersonStanding,
+): Promise<void> {
+  await store.transact(async (tx) => {
+    const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
+    const person = found && (await lockPerson(tx, "update", found.id));
+    if (person === undefined) throw new Problem("not_found", "There is nobody with this login.");
+    if ((person.disabledAt !== null) === isDisabled) return;
+    const now = await tx.now();
+    const disabledAt = isDisabled ? now : null;
+    await updateDisabledAt(tx, person.id, disabledAt);
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: "",
+      kind: "person.updated",
+      actor: "operator:cli",
+      subject: `person:${person.id}`,
+      detail: { disabled_at: disabledAt },
+    });
+    const end = { by: "operator:cli", because: "disabled" } as const;
+    if (isDisabled) await endSessionsOf(tx, { random }, person.id, end);
+  });
+}

@@ -1,0 +1,20 @@
+import type { Context } from "../../context.ts";
+import { listPersons, type StoredPerson } from "../../storage/sql/people/people.ts";
+
+export type ListedPerson = Pick<StoredPerson, "id" | "login" | "name" | "disabledAt"> & {
+  /** What they sign in with. */
+  readonly ways: readonly ("password" | "passkey" | "oidc")[];
+};
+
+/** Everybody who can sign in, or could before they were disabled, by login. */
+export async function listPeople({ store }: Pick<Context, "store">): Promise<ListedPerson[]> {
+  return (await listPersons(store)).map(({ hasPasskey, ...person }) => {
+    const { id, login, name, disabledAt, passwordHash, oidcSubject } = person;
+    const ways = [
+      ...(passwordHash === null ? [] : (["password"] as const)),
+      ...(hasPasskey ? (["passkey"] as const) : []),
+      ...(oidcSubject === null ? [] : (["oidc"] as const)),
+    ];
+    return { id, login, name, disabledAt, ways };
+  });
+}

@@ -1,0 +1,34 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import {
+  listReviewersOf,
+  readProjects,
+  type StoredReviewer,
+} from "../../storage/sql/access/holders.ts";
+
+export interface ListedReviewer extends StoredReviewer {
+  /** Name of the project. */
+  readonly project: string;
+}
+
+/**
+ * Reviewers with their roles and groups, by project and name.
+ *
+ * @param project the name of the only one to look at; undefined for all
+ * @throws Problem `not_found` when there is no such project
+ */
+export async function listReviewers(
+  { store }: Pick<Context, "store">,
+  project: string | undefined,
+): Promise<ListedReviewer[]> {
+  const projects = await readProjects(store, project);
+  if (project !== undefined && projects.length === 0) {
+    throw new Problem("not_found", "There is no project of this name.");
+  }
+  const listed: ListedReviewer[] = [];
+  for (const { id, name } of projects) {
+    const reviewers = await listReviewersOf(store, id);
+    listed.push(...reviewers.map((reviewer) => ({ ...reviewer, project: name })));
+  }
+  return listed;
+}

@@ -1,0 +1,24 @@
+import type { Context } from "../../context.ts";
+import { isLive } from "../../core/session.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { listPasskeyNames, type NamedPasskey } from "../../storage/sql/people/people.ts";
+import { listSessions, type StoredSession } from "../../storage/sql/sign-in/sessions.ts";
+
+/** What is somebody's own. */
+export interface ShownAccount {
+  /** Those in which they are signed in, the newest first. */
+  readonly sessions: readonly StoredSession[];
+  readonly passkeys: readonly NamedPasskey[];
+}
+
+export async function showAccount(
+  { store, clock }: Pick<Context, "store" | "clock">,
+  { person }: SignedIn,
+): Promise<ShownAccount> {
+  const now = clock.now();
+  const [sessions, passkeys] = await Promise.all([
+    listSessions(store, person.id),
+    listPasskeyNames(store, person.id),
+  ]);
+  return { sessions: sessions.filter((session) => isLive(session, now)), passkeys };
+}

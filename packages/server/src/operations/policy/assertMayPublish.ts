@@ -1,0 +1,46 @@
+import type { Actor } from "../../core/actor.ts";
+import type { Power } from "../../core/roles.ts";
+import { may } from "../../core/scopes.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+
+/** A project's own policy, or the floor of the whole server. */
+export type PolicyScope = "project" | "floor";
+
+/** Who puts a policy in force, or proposes one. */
+export interface PolicyActor {
+  readonly actor: Actor;
+  /** Of which they are a reviewer, and whose people's names they may see. */
+  readonly projectId: string;
+}
+
+/** @throws Problem `forbidden` */
+export function assertMayPublish(caller: ReviewerCaller, scope: PolicyScope): void {
+  assertMay(caller, powerFor(scope));
+}
+
+/**
+ * A check of a project's policy changes nothing, so every reviewer who may read may check. A check
+ * of the floor reveals names of all projects, so it needs the power to publish.
+ *
+ * @throws Problem `forbidden`
+ */
+export function assertMayCheck(caller: ReviewerCaller, scope: PolicyScope): void {
+  if (scope === "project" && !may(caller, "publish")) assertMay(caller, "read");
+  else assertMayPublish(caller, scope);
+}
+
+export function powerFor(scope: PolicyScope): Power {
+  return scope === "floor" ? "server" : "publish";
+}
+
+/** Who acts on a policy, for its rows and the audit log. */
+export function policyActorOf({ reviewerId, projectId }: ReviewerCaller): PolicyActor {
+  return { actor: `reviewer:${reviewerId}`, projectId };
+}
+
+/** Under which project the versions of the caller's policy, or of the floor, are kept. */
+export function projectOf({ projectId }: ReviewerCaller, scope: PolicyScope): string {
+  return scope === "floor" ? SERVER : projectId;
+}

@@ -1,0 +1,59 @@
+import { Problem } from "@countersign/protocol";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readReviewer } from "../../storage/sql/access/holders.ts";
+import type { ProposalOutline } from "../../storage/sql/policy/policy-proposals.ts";
+import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/**
+ * Why somebody may not publish a proposal, though they may publish policy: where it takes two
+ * people, its author and whoever publishes it are two, with whatever tokens and sessions. A bot is
+ * neither: who makes one holds its token.
+ *
+ * @returns a sentence for them; undefined when they may
+ */
+export async function refusalToPublish(
+  reader: Reader,
+  caller: ReviewerCaller,
+  proposal: Pick<ProposalOutline, "projectId" | "proposedBy" | "proposerProjectId">,
+): Promise<string | undefined> {
+  if (!(await readTwoPerson(reader, proposal.projectId))) return undefined;
+  if (caller.isBot) return NO_BOT;
+  const { proposedBy, proposerProjectId: projectId } = proposal;
+  const id = proposedBy.slice("reviewer:".length);
+  const author = await readReviewer(reader, { projectId, id });
+  if (author === undefined || author.isBot) return `${NO_BOT} Propose it yourself.`;
+  // Who comes back is another reviewer, and nothing says any more whom this one was.
+  if (author.removedAt !== null && author.personId === null) return AUTHOR_GONE;
+  return id === caller.reviewerId || (author.personId ?? "") === caller.personId
+    ? "You proposed this, and this policy takes two people: another person must publish it."
+    : undefined;
+}
+
+const AUTHOR_GONE =
+  "This policy takes two people, and who proposed it is no reviewer any more. Propose it yourself.";
+
+const NO_BOT = "This policy takes two people, and a bot is none of them.";
+
+/** @throws Problem `forbidden` */
+export async function assertOtherPerson(
+  reader: Reader,
+  caller: ReviewerCaller,
+  proposal: ProposalOutline,
+): Promise<void> {
+  const refusal = await refusalToPublish(reader, caller, proposal);
+  if (refusal !== undefined) throw new Problem("forbidden", refusal);
+}
+
+/**
+ * Whether somebody can be the author of what takes two people.
+ *
+ * @throws Problem `forbidden` for a bot
+ */
+export async function assertMayPropose(
+  reader: Reader,
+  { isBot }: ReviewerCaller,
+  projectId: string,
+): Promise<void> {
+  if (isBot && (await readTwoPerson(reader, projectId))) throw new Problem("forbidden", NO_BOT);
+}

@@ -1,0 +1,25 @@
+import type { Context } from "../../context.ts";
+import type { Examination } from "../../examiner/examiner.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayCheck, type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { readKnownGroups } from "./readKnownGroups.ts";
+
+export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
+
+/**
+ * Says what publishing a draft would say, and writes nothing.
+ *
+ * @throws Problem `forbidden`, as {@link assertMayCheck}
+ */
+export async function checkPolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  source: string,
+): Promise<PolicyCheck> {
+  assertMayCheck(caller, scope);
+  const groups = await readKnownGroups(context.store, projectOf(caller, scope));
+  const { retentionMs: keptMs } = context.settings;
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: false };
+  return context.examiners.drafts.examine(order);
+}

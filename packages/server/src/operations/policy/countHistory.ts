@@ -1,0 +1,76 @@
+import type { Context } from "../../context.ts";
+import {
+  type Asked,
+  type CallHistory,
+  HISTORY_CALLS_MAX,
+  type HistoryName,
+  historyKey,
+} from "../../policy/history.ts";
+import { countCalls, type Span } from "../../storage/sql/history/call-history.ts";
+import type { InstanceKey } from "../../storage/sql/keys.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/** The call before which others are counted. */
+export interface CountedFor extends InstanceKey {
+  /** JSON text. */
+  readonly tool: string;
+  /** Epoch ms. */
+  readonly at: number;
+  /** Whether it is a call of the past: then what has been decided since is not. */
+  readonly isPast?: boolean;
+}
+
+const OF_TOOL: Readonly<Record<HistoryName, boolean>> = {
+  calls: true,
+  approved: true,
+  denied: true,
+  instance_calls: false,
+  instance_approved: false,
+  instance_denied: false,
+};
+
+const STATUSES: Readonly<Record<HistoryName, Span["status"]>> = {
+  ...({ calls: undefined, approved: "approved", denied: "denied" } as const),
+  ...({ instance_calls: undefined, instance_approved: "approved" } as const),
+  instance_denied: "denied",
+};
+
+/**
+ * Counts what rules ask about the calls before one.
+ *
+ * @param asked at least one
+ * @throws Failure when the engine cannot count; then nothing may be approved
+ */
+export async function countHistory(
+  reader: Reader,
+  { settings, clock }: Pick<Context, "settings" | "clock">,
+  { projectId, instanceId, tool, at, isPast = false }: CountedFor,
+  asked: readonly Asked[],
+): Promise<CallHistory> {
+  const history = new Map<string, number | null>();
+  // What is erased cannot be counted, and fewer than there were would be the wrong way round.
+  const keptSince = (isPast ? clock.now() : at) - settings.retentionMs;
+  const kept = asked.filter(({ windowMs }) => at - windowMs >= keptSince);
+  for (const each of asked) history.set(historyKey(each), null);
+  for (const ofTool of [true, false]) {
+    const same = kept.filter(({ name }) => OF_TOOL[name] === ofTool);
+    if (same.length === 0) continue;
+    const spans = same.map(({ name, windowMs }) => {
+      return { since: at - windowMs, status: STATUSES[name] };
+    });
+    const counts = await countCalls(
+      reader,
+      { projectId, instanceId },
+      {
+        tool: ofTool ? tool : undefined,
+        spans,
+        callsMax: HISTORY_CALLS_MAX,
+        asOf: isPast ? at : undefined,
+      },
+    );
+    for (const [index, each] of same.entries()) {
+      history.set(historyKey(each), counts[index] ?? null);
+    }
+  }
+  return history;
+}

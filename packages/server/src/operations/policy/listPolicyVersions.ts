@@ -1,0 +1,29 @@
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { listPolicyVersions as listStored } from "../../storage/sql/policy/policy-versions.ts";
+import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { readPublishers } from "./readPublishers.ts";
+import type { PublishedOutline } from "./showPolicy.ts";
+
+export interface PolicyVersionPage {
+  readonly versions: readonly PublishedOutline[];
+  /** The number below which the next page begins; undefined on the last one. */
+  readonly next: number | undefined;
+}
+
+/** Every version that was ever in force, the newest first, without the sources. */
+export async function listPolicyVersions(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  { below, limit }: { readonly below: number; readonly limit: number },
+): Promise<PolicyVersionPage> {
+  // One more than asked for tells whether there is a next page.
+  const found = await listStored(store, projectOf(caller, scope), below, limit + 1);
+  const shown = found.slice(0, limit);
+  const names = await readPublishers(store, caller, shown);
+  return {
+    versions: shown.map((version) => ({ scope, version, names })),
+    next: shown.length < found.length ? shown.at(-1)?.number : undefined,
+  };
+}

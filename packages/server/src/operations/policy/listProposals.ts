@@ -1,0 +1,62 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  listProposalsClosed,
+  listProposalsOpen,
+  type ProposalOutline,
+  readProposal,
+} from "../../storage/sql/policy/policy-proposals.ts";
+import type { Place } from "../../storage/sql/requests/requests.ts";
+import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { type ReviewedProposal, reviewProposal, reviewProposals } from "./reviewProposals.ts";
+
+export interface ProposalListing {
+  readonly state: "open" | "closed";
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly after: Place | undefined;
+}
+
+export interface ProposalPage {
+  readonly proposals: readonly ReviewedProposal<ProposalOutline>[];
+  /** Where it ended; undefined when nothing comes after it. */
+  readonly next: Place | undefined;
+}
+
+/** Sorts behind every identifier, in any collation. */
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+
+/** Proposals of the caller's policy, or of the floor, the newest first, without the sources. */
+export async function listProposals(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  { state, limit, after }: ProposalListing,
+): Promise<ProposalPage> {
+  const list = state === "open" ? listProposalsOpen : listProposalsClosed;
+  // One more than asked for tells whether there is a next page.
+  const found = await list(store, projectOf(caller, scope), after?.id ?? LAST_ID, limit + 1);
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  return {
+    proposals: await reviewProposals(store, caller, scope, shown),
+    next: shown.length < found.length && last ? { at: last.proposedAt, id: last.id } : undefined,
+  };
+}
+
+/**
+ * One of them with its source.
+ *
+ * @throws Problem `not_found`
+ */
+export async function showProposal(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  id: string,
+): Promise<ReviewedProposal> {
+  const proposal = await readProposal(store, { projectId: projectOf(caller, scope), id });
+  if (proposal === undefined) throw new Problem("not_found");
+  return reviewProposal(store, caller, scope, proposal);
+}

@@ -1,0 +1,65 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import type { Policy } from "../../policy/rule.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { readPolicyNumber, readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
+import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { invalidPolicy } from "./putInForce.ts";
+import { readKnownGroups } from "./readKnownGroups.ts";
+import { shelvePolicy } from "./shelvePolicy.ts";
+
+/** What judges a call together. */
+export interface BothPolicies {
+  readonly floor?: Policy;
+  readonly project?: Policy;
+  /** Of the versions in force, one of which the draft stands in for; 0 where there is none. */
+  readonly floorNumber: number;
+  readonly projectNumber: number;
+}
+
+/**
+ * A draft and what would be in force beside it.
+ *
+ * @throws Problem `policy_invalid` when either of them does not load
+ */
+export async function loadDraft(
+  context: Pick<Context, "store" | "policies" | "examiners" | "settings">,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  source: string,
+): Promise<BothPolicies> {
+  const { store, examiners } = context;
+  const { retentionMs: keptMs } = context.settings;
+  const groups = await readKnownGroups(store, projectOf(caller, scope));
+  const order = { kind: scope, source, groups, keptMs, runsTests: false, wantsPolicy: true };
+  const { policy: draft, findings } = await examiners.drafts.examine(order);
+  if (draft === undefined) throw invalidPolicy(findings);
+  const floorNumber = await readPolicyNumber(store, SERVER);
+  const projectNumber = await readPolicyNumber(store, caller.projectId);
+  const beside: PolicyScope = scope === "floor" ? "project" : "floor";
+  const number = beside === "floor" ? floorNumber : projectNumber;
+  const inForce = await findPolicyInForce(context, projectOf(caller, beside), beside, number);
+  return {
+    [scope]: draft,
+    ...(inForce !== undefined && { [beside]: inForce }),
+    floorNumber,
+    projectNumber,
+  };
+}
+
+async function findPolicyInForce(
+  context: Pick<Context, "store" | "policies" | "examiners">,
+  projectId: string,
+  kind: PolicyScope,
+  number: number,
+): Promise<Policy | undefined> {
+  if (number === 0) return undefined;
+  const version = await readPolicyVersion(context.store, projectId, number);
+  if (version === undefined) return undefined;
+  const shelved = await shelvePolicy(context, { kind, projectId, ref: version });
+  if (shelved.kind === "policy") return shelved.policy;
+  const whose = kind === "floor" ? "the floor" : "the policy";
+  const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;
+  throw new Problem("policy_invalid", message, { findings: [] });
+}

@@ -1,0 +1,133 @@
+import { Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import {
+  insertProposal,
+  readOpenProposal,
+  type StoredProposal,
+} from "../../storage/sql/policy/policy-proposals.ts";
+import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { assertIntact } from "./assertIntact.ts";
+import {
+  assertMayPublish,
+  type PolicyScope,
+  policyActorOf,
+  projectOf,
+} from "./assertMayPublish.ts";
+import { assertMayPropose } from "./assertOtherPerson.ts";
+import { assertExpected, examineDraft, readCurrent } from "./putInForce.ts";
+import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
+
+export interface ProposalOrder {
+  readonly scope: PolicyScope;
+  /** A policy, or the number of the older version that is to come back. */
+  readonly content: { readonly source: string } | { readonly restores: number };
+  /** The version in force when the author began; 0 when there was none. */
+  readonly expectedNumber: number;
+  /** Why; kept with the version. */
+  readonly note: string | null;
+}
+
+export interface Proposed extends ReviewedProposal {
+  /** False when the caller has proposed this very source already, and it is still open. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Keeps a policy that could be published for another person to look at. From now on it cannot be
+ * changed, only published or rejected.
+ *
+ * @throws Problem `forbidden`; `not_found` when there is no such version; `invalid_request` when
+ *   this very policy is in force; `policy_invalid` and `policy_conflict` as when publishing
+ */
+export async function proposePolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  order: ProposalOrder,
+): Promise<Proposed> {
+  const { store } = context;
+  const { scope, expectedNumber } = order;
+  assertMayPublish(caller, scope);
+  const by = policyActorOf(caller);
+  const projectId = projectOf(caller, scope);
+  await assertMayPropose(store, caller, projectId);
+  const source = await sourceOf(context, projectId, order);
+  const current = await readCurrent(store, projectId);
+  if (current?.isIntact && current.source === source) {
+    const message = `This very policy is in force, as version ${current.number}.`;
+    throw new Problem("invalid_request", message, { param: "source" });
+  }
+  await assertExpected(store, by, current, order);
+  const { tests } = await examineDraft(context, { scope, source, projectId });
+  const draft = { projectId, baseNumber: expectedNumber, sha256: sha256Hex(source), source };
+  const { proposal, isNew } = await store.transact(async (tx) => {
+    // Again: looking at it may have taken long.
+    await assertExpected(tx, by, await readCurrent(tx, projectId), order);
+    // Whoever lost the answer and sends it again finds it done.
+    const known = await readOpenProposal(tx, { ...draft, proposedBy: by.actor });
+    if (known?.isIntact) return { proposal: known, isNew: false };
+    const now = await tx.now();
+    const made: StoredProposal = {
+      ...draft,
+      id: uuidV7(now, context.random.bytes(10)),
+      note: noteOf(order),
+      restores: "restores" in order.content ? order.content.restores : null,
+      tests: tests.length,
+      proposedAt: now,
+      proposedBy: by.actor,
+      proposerProjectId: by.projectId,
+      end: null,
+      isIntact: true,
+    };
+    await insertProposal(tx, made);
+    await record(tx, context, made);
+    return { proposal: made, isNew: true };
+  });
+  return { ...(await reviewProposal(store, caller, scope, proposal)), isNew };
+}
+
+async function sourceOf(
+  { store }: Context,
+  projectId: string,
+  { content }: ProposalOrder,
+): Promise<string> {
+  if ("source" in content) return content.source;
+  const version = await readPolicyVersion(store, projectId, content.restores);
+  if (version === undefined) {
+    throw new Problem("not_found", `There is no version ${content.restores} of this policy.`);
+  }
+  assertIntact(version);
+  return version.source;
+}
+
+function noteOf({ note, content }: ProposalOrder): string | null {
+  if (note !== null || "source" in content) return note;
+  return `Rollback to version ${content.restores}.`;
+}
+
+async function record(
+  tx: Transaction,
+  { random }: Context,
+  { id, projectId, proposedAt, proposedBy, proposerProjectId, ...proposal }: StoredProposal,
+): Promise<void> {
+  const { baseNumber, sha256, note, restores, tests } = proposal;
+  await appendAudit(tx, random, {
+    at: proposedAt,
+    projectId,
+    kind: "policy.proposed",
+    actor: proposedBy,
+    subject: `proposal:${id}`,
+    detail: {
+      base_number: baseNumber,
+      sha256,
+      note,
+      tests,
+      ...(restores !== null && { restores }),
+      ...(projectId === SERVER && { project_id: proposerProjectId }),
+    },
+  });
+}

@@ -1,0 +1,48 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader } from "../../storage/store.ts";
+import {
+  assertMayPublish,
+  type PolicyScope,
+  policyActorOf,
+  projectOf,
+} from "./assertMayPublish.ts";
+import { type PublishOutcome, putInForce } from "./putInForce.ts";
+
+export interface Publication {
+  readonly scope: PolicyScope;
+  readonly source: string;
+  /** The version in force when the editor began; 0 when there was none. */
+  readonly expectedNumber: number;
+  /** Why; kept with the version. */
+  readonly note: string | null;
+  /** The older version that this is the source of, for the audit log. */
+  readonly restores?: number;
+}
+
+/**
+ * Puts what one person wrote in force, where that is enough.
+ *
+ * @throws Problem `forbidden`, also where it takes another person; and what putInForce throws
+ */
+export async function publishPolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  publication: Publication,
+): Promise<PublishOutcome> {
+  const { scope } = publication;
+  assertMayPublish(caller, scope);
+  const projectId = projectOf(caller, scope);
+  const draft = { ...publication, projectId };
+  const admit = (reader: Reader) => assertAlone(reader, projectId);
+  return putInForce(context, policyActorOf(caller), draft, admit);
+}
+
+/** @throws Problem `forbidden` */
+async function assertAlone(reader: Reader, projectId: string): Promise<void> {
+  if (!(await readTwoPerson(reader, projectId))) return;
+  const message = "This policy takes two people: propose it, and another person publishes it.";
+  throw new Problem("forbidden", message);
+}

@@ -1,0 +1,86 @@
+import { formatTimestamp, Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readProjects } from "../../storage/sql/access/holders.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { readProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
+import type { Reader } from "../../storage/store.ts";
+import { assertIntact } from "./assertIntact.ts";
+import {
+  assertMayPublish,
+  type PolicyScope,
+  policyActorOf,
+  projectOf,
+} from "./assertMayPublish.ts";
+import { assertOtherPerson } from "./assertOtherPerson.ts";
+import { type PolicyDraft, type PublishOutcome, putInForce } from "./putInForce.ts";
+
+/**
+ * Puts in force what was proposed, letter for letter. Where the policy takes two people, the caller
+ * must be another person than the author.
+ *
+ * @throws Problem `not_found`; `forbidden`, also for the author; `policy_conflict` when it was
+ *   closed, or another version is in force than the one it began from; `policy_invalid` when what
+ *   it names is gone by now
+ */
+export async function publishProposal(
+  context: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  id: string,
+): Promise<PublishOutcome> {
+  assertMayPublish(caller, scope);
+  const key = { projectId: projectOf(caller, scope), id };
+  const proposal = await readProposal(context.store, key);
+  if (proposal === undefined) throw new Problem("not_found");
+  const admit = (reader: Reader) => assertOtherPerson(reader, caller, proposal);
+  return putInForce(context, policyActorOf(caller), toDraft(scope, proposal), admit);
+}
+
+export interface Release {
+  readonly scope: PolicyScope;
+  /** Name of the project whose policy it is; not looked at for the floor. */
+  readonly project: string;
+  readonly proposalId: string;
+}
+
+/**
+ * The same without any other person, for operators beside the server: where nobody else is left who
+ * could publish.
+ *
+ * @throws Problem as {@link publishProposal}; `not_found` also when there is no such project
+ */
+export async function releaseProposal(
+  context: Context,
+  { scope, project, proposalId }: Release,
+): Promise<PublishOutcome> {
+  const { store } = context;
+  const [found] = scope === "floor" ? [] : await readProjects(store, project);
+  if (scope === "project" && found === undefined) {
+    throw new Problem("not_found", "There is no project of this name.");
+  }
+  const projectId = found?.id ?? SERVER;
+  const proposal = await readProposal(store, { projectId, id: proposalId });
+  if (proposal === undefined) throw new Problem("not_found", "There is no such proposal.");
+  const by = { actor: "operator:cli", projectId } as const;
+  return putInForce(context, by, toDraft(scope, proposal), async () => {});
+}
+
+/** @throws Problem `policy_conflict` when it was rejected, `policy_invalid` when it was changed */
+function toDraft(scope: PolicyScope, proposal: StoredProposal): PolicyDraft {
+  const { projectId, source, baseNumber, note, restores, end } = proposal;
+  assertIntact(proposal);
+  if (end?.outcome === "rejected") {
+    const message = `This proposal was rejected at ${formatTimestamp(end.closedAt)}.`;
+    throw new Problem("policy_conflict", message);
+  }
+  return {
+    scope,
+    projectId,
+    source,
+    note,
+    proposal,
+    expectedNumber: baseNumber,
+    restores: restores ?? undefined,
+  };
+}

@@ -1,0 +1,242 @@
+import { formatTimestamp, Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import type { Examination } from "../../examiner/examiner.ts";
+import type { Finding, Policy } from "../../policy/rule.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { closeProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
+import {
+  insertPolicyVersion,
+  readPolicyNumber,
+  readPolicyVersion,
+  type StoredPolicyVersion,
+} from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader, Transaction } from "../../storage/store.ts";
+import type { PolicyActor, PolicyScope } from "./assertMayPublish.ts";
+import { readKnownGroups } from "./readKnownGroups.ts";
+import { readPublishers } from "./readPublishers.ts";
+import type { PublishedPolicy } from "./showPolicy.ts";
+
+/** A policy that is to be in force. */
+export interface PolicyDraft {
+  readonly scope: PolicyScope;
+  /** The project whose it is, or `SERVER`. */
+  readonly projectId: string;
+  readonly source: string;
+  /** The version in force when its author began; 0 when there was none. */
+  readonly expectedNumber: number;
+  /** Why; kept with the version. */
+  readonly note: string | null;
+  /** The older version that this is the source of, for the audit log. */
+  readonly restores?: number | undefined;
+  /** As which it was proposed; closed with the version. */
+  readonly proposal?: StoredProposal;
+}
+
+export interface PublishOutcome extends PublishedPolicy {
+  /** `in_force`: this very source is in force, and nothing was written. */
+  readonly outcome: "published" | "in_force";
+  readonly warnings: readonly Finding[];
+}
+
+/**
+ * Whether somebody may put this in force now; asked before it is looked at, and again in the
+ * transaction that writes it.
+ *
+ * @throws Problem
+ */
+export type Admission = (reader: Reader) => Promise<void>;
+
+/**
+ * Puts a policy in force for the calls that come from now on; what is pending stays as it was
+ * judged. Two editors cannot overwrite each other unseen: whoever began from a version that is
+ * no longer in force is refused.
+ *
+ * @throws Problem what `admit` throws; `policy_invalid` with every finding when it does not load,
+ *   names groups that nobody is in, or has tests that fail; `policy_conflict` when another version
+ *   than the expected one is in force, or the proposal was closed
+ */
+export async function putInForce(
+  context: Context,
+  by: PolicyActor,
+  draft: PolicyDraft,
+  admit: Admission,
+): Promise<PublishOutcome> {
+  const { store } = context;
+  const { scope, source, projectId } = draft;
+  const current = await readCurrent(store, projectId);
+  const isInForce = isText(current, source);
+  if (!isInForce) {
+    // Before the tests run, which may take long.
+    await admit(store);
+    await assertExpected(store, by, current, draft);
+  }
+  const examined = isInForce ? undefined : await examineDraft(context, draft);
+  const write = (tx: Transaction) => writeVersion(tx, context, by, draft, examined?.policy, admit);
+  const { outcome, version } = await store.transact(write);
+  if (examined !== undefined) {
+    const { policy } = examined;
+    context.policies.keep(scope, policy.sha256, { kind: "policy", policy });
+  }
+  const names = await readPublishers(store, by, [version]);
+  const { warnings = [] } = examined ?? {};
+  return { outcome, scope, version, names, warnings };
+}
+
+/**
+ * Looks at a draft as one that is about to be in force.
+ *
+ * @throws Problem `policy_invalid`
+ */
+export async function examineDraft(
+  { store, examiners, settings: { retentionMs: keptMs } }: Context,
+  { scope, source, projectId }: Pick<PolicyDraft, "scope" | "source" | "projectId">,
+): Promise<Examination & { readonly policy: Policy }> {
+  const groups = await readKnownGroups(store, projectId);
+  const order = { kind: scope, source, groups, keptMs, runsTests: true, wantsPolicy: true };
+  const examined = await examiners.drafts.examine(order);
+  const { policy, findings } = examined;
+  if (policy === undefined || findings.length > 0) throw invalidPolicy(findings);
+  return { ...examined, policy };
+}
+
+/** Says the first finding in words, and holds all. */
+export function invalidPolicy(findings: readonly Finding[]): Problem {
+  const { line = 1, column = 1, path = "", message = "" } = findings[0] ?? {};
+  const count = findings.length === 1 ? "a fault" : `${findings.length} faults, the first`;
+  const place = `line ${line}, column ${column}${path === "" ? "" : ` (${path})`}`;
+  const text = `The policy has ${count} at ${place}: ${message.replace(/\.$/, "")}.`;
+  return new Problem("policy_invalid", text, { param: "source", findings });
+}
+
+interface Written {
+  readonly outcome: PublishOutcome["outcome"];
+  readonly version: StoredPolicyVersion;
+}
+
+async function writeVersion(
+  tx: Transaction,
+  { random }: Context,
+  by: PolicyActor,
+  draft: PolicyDraft,
+  policy: Policy | undefined,
+  admit: Admission,
+): Promise<Written> {
+  const { projectId, source, note, proposal } = draft;
+  const current = await readCurrent(tx, projectId);
+  // Whoever lost the answer and sends it again finds it done.
+  if (isText(current, source)) return { outcome: "in_force", version: current };
+  await admit(tx);
+  await assertExpected(tx, by, current, draft);
+  // It was in force a moment ago, and was not looked at.
+  if (policy === undefined) throw new Problem("policy_conflict");
+  const version: StoredPolicyVersion = {
+    projectId,
+    number: draft.expectedNumber + 1,
+    sha256: sha256Hex(source),
+    source,
+    note,
+    publishedAt: await tx.now(),
+    publishedBy: by.actor,
+    proposedBy: proposal?.proposedBy ?? null,
+    isTwoPerson: policy.isTwoPerson,
+    isIntact: true,
+  };
+  if (!(await insertPolicyVersion(tx, version))) {
+    // Somebody else's commit came in between; now it can be read.
+    const winner = await readCurrent(tx, projectId);
+    if (isText(winner, source)) return { outcome: "in_force", version: winner };
+    throw await conflict(tx, by, winner, draft);
+  }
+  if (proposal !== undefined) await closePublished(tx, proposal, version);
+  await record(tx, random, by, draft, version);
+  return { outcome: "published", version };
+}
+
+/** Not of a version that was changed in the database: publishing its text makes a new one. */
+function isText(
+  version: StoredPolicyVersion | undefined,
+  source: string,
+): version is StoredPolicyVersion {
+  return version?.isIntact === true && version.source === source;
+}
+
+async function closePublished(
+  tx: Transaction,
+  proposal: StoredProposal,
+  { publishedAt: closedAt, publishedBy: closedBy }: StoredPolicyVersion,
+): Promise<void> {
+  const end = { outcome: "published", closedAt, closedBy, reason: null } as const;
+  if (await closeProposal(tx, proposal, end)) return;
+  throw new Problem("policy_conflict", "Somebody has just closed this proposal.");
+}
+
+async function record(
+  tx: Transaction,
+  random: Context["random"],
+  by: PolicyActor,
+  { projectId, restores, proposal }: PolicyDraft,
+  { number, sha256, note, publishedAt, publishedBy, isTwoPerson }: StoredPolicyVersion,
+): Promise<void> {
+  await appendAudit(tx, random, {
+    at: publishedAt,
+    projectId,
+    kind: "policy.published",
+    actor: publishedBy,
+    subject: `policy:${number}`,
+    detail: {
+      number,
+      sha256,
+      note,
+      ...(restores !== undefined && { restores }),
+      ...(isTwoPerson && { two_person: "required" }),
+      ...(proposal !== undefined && {
+        proposal: proposal.id,
+        proposed_by: proposal.proposedBy,
+      }),
+      // An identifier of a reviewer is one of a project.
+      ...(projectId === SERVER && { project_id: by.projectId }),
+    },
+  });
+}
+
+export async function readCurrent(
+  reader: Reader,
+  projectId: string,
+): Promise<StoredPolicyVersion | undefined> {
+  const number = await readPolicyNumber(reader, projectId);
+  return number === 0 ? undefined : readPolicyVersion(reader, projectId, number);
+}
+
+/** @throws Problem `policy_conflict` when another version than the expected one is in force */
+export async function assertExpected(
+  reader: Reader,
+  by: PolicyActor,
+  current: StoredPolicyVersion | undefined,
+  draft: Pick<PolicyDraft, "expectedNumber" | "proposal">,
+): Promise<void> {
+  if ((current?.number ?? 0) !== draft.expectedNumber) {
+    throw await conflict(reader, by, current, draft);
+  }
+}
+
+async function conflict(
+  reader: Reader,
+  by: PolicyActor,
+  current: StoredPolicyVersion | undefined,
+  { expectedNumber, proposal }: Pick<PolicyDraft, "expectedNumber" | "proposal">,
+): Promise<Problem> {
+  const expected = expectedNumber === 0 ? "none" : `version ${expectedNumber}`;
+  const detail = proposal === undefined ? { param: "expected_number" } : {};
+  if (current === undefined) {
+    return new Problem("policy_conflict", `No policy is in force, not ${expected}.`, detail);
+  }
+  const { number, publishedAt, publishedBy } = current;
+  const publisher = (await readPublishers(reader, by, [current])).get(publishedBy);
+  const who = publisher === undefined ? publishedBy : `${publisher} (${publishedBy})`;
+  const what = `Version ${number}, published by ${who} at ${formatTimestamp(publishedAt)}`;
+  const advice = proposal === undefined ? "" : " Propose it anew from what is in force.";
+  const message = `${what}, is in force, not ${expected}.${advice}`;
+  return new Problem("policy_conflict", message, detail);
+}

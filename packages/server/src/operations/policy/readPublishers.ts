@@ -1,0 +1,36 @@
+import type { Actor } from "../../core/actor.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readReviewers } from "../../storage/sql/access/holders.ts";
+import type { PolicyVersionOutline } from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader } from "../../storage/store.ts";
+
+const REVIEWER = "reviewer:";
+
+/**
+ * The names of those who wrote, published and rejected policies.
+ *
+ * @returns by actor; those who are no reviewers of the caller's project are absent, as they can
+ *   be for the floor
+ */
+export async function readPublishers(
+  reader: Reader,
+  { projectId }: Pick<ReviewerCaller, "projectId">,
+  versions: readonly Pick<PolicyVersionOutline, "publishedBy" | "proposedBy">[],
+): Promise<ReadonlyMap<Actor, string>> {
+  const actors = versions.flatMap(({ publishedBy, proposedBy }) => [publishedBy, proposedBy]);
+  return readActorNames(reader, projectId, actors);
+}
+
+/** As {@link readPublishers}, of whoever acted on something. */
+export async function readActorNames(
+  reader: Reader,
+  projectId: string,
+  actors: readonly (Actor | null)[],
+): Promise<ReadonlyMap<Actor, string>> {
+  const ids = [...new Set(actors)]
+    .filter((actor) => actor !== null)
+    .filter((actor) => actor.startsWith(REVIEWER))
+    .map((actor) => actor.slice(REVIEWER.length));
+  const reviewers = await readReviewers(reader, projectId, ids);
+  return new Map(reviewers.map(({ id, name }) => [`${REVIEWER}${id}` as Actor, name]));
+}

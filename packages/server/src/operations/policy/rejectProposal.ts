@@ -1,0 +1,61 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { closeProposal, readProposal } from "../../storage/sql/policy/policy-proposals.ts";
+import {
+  assertMayPublish,
+  type PolicyScope,
+  policyActorOf,
+  projectOf,
+} from "./assertMayPublish.ts";
+import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
+
+export interface Rejection {
+  readonly scope: PolicyScope;
+  readonly id: string;
+  /** Why; kept with the proposal. */
+  readonly note: string | null;
+}
+
+/**
+ * Closes a proposal so that nobody can publish it. Its author may do so, too: that takes it back.
+ *
+ * @throws Problem `not_found`; `forbidden`; `policy_conflict` when it was published. What was
+ *   rejected before stays as it was, and is answered.
+ */
+export async function rejectProposal(
+  { store, random }: Context,
+  caller: ReviewerCaller,
+  { scope, id, note }: Rejection,
+): Promise<ReviewedProposal> {
+  assertMayPublish(caller, scope);
+  const { actor } = policyActorOf(caller);
+  const key = { projectId: projectOf(caller, scope), id };
+  const rejected = await store.transact(async (tx) => {
+    const now = await tx.now();
+    const end = { outcome: "rejected", closedAt: now, closedBy: actor, reason: note } as const;
+    if (await closeProposal(tx, key, end)) {
+      const { sha256 } = (await readProposal(tx, key)) ?? {};
+      await appendAudit(tx, random, {
+        at: now,
+        projectId: key.projectId,
+        kind: "policy.rejected",
+        actor,
+        subject: `proposal:${id}`,
+        detail: {
+          sha256: sha256 ?? null,
+          note,
+          ...(key.projectId === SERVER && { project_id: caller.projectId }),
+        },
+      });
+    }
+    return readProposal(tx, key);
+  });
+  if (rejected === undefined) throw new Problem("not_found");
+  if (rejected.end?.outcome === "published") {
+    throw new Problem("policy_conflict", "This proposal was published.");
+  }
+  return reviewProposal(store, caller, scope, rejected);
+}

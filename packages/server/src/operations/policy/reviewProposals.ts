@@ -1,0 +1,54 @@
+import type { Actor } from "../../core/actor.ts";
+import { may } from "../../core/scopes.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import type { ProposalOutline, StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
+import { readPolicyNumber } from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader } from "../../storage/store.ts";
+import { type PolicyScope, powerFor } from "./assertMayPublish.ts";
+import { refusalToPublish } from "./assertOtherPerson.ts";
+import { readActorNames } from "./readPublishers.ts";
+
+export type { ProposalOutline };
+
+/** A proposal with what a reviewer needs to know beside it. */
+export interface ReviewedProposal<P extends ProposalOutline = StoredProposal> {
+  readonly scope: PolicyScope;
+  readonly proposal: P;
+  /** Of those who wrote and closed it, as far as they are of the caller's project. */
+  readonly names: ReadonlyMap<Actor, string>;
+  /** Whether it is open, and another version is in force than the one it began from. */
+  readonly isOutdated: boolean;
+  /** Why the caller may not publish it, where they may publish policy; for open ones. */
+  readonly refusal: string | undefined;
+}
+
+export async function reviewProposals<P extends ProposalOutline>(
+  reader: Reader,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  proposals: readonly P[],
+): Promise<ReviewedProposal<P>[]> {
+  const actors = proposals.flatMap(({ proposedBy, end }) => [proposedBy, end?.closedBy ?? null]);
+  const names = await readActorNames(reader, caller.projectId, actors);
+  const reviewed: ReviewedProposal<P>[] = [];
+  for (const proposal of proposals) {
+    const isOpen = proposal.end === null;
+    const isOutdated =
+      isOpen && (await readPolicyNumber(reader, proposal.projectId)) !== proposal.baseNumber;
+    const isAsked = isOpen && may(caller, powerFor(scope));
+    const refusal = isAsked ? await refusalToPublish(reader, caller, proposal) : undefined;
+    reviewed.push({ scope, proposal, names, isOutdated, refusal });
+  }
+  return reviewed;
+}
+
+export async function reviewProposal<P extends ProposalOutline>(
+  reader: Reader,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  proposal: P,
+): Promise<ReviewedProposal<P>> {
+  const [reviewed] = await reviewProposals(reader, caller, scope, [proposal]);
+  if (reviewed === undefined) throw new Error("one proposal makes one answer");
+  return reviewed;
+}

@@ -1,0 +1,40 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
+import { assertIntact } from "./assertIntact.ts";
+import { assertMayPublish, projectOf } from "./assertMayPublish.ts";
+import { type Publication, publishPolicy } from "./publishPolicy.ts";
+import type { PublishOutcome } from "./putInForce.ts";
+
+export interface Rollback extends Omit<Publication, "source" | "restores"> {
+  /** The version to go back to. */
+  readonly number: number;
+}
+
+/**
+ * Publishes the source of an older version as a new one: history only grows. It is looked at as
+ * any other, because the groups that it names may be gone by now.
+ *
+ * @throws Problem `not_found` when there is no such version, `policy_invalid` when its stored
+ *   text was changed, and what publishing throws
+ */
+export async function rollbackPolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  { number, scope, note, expectedNumber }: Rollback,
+): Promise<PublishOutcome> {
+  assertMayPublish(caller, scope);
+  const version = await readPolicyVersion(context.store, projectOf(caller, scope), number);
+  if (version === undefined) {
+    throw new Problem("not_found", `There is no version ${number} of this policy.`);
+  }
+  assertIntact(version);
+  return publishPolicy(context, caller, {
+    scope,
+    source: version.source,
+    expectedNumber,
+    note: note ?? `Rollback to version ${number}.`,
+    restores: number,
+  });
+}

@@ -1,0 +1,54 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  type PolicyVersionOutline,
+  readPolicyNumber,
+  readPolicyVersion,
+  readTwoPerson,
+  type StoredPolicyVersion,
+} from "../../storage/sql/policy/policy-versions.ts";
+import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { readPublishers } from "./readPublishers.ts";
+
+export interface PublishedPolicy<V = StoredPolicyVersion> {
+  readonly scope: PolicyScope;
+  readonly version: V;
+  /** Of those who wrote and published it, as far as they are of the caller's project. */
+  readonly names: ReadonlyMap<Actor, string>;
+}
+
+export type PublishedOutline = PublishedPolicy<PolicyVersionOutline>;
+
+/**
+ * A version of the policy with its source.
+ *
+ * @param number undefined: the one in force
+ * @returns undefined when none is in force
+ * @throws Problem `not_found` when there is no version of this number
+ */
+export async function showPolicy(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+  number?: number,
+): Promise<PublishedPolicy | undefined> {
+  const projectId = projectOf(caller, scope);
+  const wanted = number ?? (await readPolicyNumber(store, projectId));
+  const version = await readPolicyVersion(store, projectId, wanted);
+  if (version === undefined) {
+    if (number === undefined) return undefined;
+    throw new Problem("not_found", `There is no version ${number} of this policy.`);
+  }
+  return { scope, version, names: await readPublishers(store, caller, [version]) };
+}
+
+/** Whether what is published next takes another person than its author. */
+export async function showTwoPerson(
+  { store }: Context,
+  caller: ReviewerCaller,
+  scope: PolicyScope,
+): Promise<boolean> {
+  return readTwoPerson(store, projectOf(caller, scope));
+}

@@ -1,0 +1,325 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { JsonObject, parseJson } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredInstance } from "../../core/instance.ts";
+import type { JsonText, StoredRequest } from "../../core/request.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { askedOf, evaluatePolicies } from "../../policy/evaluate.ts";
+import type { CallHistory } from "../../policy/history.ts";
+import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
+import type { Evaluation, Verb } from "../../policy/rule.ts";
+import {
+  countMade,
+  firstIdAt,
+  listMade,
+  type PastOutline,
+} from "../../storage/sql/history/request-history.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readRequests } from "../../storage/sql/requests/requests.ts";
+import type { Reader } from "../../storage/store.ts";
+import { assertMayPublish, type PolicyScope } from "./assertMayPublish.ts";
+import { countHistory } from "./countHistory.ts";
+import { type BothPolicies, loadDraft } from "./loadDraft.ts";
+
+export interface SimulationOrder {
+  readonly scope: PolicyScope;
+  /** Of the draft. */
+  readonly source: string;
+  /** Epoch ms: which requests, by when they were made; the end is not among them. */
+  readonly since: number;
+  readonly until: number;
+  /** Only those of this one. */
+  readonly instanceId: string | undefined;
+  /** Requests to replay at most, the newest. */
+  readonly limit: number;
+  /** Requests to tell of each kind of change at most; all are counted. */
+  readonly examples: number;
+}
+
+/** A call on which the draft says something else. */
+export interface ChangedRequest {
+  readonly request: StoredRequest;
+  /** JSON text. */
+  readonly instanceName: JsonText;
+  readonly was: Verb;
+  readonly draft: Evaluation;
+  /** Where people are asked as before: in what it takes to decide. Else empty. */
+  readonly differs: readonly RequirementPart[];
+}
+
+/** `ask->approve` and the like. */
+export type ChangeKind = `${Verb}->${Verb}`;
+
+export interface SimulationSummary {
+  readonly replayed: number;
+  readonly unchanged: number;
+  readonly changes: Readonly<Partial<Record<ChangeKind, number>>>;
+  /** People are asked as before, and it takes something else to decide. */
+  readonly requirementChanged: number;
+  /** Requests that are damaged, and of which nothing can be said. */
+  readonly unreadable: number;
+  /** Some of them. */
+  readonly unreadableIds: readonly string[];
+  /** Calls for which a rule of the draft, or of what stands beside it, had an error. */
+  readonly errors: number;
+  /** `all`: every request that was asked for; `limit`, `time`: there are older ones. */
+  readonly ended: "all" | "limit" | "time";
+}
+
+export type SimulationEvent =
+  | {
+      readonly kind: "started";
+      readonly since: number;
+      readonly until: number;
+      /** Requests to come, where that is known before. */
+      readonly total: number | undefined;
+      /** Numbers of the versions in force; 0 where there is none. */
+      readonly floorNumber: number;
+      readonly projectNumber: number;
+    }
+  | { readonly kind: "progress"; readonly replayed: number; readonly reached: number }
+  | { readonly kind: "changed"; readonly change: ChangedRequest }
+  | { readonly kind: "ended"; readonly summary: SimulationSummary };
+
+/** Whoever listens to a simulation. */
+export interface SimulationAudience {
+  /** Resolves when it can take the next one. */
+  tell(event: SimulationEvent): Promise<void>;
+  /** Aborted when nobody listens any more, or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+type InstanceOutline = Pick<StoredInstance, "name" | "groups">;
+
+const PAGE = 50;
+const PAGE_BYTES_MAX = 1024 * 1024;
+/** Others wait no longer than this for their turn, and the one evaluation that is under way. */
+const SLICE_MS = 2;
+/** An exchange takes several, and is not to wait for a slice in each of them. */
+const TURNS = 4;
+/** Of all that are counted. */
+const UNREADABLE_IDS_MAX = 100;
+/** Requests between two reports of progress. */
+const PROGRESS_EVERY = 500;
+/** A draft that takes 50 ms for each call would be at it for an hour and a half. */
+const SIMULATION_MS_MAX = 5 * 60_000;
+
+/**
+ * Asks a draft what it would have said to the calls of the past, the newest first, and tells
+ * where that differs from what policy said then, in the verdict or in what deciding takes. It is
+ * asked as if it were in force now: under the floor in force (a draft of the floor: above the
+ * project's policy in force), with each instance in the groups of today, at the time of the call,
+ * after the calls that had been made by then and what had become of them. What a grant, a freeze
+ * or people did then is beside the point. Writes nothing, and others are served meanwhile.
+ *
+ * @throws Problem `forbidden`, `policy_invalid` before anything is told; the reason of the signal
+ */
+export async function simulatePolicy(
+  context: Context,
+  caller: ReviewerCaller,
+  order: SimulationOrder,
+  audience: SimulationAudience,
+): Promise<void> {
+  assertMayPublish(caller, order.scope);
+  // What it tells are calls.
+  assertMay(caller, "read");
+  const { store } = context;
+  const policies = await loadDraft(context, caller, order.scope, order.source);
+  const { since, until, instanceId, limit } = order;
+  const stretch = { projectId: caller.projectId, since, beforeId: firstIdAt(until) };
+  const total = instanceId === undefined ? await countMade(store, stretch, limit) : undefined;
+  const { floorNumber, projectNumber } = policies;
+  await audience.tell({ kind: "started", since, until, total, floorNumber, projectNumber });
+  const summary = await new Simulation(context, order, audience, policies).run(stretch.projectId);
+  await audience.tell({ kind: "ended", summary });
+}
+
+class Simulation {
+  readonly #context: Context;
+  readonly #order: SimulationOrder;
+  readonly #audience: SimulationAudience;
+  readonly #policies: BothPolicies;
+  readonly #instances = new Map<string, InstanceOutline>();
+  readonly #changes: Partial<Record<ChangeKind, number>> = {};
+  #seen = 0;
+  #replayed = 0;
+  #unchanged = 0;
+  #requirementChanged = 0;
+  #unreadable = 0;
+  readonly #unreadableIds: string[] = [];
+  #errors = 0;
+  /** By the monotonic clock. */
+  #sliceBegan: number;
+
+  constructor(
+    context: Context,
+    order: SimulationOrder,
+    audience: SimulationAudience,
+    policies: BothPolicies,
+  ) {
+    this.#context = context;
+    this.#order = order;
+    this.#audience = audience;
+    this.#policies = policies;
+    this.#sliceBegan = context.clock.monotonic();
+  }
+
+  async run(projectId: string): Promise<SimulationSummary> {
+    const { store, clock } = this.#context;
+    const { since, until, limit } = this.#order;
+    const endsAt = clock.monotonic() + SIMULATION_MS_MAX;
+    let beforeId = firstIdAt(until);
+    for (;;) {
+      const outlines = await listMade(store, { projectId, since, beforeId }, PAGE);
+      const page = fitting(outlines);
+      const last = page.at(-1);
+      if (last === undefined) return this.#summary("all");
+      if (clock.monotonic() >= endsAt) return this.#summary("time");
+      const wanted = page.filter(({ instanceId }) => this.#wants(instanceId));
+      for (const request of await this.#read(store, projectId, wanted)) {
+        if (this.#replayed === limit) return this.#summary("limit");
+        if (clock.monotonic() >= endsAt) return this.#summary("time");
+        await this.#replay(request);
+      }
+      await this.#tellProgress(page.length, last.at);
+      await this.#breathe();
+      beforeId = last.id;
+    }
+  }
+
+  #wants(instanceId: string): boolean {
+    return this.#order.instanceId === undefined || this.#order.instanceId === instanceId;
+  }
+
+  async #read(
+    reader: Reader,
+    projectId: string,
+    outlines: readonly PastOutline[],
+  ): Promise<readonly StoredRequest[]> {
+    const made = new Set(outlines.map(({ instanceId }) => instanceId));
+    const unknown = [...made].filter((id) => !this.#instances.has(id));
+    for (const [id, { name, groups }] of await readInstances(reader, projectId, unknown)) {
+      this.#instances.set(id, { name, groups });
+    }
+    const ids = outlines.map(({ id }) => id);
+    const { requests, damaged } = await readRequests(reader, projectId, ids);
+    this.#unreadable += damaged.length;
+    const room = UNREADABLE_IDS_MAX - this.#unreadableIds.length;
+    this.#unreadableIds.push(...damaged.slice(0, room));
+    return requests;
+  }
+
+  async #replay(request: StoredRequest): Promise<void> {
+    if (this.#context.clock.monotonic() - this.#sliceBegan >= SLICE_MS) await this.#breathe();
+    this.#audience.signal.throwIfAborted();
+    this.#replayed++;
+    const judgement = readJudgement(request.policy);
+    const was = judgement.verb;
+    const instance = this.#instances.get(request.instanceId) ?? UNKNOWN_INSTANCE;
+    const history = await this.#count(request);
+    const draft = evaluatePolicies(this.#policies, { ...toCall(request, instance), history });
+    if (draft.errors.length > 0) this.#errors++;
+    const differs = was === "ask" && draft.verb === "ask" ? differing(judgement, draft) : [];
+    if (draft.verb === was && differs.length === 0) {
+      this.#unchanged++;
+      return;
+    }
+    if (this.#countChange(was, draft.verb) > this.#order.examples) return;
+    const change = { request, instanceName: instance.name, was, draft, differs };
+    await this.#audience.tell({ kind: "changed", change });
+  }
+
+  /** @returns how many of this kind there are by now */
+  #countChange(was: Verb, wouldBe: Verb): number {
+    if (was === wouldBe) {
+      this.#requirementChanged++;
+      return this.#requirementChanged;
+    }
+    const kind: ChangeKind = `${was}->${wouldBe}`;
+    const count = (this.#changes[kind] ?? 0) + 1;
+    this.#changes[kind] = count;
+    return count;
+  }
+
+  /** What had really happened by then, whatever the draft would have made of it. */
+  async #count({
+    projectId,
+    instanceId,
+    tool,
+    createdAt: at,
+  }: StoredRequest): Promise<CallHistory> {
+    const asked = askedOf(this.#policies, JSON.parse(tool) as string);
+    if (asked.length === 0) return NO_HISTORY;
+    const { store } = this.#context;
+    const call = { projectId, instanceId, tool, at, isPast: true };
+    return countHistory(store, this.#context, call, asked);
+  }
+
+  async #tellProgress(seen: number, reached: number): Promise<void> {
+    const before = Math.floor(this.#seen / PROGRESS_EVERY);
+    this.#seen += seen;
+    if (Math.floor(this.#seen / PROGRESS_EVERY) === before) return;
+    await this.#audience.tell({ kind: "progress", replayed: this.#replayed, reached });
+  }
+
+  async #breathe(): Promise<void> {
+    for (let turn = 0; turn < TURNS; turn++) await nextTurn();
+    this.#audience.signal.throwIfAborted();
+    this.#sliceBegan = this.#context.clock.monotonic();
+  }
+
+  #summary(ended: SimulationSummary["ended"]): SimulationSummary {
+    return {
+      replayed: this.#replayed,
+      unchanged: this.#unchanged,
+      changes: this.#changes,
+      requirementChanged: this.#requirementChanged,
+      unreadable: this.#unreadable,
+      unreadableIds: this.#unreadableIds,
+      errors: this.#errors,
+      ended,
+    };
+  }
+}
+
+function differing(judgement: Judgement, draft: Evaluation): readonly RequirementPart[] {
+  const { validityMs } = judgement;
+  return differingParts({ requirement: requirementOf(judgement), validityMs }, draft);
+}
+
+const NO_HISTORY: CallHistory = new Map();
+
+/** Its row is gone, which cannot be while a request refers to it. */
+const UNKNOWN_INSTANCE: InstanceOutline = { name: '""', groups: [] };
+
+/** As many as may be in memory at the same time; always at least one, if there is one. */
+function fitting(outlines: readonly PastOutline[]): readonly PastOutline[] {
+  let bytes = 0;
+  const tooMany = outlines.findIndex((outline) => {
+    bytes += outline.bytes;
+    return bytes > PAGE_BYTES_MAX;
+  });
+  return tooMany === -1 ? outlines : outlines.slice(0, Math.max(1, tooMany));
+}
+
+function toCall(
+  { instanceId, tool, server, arguments: args, context, createdAt }: StoredRequest,
+  { name, groups }: InstanceOutline,
+): Parameters<typeof evaluatePolicies>[1] {
+  return {
+    tool: JSON.parse(tool) as string,
+    server: server === null ? undefined : (JSON.parse(server) as string),
+    args: parseObject(args),
+    context: context === null ? undefined : parseObject(context),
+    instance: { id: instanceId, name: JSON.parse(name) as string, groups },
+    now: createdAt,
+  };
+}
+
+function parseObject(text: JsonText): JsonObject {
+  const value = parseJson(text);
+  if (!(value instanceof JsonObject)) throw new Error("what was stored is no object");
+  return value;
+}

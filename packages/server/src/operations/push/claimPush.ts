@@ -1,0 +1,146 @@
+import { excerpt, formatTimestamp } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { readPreferences } from "../../core/preferences.ts";
+import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
+import { loudFrom } from "../../core/quiet-hours.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readPreferencesText } from "../../storage/sql/people/preferences.ts";
+import {
+  type DuePush,
+  deletePush,
+  movePush,
+  readDuePushes,
+  readPushReviewer,
+} from "../../storage/sql/push/push-messages.ts";
+import { claimSubscription, lockSubscription } from "../../storage/sql/push/push-subscriptions.ts";
+import { readRequests } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { openPushKey } from "./findPublicPushKey.ts";
+import { isAsked } from "./spreadPushes.ts";
+import { pushPlace } from "./subscribePush.ts";
+
+/** A browser that nobody else sends to until its lease ends, and what to send. */
+export interface ClaimedPush {
+  readonly subscription: StoredSubscription;
+  readonly target: PushTarget;
+  readonly key: VapidKey;
+  readonly due: DuePush;
+  readonly payload: PushPayload;
+  readonly keepS: number;
+  /** Of the claim; a result under an older one is ignored. */
+  readonly fence: number;
+  /** `Clock.monotonic` when the sending must be over, with a margin to the end of the lease. */
+  readonly endsBy: number;
+}
+
+/** Longer than a sending and its record. After a crash the next one waits for it. */
+const LEASE_MS = 12_000;
+const MARGIN_MS = 2_000;
+
+/** Bounds one transaction. */
+const DUE_MAX = 20;
+
+/** That something has ended is said for so long; later nobody is surprised. */
+const RESOLVED_KEPT_MS = 3_600_000;
+
+const NAME_CHARS_MAX = 80;
+
+/**
+ * Takes a browser to send one message to it. On the way it drops what is not to be told any more,
+ * because it has ended, or its person may not decide it, and puts off what comes in quiet hours.
+ *
+ * Called by: the worker that pushes.
+ *
+ * @returns undefined: nothing to send now, or somebody else is sending
+ * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
+ */
+export async function claimPush(
+  context: Context,
+  id: string,
+): Promise<ClaimedPush | "again" | undefined> {
+  // Before anything of the lease has passed, however long the claim takes.
+  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
+  return context.store.transact(async (tx) => {
+    const subscription = await lockSubscription(tx, id);
+    const now = await tx.now();
+    if (subscription === undefined || !isFree(subscription, now)) return undefined;
+    const all = await readDuePushes(tx, id, now, DUE_MAX);
+    for (const due of all) {
+      const payload = await payloadOf(tx, subscription, due, now);
+      if (payload === undefined) continue;
+      const target = openPushTarget(context, subscription);
+      const key = await openPushKey(tx, context);
+      await claimSubscription(tx, id, now + LEASE_MS);
+      const until = payload.deadline_at === undefined ? now : Date.parse(payload.deadline_at);
+      const keptMs = due.isShown ? RESOLVED_KEPT_MS : until - now;
+      const keepS = Math.max(1, Math.ceil(keptMs / 1000));
+      const fence = subscription.fence + 1;
+      return { subscription, target, key, due, payload, keepS, fence, endsBy };
+    }
+    return all.length === DUE_MAX ? "again" : undefined;
+  }, "process");
+}
+
+function isFree({ claimedUntil, retryAt }: StoredSubscription, now: number): boolean {
+  return (claimedUntil ?? 0) <= now && (retryAt ?? 0) <= now;
+}
+
+/** What to say; undefined when there is nothing to say now, which is then written down. */
+async function payloadOf(
+  tx: Transaction,
+  { id, personId }: StoredSubscription,
+  due: DuePush,
+  now: number,
+): Promise<PushPayload | undefined> {
+  const { projectId, requestId, isShown } = due;
+  const { requests } = await readRequests(tx, projectId, [requestId]);
+  const [request] = requests;
+  const decision = request?.decision ?? null;
+  if (isShown) {
+    if (request !== undefined && decision === null) {
+      await movePush(tx, id, due, null);
+      return undefined;
+    }
+    if (request !== undefined && decision !== null && now < decision.decidedAt + RESOLVED_KEPT_MS) {
+      const payload = await describe(tx, request);
+      return { ...payload, type: "request.resolved", silent: true, status: decision.status };
+    }
+  } else if (request !== undefined && decision === null && request.deadlineAt > now) {
+    const reviewer = await readPushReviewer(tx, projectId, personId);
+    const instances = await readInstances(tx, projectId, [request.instanceId]);
+    const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
+    if (reviewer !== undefined && isAsked(request, reviewer, ownerId)) {
+      const { quietHours } = readPreferences(await readPreferencesText(tx, personId));
+      const loudAt = loudFrom(quietHours, now);
+      if (loudAt <= now) return describe(tx, request);
+      await movePush(tx, id, due, loudAt);
+      return undefined;
+    }
+  }
+  await deletePush(tx, id, due);
+  return undefined;
+}
+
+/** Never with arguments. */
+async function describe(tx: Transaction, request: StoredRequest): Promise<PushPayload> {
+  const { id, projectId, instanceId, deadlineAt } = request;
+  const instance = (await readInstances(tx, projectId, [instanceId])).get(instanceId);
+  return {
+    type: "request.waiting",
+    request_id: id,
+    tag: id,
+    path: `/inbox/${id}`,
+    tool: excerpt(JSON.parse(request.tool) as string, NAME_CHARS_MAX),
+    instance_name: excerpt(JSON.parse(instance?.name ?? '""') as string, NAME_CHARS_MAX),
+    deadline_at: formatTimestamp(deadlineAt),
+    silent: false,
+  };
+}
+
+export function openPushTarget(
+  { keyring }: Pick<Context, "keyring">,
+  { id, sealedTarget }: Pick<StoredSubscription, "id" | "sealedTarget">,
+): PushTarget {
+  return JSON.parse(keyring.open(sealedTarget, pushPlace(id))) as PushTarget;
+}

@@ -1,0 +1,41 @@
+import type { Context } from "../../context.ts";
+import type { VapidKey } from "../../core/push.ts";
+import { createVapidKey } from "../../secrets/vapid-key.ts";
+import { PUSH_KEY } from "../../storage/sql/operate/sealed.ts";
+import {
+  insertPushKey,
+  readPushKey,
+  type StoredPushKey,
+} from "../../storage/sql/push/push-subscriptions.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/**
+ * The public key that browsers subscribe for; the pair is made when somebody asks for the first
+ * time, and stays: with another one every browser would have to subscribe anew.
+ *
+ * @returns base64url
+ */
+export async function findPublicPushKey({
+  store,
+  keyring,
+}: Pick<Context, "store" | "keyring">): Promise<string> {
+  const known = await readPushKey(store);
+  if (known !== undefined) return known.publicKey;
+  const { publicKey, privateKey } = createVapidKey();
+  const sealedPrivateKey = keyring.seal(privateKey, PUSH_KEY.what);
+  return store.transact(async (tx) => {
+    await insertPushKey(tx, { publicKey, sealedPrivateKey }, await tx.now());
+    return ((await readPushKey(tx)) as StoredPushKey).publicKey;
+  });
+}
+
+/** @throws Failure `secret-key` when the key that it was sealed with is missing */
+export async function openPushKey(
+  reader: Reader,
+  { keyring }: Pick<Context, "keyring">,
+): Promise<VapidKey> {
+  const stored = await readPushKey(reader);
+  if (stored === undefined) throw new Error("a browser is told and there is no key");
+  const { publicKey, sealedPrivateKey } = stored;
+  return { publicKey, privateKey: keyring.open(sealedPrivateKey, PUSH_KEY.what) };
+}

@@ -1,0 +1,21 @@
+import type { Context } from "../../context.ts";
+import type { StoredSubscription } from "../../core/push.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { listSubscriptionsOf } from "../../storage/sql/push/push-subscriptions.ts";
+import { findPublicPushKey } from "./findPublicPushKey.ts";
+
+export interface OwnSubscriptions {
+  /** What browsers subscribe for; null where this server sends nothing. */
+  readonly publicKey: string | null;
+  /** The oldest first. */
+  readonly subscriptions: readonly StoredSubscription[];
+}
+
+/** The browsers of a person that are told. */
+export async function listPushSubscriptions(
+  context: Pick<Context, "store" | "keyring" | "notifier">,
+  { person }: SignedIn,
+): Promise<OwnSubscriptions> {
+  const publicKey = context.notifier.canPush ? await findPublicPushKey(context) : null;
+  return { publicKey, subscriptions: await listSubscriptionsOf(context.store, person.id) };
+}

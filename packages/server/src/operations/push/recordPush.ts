@@ -1,0 +1,74 @@
+import type { Context } from "../../context.ts";
+import { restMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
+import { isGone } from "../../core/push.ts";
+import { deletePush, movePush } from "../../storage/sql/push/push-messages.ts";
+import { lockSubscription, updateAfterPush } from "../../storage/sql/push/push-subscriptions.ts";
+import { readRequest } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { toFraction } from "../channels/recordSending.ts";
+import type { ClaimedPush } from "./claimPush.ts";
+import { removeGone } from "./subscribePush.ts";
+
+/** What became of the browser. */
+export type RecordedPush =
+  | { readonly kind: "sent" }
+  | { readonly kind: "rests"; readonly ms: number }
+  /** Its push service does not know it any more: it was removed. */
+  | { readonly kind: "gone" }
+  /** Nothing was sent, for a reason of ours; or the lease had passed to somebody else. */
+  | { readonly kind: "released" };
+
+/**
+ * Records how a sending went, and gives the browser back. What it shows now is told once more when
+ * it has ended.
+ *
+ * Called by: the worker that pushes.
+ */
+export async function recordPush(
+  { store, random }: Pick<Context, "store" | "random">,
+  { subscription, fence, due }: ClaimedPush,
+  outcome: SendOutcome,
+): Promise<RecordedPush> {
+  const chance = toFraction(random.bytes(4));
+  const { id, failures, retryAt, last } = subscription;
+  const status = sendingStatus(outcome);
+  return store.transact(async (tx): Promise<RecordedPush> => {
+    const now = await tx.now();
+    const rest = restMs(failures + 1, outcome, chance);
+    const isSent = outcome.kind === "sent";
+    const after =
+      outcome.kind === "unwanted"
+        ? { failures, retryAt, last }
+        : {
+            failures: isSent ? 0 : failures + 1,
+            retryAt: isSent ? null : now + rest,
+            last: { at: now, outcome: sendingText(outcome), status },
+          };
+    const current = await lockSubscription(tx, id);
+    if (current === undefined || !(await updateAfterPush(tx, id, fence, after))) {
+      return { kind: "released" };
+    }
+    if (outcome.kind === "unwanted") return { kind: "released" };
+    if (isGone(status)) {
+      await removeGone(tx, random, current);
+      return { kind: "gone" };
+    }
+    if (!isSent) return { kind: "rests", ms: rest };
+    if (due.isShown) await deletePush(tx, id, due);
+    else await show(tx, id, due, now);
+    return { kind: "sent" };
+  });
+}
+
+/** What ended while it was told is to be told at once. */
+async function show(
+  tx: Transaction,
+  id: string,
+  due: ClaimedPush["due"],
+  now: number,
+): Promise<void> {
+  const { projectId, requestId } = due;
+  const request = await readRequest(tx, { projectId, id: requestId });
+  const isPending = request !== undefined && request.decision === null;
+  await movePush(tx, id, { ...due, isShown: true }, isPending ? null : now);
+}

@@ -1,0 +1,77 @@
+import type { Context } from "../../context.ts";
+import { PUSH_CHANNEL } from "../../core/push.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import { allows } from "../../core/roles.ts";
+import { approvalBar, denialBar } from "../../policy/decider.ts";
+import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import {
+  endAnnouncements,
+  readDueAnnouncements,
+} from "../../storage/sql/channels/announcements.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import {
+  insertPushMessage,
+  type PushAudience,
+  readPushAudience,
+} from "../../storage/sql/push/push-messages.ts";
+import { readRequests } from "../../storage/sql/requests/requests.ts";
+
+/** Bounds one transaction. */
+const REQUESTS_MAX = 50;
+
+export interface SpreadPushes {
+  /** Browsers that have something due. */
+  readonly subscriptionIds: readonly string[];
+  /** Whether there may be more to spread. */
+  readonly isMore: boolean;
+}
+
+/**
+ * Finds out whose browsers are to be told of the requests that were announced in a project, and
+ * writes it down for each of them.
+ *
+ * Called by: the worker that pushes.
+ */
+export async function spreadPushes(
+  { store }: Pick<Context, "store">,
+  projectId: string,
+): Promise<SpreadPushes> {
+  return store.transact(async (tx) => {
+    const now = await tx.now();
+    const channel = { projectId, id: PUSH_CHANNEL };
+    const due = await readDueAnnouncements(tx, channel, now, REQUESTS_MAX);
+    const waiting = due.filter(({ isPending, deadlineAt }) => isPending && deadlineAt > now);
+    const ids = waiting.map(({ requestId }) => requestId);
+    const { requests } = await readRequests(tx, projectId, ids);
+    const instances = await readInstances(tx, projectId, [
+      ...new Set(requests.map(({ instanceId }) => instanceId)),
+    ]);
+    const audience = requests.length === 0 ? [] : await readPushAudience(tx, projectId);
+    const told = new Set<string>();
+    for (const request of requests) {
+      const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
+      for (const one of audience.filter((each) => isAsked(request, each, ownerId))) {
+        await insertPushMessage(tx, { projectId, id: request.id }, one.subscriptionId, now);
+        told.add(one.subscriptionId);
+      }
+    }
+    const allIds = due.map(({ id }) => id);
+    await endAnnouncements(tx, projectId, allIds, "sent", now);
+    return { subscriptionIds: [...told], isMore: due.length === REQUESTS_MAX };
+  }, "process");
+}
+
+/** Whether somebody may approve or deny it, as far as role, groups and ownership go. */
+export function isAsked(
+  { policy, instanceId }: Pick<StoredRequest, "policy" | "instanceId">,
+  { reviewerId: id, name, role, groups }: PushAudience,
+  ownerId: string | null,
+): boolean {
+  if (!allows(role, "decide")) return false;
+  const requirement = requirementOf(readJudgement(policy));
+  const decider = { id, name, groups, isBot: false, forGroups: null };
+  return (
+    approvalBar(requirement, decider, { ownerId, instanceId }) === undefined ||
+    denialBar(requirement, decider, { ownerId }) === undefined
+  );
+}

@@ -1,0 +1,146 @@
+import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import {
+  type PushTarget,
+  type StoredSubscription,
+  SUBSCRIPTIONS_PER_PERSON_MAX,
+} from "../../core/push.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { isPushPoint, isPushSecret } from "../../secrets/vapid-key.ts";
+import { touchInForce } from "../../storage/sql/in-force-stamp.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { lockPerson } from "../../storage/sql/people/people.ts";
+import { readProjectsOfPerson } from "../../storage/sql/push/push-messages.ts";
+import {
+  deleteSubscription,
+  insertSubscription,
+  listSubscriptionsOf,
+  lockSubscription,
+  lockSubscriptionAt,
+  updateSubscription,
+} from "../../storage/sql/push/push-subscriptions.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { findPublicPushKey } from "./findPublicPushKey.ts";
+
+export interface PushOrder extends PushTarget {
+  readonly name: string;
+}
+
+/** What the sealed text of a subscription is bound to. */
+export function pushPlace(id: string): string {
+  return `push target ${id}`;
+}
+
+/**
+ * Tells a browser of this person of requests from now on. One that is known gets its keys anew; one
+ * of somebody else is this person's from now on.
+ *
+ * @returns the subscription, and whether it was made now
+ * @throws Problem `invalid_request` naming the field
+ */
+export async function subscribePush(
+  { store, random, keyring, notifier }: Pick<Context, "store" | "random" | "keyring" | "notifier">,
+  { person }: SignedIn,
+  { name, ...target }: PushOrder,
+): Promise<{ readonly subscription: StoredSubscription; readonly isNew: boolean }> {
+  assertTarget(notifier, target);
+  // Whoever sends to it later finds one, whatever the browser subscribed for.
+  await findPublicPushKey({ store, keyring });
+  const endpointSha256 = sha256Hex(target.endpoint);
+  const personId = person.id;
+  return store.transact(async (tx) => {
+    if ((await lockPerson(tx, "update", personId)) === undefined) {
+      throw new Problem("invalid_credential");
+    }
+    const now = await tx.now();
+    const known = await lockSubscriptionAt(tx, endpointSha256);
+    const seal = (id: string) => keyring.seal(JSON.stringify(target), pushPlace(id));
+    if (known?.personId === personId) {
+      const change = { id: known.id, name, sealedTarget: seal(known.id) };
+      await updateSubscription(tx, change);
+      return { subscription: { ...known, ...change }, isNew: false };
+    }
+    const own = await listSubscriptionsOf(tx, personId);
+    if (own.length >= SUBSCRIPTIONS_PER_PERSON_MAX) {
+      throw invalidField("endpoint", `cannot be added: you have ${own.length} browsers`);
+    }
+    if (known !== undefined) await remove(tx, random, known, `person:${personId}`);
+    const id = uuidV7(now, random.bytes(10));
+    await insertSubscription(tx, {
+      id,
+      personId,
+      endpointSha256,
+      name,
+      createdAt: now,
+      targetShown: `${new URL(target.endpoint).origin}/...`,
+      sealedTarget: seal(id),
+    });
+    await touchProjects(tx, personId);
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: SERVER,
+      kind: "push.subscribed",
+      actor: `person:${personId}`,
+      subject: `push_subscription:${id}`,
+      detail: { endpoint_sha256: endpointSha256 },
+    });
+    const made = await lockSubscription(tx, id);
+    if (made === undefined) throw new Error("a subscription that was made is not there");
+    return { subscription: made, isNew: true };
+  });
+}
+
+function assertTarget(notifier: Context["notifier"], { endpoint, p256dh, auth }: PushTarget): void {
+  const fault = notifier.pushFault(endpoint);
+  if (fault !== undefined) throw invalidField("endpoint", fault);
+  if (!isPushPoint(p256dh)) throw invalidField("keys.p256dh", "must be a point of P-256");
+  if (!isPushSecret(auth)) throw invalidField("keys.auth", "must be 16 bytes in base64url");
+}
+
+/** @throws Problem `not_found`, also for somebody else's */
+export async function unsubscribePush(
+  { store, random }: Pick<Context, "store" | "random">,
+  { person }: SignedIn,
+  id: string,
+): Promise<void> {
+  await store.transact(async (tx) => {
+    const known = await lockSubscription(tx, id);
+    if (known?.personId !== person.id) throw new Problem("not_found");
+    await remove(tx, random, known, `person:${person.id}`);
+  });
+}
+
+/** A browser that its push service does not know any more. */
+export function removeGone(
+  tx: Transaction,
+  random: Context["random"],
+  known: StoredSubscription,
+): Promise<void> {
+  return remove(tx, random, known, "system:delivery");
+}
+
+async function remove(
+  tx: Transaction,
+  random: Context["random"],
+  { id, personId }: StoredSubscription,
+  actor: `person:${string}` | "system:delivery",
+): Promise<void> {
+  await deleteSubscription(tx, id);
+  await touchProjects(tx, personId);
+  await appendAudit(tx, random, {
+    at: await tx.now(),
+    projectId: SERVER,
+    kind: "push.removed",
+    actor,
+    subject: `push_subscription:${id}`,
+    detail: { person_id: personId },
+  });
+}
+
+/** Whether calls are announced to browsers is part of what is in force. */
+async function touchProjects(tx: Transaction, personId: string): Promise<void> {
+  const projects = await readProjectsOfPerson(tx, personId);
+  for (const projectId of projects.sort()) await touchInForce(tx, projectId);
+}

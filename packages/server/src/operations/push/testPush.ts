@@ -1,0 +1,55 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
+import { isGone, type PushPayload } from "../../core/push.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import {
+  listSubscriptionsOf,
+  lockSubscription,
+  updateLastPush,
+} from "../../storage/sql/push/push-subscriptions.ts";
+import { openPushTarget } from "./claimPush.ts";
+import { openPushKey } from "./findPublicPushKey.ts";
+import { removeGone } from "./subscribePush.ts";
+
+const TEST_MS = 8_000;
+
+const TEST: PushPayload = { type: "push.test", tag: "push-test", path: "/inbox", silent: false };
+
+/**
+ * Sends a message that says it is a test, also in quiet hours.
+ *
+ * @param begin called before it is sent; what it throws keeps that from happening
+ * @returns what happened; never what the other side said, but for its status
+ * @throws Problem `not_found`, also for somebody else's
+ */
+export async function testPush(
+  context: Context,
+  { person }: SignedIn,
+  id: string,
+  begin: () => void,
+): Promise<SendOutcome> {
+  const { store, notifier, random } = context;
+  const own = await listSubscriptionsOf(store, person.id);
+  const subscription = own.find((each) => each.id === id);
+  if (subscription === undefined) throw new Problem("not_found");
+  begin();
+  const errand = {
+    target: openPushTarget(context, subscription),
+    key: await openPushKey(store, context),
+    payload: TEST,
+    keepS: 60,
+    salt: random.bytes(16),
+    timeoutMs: TEST_MS,
+  };
+  const outcome = await notifier.push(errand);
+  const status = sendingStatus(outcome);
+  await store.transact(async (tx) => {
+    const known = await lockSubscription(tx, id);
+    if (known === undefined) return;
+    if (isGone(status)) await removeGone(tx, random, known);
+    else
+      await updateLastPush(tx, id, { at: await tx.now(), outcome: sendingText(outcome), status });
+  });
+  return outcome;
+}

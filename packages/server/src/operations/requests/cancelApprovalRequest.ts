@@ -1,0 +1,33 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import type { InstanceCaller } from "../../identity/caller.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { resolveRequest, subjectOf } from "./resolveRequest.ts";
+
+/**
+ * Withdraws a pending request on behalf of the instance that made it. Repeating it answers the
+ * same cancelled request.
+ *
+ * @throws Problem `not_found`; `already_terminal` when it was approved, denied or has expired
+ * @see contract: Endpoints, DELETE /v1/requests/{id}
+ */
+export async function cancelApprovalRequest(
+  context: Context,
+  caller: InstanceCaller,
+  id: string,
+): Promise<StoredRequest> {
+  const subject = subjectOf({ projectId: caller.projectId, requestId: id });
+  const { request, resolution } = await context.store.transactBeside(subject, async (tx) => {
+    const locked = await lockResolvable(tx, { projectId: caller.projectId, id });
+    if (locked?.instanceId !== caller.instanceId) throw new Problem("not_found");
+    const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;
+    return { request: locked, resolution: await resolveRequest(tx, context, locked, ending) };
+  });
+  if (resolution.kind === "not_due") throw new Error("a cancellation cannot be early");
+  const { decision } = resolution;
+  const { status } = decision;
+  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
+  if (status !== "cancelled") throw new Problem("already_terminal");
+  return { ...request, status, decision };
+}

@@ -1,0 +1,313 @@
+import { type CreateApprovalRequestInput, Problem, uuidV7 } from "@countersign/protocol";
+import {
+  type AuditEntry,
+  appendAudit,
+  type RecordedRequirement,
+} from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import { endingOf } from "../../core/freeze.ts";
+import type { StoredInstance } from "../../core/instance.ts";
+import { isSameRequest } from "../../core/replay.ts";
+import { deadline, type Ending, isOverdue, type StoredRequest } from "../../core/request.ts";
+import type { InstanceCaller } from "../../identity/caller.ts";
+import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
+import { hashRequestKey } from "../../secrets/keyring.ts";
+import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
+import { lockInstance } from "../../storage/sql/instances/instances.ts";
+import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import type { Signal } from "../../wake/wake.ts";
+import { announceRequest } from "../channels/announceRequest.ts";
+import { giveBackCall, useGrant } from "../grants/useGrant.ts";
+import { countHistory } from "../policy/countHistory.ts";
+import {
+  findInForce,
+  type KnownInForce,
+  recallInForce,
+  rememberInForce,
+} from "../policy/findInForce.ts";
+import { PolicyUnread, shelvePolicy } from "../policy/shelvePolicy.ts";
+import { expireRequest } from "./expireRequest.ts";
+import { askedInForce, type Judged, judgeCall } from "./judgeCall.ts";
+import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
+
+export interface Submission {
+  readonly outcome: "created" | "replayed";
+  readonly request: StoredRequest;
+}
+
+/** A submission, with what to tell others after the commit. */
+interface Submitted extends Submission {
+  readonly signal: Signal | undefined;
+  readonly inForce: KnownInForce;
+}
+
+/**
+ * Records a proposed tool call and asks policy about it. What policy decides is decided in the
+ * same transaction; anything else waits as a pending request for people. The same key with the
+ * same input answers the existing request in its current state and writes nothing.
+ *
+ * @throws Problem `invalid_credential` when the instance was deleted meanwhile,
+ *   `idempotency_conflict` when the key was used with other input, `rate_limited` when the
+ *   provisioning account submits too much over all its instances
+ * @see contract: Endpoints, POST /v1/requests
+ */
+export async function createApprovalRequest(
+  context: Context,
+  caller: InstanceCaller,
+  input: CreateApprovalRequestInput,
+  idempotencyKey: string,
+): Promise<Submission> {
+  const keyHash = hashRequestKey(caller.instanceId, idempotencyKey);
+  let isCharged = false;
+  // Once for the exchange, however often its transaction runs.
+  const charge = (provisionerId: string) => {
+    if (!isCharged) context.submissions.takeOrRefuse(provisionerId);
+    isCharged = true;
+  };
+  const attempt = (how: Manner) => {
+    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how, charge);
+    if (how.isAlone) return context.store.transact(work);
+    return context.store.transactBeside(`key:${keyHash}`, work);
+  };
+  const { outcome, request, signal, inForce } = await insist(context, caller, input.tool, attempt);
+  rememberInForce(context, caller, inForce);
+  if (signal !== undefined) context.wake.signal(signal);
+  if (outcome === "created" || !isOverdue(request, context.clock.now())) {
+    return { outcome, request };
+  }
+  return { outcome, request: await expireRequest(context, request) };
+}
+
+/** How a transaction goes about it. */
+interface Manner {
+  /** False when there was no time for that. */
+  readonly mayApprove: boolean;
+  /**
+   * Whether no other call of the instance is judged meanwhile, as it takes to count those before:
+   * of two at the same time each would miss the other.
+   */
+  readonly isAlone: boolean;
+}
+
+/** The policy in force counts calls, and others may be judged at the same time. */
+class NotAlone extends Error {}
+
+/** What a transaction cannot do or did too late is seen to before the next attempt. */
+async function insist(
+  context: Context,
+  caller: InstanceCaller,
+  tool: string,
+  attempt: (how: Manner) => Promise<Submitted>,
+): Promise<Submitted> {
+  let how: Manner = { mayApprove: true, isAlone: probablyCounts(context, caller, tool) };
+  for (;;) {
+    try {
+      return await attempt(how);
+    } catch (error) {
+      if (error instanceof PolicyUnread) await shelvePolicy(context, error);
+      else if (error instanceof NotAlone) how = { ...how, isAlone: true };
+      // The window was shorter than the writing of an approval: let it pass.
+      else if (error instanceof DeadlinePassed && how.mayApprove) {
+        how = { ...how, mayApprove: false };
+      } else throw error;
+    }
+  }
+}
+
+function probablyCounts(context: Context, caller: InstanceCaller, tool: string): boolean {
+  const inForce = recallInForce(context, caller);
+  if (inForce === undefined) return false;
+  try {
+    return askedInForce(context, caller.projectId, inForce, tool).length > 0;
+  } catch (error) {
+    if (error instanceof PolicyUnread) return false;
+    throw error;
+  }
+}
+
+async function submit(
+  tx: Transaction,
+  context: Context,
+  caller: InstanceCaller,
+  input: CreateApprovalRequestInput,
+  keyHash: string,
+  { mayApprove, isAlone }: Manner,
+  charge: (provisionerId: string) => void,
+): Promise<Submitted> {
+  // Held until the commit: no request can slip in beside the deletion of its instance. All three
+  // are sent at once and answered one after another.
+  const [instance, now, inForce] = await Promise.all([
+    lockInstance(tx, isAlone ? "update" : "share", caller),
+    tx.now(),
+    findInForce(tx, context, caller),
+  ]);
+  if (instance === undefined || instance.deletedAt !== null) {
+    throw new Problem("invalid_credential");
+  }
+  charge(instance.provisionerId);
+  const asked = askedInForce(context, caller.projectId, inForce, input.tool);
+  if (asked.length > 0 && !isAlone) throw new NotAlone();
+  const tool = JSON.stringify(input.tool);
+  const history =
+    asked.length === 0
+      ? undefined
+      : await countHistory(tx, context, { ...caller, tool, at: now }, asked);
+  const judged = judgeCall(context, instance, inForce, input, now, history);
+  const { judgement } = judged;
+  const atOnce = { tx, context, instance, inForce, mayApprove };
+  const { ending, grantId } = await answerAtOnce(atOnce, judged);
+  const request = open(context, caller, input, judgement, now);
+  const opened = openedEntry(request, judgement);
+  if (ending !== undefined) {
+    const resolvable = { ...request, isInstanceDeleted: instance.deletedAt !== null };
+    const ended = await openResolved(tx, context, resolvable, keyHash, ending, opened);
+    if (ended === undefined) {
+      if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
+      return { ...(await replay(tx, caller, input, keyHash)), inForce };
+    }
+    const { decision, signal } = ended;
+    return {
+      outcome: "created",
+      inForce,
+      request: { ...request, status: decision.status, decision },
+      signal,
+    };
+  }
+  if (!(await insertRequest(tx, request, keyHash))) {
+    return { ...(await replay(tx, caller, input, keyHash)), inForce };
+  }
+  await appendAudit(tx, context.random, opened);
+  const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
+  const { id: requestId, projectId, deadlineAt } = request;
+  const signal = { kind: "opened", requestId, projectId, deadlineAt, announces } as const;
+  return { outcome: "created", request, signal, inForce };
+}
+
+interface AtOnce {
+  readonly tx: Transaction;
+  readonly context: Context;
+  readonly instance: StoredInstance;
+  readonly inForce: InForce;
+  /** False when there was no time for that. */
+  readonly mayApprove: boolean;
+}
+
+/** How the request ends at once: by a freeze before policy, and by a grant in place of people. */
+async function answerAtOnce(
+  { tx, context, instance, inForce, mayApprove }: AtOnce,
+  { call, judgement, ending }: Judged,
+): Promise<{ readonly ending: Ending | undefined; readonly grantId?: string }> {
+  const { id: instanceId, projectId } = instance;
+  const freeze = inForce.isFrozen ? await findFreeze(tx, { projectId, instanceId }) : undefined;
+  if (freeze !== undefined) return { ending: endingOf(freeze) };
+  if (!mayApprove && ending?.status !== "denied") return { ending: undefined };
+  if (ending !== undefined || !inForce.hasGrants) return { ending };
+  const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;
+  const grant = await useGrant(tx, {
+    instance,
+    call,
+    requirement: requirementOf(judgement),
+    now: call.now,
+    isCertain: errors.length === 0 && because !== "inexact",
+  });
+  if (grant === undefined) return { ending };
+  const { validityMsDefault, validityMsMin, validityMsMax } = context.settings;
+  const wished = Math.min(grant.validityMs ?? validityMsDefault, validityMs, validityMsMax);
+  return {
+    ending: {
+      status: "approved",
+      by: `grant:${grant.id}`,
+      note: grant.note === null ? null : JSON.stringify(grant.note),
+      validityMs: Math.max(wished, validityMsMin),
+    },
+    grantId: grant.id,
+  };
+}
+
+async function replay(
+  tx: Transaction,
+  { projectId }: InstanceCaller,
+  input: CreateApprovalRequestInput,
+  keyHash: string,
+): Promise<Omit<Submitted, "inForce">> {
+  const existing = await lockRequestByKey(tx, projectId, keyHash);
+  if (existing === undefined) throw new Error("a used key has no request");
+  if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");
+  return { outcome: "replayed", request: existing, signal: undefined };
+}
+
+function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {
+  const requirement = recordRequirement(judgement);
+  return {
+    at: request.createdAt,
+    projectId: request.projectId,
+    kind: "request.opened",
+    actor: `instance:${request.instanceId}`,
+    subject: `request:${request.id}`,
+    detail: {
+      tool_sha256: sha256Hex(request.tool),
+      ...(request.server !== null && { server_sha256: sha256Hex(request.server) }),
+      arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
+      because: judgement.because,
+      ...versionsOf(judgement),
+      ...(requirement !== undefined && { requirement }),
+    },
+  };
+}
+
+/** Without the text to type, which is of the call; undefined when policy did not ask people. */
+function recordRequirement(judgement: Judgement): RecordedRequirement | undefined {
+  if (judgement.requirement === undefined) return undefined;
+  const { confirm, quorum, from, quorums, excludeOwner, noteRequired, grants, bots } =
+    requirementOf(judgement);
+  return {
+    confirm: confirm.kind,
+    quorum,
+    from,
+    ...(quorums !== undefined && { quorums }),
+    exclude_owner: excludeOwner,
+    note: noteRequired,
+    grants,
+    bots,
+  };
+}
+
+/** Which policies judged it, for the audit log. */
+function versionsOf({ project, floor }: Judgement): Readonly<Record<string, string | number>> {
+  return {
+    ...(project !== null && { policy_version: project.number, policy_sha256: project.sha256 }),
+    ...(floor !== null && { floor_version: floor.number, floor_sha256: floor.sha256 }),
+  };
+}
+
+function open(
+  { random, settings }: Context,
+  caller: InstanceCaller,
+  input: CreateApprovalRequestInput,
+  judgement: Judgement,
+  now: number,
+): StoredRequest {
+  const { withinMs } = requirementOf(judgement);
+  const timeoutMs = Math.min(input.timeoutMs, withinMs ?? Number.POSITIVE_INFINITY);
+  return {
+    id: uuidV7(now, random.bytes(10)),
+    instanceId: caller.instanceId,
+    projectId: caller.projectId,
+    tool: JSON.stringify(input.tool),
+    server: input.server === undefined ? null : JSON.stringify(input.server),
+    arguments: input.arguments.source,
+    timeout: input.timeout,
+    agentReasoning:
+      input.agentReasoning === undefined ? null : JSON.stringify(input.agentReasoning),
+    context: input.context?.source ?? null,
+    policy: writeJudgement(judgement),
+    status: "pending",
+    createdAt: now,
+    deadlineAt: deadline(now, timeoutMs, settings.windowMsMax),
+    decision: null,
+  };
+}

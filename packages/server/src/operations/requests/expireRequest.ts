@@ -1,0 +1,28 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredRequest } from "../../core/request.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { resolveRequest } from "./resolveRequest.ts";
+
+/**
+ * Records that a request's window has passed, for a reader that came before the expiry worker:
+ * nobody is ever shown `pending` at or after the deadline.
+ *
+ * @returns the request as it now stands, whoever ended it
+ * @throws Problem `not_found` when it was erased meanwhile
+ */
+export async function expireRequest(
+  context: Context,
+  request: StoredRequest,
+): Promise<StoredRequest> {
+  const { locked, resolution } = await context.store.transact(async (tx) => {
+    const locked = await lockResolvable(tx, request);
+    if (locked === undefined) throw new Problem("not_found");
+    const resolution = await resolveRequest(tx, context, locked, { status: "expired" });
+    return { locked, resolution };
+  });
+  if (resolution.kind === "not_due") return locked;
+  const { decision } = resolution;
+  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
+  return { ...locked, status: decision.status, decision };
+}

@@ -1,0 +1,156 @@
+import { type CreateApprovalRequestInput, parseJson } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { StoredInstance } from "../../core/instance.ts";
+import type { Ending } from "../../core/request.ts";
+import { askedOf, evaluatePolicies } from "../../policy/evaluate.ts";
+import type { Asked, CallHistory } from "../../policy/history.ts";
+import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgement.ts";
+import type { Shelved } from "../../policy/policy-shelf.ts";
+import type { Call, Evaluation, Policy } from "../../policy/rule.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import { PolicyUnread } from "../policy/shelvePolicy.ts";
+
+/** What policy says of a call, and how that ends the request at once. */
+export interface Judged {
+  readonly call: Call;
+  readonly judgement: Judgement;
+  /** Undefined when people are asked. */
+  readonly ending: Ending | undefined;
+}
+
+/**
+ * What must be counted before the policies in force can say anything about a call of this tool.
+ *
+ * @throws PolicyUnread
+ */
+export function askedInForce(
+  context: Pick<Context, "policies">,
+  projectId: string,
+  inForce: InForce,
+  tool: string,
+): readonly Asked[] {
+  const project = findPolicy(context, projectId, inForce.project)?.policy;
+  const floor = findPolicy(context, SERVER, inForce.floor)?.policy;
+  return askedOf({ project, floor }, tool);
+}
+
+/**
+ * Asks the policies in force about a call. Whatever cannot be asked, because a policy cannot be
+ * read or a rule fails, asks people; nothing that fails approves.
+ *
+ * @param history what {@link askedInForce} says, counted
+ * @throws PolicyUnread when a policy must be read first, which is nothing to do in a transaction
+ */
+export function judgeCall(
+  context: Pick<Context, "policies" | "settings">,
+  instance: StoredInstance,
+  inForce: InForce,
+  input: Pick<CreateApprovalRequestInput, "tool" | "server" | "arguments" | "context">,
+  now: number,
+  history: CallHistory | undefined,
+): Judged {
+  const call: Call = {
+    tool: input.tool,
+    server: input.server,
+    args: input.arguments,
+    context: input.context,
+    instance: {
+      id: instance.id,
+      name: parseJson(instance.name) as string,
+      groups: instance.groups,
+    },
+    now,
+    history,
+  };
+  const project = findPolicy(context, instance.projectId, inForce.project);
+  const floor = findPolicy(context, SERVER, inForce.floor);
+  if (project === undefined && floor === undefined) {
+    return { call, judgement: UNJUDGED, ending: undefined };
+  }
+  const versions = { project: project?.ref ?? null, floor: floor?.ref ?? null };
+  const unreadable = [project, floor].flatMap((found) => found?.unreadable ?? []);
+  const evaluation = despite(
+    unreadable,
+    evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call),
+  );
+  const { verb, because, fired, errors, note, validityMs, requirement } = evaluation;
+  const judgement: Judgement = {
+    verb,
+    because,
+    fired,
+    errors,
+    ...versions,
+    ...(verb === "ask" && {
+      requirement,
+      ...(note !== undefined && { note }),
+      ...(validityMs !== undefined && { validityMs }),
+    }),
+  };
+  return { call, judgement, ending: toEnding(context, judgement, note, validityMs) };
+}
+
+/**
+ * What holds when a policy cannot be read: what the other one denies stays denied and whom it asks
+ * is asked, so that a project's policy that breaks takes nothing from the floor; nothing is
+ * approved.
+ */
+function despite(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
+  if (unreadable.length === 0) return evaluation;
+  const told = unreadable.map((message) => ({ rule: "", message }));
+  const errors = [...told, ...evaluation.errors];
+  switch (evaluation.verb) {
+    case "deny":
+      return { ...evaluation, errors };
+    case "ask":
+      return { ...evaluation, because: "error", errors };
+    case "approve":
+      return { ...evaluation, verb: "ask", because: "error", errors, note: undefined };
+  }
+}
+
+interface Found {
+  readonly ref: VersionRef;
+  readonly policy: Policy | undefined;
+  readonly unreadable: string | undefined;
+}
+
+/** @throws PolicyUnread */
+function findPolicy(
+  { policies }: Pick<Context, "policies">,
+  projectId: string,
+  ref: VersionRef | null,
+): Found | undefined {
+  if (ref === null) return undefined;
+  const kind = projectId === SERVER ? "floor" : "project";
+  const known = policies.find(kind, ref.sha256);
+  if (known === undefined) throw new PolicyUnread(kind, projectId, ref);
+  return toFound(known, ref);
+}
+
+function toFound(shelved: Shelved, { number, sha256 }: VersionRef): Found {
+  const ref = { number, sha256 };
+  if (shelved.kind === "policy") return { ref, policy: shelved.policy, unreadable: undefined };
+  return { ref, policy: undefined, unreadable: shelved.message.slice(0, 300) };
+}
+
+function toEnding(
+  { settings }: Pick<Context, "settings">,
+  { verb, because }: Judgement,
+  note: string | undefined,
+  validityMs: number = settings.validityMsDefault,
+): Ending | undefined {
+  const by = `policy:${because}` as const;
+  const noteText = note === undefined ? null : JSON.stringify(note);
+  switch (verb) {
+    case "ask":
+      return undefined;
+    case "deny":
+      return { status: "denied", by, note: noteText };
+    case "approve": {
+      const { validityMsMin, validityMsMax } = settings;
+      const bounded = Math.min(Math.max(validityMs, validityMsMin), validityMsMax);
+      return { status: "approved", by, note: noteText, validityMs: bounded };
+    }
+  }
+}

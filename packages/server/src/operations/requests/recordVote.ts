@@ -1,0 +1,143 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import { type PasskeyProof, verifyProof } from "../../audit/passkey-proof.ts";
+import type { Context } from "../../context.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import type { JsonText, StoredRequest } from "../../core/request.ts";
+import { allows } from "../../core/roles.ts";
+import { both, decidesThrough } from "../../core/scopes.ts";
+import { approvalBar, isEnough, needsPasskey } from "../../policy/decider.ts";
+import type { Requirement } from "../../policy/rule.ts";
+import { readVotes, type StoredVote, writeVote } from "../../storage/sql/requests/votes.ts";
+import { readPasskeys } from "../../storage/sql/sign-in/passkeys.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { lockStanding, type StandingReviewer } from "../access/readStanding.ts";
+
+export interface Tally {
+  /** Votes of those who may approve now, in the order in which they were cast. */
+  readonly counted: readonly StoredVote[];
+  readonly isEnough: boolean;
+}
+
+/**
+ * Keeps an approval that may not be enough by itself, and counts: a vote of somebody who has lost
+ * their token, their role or what the rule named them by does not count any more, and counts
+ * again when they have it back. The same vote again writes nothing; another note or validity
+ * takes the place of the earlier one.
+ *
+ * @param request locked by this transaction, and pending
+ * @param vote of a reviewer who was found to be allowed
+ * @param useSignature of the vote; a repeated one has used it up
+ * @throws Problem `invalid_credential` when the voter's token has ended meanwhile, and what
+ *   `useSignature` throws
+ */
+export async function recordVote(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: StoredRequest,
+  { requirement, ownerId }: { readonly requirement: Requirement; readonly ownerId: string | null },
+  vote: StoredVote,
+  useSignature: () => Promise<unknown> | undefined,
+): Promise<Tally> {
+  const { projectId, id, instanceId } = request;
+  const before = await readVotes(tx, projectId, [id]);
+  const others = before.filter(({ reviewerId }) => reviewerId !== vote.reviewerId);
+  const earlier = before.find(({ reviewerId }) => reviewerId === vote.reviewerId);
+  const isRepeated = earlier !== undefined && isSame(earlier, vote);
+  const votes = isRepeated ? before : [...others, vote];
+  const ids = votes.map(({ reviewerId }) => reviewerId);
+  const standing = await lockStanding(tx, projectId, ids, vote.votedAt);
+  if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const isSigned = await findSigned(tx, request, requirement, votes);
+  const allowed = standing
+    .filter(isSigned)
+    .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
+    .filter(
+      (reviewer) =>
+        allows(reviewer.role, "decide") &&
+        approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
+    );
+  if (!isRepeated) {
+    await useSignature();
+    await writeVote(tx, vote);
+    await appendAudit(tx, random, {
+      at: vote.votedAt,
+      projectId,
+      kind: "vote.cast",
+      actor: `reviewer:${vote.reviewerId}`,
+      subject: `request:${id}`,
+      detail: {
+        arguments_sha256: sha256Hex(request.arguments),
+        validity_ms: vote.validityMs,
+        note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+        ...(vote.forGroups !== null && { for_groups: vote.forGroups }),
+        ...(vote.proof !== null && { passkey: readProof(vote.proof) }),
+      },
+    });
+  }
+  const counted = votes.filter(({ reviewerId }) => allowed.some(({ id }) => id === reviewerId));
+  return { counted, isEnough: isEnough(requirement, allowed) };
+}
+
+/** By the token that the vote came with, and by those that its voter has now. */
+function reachOf(
+  { id, ways }: StandingReviewer,
+  votes: readonly StoredVote[],
+): readonly string[] | null {
+  const cast = votes.find(({ reviewerId }) => reviewerId === id);
+  return both(decidesThrough(ways), cast === undefined ? [] : cast.forGroups);
+}
+
+function isSame(one: StoredVote, other: StoredVote): boolean {
+  return (
+    one.note === other.note &&
+    one.validityMs === other.validityMs &&
+    one.proof === other.proof &&
+    JSON.stringify(one.forGroups) === JSON.stringify(other.forGroups)
+  );
+}
+
+/**
+ * Where a passkey is asked for, a vote counts while the passkey that signed it is the voter's:
+ * removing a lost passkey takes back what it may have signed. Each stored signature is verified
+ * again, because write access to the database is enough to insert a vote.
+ */
+async function findSigned(
+  tx: Transaction,
+  request: StoredRequest,
+  requirement: Requirement,
+  votes: readonly StoredVote[],
+): Promise<(reviewer: Pick<StandingReviewer, "id" | "personId">) => boolean> {
+  if (!needsPasskey(requirement)) return () => true;
+  const proofs = new Map(
+    votes.flatMap((vote) => {
+      const proof = verifiedProof(request, vote);
+      return proof === undefined ? [] : [[vote.reviewerId, proof]];
+    }),
+  );
+  const ids = [...proofs.values()].map(({ credential_id: id }) => id);
+  const passkeys = await readPasskeys(tx, ids);
+  return ({ id, personId }) => {
+    const proof = proofs.get(id);
+    const passkey = passkeys.get(proof?.credential_id ?? "");
+    if (personId === null || passkey?.personId !== personId) return false;
+    return passkey.publicKey === proof?.public_key;
+  };
+}
+
+/** @returns undefined when no passkey has signed exactly this vote */
+function verifiedProof(request: StoredRequest, vote: StoredVote): PasskeyProof | undefined {
+  if (vote.proof === null) return undefined;
+  const proof = readProof(vote.proof);
+  const detail = {
+    passkey: proof,
+    arguments_sha256: sha256Hex(request.arguments),
+    note_sha256: vote.note === null ? null : sha256Hex(vote.note),
+    validity_ms: vote.validityMs,
+  };
+  return verifyProof(detail, request.id).kind === "proven" ? proof : undefined;
+}
+
+function readProof(proof: JsonText): PasskeyProof {
+  return JSON.parse(proof) as PasskeyProof;
+}

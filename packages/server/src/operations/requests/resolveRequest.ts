@@ -1,0 +1,165 @@
+import { uuidV7 } from "@countersign/protocol";
+import { type AuditEntry, appendAudit, appendTwoAudits } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { kindOfActor } from "../../core/actor.ts";
+import { sha256Hex } from "../../core/digest.ts";
+import { writeEvent } from "../../core/notification.ts";
+import {
+  type Ending,
+  type Resolution,
+  type ResolvableRequest,
+  resolve,
+  type StoredDecision,
+  type StoredRequest,
+} from "../../core/request.ts";
+import { insertNotification } from "../../storage/sql/deliveries/notifications.ts";
+import { readNotifyingEpoch } from "../../storage/sql/deliveries/receivers.ts";
+import { insertRequest, updateDecision } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import type { Signal } from "../../wake/wake.ts";
+
+/** As core's resolution, with the signal to send after the commit. */
+export type Ended =
+  | Exclude<Resolution, { readonly kind: "resolved" }>
+  | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
+
+/** What transactions decide on that lock one request: see `Store.transactBeside`. */
+export function subjectOf(key: { readonly projectId: string; readonly requestId: string }): string {
+  return `request:${key.projectId} ${key.requestId}`;
+}
+
+/** While an approval was being written its deadline passed: undo it, and try again. */
+export class DeadlinePassed extends Error {}
+
+export interface ResolveOptions {
+  /** For the audit entry, besides what is there of every ending. */
+  readonly detail?: AuditEntry["detail"];
+  /** When it was read behind the lock already. */
+  readonly now?: number;
+}
+
+/**
+ * Ends approval requests; with {@link openResolved} below the only function that does. Every path
+ * to a terminal status (verdict, deadline, cancellation, freeze, instance deletion) comes through
+ * here, so that decision, notification and audit entry are written in one transaction or not at
+ * all.
+ *
+ * Once the instance is deleted the request becomes `cancelled`, whatever the caller asked for. A
+ * deleted instance has no receiver any more, so nothing is notified then.
+ *
+ * @param request as `lockResolvable` of this transaction has read it; the clock is read after it
+ * @throws DeadlinePassed when the writing of an approval took until its deadline; nothing of the
+ *   transaction may be committed
+ * @see contract: States and transitions
+ */
+export async function resolveRequest(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: ResolvableRequest,
+  ending: Ending,
+  { detail, now: read }: ResolveOptions = {},
+): Promise<Ended> {
+  const now = read ?? (await tx.now());
+  const resolution = resolve(request, ending, now);
+  if (resolution.kind !== "resolved") return resolution;
+  const { decision } = resolution;
+  const epoch = readNotifyingEpoch(tx, request).then((epoch) =>
+    writeNotification(tx, random, request, decision, epoch),
+  );
+  const [notifies] = await Promise.all([epoch, updateDecision(tx, request, decision)]);
+  await appendAudit(tx, random, auditOf(request, decision, detail));
+  await assertInTime(tx, request, decision);
+  return { ...resolution, signal: signalOf(request, decision, notifies) };
+}
+
+/**
+ * Records a new request together with the decision that policy, a freeze or a grant has made.
+ *
+ * @param request pending, as of now
+ * @param opened the audit entry of the request itself
+ * @returns undefined, and nothing is written, when the key was used before
+ * @throws DeadlinePassed as {@link resolveRequest}
+ */
+export async function openResolved(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  request: ResolvableRequest,
+  keyHash: string,
+  ending: Ending,
+  opened: AuditEntry,
+): Promise<Extract<Ended, { readonly kind: "resolved" }> | undefined> {
+  const resolution = resolve(request, ending, request.createdAt);
+  if (resolution.kind !== "resolved") throw new Error("a new request cannot have ended");
+  const { decision } = resolution;
+  const decided = { ...request, status: decision.status, decision };
+  const [isInserted, epoch] = await Promise.all([
+    insertRequest(tx, decided, keyHash),
+    readNotifyingEpoch(tx, request),
+  ]);
+  if (!isInserted) return undefined;
+  const [notifies] = await Promise.all([
+    writeNotification(tx, random, request, decision, epoch),
+    appendTwoAudits(tx, random, opened, auditOf(request, decision)),
+  ]);
+  await assertInTime(tx, request, decision);
+  return { ...resolution, signal: signalOf(request, decision, notifies) };
+}
+
+/** A table that somebody holds or a disk that is slow can take seconds of the window. */
+async function assertInTime(
+  tx: Transaction,
+  { deadlineAt }: StoredRequest,
+  { status, decidedAt }: StoredDecision,
+): Promise<void> {
+  if (status !== "approved" || decidedAt + tx.lastsMsMax < deadlineAt) return;
+  // Asked of the database, which answers behind all that was written and not waited for.
+  if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();
+}
+
+function auditOf(
+  request: StoredRequest,
+  decision: StoredDecision,
+  detail: AuditEntry["detail"] = {},
+): AuditEntry {
+  return {
+    at: decision.decidedAt,
+    projectId: request.projectId,
+    kind: "request.resolved",
+    actor: decision.decidedBy,
+    subject: `request:${request.id}`,
+    detail: {
+      status: decision.status,
+      tool_sha256: sha256Hex(request.tool),
+      arguments_sha256: sha256Hex(request.arguments),
+      deadline_at: request.deadlineAt,
+      expires_at: decision.expiresAt,
+      note_sha256: decision.note === null ? null : sha256Hex(decision.note),
+      ...detail,
+    },
+  };
+}
+
+function signalOf(
+  { id: requestId, projectId }: StoredRequest,
+  { status, decidedBy }: StoredDecision,
+  notifies: string | undefined,
+): Signal {
+  const by = kindOfActor(decidedBy);
+  return { kind: "resolved", requestId, projectId, status, by, notifies };
+}
+
+/** @returns the instance that is to be notified; undefined when it has no receiver */
+async function writeNotification(
+  tx: Transaction,
+  random: Context["random"],
+  { id: requestId, instanceId, projectId }: StoredRequest,
+  { decidedAt: createdAt }: StoredDecision,
+  deliveryEpoch: number | undefined,
+): Promise<string | undefined> {
+  if (deliveryEpoch === undefined) return undefined;
+  const id = uuidV7(createdAt, random.bytes(10));
+  const body = writeEvent({ id, instanceId, requestId, decidedAt: createdAt });
+  const subject = { requestId, instanceId, projectId };
+  await insertNotification(tx, { id, ...subject, deliveryEpoch, body, createdAt });
+  return instanceId;
+}

@@ -1,0 +1,210 @@
+import type { StoredConsumption } from "../../core/consumption.ts";
+import { isOverdue, type JsonText, type StoredRequest } from "../../core/request.ts";
+import { mayVote } from "../../core/scopes.ts";
+import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  approvalBar,
+  denialBar,
+  missedBar,
+  needsPasskey,
+  passkeyBar,
+  takesVotes,
+} from "../../policy/decider.ts";
+import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
+import type { Requirement } from "../../policy/rule.ts";
+import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readMisses } from "../../storage/sql/requests/confirmation-misses.ts";
+import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
+import { type HeldVerdict, readHeld } from "../../storage/sql/requests/held-verdicts.ts";
+import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts";
+import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/** A request with what a reviewer needs to know beside it. */
+export interface ReviewedRequest {
+  readonly request: StoredRequest;
+  /** A name is not proof of identity. */
+  readonly instanceName: JsonText;
+  readonly judgement: Judgement;
+  readonly requirement: Requirement;
+  /** Approvals so far, in the order in which they came. */
+  readonly votes: readonly ReviewedVote[];
+  /** The caller's own verdict that is held; undefined without one. */
+  readonly held: HeldVerdict | undefined;
+  /** How the agent used the approval; undefined: not, or it does not say. */
+  readonly consumption: StoredConsumption | undefined;
+  readonly mayDecide: MayDecide;
+  /** Name of the reviewer who decided; undefined where none did. */
+  readonly decider: string | undefined;
+}
+
+export interface ReviewedVote {
+  /** Name of the reviewer. */
+  readonly reviewer: string;
+  readonly note: JsonText | null;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** What the caller can do about it, as of now. */
+export interface MayDecide {
+  readonly approve: boolean;
+  readonly deny: boolean;
+  /** Why not to approve; undefined when that is possible. */
+  readonly reason: string | undefined;
+}
+
+/**
+ * Puts beside requests what a reviewer needs to know to decide them.
+ *
+ * @param requests of the caller's project
+ * @param now epoch ms
+ */
+export async function reviewRequests(
+  reader: Reader,
+  caller: ReviewerCaller,
+  requests: readonly StoredRequest[],
+  now: number,
+): Promise<ReviewedRequest[]> {
+  const gathered = await gatherRequests(reader, caller.projectId, requests);
+  const isAsked = gathered.some(({ requirement }) => needsPasskey(requirement));
+  const signer = isAsked ? await toSigner(reader, caller) : NOBODY;
+  return gathered.map((one) => reviewFor(caller, signer, one, now));
+}
+
+/** A request with what is to be known beside it, whoever looks at it. */
+export interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceName"> {
+  readonly judgement: Judgement;
+  readonly requirement: Requirement;
+  readonly ownerId: string | null;
+  readonly votes: readonly StoredVote[];
+  readonly held: readonly HeldVerdict[];
+  readonly consumption: StoredConsumption | undefined;
+  readonly misses: Awaited<ReturnType<typeof readMisses>>;
+  /** Names of reviewers by their ids: of those who voted and who decided. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/** @param requests of this project */
+export async function gatherRequests(
+  reader: Reader,
+  projectId: string,
+  requests: readonly StoredRequest[],
+): Promise<GatheredRequest[]> {
+  const judged = requests.map((request) => {
+    const judgement = readJudgement(request.policy);
+    return { request, judgement, requirement: requirementOf(judgement) };
+  });
+  const idsOf = (isWanted: (one: (typeof judged)[number]) => boolean) =>
+    judged.filter(isWanted).map(({ request }) => request.id);
+  const voted = idsOf(({ requirement }) => takesVotes(requirement));
+  const votesOf = async () => {
+    const votes = await readVotes(reader, projectId, voted);
+    const deciders = requests.flatMap((request) => deciderId(request) ?? []);
+    const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
+    return { votes, reviewers: await readReviewers(reader, projectId, people) };
+  };
+  const [instances, { votes, reviewers }, held, misses, consumptions] = await Promise.all([
+    readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
+    votesOf(),
+    readHeld(...([reader, projectId, idsOf(({ request }) => isPending(request))] as const)),
+    readMisses(
+      ...([reader, projectId, idsOf((one) => isPending(one.request) && isMatched(one))] as const),
+    ),
+    readConsumptions(
+      reader,
+      projectId,
+      idsOf(({ request }) => request.status === "approved"),
+    ),
+  ]);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return judged.map((one) => {
+    const { id, instanceId } = one.request;
+    const instance = instances.get(instanceId);
+    const isOf = ({ requestId }: { readonly requestId: string }) => requestId === id;
+    return {
+      ...one,
+      instanceName: instance?.name ?? '""',
+      ownerId: instance?.ownerId ?? null,
+      names,
+      votes: votes.filter(isOf),
+      held: held.filter(isOf),
+      misses: misses.filter(isOf),
+      consumption: consumptions.get(id),
+    };
+  });
+}
+
+function isPending({ decision }: StoredRequest): boolean {
+  return decision === null;
+}
+
+function isMatched({ requirement }: { readonly requirement: Requirement }): boolean {
+  return requirement.confirm.kind === "match";
+}
+
+/** What was gathered, as this caller sees it. */
+export function reviewFor(
+  caller: ReviewerCaller,
+  signer: Signer,
+  gathered: GatheredRequest,
+  now: number,
+): ReviewedRequest {
+  const { request, judgement, requirement, instanceName, names, consumption } = gathered;
+  return {
+    request,
+    judgement,
+    requirement,
+    instanceName,
+    consumption,
+    votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
+      return { reviewer: names.get(reviewerId) ?? "", note, at };
+    }),
+    held: gathered.held.find(({ reviewerId }) => reviewerId === caller.reviewerId),
+    mayDecide: mayDecide(caller, signer, gathered, now),
+    decider: names.get(deciderId(request) ?? ""),
+  };
+}
+
+/** Undefined for what no reviewer decided. */
+export function deciderId({ decision }: StoredRequest): string | undefined {
+  return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
+}
+
+export type Signer = Parameters<typeof passkeyBar>[0];
+
+export const NOBODY: Signer = { isPerson: false, hasPasskey: false };
+
+/** Whether a caller can sign an approval. */
+export async function toSigner(
+  reader: Reader,
+  { session, personId }: ReviewerCaller,
+): Promise<Signer> {
+  if (session === null || personId === null) return NOBODY;
+  return { isPerson: true, hasPasskey: await hasPasskey(reader, personId) };
+}
+
+function mayDecide(
+  caller: ReviewerCaller,
+  signer: Signer,
+  { request, requirement, votes, misses, ownerId }: GatheredRequest,
+  now: number,
+): MayDecide {
+  const refused = (reason: string) => ({ approve: false, deny: false, reason });
+  // The same for everybody: nothing can be done about it.
+  if (request.decision !== null) return refused(`The request is already ${request.status}.`);
+  if (isOverdue(request, now)) return refused("The request is already expired.");
+  if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));
+  const decider = deciderOf(caller);
+  const deny = denialBar(requirement, decider, { ownerId }) === undefined;
+  const { instanceId } = request;
+  const bar =
+    approvalBar(requirement, decider, { ownerId, instanceId }) ??
+    (needsPasskey(requirement) ? passkeyBar(signer) : undefined) ??
+    missedBar(misses.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.misses ?? 0);
+  const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
+  const reason = bar ?? (hasVoted ? "You have approved this call; others must too." : undefined);
+  return { approve: reason === undefined, deny, reason };
+}

@@ -1,0 +1,34 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { isOverdue, type StoredRequest } from "../../core/request.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { readRequest } from "../../storage/sql/requests/requests.ts";
+import { expireRequest } from "./expireRequest.ts";
+import { type ReviewedRequest, reviewRequests } from "./reviewRequests.ts";
+
+/**
+ * One request of the reviewer's project, as it stands.
+ *
+ * @throws Problem `not_found`
+ */
+export async function showRequest(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+): Promise<ReviewedRequest> {
+  const stored = await readRequest(context.store, { projectId: caller.projectId, id });
+  if (stored === undefined) throw new Problem("not_found");
+  const isLate = isOverdue(stored, context.clock.now());
+  return reviewRequest(context, caller, isLate ? await expireRequest(context, stored) : stored);
+}
+
+/** A request that was just read, with what a reviewer needs to know beside it. */
+export async function reviewRequest(
+  { store, clock }: Context,
+  caller: ReviewerCaller,
+  request: StoredRequest,
+): Promise<ReviewedRequest> {
+  const [reviewed] = await reviewRequests(store, caller, [request], clock.now());
+  if (reviewed === undefined) throw new Error("a request was lost on the way");
+  return reviewed;
+}

@@ -1,0 +1,49 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { decidesFor } from "../../core/scopes.ts";
+import { refusalOf } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { deleteHeld, findHeld } from "../../storage/sql/requests/held-verdicts.ts";
+import { lockRequest } from "../../storage/sql/requests/requests.ts";
+import { enter } from "./holdVerdict.ts";
+
+/**
+ * Takes back a verdict that the caller holds; together with its giving, one of the two is first.
+ * Where nothing is held it is done already, so that it can be sent again. Whoever lost the role can
+ * do it as well.
+ *
+ * @returns whether there was one
+ * @throws Problem `forbidden` for a token that cannot decide, or for some groups only and not the
+ *   one that it came with; `not_found`; `already_terminal` when the request has ended
+ */
+export async function takeBackVerdict(
+  context: Context,
+  caller: ReviewerCaller,
+  requestId: string,
+): Promise<boolean> {
+  const forGroups = decidesFor(caller.scopes);
+  if (forGroups?.length === 0) {
+    throw new Problem("forbidden", refusalOf(caller, "decide"));
+  }
+  const { projectId, reviewerId } = caller;
+  const takenBack = await context.store.transact(async (tx) => {
+    const request = await lockRequest(tx, { projectId, id: requestId });
+    if (request === undefined) throw new Problem("not_found");
+    if (request.decision !== null) {
+      throw new Problem("already_terminal", `The request is already ${request.status}.`);
+    }
+    const held = await findHeld(tx, { projectId, requestId, reviewerId });
+    if (held === undefined) return false;
+    // Such a token could not have given what came through another one.
+    if (forGroups !== null && held.credentialId !== caller.credentialId) {
+      throw new Problem("forbidden", "The scopes of this token do not reach this verdict.");
+    }
+    if (!(await deleteHeld(tx, held))) return false;
+    await enter(tx, context, held, "verdict.taken_back", await tx.now());
+    return true;
+  });
+  if (takenBack) {
+    context.wake.signal({ kind: "held", projectId, requestId, commitsAt: undefined });
+  }
+  return takenBack;
+}

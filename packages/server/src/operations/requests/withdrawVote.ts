@@ -1,0 +1,77 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { isClosed } from "../../core/request.ts";
+import { decidesFor } from "../../core/scopes.ts";
+import { refusalOf } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import { deleteVote, readVotes } from "../../storage/sql/requests/votes.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { type Ended, resolveRequest } from "./resolveRequest.ts";
+
+/** Whether there was a vote, and what ended the request if that was found on the way. */
+interface Outcome {
+  readonly withdrawn: boolean;
+  readonly ended: Ended | undefined;
+}
+
+/**
+ * Takes back the caller's approval of a request that is still pending; together with the verdict
+ * that decides, one of them is first. Where there is none it is done already, so that it can be
+ * sent again. Whoever lost the role can do it as well: it would count again with the role.
+ *
+ * @returns whether there was one
+ * @throws Problem `forbidden` when the scopes of the token do not reach the vote, `not_found`,
+ *   `already_terminal` when it was counted or came to nothing
+ */
+export async function withdrawVote(
+  context: Context,
+  caller: ReviewerCaller,
+  id: string,
+): Promise<boolean> {
+  const forGroups = decidesFor(caller.scopes);
+  if (forGroups?.length === 0) throw new Problem("forbidden", refusalOf(caller, "decide"));
+  const { withdrawn, ended } = await context.store.transact((tx) =>
+    withdrawLocked(tx, context, caller, id),
+  );
+  const { projectId } = caller;
+  if (withdrawn) context.wake.signal({ kind: "voted", projectId, requestId: id });
+  if (ended === undefined || ended.kind === "not_due") return withdrawn;
+  if (ended.kind === "resolved") context.wake.signal(ended.signal);
+  throw new Problem("already_terminal", `The request is already ${ended.decision.status}.`);
+}
+
+async function withdrawLocked(
+  tx: Transaction,
+  context: Context,
+  { projectId, reviewerId, scopes }: ReviewerCaller,
+  id: string,
+): Promise<Outcome> {
+  const request = await lockResolvable(tx, { projectId, id });
+  if (request === undefined) throw new Problem("not_found");
+  const votes = await readVotes(tx, projectId, [id]);
+  const vote = votes.find((each) => each.reviewerId === reviewerId);
+  if (vote === undefined) return { withdrawn: false, ended: undefined };
+  const forGroups = decidesFor(scopes);
+  if (forGroups !== null && vote.forGroups?.every((group) => forGroups.includes(group)) !== true) {
+    throw new Problem("forbidden", "The scopes of this token do not reach this vote.");
+  }
+  if (request.decision !== null) {
+    return { withdrawn: false, ended: { kind: "already_terminal", decision: request.decision } };
+  }
+  const now = await tx.now();
+  if (isClosed(request, now)) {
+    const ended = await resolveRequest(tx, context, request, { status: "expired" });
+    return { withdrawn: false, ended };
+  }
+  await deleteVote(tx, vote);
+  await appendAudit(tx, context.random, {
+    at: Math.max(now, request.createdAt),
+    projectId,
+    kind: "vote.withdrawn",
+    actor: `reviewer:${reviewerId}`,
+    subject: `request:${id}`,
+  });
+  return { withdrawn: true, ended: undefined };
+}

@@ -1,0 +1,66 @@
+import type { Context } from "../../context.ts";
+import { parseLogin, parsePersonName } from "../../core/login.ts";
+import { parsePassword } from "../../core/password.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
+import { beginSession } from "../access/beginSession.ts";
+import { setPassword } from "./changePassword.ts";
+import { openInvitation } from "./openInvitation.ts";
+import { useInvitation } from "./useInvitation.ts";
+
+export interface Acceptance {
+  readonly token: string;
+  /** Of somebody new. */
+  readonly login: string | undefined;
+  readonly name: string | undefined;
+  readonly password: string;
+  readonly userAgent: string;
+}
+
+/**
+ * Uses a link with a password, and signs in.
+ *
+ * @returns what the cookie holds
+ * @throws Problem as useInvitation does; `invalid_request` for a password that may be none
+ */
+export async function acceptInvitation(
+  context: Context,
+  { token, login, name, password, userAgent }: Acceptance,
+): Promise<string> {
+  const opened = await openInvitation(context, token);
+  const own = opened.login ?? parseLogin(login ?? "");
+  if (opened.login === null) parsePersonName(name ?? opened.name);
+  const hash = await context.passwords.hash(parsePassword(password, own));
+  return context.store.transact(async (tx) => {
+    const use = { token, login: own, name };
+    const { person, projectId } = await useInvitation(tx, context, use, (_, { id }) =>
+      setPassword(tx, context, id, hash),
+    );
+    return beginSession(tx, context, {
+      personId: person.id,
+      method: "password",
+      userAgent,
+      projectId,
+    });
+  });
+}
+
+/**
+ * Makes somebody who is signed in a reviewer of one more project, and lets them look at it.
+ *
+ * @throws Problem as useInvitation does
+ */
+export async function joinProject(
+  context: Context,
+  { person, session }: SignedIn,
+  token: string,
+): Promise<void> {
+  const opened = await openInvitation(context, token);
+  // Who can sign in needs no link to come back with, and loses no session by it.
+  if (opened.kind === "return") return;
+  await context.store.transact(async (tx) => {
+    const use = { token, personId: person.id };
+    const { projectId } = await useInvitation(tx, context, use, async () => {});
+    if (projectId !== undefined) await moveSession(tx, person.id, session.id, projectId);
+  });
+}

@@ -1,0 +1,93 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { parseLogin } from "../../core/login.ts";
+import { assertFresh } from "../../identity/assert-fresh.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { CEREMONY_MS_MAX, creationOptions, type RelyingParty } from "../../identity/passkeys.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
+import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
+import { openInvitation } from "./openInvitation.ts";
+
+const CHALLENGE_BYTES = 32;
+
+/** The same passkey is not made twice; it bounds the options and the settings. */
+export const PASSKEYS_MAX = 20;
+
+/** Kinds of the ceremonies that end in a new passkey: for an account, and for a link. */
+export const ADD_CEREMONY = "passkey.add";
+export const LINK_CEREMONY = "passkey.link";
+
+/**
+ * What a browser needs to make one more passkey for somebody who has just signed in.
+ *
+ * @returns options for `navigator.credentials.create`, as JSON text
+ * @throws Problem `forbidden` when the sign-in is not fresh, or there are too many
+ */
+export async function beginPasskey(
+  context: Context,
+  party: RelyingParty,
+  { session, person }: SignedIn,
+): Promise<string> {
+  assertFresh(session, context.clock.now(), CHANGE_PASSKEYS);
+  const existing = await listPasskeysOf(context.store, person.id);
+  assertRoom(existing.length);
+  const challenge = await beginCeremony(context, ADD_CEREMONY, person.id);
+  return creationOptions(party, person, existing, challenge);
+}
+
+/**
+ * As {@link beginPasskey}, for somebody who comes with a link and has no account yet, or cannot
+ * sign in to theirs.
+ *
+ * @param token of the link
+ * @param login of somebody new, as it will be sent with the passkey; not looked at for others
+ * @throws Problem `not_found` when the link cannot be used
+ */
+export async function beginPasskeyByLink(
+  context: Context,
+  party: RelyingParty,
+  token: string,
+  login: string | undefined,
+): Promise<string> {
+  const invitation = await openInvitation(context, token);
+  const name = parseLogin(invitation.login ?? login ?? "");
+  const challenge = await beginCeremony(context, LINK_CEREMONY, null, hashToken(token));
+  // Whoever it will be has no id before the link is used.
+  const id = context.random.uuid();
+  return creationOptions(party, { id, login: name, name }, [], challenge);
+}
+
+/**
+ * Draws a challenge that can be answered once and soon.
+ *
+ * @param subject what it is for, besides the person
+ */
+export async function beginCeremony(
+  { store, random }: Pick<Context, "store" | "random">,
+  kind: string,
+  personId: string | null,
+  subject = "",
+): Promise<Uint8Array> {
+  const challenge = random.bytes(CHALLENGE_BYTES);
+  const id = hashToken(Buffer.from(challenge).toString("base64url"));
+  await store.transact(async (tx) => {
+    const expiresAt = (await tx.now()) + CEREMONY_MS_MAX;
+    await insertCeremony(tx, {
+      id,
+      kind,
+      personId,
+      detail: JSON.stringify({ subject }),
+      expiresAt,
+    });
+  }, "process");
+  return challenge;
+}
+
+export const CHANGE_PASSKEYS = "change your passkeys";
+
+/** @throws Problem `forbidden` */
+export function assertRoom(count: number): void {
+  if (count < PASSKEYS_MAX) return;
+  throw new Problem("forbidden", `Nobody can have more than ${PASSKEYS_MAX} passkeys: remove one.`);
+}

@@ -1,0 +1,88 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { parseGivenPassword, parsePassword } from "../../core/password.ts";
+import { isFresh } from "../../core/session.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { lockPerson, updatePasswordHash } from "../../storage/sql/people/people.ts";
+import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
+import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { endSessionsOf } from "../access/endSession.ts";
+
+export interface PasswordChange {
+  /** Undefined for somebody who has none: then they must have signed in lately. */
+  readonly current: string | undefined;
+  readonly next: string;
+}
+
+/**
+ * Gives somebody who is signed in another password, or a first one. All their other sessions end,
+ * and links with which they could come back.
+ *
+ * @throws Problem `forbidden` when the current password is wrong; `invalid_request` for a new one
+ *   that may be none; `invalid_credential` when the session has ended meanwhile
+ */
+export async function changePassword(
+  context: Context,
+  signedIn: SignedIn,
+  { current, next }: PasswordChange,
+): Promise<void> {
+  const { person, session } = signedIn;
+  const password = parsePassword(next, person.login, "new_password");
+  await assertTheirs(context, signedIn, current);
+  const hash = await context.passwords.hash(password);
+  await context.store.transact(async (tx) => {
+    const locked = await lockPerson(tx, "update", person.id);
+    const sessions = await listSessions(tx, person.id);
+    const isHere = sessions.some(({ id }) => id === session.id);
+    if (!isHere || locked?.passwordHash !== person.passwordHash || locked.disabledAt !== null) {
+      throw new Problem("invalid_credential");
+    }
+    await setPassword(tx, context, person.id, hash);
+    const end = { by: `person:${person.id}`, because: "the password was changed" } as const;
+    await endSessionsOf(tx, context, person.id, end, session.id);
+    for (const { id } of await deleteOpenInvitationsFor(tx, person.id)) {
+      await appendAudit(tx, context.random, {
+        at: await tx.now(),
+        projectId: "",
+        kind: "invitation.revoked",
+        actor: end.by,
+        subject: `invitation:${id}`,
+      });
+    }
+  });
+}
+
+/** Writes a hash down, and that it was. */
+export async function setPassword(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  personId: string,
+  hash: string,
+): Promise<void> {
+  await updatePasswordHash(tx, personId, hash);
+  await appendAudit(tx, random, {
+    at: await tx.now(),
+    projectId: "",
+    kind: "password.changed",
+    actor: `person:${personId}`,
+    subject: `person:${personId}`,
+  });
+}
+
+async function assertTheirs(
+  { passwords, clock }: Context,
+  { person, session }: SignedIn,
+  current: string | undefined,
+): Promise<void> {
+  if (person.passwordHash === null) {
+    if (isFresh(session, clock.now())) return;
+    throw new Problem("forbidden", "Sign in again before you set a password.");
+  }
+  const given = parseGivenPassword(current ?? "", "current_password");
+  if (!(await passwords.verify(given, person.passwordHash))) {
+    const param = "current_password";
+    throw new Problem("forbidden", "The current password is wrong.", { param });
+  }
+}

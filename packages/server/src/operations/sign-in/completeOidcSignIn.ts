@@ -1,0 +1,75 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { readClaims } from "../../core/claims.ts";
+import { isOpaque } from "../../secrets/opaque.ts";
+import { deriveSignInSecrets } from "../../secrets/sign-in-secrets.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
+import { beginSession } from "../access/beginSession.ts";
+import { admitClaimedPerson } from "./admitClaimedPerson.ts";
+import { OIDC_CEREMONY } from "./beginOidcSignIn.ts";
+
+export interface OidcAnswer {
+  /** The redirect URI, with what the provider has added to it. */
+  readonly callback: URL;
+  /** What the browser was given when it was sent there; undefined when it has nothing. */
+  readonly cookie: string | undefined;
+  readonly userAgent: string;
+}
+
+/**
+ * Signs somebody in who comes back from the identity provider. What was begun is over with this,
+ * whatever the provider says then.
+ *
+ * @returns what the session's cookie holds, and where the person goes on
+ * @throws Problem `not_found` when there is no provider; `sign_in_refused`; Failure when the
+ *   provider cannot be asked
+ */
+export async function completeOidcSignIn(
+  context: Context,
+  { callback, cookie = "", userAgent }: OidcAnswer,
+): Promise<{ readonly session: string; readonly returnTo: string }> {
+  const { store, settings, identityProvider } = context;
+  if (identityProvider === undefined || settings.oidc === undefined) throw new Problem("not_found");
+  const secrets = deriveSignInSecrets(cookie);
+  // Before anything ends: what another site leads here must not end what was begun.
+  if (callback.searchParams.get("state") !== secrets.state) throw unknownSignIn();
+  const { returnTo } = await endCeremony(context, cookie);
+  // Nothing is held while the provider is asked.
+  const claims = await identityProvider.redeem(callback, secrets);
+  const claimed = readClaims(claims, settings.oidc.mapping);
+  const outcome = await store.transact(async (tx) => {
+    const admission = await admitClaimedPerson(tx, context, claimed);
+    if (admission.refusal !== undefined) return admission;
+    const { personId, projectId } = admission;
+    const order = { personId, projectId, method: "oidc", userAgent } as const;
+    return { session: await beginSession(tx, context, order), refusal: undefined };
+  });
+  // After the commit: what was taken away stays so.
+  if (outcome.refusal !== undefined) throw new Problem("sign_in_refused", outcome.refusal);
+  return { session: outcome.session, returnTo };
+}
+
+/** @throws Problem `sign_in_refused` when this browser has begun nothing, or too long ago */
+async function endCeremony(
+  { store }: Context,
+  cookie: string,
+): Promise<{ readonly returnTo: string }> {
+  const ceremony = await store.transact(async (tx) => {
+    const taken = isOpaque(cookie)
+      ? await takeCeremony(tx, hashToken(cookie), OIDC_CEREMONY)
+      : undefined;
+    return taken !== undefined && (await tx.now()) < taken.expiresAt ? taken : undefined;
+  });
+  if (ceremony === undefined) throw unknownSignIn();
+  const { return_to: returnTo } = JSON.parse(ceremony.detail) as { return_to: string };
+  return { returnTo };
+}
+
+function unknownSignIn(): Problem {
+  return new Problem(
+    "sign_in_refused",
+    "This sign-in was not begun in this browser, was used, or took longer than five minutes. " +
+      "Begin again.",
+  );
+}

@@ -1,0 +1,121 @@
+import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { invitationBar } from "../../core/giving.ts";
+import { assertGroups, toGroups } from "../../core/groups.ts";
+import { parsePersonName } from "../../core/login.ts";
+import type { ReviewerRole } from "../../core/roles.ts";
+import { assertFresh } from "../../identity/assert-fresh.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import { drawOpaque } from "../../secrets/opaque.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { lockReviewerByName, type StoredReviewer } from "../../storage/sql/access/holders.ts";
+import {
+  countOpenInvitations,
+  insertInvitation,
+  type StoredInvitation,
+} from "../../storage/sql/sign-in/invitations.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { currentCaller } from "../access/currentCaller.ts";
+
+export interface InvitationOrder {
+  /** Of the reviewer to be, or of one who has had tokens only. */
+  readonly name: string;
+  /** `reviewer` for a new one when undefined. */
+  readonly role: ReviewerRole | undefined;
+  /** None for a new one when undefined. */
+  readonly groups: readonly string[] | undefined;
+  readonly lastsMs: number;
+}
+
+export interface MadeInvitation {
+  readonly invitation: StoredInvitation;
+  /** Shown once, in a link; only its hash is stored. */
+  readonly token: string;
+}
+
+/** Open ones of a project at one time. */
+const OPEN_MAX = 200;
+
+/**
+ * Invites somebody to be a reviewer of the caller's project.
+ *
+ * @throws Problem `forbidden`, also for a role above the caller's own; `invalid_request` naming
+ *   the field
+ */
+export async function createInvitation(
+  context: Context,
+  caller: ReviewerCaller,
+  order: InvitationOrder,
+): Promise<MadeInvitation> {
+  assertMay(caller, "people");
+  const { projectId } = caller;
+  const name = parsePersonName(order.name);
+  assertGroups(order.groups ?? []);
+  const { random } = context;
+  const token = drawOpaque(random);
+  return context.store.transact(async (tx) => {
+    const inviter = await currentCaller(tx, caller);
+    assertMay(inviter, "people");
+    const known = await assertInvitable(tx, projectId, name);
+    const role = order.role ?? known?.role ?? "reviewer";
+    const groups = toGroups(order.groups ?? known?.groups ?? []);
+    // As for a new one: whoever has the link becomes the reviewer, also one who is there.
+    const bar = invitationBar(inviter, { role, groups });
+    if (bar !== undefined) throw new Problem("forbidden", bar);
+    if (known !== undefined) assertSame(known, role, groups);
+    const now = await tx.now();
+    if (caller.session !== null) assertFresh(caller.session, now, "invite somebody");
+    if ((await countOpenInvitations(tx, projectId, now)) >= OPEN_MAX) {
+      const message = `The project has ${OPEN_MAX} open invitations; revoke some.`;
+      throw new Problem("invalid_request", message);
+    }
+    const invitation = {
+      id: uuidV7(now, random.bytes(10)),
+      projectId,
+      personId: null,
+      name,
+      role,
+      groups,
+      createdAt: now,
+      createdBy: `reviewer:${caller.reviewerId}` as const,
+      expiresAt: now + order.lastsMs,
+      usedAt: null,
+    };
+    await insertInvitation(tx, invitation, hashToken(token));
+    await appendAudit(tx, random, {
+      at: now,
+      projectId,
+      kind: "invitation.made",
+      actor: invitation.createdBy,
+      subject: `invitation:${invitation.id}`,
+      detail: { name, role, groups, expires_at: invitation.expiresAt },
+    });
+    return { invitation, token };
+  });
+}
+
+/** @returns the reviewer of that name, who has tokens only; undefined for somebody new */
+async function assertInvitable(
+  tx: Transaction,
+  projectId: string,
+  name: string,
+): Promise<StoredReviewer | undefined> {
+  const known = await lockReviewerByName(tx, projectId, name);
+  if (known === undefined) return undefined;
+  if (known.isBot || known.personId !== null || known.removedAt !== null) {
+    throw invalidField("name", "is that of somebody who cannot be invited: it is taken");
+  }
+  return known;
+}
+
+/** An invitation gives a reviewer who is there a way to sign in, and changes nothing else. */
+function assertSame(known: StoredReviewer, role: ReviewerRole, groups: readonly string[]): void {
+  if (role !== known.role) {
+    throw invalidField("role", `is ${known.role} for this reviewer; change that first`);
+  }
+  if (groups.join() !== toGroups(known.groups).join()) {
+    throw invalidField("groups", "are others for this reviewer; change that first");
+  }
+}

@@ -1,0 +1,56 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { writeSubject } from "../../core/claims.ts";
+import { normalizeLogin } from "../../core/login.ts";
+import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
+import { readPersonIdBySubject, updateSubject } from "../../storage/sql/sign-in/oidc-people.ts";
+import { endSessionsOf } from "../access/endSession.ts";
+
+export interface PersonLink {
+  readonly login: string;
+  /** What the provider calls them, its claim `sub`; null ends what there was. */
+  readonly subject: string | null;
+}
+
+/**
+ * Lets a person sign in at the identity provider as who they are here, or not any more. For
+ * operators beside the server: whoever could do this could be anybody.
+ *
+ * @throws Problem `not_found` when nobody has the login; `invalid_request` when there is no
+ *   provider, or the subject is somebody else
+ */
+export async function linkPerson(
+  { store, random, settings }: Pick<Context, "store" | "random" | "settings">,
+  { login, subject }: PersonLink,
+): Promise<void> {
+  const { oidc } = settings;
+  if (oidc === undefined) {
+    throw new Problem("invalid_request", "There is no identity provider: set oidc_issuer.");
+  }
+  const stored = subject === null ? null : writeSubject(oidc.issuer, subject);
+  await store.transact(async (tx) => {
+    const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
+    const person = found && (await lockPerson(tx, "update", found.id));
+    if (person === undefined) throw new Problem("not_found", "There is nobody with this login.");
+    const other = stored === null ? undefined : await readPersonIdBySubject(tx, stored);
+    if (other !== undefined && other !== person.id) {
+      const message = "Somebody else signs in as this subject.";
+      throw new Problem("invalid_request", message, { param: "subject" });
+    }
+    if (person.oidcSubject === stored) return;
+    await updateSubject(tx, person.id, stored);
+    const now = await tx.now();
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: "",
+      kind: "person.updated",
+      actor: "operator:cli",
+      subject: `person:${person.id}`,
+      detail: { oidc_subject: stored },
+    });
+    if (stored !== null) return;
+    const end = { by: "operator:cli", because: "no longer linked" } as const;
+    await endSessionsOf(tx, { random }, person.id, end);
+  });
+}

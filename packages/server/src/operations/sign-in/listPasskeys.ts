@@ -1,0 +1,11 @@
+import type { Context } from "../../context.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import { listPasskeysOf, type StoredPasskey } from "../../storage/sql/sign-in/passkeys.ts";
+
+/** The passkeys of somebody who signed in, the oldest first. */
+export function listPasskeys(
+  { store }: Pick<Context, "store">,
+  { person }: SignedIn,
+): Promise<StoredPasskey[]> {
+  return listPasskeysOf(store, person.id);
+}

@@ -1,0 +1,49 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { normalizeLogin } from "../../core/login.ts";
+import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
+import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
+import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { makeLink } from "./makeLink.ts";
+import { recordRemoved } from "./removePasskey.ts";
+
+/**
+ * Makes a link with which a person comes back who lost what they signed in with; it ends those
+ * before.
+ *
+ * @param forgetsPasskeys whether their passkeys end now: somebody else may have them
+ * @returns what stands in it
+ * @throws Problem `not_found`; `forbidden` for somebody disabled
+ */
+export async function makeReturnLink(
+  { store, random }: Pick<Context, "store" | "random">,
+  login: string,
+  forgetsPasskeys = false,
+): Promise<string> {
+  return store.transact(async (tx) => {
+    const person = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
+    if (person === undefined) throw new Problem("not_found", "Nobody signs in with this login.");
+    if (person.disabledAt !== null) throw new Problem("forbidden", "This person is disabled.");
+    if (forgetsPasskeys) await forgetPasskeys(tx, { random }, person.id);
+    const replaced = await deleteOpenInvitationsFor(tx, person.id);
+    const { id: personId, name } = person;
+    const createdBy = "operator:cli";
+    // It makes nobody a reviewer; the role is there because each row has one.
+    const who = { projectId: "", personId, name, role: "viewer", createdBy } as const;
+    return makeLink(tx, { random }, who, replaced);
+  });
+}
+
+async function forgetPasskeys(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  personId: string,
+): Promise<void> {
+  // As where one is added or used: who does so at the same moment waits.
+  await lockPerson(tx, "update", personId);
+  for (const { id } of await listPasskeysOf(tx, personId)) {
+    await deletePasskey(tx, id);
+    await recordRemoved(tx, { random }, { id, personId }, "operator:cli");
+  }
+}

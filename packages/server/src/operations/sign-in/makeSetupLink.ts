@@ -1,0 +1,36 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { ensureProject } from "../../storage/sql/access/holders.ts";
+import { hasPerson } from "../../storage/sql/people/people.ts";
+import { deleteOpenInvitationsBy } from "../../storage/sql/sign-in/invitations.ts";
+import { newProjectId } from "../tokens/createToken.ts";
+import { makeLink } from "./makeLink.ts";
+
+/** Whether nobody can sign in yet. */
+export async function needsSetup({ store }: Pick<Context, "store">): Promise<boolean> {
+  return !(await hasPerson(store));
+}
+
+/**
+ * Makes the link of the first person, who becomes operator; it ends the one before.
+ *
+ * @param project made if new
+ * @returns what stands in it
+ * @throws Problem `forbidden` when there is a person: nobody becomes operator past those
+ */
+export async function makeSetupLink(
+  { store, random }: Pick<Context, "store" | "random">,
+  project: string,
+): Promise<string> {
+  return store.transact(async (tx) => {
+    if (await hasPerson(tx)) {
+      const message = "There are people who sign in; one of them may invite you.";
+      throw new Problem("forbidden", message);
+    }
+    const projectId = await ensureProject(tx, project, newProjectId(random), await tx.now());
+    const replaced = await deleteOpenInvitationsBy(tx, "system:setup");
+    const createdBy = "system:setup";
+    const who = { projectId, personId: null, name: "", role: "operator", createdBy } as const;
+    return makeLink(tx, { random }, who, replaced);
+  });
+}

@@ -1,0 +1,27 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { SignedIn } from "../../identity/caller.ts";
+import {
+  lockPasskey,
+  renamePasskeyRow,
+  type StoredPasskey,
+} from "../../storage/sql/sign-in/passkeys.ts";
+
+/**
+ * Changes how an owner tells a passkey from others; nothing else knows it by its name.
+ *
+ * @throws Problem `not_found` when it is none of theirs
+ */
+export async function renamePasskey(
+  { store }: Pick<Context, "store">,
+  { person }: SignedIn,
+  id: string,
+  name: string,
+): Promise<StoredPasskey> {
+  return store.transact(async (tx) => {
+    const passkey = await lockPasskey(tx, id);
+    if (passkey?.personId !== person.id) throw new Problem("not_found");
+    await renamePasskeyRow(tx, id, name);
+    return { ...passkey, name };
+  });
+}

@@ -1,0 +1,77 @@
+import type { Context } from "../../context.ts";
+import {
+  type BrowserAnswer,
+  challengeOf,
+  credentialIdOf,
+  isCounterBehind,
+  PasskeyRefused,
+  type RelyingParty,
+  requestOptions,
+  verifyAssertion,
+} from "../../identity/passkeys.ts";
+import { lockPerson } from "../../storage/sql/people/people.ts";
+import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
+import { beginSession } from "../access/beginSession.ts";
+import { endCeremony, toRefusal } from "./addPasskey.ts";
+import { beginCeremony } from "./beginPasskey.ts";
+
+const SIGN_IN_CEREMONY = "passkey.sign-in";
+
+/**
+ * What a browser needs to find a passkey for this server by itself: nobody says who they are
+ * before.
+ *
+ * @returns options for `navigator.credentials.get`, as JSON text
+ */
+export async function beginPasskeySignIn(context: Context, party: RelyingParty): Promise<string> {
+  return requestOptions(party, [], await beginCeremony(context, SIGN_IN_CEREMONY, null));
+}
+
+/**
+ * Signs in whoever holds the passkey.
+ *
+ * @returns what the cookie holds
+ * @throws Problem `passkey_refused`, `invalid_credential` for somebody who is disabled
+ */
+export async function signInWithPasskey(
+  context: Context,
+  party: RelyingParty,
+  answer: BrowserAnswer,
+  userAgent: string,
+): Promise<string> {
+  try {
+    return await signIn(context, party, answer, userAgent);
+  } catch (error) {
+    throw toRefusal(error);
+  }
+}
+
+async function signIn(
+  context: Context,
+  party: RelyingParty,
+  answer: BrowserAnswer,
+  userAgent: string,
+): Promise<string> {
+  const id = credentialIdOf(answer);
+  const known = await readPasskey(context.store, id);
+  if (known === undefined) throw new PasskeyRefused(UNKNOWN);
+  const challenge = challengeOf(answer);
+  const { counter } = await verifyAssertion(party, answer, challenge, known.publicKey);
+  return context.store.transact(async (tx) => {
+    // First whose it is, as where passkeys are removed: two who lock wait for each other once.
+    await lockPerson(tx, "update", known.personId);
+    const passkey = await lockPasskey(tx, id);
+    if (passkey?.publicKey !== known.publicKey) throw new PasskeyRefused(UNKNOWN);
+    if (isCounterBehind(passkey.counter, counter)) throw new PasskeyRefused(COPIED);
+    const now = await tx.now();
+    await endCeremony(tx, SIGN_IN_CEREMONY, challenge, now, { personId: null });
+    await recordPasskeyUse(tx, id, counter, now);
+    const { personId } = passkey;
+    return beginSession(tx, context, { personId, method: "passkey", userAgent });
+  });
+}
+
+const UNKNOWN = "This passkey is not known here: it was removed, or is of another server.";
+
+const COPIED =
+  "The passkey counts its signatures and has counted backwards: is there a copy of it?";

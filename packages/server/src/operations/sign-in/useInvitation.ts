@@ -1,0 +1,219 @@
+/**
+ * The one way in which a link makes somebody a reviewer, or lets somebody back in. Whatever they
+ * will sign in with, a password, a passkey or an account at an identity provider, is bound in the
+ * same transaction: there is no person without a key, and no link is used up for nothing.
+ */
+
+import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { toGroups } from "../../core/groups.ts";
+import { parseLogin, parsePersonName } from "../../core/login.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { ensureReviewer, lockReviewerByName } from "../../storage/sql/access/holders.ts";
+import { reassignOwned } from "../../storage/sql/instances/instances.ts";
+import {
+  bindReviewer,
+  insertPerson,
+  lockPerson,
+  readMembership,
+  type StoredPerson,
+  unbindRemoved,
+} from "../../storage/sql/people/people.ts";
+import {
+  lockInvitationByHash,
+  markInvitationUsed,
+  type StoredInvitation,
+} from "../../storage/sql/sign-in/invitations.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { endSessionsOf } from "../access/endSession.ts";
+import { assertUsable, GONE } from "./openInvitation.ts";
+
+/** Who uses a link. */
+export interface InvitationUse {
+  /** What stands in the link. */
+  readonly token: string;
+  /** Of somebody new; not looked at for others. */
+  readonly login?: string | undefined;
+  /** How others are to see somebody new; the name in the invitation when undefined. */
+  readonly name?: string | undefined;
+  /** Somebody who is signed in already and becomes a reviewer of one more project. */
+  readonly personId?: string | undefined;
+}
+
+export interface UsedInvitation {
+  readonly person: StoredPerson;
+  /** The project that they came to; undefined for somebody who comes back. */
+  readonly projectId: string | undefined;
+}
+
+/**
+ * Gives the person what they will sign in with, in the transaction that uses the link. The row of
+ * the person is there and held. Not called for somebody who is signed in already.
+ */
+export type BindKey = (tx: Transaction, person: StoredPerson, now: number) => Promise<void>;
+
+/**
+ * Uses a link: makes the person and the reviewer, makes a reviewer of somebody signed in, or gives
+ * somebody who comes back a new key and ends their sessions. It begins no session: see
+ * beginSession.
+ *
+ * @throws Problem `not_found` when the link cannot be used (any more); `invalid_request` naming
+ *   the field, also for a login or a name that is taken; and what `bind` throws. Then the link
+ *   stays as it was.
+ */
+export async function useInvitation(
+  tx: Transaction,
+  context: Pick<Context, "random">,
+  use: InvitationUse,
+  bind: BindKey,
+): Promise<UsedInvitation> {
+  const tokenHash = hashToken(use.token);
+  const locked = await lockInvitationByHash(tx, tokenHash);
+  const now = await tx.now();
+  const invitation = await assertUsable(tx, locked, now);
+  await markInvitationUsed(tx, tokenHash, now);
+  const person = await personOf(tx, context, invitation, use, now);
+  await appendAudit(tx, context.random, {
+    at: now,
+    projectId: invitation.projectId,
+    kind: "invitation.used",
+    actor: `person:${person.id}`,
+    subject: `invitation:${invitation.id}`,
+    detail: { person_id: person.id },
+  });
+  const isBack = invitation.personId !== null;
+  if (isBack || use.personId === undefined) await bind(tx, person, now);
+  if (isBack) {
+    const end = { by: `person:${person.id}`, because: "came back by a link" } as const;
+    await endSessionsOf(tx, context, person.id, end);
+    return { person, projectId: undefined };
+  }
+  await joinProject(tx, context, invitation, person, now);
+  return { person, projectId: invitation.projectId };
+}
+
+async function personOf(
+  tx: Transaction,
+  context: Pick<Context, "random">,
+  invitation: StoredInvitation,
+  use: InvitationUse,
+  now: number,
+): Promise<StoredPerson> {
+  const knownId = invitation.personId ?? use.personId;
+  if (knownId === undefined) return makePerson(tx, context, invitation, use, now);
+  const person = await lockPerson(tx, "update", knownId);
+  if (person === undefined || person.disabledAt !== null) throw GONE;
+  return person;
+}
+
+async function makePerson(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  invitation: StoredInvitation,
+  use: InvitationUse,
+  now: number,
+): Promise<StoredPerson> {
+  if (use.login === undefined) throw invalidField("login", "is required");
+  const person: StoredPerson = {
+    id: uuidV7(now, random.bytes(10)),
+    login: parseLogin(use.login),
+    name: parsePersonName(use.name ?? invitation.name),
+    passwordHash: null,
+    oidcSubject: null,
+    createdAt: now,
+    disabledAt: null,
+  };
+  if (!(await insertPerson(tx, person))) throw invalidField("login", "is taken");
+  await appendAudit(tx, random, {
+    at: now,
+    projectId: "",
+    kind: "person.created",
+    actor: `person:${person.id}`,
+    subject: `person:${person.id}`,
+    detail: { login: person.login, invitation_id: invitation.id },
+  });
+  return person;
+}
+
+/** Makes the person the reviewer that the invitation says, new or one who had tokens only. */
+async function joinProject(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  { projectId, name, role, groups }: StoredInvitation,
+  person: StoredPerson,
+  now: number,
+): Promise<void> {
+  if ((await readMembership(tx, projectId, person.id)) !== undefined) {
+    throw new Problem("invalid_request", "You are a reviewer of this project already.");
+  }
+  const newId = uuidV7(now, random.bytes(10));
+  const order = {
+    id: newId,
+    name: name || person.name,
+    role,
+    groups: toGroups(groups),
+    isBot: false,
+    personId: person.id,
+  };
+  const made = await ensureReviewer(tx, projectId, order, now);
+  if (made.id !== newId) {
+    await assertFree(tx, projectId, order);
+    await bindReviewer(tx, projectId, made.id, person.id);
+  }
+  await takeInstances(tx, { random }, { projectId, personId: person.id }, made.id, now);
+  await unbindRemoved(tx, projectId, person.id);
+  await appendAudit(tx, random, {
+    at: now,
+    projectId,
+    kind: made.id === newId ? "reviewer.created" : "reviewer.updated",
+    actor: `person:${person.id}`,
+    subject: `reviewer:${made.id}`,
+    detail: { person_id: person.id, role, groups: order.groups },
+  });
+}
+
+/** Who comes back to a project is still the owner there, where rules exclude owners. */
+async function takeInstances(
+  tx: Transaction,
+  { random }: Pick<Context, "random">,
+  was: { readonly projectId: string; readonly personId: string },
+  ownerId: string,
+  now: number,
+): Promise<void> {
+  for (const { id, groups } of await reassignOwned(tx, was, ownerId)) {
+    await appendAudit(tx, random, {
+      at: now,
+      projectId: was.projectId,
+      kind: "instance.grouped",
+      actor: `person:${was.personId}`,
+      subject: `instance:${id}`,
+      detail: { groups, owner_id: ownerId },
+    });
+  }
+}
+
+/**
+ * A reviewer who had tokens only becomes the person, as they are: nobody gains or loses a role by
+ * it that the invitation does not give.
+ *
+ * @throws Problem `invalid_request` when the reviewer is somebody else, or something else
+ */
+async function assertFree(
+  tx: Transaction,
+  projectId: string,
+  { name, role, groups }: Pick<StoredInvitation, "name" | "role" | "groups">,
+): Promise<void> {
+  const reviewer = await lockReviewerByName(tx, projectId, name);
+  const isFree =
+    reviewer !== undefined &&
+    !reviewer.isBot &&
+    reviewer.personId === null &&
+    reviewer.removedAt === null &&
+    reviewer.role === role &&
+    toGroups(reviewer.groups).join() === groups.join();
+  if (!isFree) {
+    const message = "There is another reviewer of this name in the project.";
+    throw new Problem("invalid_request", message, { param: "name" });
+  }
+}

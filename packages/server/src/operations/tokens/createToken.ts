@@ -1,0 +1,103 @@
+import { Problem, uuidV7 } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Random } from "../../clock.ts";
+import type { Context } from "../../context.ts";
+import type { Actor } from "../../core/actor.ts";
+import { assertGroups } from "../../core/groups.ts";
+import type { ReviewerRole } from "../../core/roles.ts";
+import { type Scopes, scopesFault, toScopes } from "../../core/scopes.ts";
+import { ensureProject, ensureProvisioner } from "../../storage/sql/access/holders.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { ensureReviewerAs } from "../people/ensureReviewerAs.ts";
+import { type IssuedToken, writeToken } from "./writeToken.ts";
+
+export interface TokenOrder {
+  readonly kind: "provisioner" | "reviewer";
+  /** Whose token it is. A second token for the same name is for rotation. */
+  readonly name: string;
+  readonly project: string;
+  /**
+   * Of a reviewer: `reviewer` for a new one when undefined. A second token does not change it, see
+   * setReviewer.
+   */
+  readonly role?: ReviewerRole | undefined;
+  /** As the role; a new reviewer is in none when undefined. */
+  readonly groups?: readonly string[] | undefined;
+  /** Whether a new reviewer is a bot; a person when not given. */
+  readonly isBot?: boolean | undefined;
+  /** Of a reviewer: what the token may do of all that its holder may; all of it when not given. */
+  readonly scopes?: Scopes | undefined;
+  /** Epoch ms; null never expires. */
+  readonly expiresAt: number | null;
+}
+
+/**
+ * Issues a token to a provisioner or reviewer, making them and their project if they are new.
+ *
+ * @throws Problem `invalid_request` when the reviewer exists with another role, other groups or as
+ *   a person where a bot is wanted, or was removed; when a group has no proper name, or a scope is
+ *   none
+ */
+export async function createToken(context: Context, order: TokenOrder): Promise<IssuedToken> {
+  const { random } = context;
+  const { kind, scopes = null, expiresAt } = order;
+  assertGroups(order.groups ?? []);
+  assertScopes(scopes);
+  return context.store.transact(async (tx) => {
+    const createdAt = await tx.now();
+    const projectId = await ensureProject(tx, order.project, newProjectId(random), createdAt);
+    const holderId = await ensureHolder(tx, random, order, projectId, createdAt);
+    const credential = {
+      kind,
+      holderId,
+      projectId,
+      createdAt,
+      expiresAt,
+      scopes: scopes && toScopes(scopes),
+    };
+    return writeToken(tx, random, credential, OPERATOR);
+  });
+}
+
+/** @throws Problem `invalid_request` with param `scopes` */
+export function assertScopes(scopes: Scopes): void {
+  const fault = scopes === null ? undefined : scopesFault(scopes);
+  if (fault !== undefined) {
+    throw new Problem("invalid_request", `scopes ${fault}.`, { param: "scopes" });
+  }
+}
+
+/** Short, because it stands in front of every key: docs/decisions/0011. */
+export function newProjectId(random: Random): string {
+  return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
+}
+
+/** The primary key would refuse a second one, not mix two projects up. */
+const PROJECT_ID_BYTES = 8;
+
+const OPERATOR: Actor = "operator:cli";
+
+async function ensureHolder(
+  tx: Transaction,
+  random: Random,
+  { kind, name, role, groups, isBot = false }: TokenOrder,
+  projectId: string,
+  now: number,
+): Promise<string> {
+  if (kind === "reviewer") {
+    const order = { projectId, name, role, groups, isBot };
+    return (await ensureReviewerAs(tx, random, order, OPERATOR)).id;
+  }
+  const newId = uuidV7(now, random.bytes(10));
+  const id = await ensureProvisioner(tx, projectId, name, newId, now);
+  if (id === newId) {
+    await appendAudit(tx, random, {
+      at: now,
+      projectId,
+      actor: OPERATOR,
+      kind: "provisioner.created",
+      subject: `provisioner:${id}`,
+    });
+  }
+  return id;
+}

@@ -1,0 +1,117 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { roleBar, tokenBar } from "../../core/giving.ts";
+import { assertGroups } from "../../core/groups.ts";
+import type { ReviewerRole } from "../../core/roles.ts";
+import { type Scopes, toScopes } from "../../core/scopes.ts";
+import { assertFresh } from "../../identity/assert-fresh.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+import type { StoredReviewer } from "../../storage/sql/access/holders.ts";
+import { lockProject, readReviewer, readReviewerByName } from "../../storage/sql/access/holders.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { type CurrentCaller, currentCaller } from "../access/currentCaller.ts";
+import { ensureReviewerAs } from "../people/ensureReviewerAs.ts";
+import { assertScopes } from "./createToken.ts";
+import type { ReviewedToken } from "./listProjectTokens.ts";
+import { writeToken } from "./writeToken.ts";
+
+export interface OwnTokenOrder {
+  /** A bot's name, made if it is new; undefined: the caller's own token. */
+  readonly name: string | undefined;
+  /** Of a new bot: `reviewer` when undefined. */
+  readonly role: ReviewerRole | undefined;
+  /** Of a new bot. */
+  readonly groups: readonly string[] | undefined;
+  readonly scopes: Scopes;
+  /** Undefined: for as long as the caller's own. */
+  readonly lastsMs: number | undefined;
+}
+
+/**
+ * Issues a token over HTTP: to the caller, or to a bot of the caller's project. Nobody issues more
+ * than they may themselves, nor for longer than the token they come with, and nobody another
+ * person's token: with it, one person would be two.
+ *
+ * @throws Problem `forbidden`; `invalid_request` naming the field
+ */
+export async function issueToken(
+  { store, random }: Pick<Context, "store" | "random">,
+  caller: ReviewerCaller,
+  order: OwnTokenOrder,
+): Promise<{ readonly reviewed: ReviewedToken; readonly token: string }> {
+  assertMay(caller, "people");
+  assertGroups(order.groups ?? []);
+  assertScopes(order.scopes);
+  const { projectId, reviewerId } = caller;
+  return store.transact(async (tx) => {
+    await lockProject(tx, projectId);
+    const giver = await currentCaller(tx, caller);
+    assertMay(giver, "people");
+    const holder = await holderOf(tx, random, giver, order);
+    const { role } = holder;
+    const scopes = order.scopes && toScopes(order.scopes);
+    const bar = tokenBar(giver, { role, scopes });
+    if (bar !== undefined) throw new Problem("forbidden", bar);
+    const createdAt = await tx.now();
+    if (caller.session !== null) assertFresh(caller.session, createdAt, "make the token");
+    const expiresAt = endOf(giver, order.lastsMs, createdAt);
+    const credential = {
+      kind: "reviewer" as const,
+      holderId: holder.id,
+      projectId,
+      createdAt,
+      expiresAt,
+      scopes,
+    };
+    const { id, token } = await writeToken(tx, random, credential, `reviewer:${reviewerId}`);
+    const { name, isBot } = holder;
+    const stored = { ...credential, id, revokedAt: null };
+    return { reviewed: { credential: stored, holder: { name, role, isBot } }, token };
+  });
+}
+
+/** @throws Problem `forbidden`, `invalid_request` */
+async function holderOf(
+  tx: Transaction,
+  random: Context["random"],
+  giver: CurrentCaller,
+  { name, role, groups }: OwnTokenOrder,
+): Promise<StoredReviewer> {
+  const { projectId, reviewerId } = giver;
+  if (name === undefined || name === giver.name) {
+    if (role !== undefined || groups !== undefined) {
+      const message = "role and groups are given to new bots; yours stay as they are.";
+      throw new Problem("invalid_request", message, {
+        param: role === undefined ? "groups" : "role",
+      });
+    }
+    const own = await readReviewer(tx, { projectId, id: reviewerId });
+    if (own === undefined) throw new Problem("invalid_credential");
+    return own;
+  }
+  const known = await readReviewerByName(tx, projectId, name);
+  if (known !== undefined && !known.isBot) {
+    const message = `The reviewer ${name} is a person, and has tokens of their own making.`;
+    throw new Problem("forbidden", message);
+  }
+  const wished = { role: role ?? "reviewer", groups: groups ?? [] } as const;
+  const bar = known === undefined ? roleBar(giver, wished) : undefined;
+  if (bar !== undefined) throw new Problem("forbidden", bar);
+  const order = { projectId, name, role, groups, isBot: true };
+  return ensureReviewerAs(tx, random, order, `reviewer:${reviewerId}`);
+}
+
+/** @throws Problem `forbidden` when it would outlive the token of the caller */
+function endOf(
+  { expiresAt }: CurrentCaller,
+  lastsMs: number | undefined,
+  now: number,
+): number | null {
+  if (lastsMs === undefined) return expiresAt;
+  const end = now + lastsMs;
+  if (expiresAt !== null && end > expiresAt) {
+    throw new Problem("forbidden", "A token cannot outlive the one that it is made with.");
+  }
+  return end;
+}

@@ -1,0 +1,27 @@
+import { Problem } from "@countersign/protocol";
+import { appendAudit } from "../../audit/append-audit.ts";
+import type { Context } from "../../context.ts";
+import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";
+
+/**
+ * Ends a token at once, for every replica. Revoking it again changes nothing.
+ *
+ * @param id of the credential, as `tokens list` shows it
+ * @throws Problem `not_found`
+ */
+export async function revokeToken(context: Context, id: string): Promise<void> {
+  await context.store.transact(async (tx) => {
+    const credential = await lockCredential(tx, "update", id);
+    if (credential === undefined) throw new Problem("not_found", "There is no token of this id.");
+    if (credential.revokedAt !== null) return;
+    const now = await tx.now();
+    await revokeCredential(tx, id, now);
+    await appendAudit(tx, context.random, {
+      at: now,
+      projectId: credential.projectId,
+      kind: "credential.revoked",
+      actor: "operator:cli",
+      subject: `credential:${id}`,
+    });
+  });
+}

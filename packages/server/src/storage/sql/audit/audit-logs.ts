@@ -1,0 +1,229 @@
+/**
+ * Rows of the table `audit_log`: how far the log of each project, and that of the server, is
+ * sealed. Whoever seals holds the row.
+ */
+
+import type { Hash } from "../../../core/merkle.ts";
+import type { Reader, Row, Transaction } from "../../store.ts";
+
+export interface StoredLog {
+  readonly projectId: string;
+  readonly origin: string;
+  /** Ed25519, 32 bytes. */
+  readonly publicKey: Uint8Array;
+  readonly sealedPrivateKey: string;
+  readonly size: number;
+  readonly subtrees: readonly Hash[];
+  /** New entries are looked for from a little before this id on; empty at first. */
+  readonly sealedId: string;
+  /** Signed note. */
+  readonly checkpoint: string;
+  readonly sealedAt: number;
+}
+
+/** A look over the whole log that is under way. */
+export interface Walk {
+  /** The id up to which it has come. */
+  readonly after: string;
+}
+
+const LOG = `project_id, origin, public_key, sealed_private_key, size, frontier, sealed_id,
+  checkpoint, sealed_at`;
+
+const BY_PROJECT = `select ${LOG} from audit_log where project_id = $1`;
+
+export async function readLog(reader: Reader, projectId: string): Promise<StoredLog | undefined> {
+  return toLog(await reader.get(BY_PROJECT, [projectId]));
+}
+
+export async function lockLog(tx: Transaction, projectId: string): Promise<StoredLog | undefined> {
+  return toLog(await tx.lock("update", BY_PROJECT, [projectId]));
+}
+
+/** All of them, by their projects. */
+export async function readLogs(reader: Reader): Promise<StoredLog[]> {
+  const rows = await reader.all(`select ${LOG} from audit_log order by project_id`);
+  return rows.flatMap((row) => toLog(row) ?? []);
+}
+
+/** @returns false when somebody else was faster */
+export async function insertLog(tx: Transaction, log: StoredLog): Promise<boolean> {
+  const inserted = await tx.run(
+    `insert into audit_log (project_id, origin, public_key, sealed_private_key, size, frontier,
+       sealed_id, checkpoint, sealed_at, looked_at, looked_through, walked_at, walked_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9, $9, '')
+     on conflict (project_id) do nothing`,
+    [
+      log.projectId,
+      log.origin,
+      Buffer.from(log.publicKey).toString("base64"),
+      log.sealedPrivateKey,
+      ...progressOf(log),
+    ],
+  );
+  return inserted === 1;
+}
+
+/** Records how far it is sealed now. */
+export async function updateLog(tx: Transaction, log: StoredLog): Promise<void> {
+  await tx.run(
+    `update audit_log set size = $2, frontier = $3, sealed_id = $4, checkpoint = $5, sealed_at = $6
+     where project_id = $1`,
+    [log.projectId, ...progressOf(log)],
+  );
+}
+
+function progressOf({ size, subtrees, sealedId, checkpoint, sealedAt }: StoredLog) {
+  return [size, writeHashes(subtrees), sealedId, checkpoint, sealedAt];
+}
+
+/** Projects that have no log yet; all have entries. */
+export async function readProjectsWithoutLog(reader: Reader): Promise<string[]> {
+  const rows = await reader.all(
+    `select id from project where not exists
+       (select 1 from audit_log where audit_log.project_id = project.id)`,
+  );
+  return rows.map(({ id }) => String(id));
+}
+
+export interface DueBounds {
+  /** Entries behind this one are looked at once more, whether they are sealed or not. */
+  readonly recentId: string;
+  /** Who was at work later than that will be again. */
+  readonly sealedBefore: number;
+  readonly now: number;
+}
+
+/** Logs with entries that may not be sealed. Those on which another replica is at work are not. */
+export async function readUnsealedLogs(
+  reader: Reader,
+  { recentId, sealedBefore, now }: DueBounds,
+): Promise<string[]> {
+  const rows = await reader.all(
+    `select project_id from audit_log
+     where (sealed_at <= $2 or sealed_at > $3)
+       and (select id from audit_entry where audit_entry.project_id = audit_log.project_id
+         order by id desc limit 1) > case when sealed_id < $1 then sealed_id else $1 end`,
+    [recentId, sealedBefore, now],
+  );
+  return rows.map((row) => String(row.project_id));
+}
+
+export interface LookBounds {
+  /** A look that was begun before this is followed by another. */
+  readonly begunBefore: number;
+  /** A look that was begun before this and has not ended has lost whoever made it. */
+  readonly lostBefore: number;
+  readonly now: number;
+}
+
+const LOOK_IS_DUE = `(looked_at <= $1 or (looked_at <= $2 and looked_through < looked_at)
+  or looked_at > $3)`;
+
+/** Logs that are to be looked over for late entries; also those of a clock that was set back. */
+export async function readUnlookedLogs(
+  reader: Reader,
+  { begunBefore, lostBefore, now }: LookBounds,
+): Promise<string[]> {
+  const sql = `select project_id from audit_log where ${LOOK_IS_DUE}`;
+  const rows = await reader.all(sql, [begunBefore, lostBefore, now]);
+  return rows.map((row) => String(row.project_id));
+}
+
+/**
+ * @returns when the last look that has ended was begun, epoch ms; undefined when somebody else has
+ *   taken this one on
+ */
+export async function claimLook(
+  tx: Transaction,
+  projectId: string,
+  { begunBefore, lostBefore, now }: LookBounds,
+): Promise<number | undefined> {
+  const [row] = await tx.all(
+    `update audit_log set looked_at = $3 where project_id = $4 and ${LOOK_IS_DUE}
+     returning looked_through`,
+    [begunBefore, lostBefore, now, projectId],
+  );
+  return row === undefined ? undefined : Number(row.looked_through);
+}
+
+/** Records that a look has ended, unless it was taken for lost and is made again. */
+export async function endLook(tx: Transaction, projectId: string, begunAt: number): Promise<void> {
+  const sql = "update audit_log set looked_through = $2 where project_id = $1 and looked_at = $2";
+  await tx.run(sql, [projectId, begunAt]);
+}
+
+export interface WalkBounds {
+  /** A walk that ended before this is followed by another. */
+  readonly endedBefore: number;
+  /** A walk that was last at work before this has lost whoever made it. */
+  readonly lostBefore: number;
+  readonly now: number;
+}
+
+/** @returns where to begin or go on; undefined while there is no need, or somebody is at it */
+export async function claimWalk(
+  tx: Transaction,
+  projectId: string,
+  { endedBefore, lostBefore, now }: WalkBounds,
+): Promise<Walk | undefined> {
+  const sql = "select walked_at, walked_id from audit_log where project_id = $1";
+  const row = await tx.lock("update", sql, [projectId]);
+  if (row === undefined) return undefined;
+  const [walkedAt, after] = [Number(row.walked_at), String(row.walked_id)];
+  const isDue = walkedAt <= (after === "" ? endedBefore : lostBefore) || walkedAt > now;
+  if (!isDue) return undefined;
+  await saveWalk(tx, projectId, after === "" ? BEGUN : after, now);
+  return { after };
+}
+
+/** Sorts before every id, and says that the walk is under way. */
+const BEGUN = "0";
+
+/** @param after how far it has come; empty when it has ended */
+export async function saveWalk(
+  tx: Transaction,
+  projectId: string,
+  after: string,
+  now: number,
+): Promise<void> {
+  await tx.run("update audit_log set walked_at = $2, walked_id = $3 where project_id = $1", [
+    projectId,
+    now,
+    after,
+  ]);
+}
+
+const HASH_BYTES = 32;
+
+/** Of base64url for each. */
+const HASH_CHARS = 43;
+
+export function writeHashes(hashes: readonly Hash[]): string {
+  return hashes.map((hash) => Buffer.from(hash).toString("base64url")).join("");
+}
+
+/** What is not as it was written comes back as a hash that nothing has. */
+export function readHashes(text: string): Hash[] {
+  const hashes: Hash[] = [];
+  for (let at = 0; at < text.length; at += HASH_CHARS) {
+    const hash = Buffer.from(text.slice(at, at + HASH_CHARS), "base64url");
+    hashes.push(hash.length === HASH_BYTES ? hash : Buffer.alloc(HASH_BYTES));
+  }
+  return hashes;
+}
+
+function toLog(row: Row | undefined): StoredLog | undefined {
+  if (row === undefined) return undefined;
+  return {
+    projectId: row.project_id as string,
+    origin: row.origin as string,
+    publicKey: Buffer.from(row.public_key as string, "base64"),
+    sealedPrivateKey: row.sealed_private_key as string,
+    size: Number(row.size),
+    subtrees: readHashes(row.frontier as string),
+    sealedId: row.sealed_id as string,
+    checkpoint: row.checkpoint as string,
+    sealedAt: Number(row.sealed_at),
+  };
+}

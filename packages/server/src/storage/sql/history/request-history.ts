@@ -1,0 +1,62 @@
+/**
+ * Rows of the table `request` by the time at which they were made, which their identifiers begin
+ * with: no index of its own keeps that order.
+ */
+
+import { uuidV7 } from "@countersign/protocol";
+import type { Reader } from "../../store.ts";
+import { BYTES, type Outline } from "../requests/requests.ts";
+
+/** Part of a project's history. */
+export interface Stretch {
+  readonly projectId: string;
+  /** Epoch ms; not before it. */
+  readonly since: number;
+  /** Behind this identifier there is nothing of it. */
+  readonly beforeId: string;
+}
+
+/** A request of the past, without its contents. */
+export interface PastOutline extends Outline {
+  readonly instanceId: string;
+}
+
+const NO_CHANCE = new Uint8Array(10);
+
+/** Sorts before the identifiers of all requests that were made at this time or later. */
+export function firstIdAt(ms: number): string {
+  return uuidV7(Math.max(0, ms), NO_CHANCE);
+}
+
+/** The newest first; `at` is when they were made. */
+export async function listMade(
+  reader: Reader,
+  { projectId, since, beforeId }: Stretch,
+  limit: number,
+): Promise<PastOutline[]> {
+  const rows = await reader.all(
+    `select id, instance_id, created_at as at, ${BYTES} as bytes from request
+     where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4`,
+    [projectId, firstIdAt(since), beforeId, limit],
+  );
+  return rows.map((row) => ({
+    id: row.id as string,
+    instanceId: row.instance_id as string,
+    at: Number(row.at),
+    bytes: Number(row.bytes),
+  }));
+}
+
+/** Counts up to `max` and no further. */
+export async function countMade(
+  reader: Reader,
+  { projectId, since, beforeId }: Stretch,
+  max: number,
+): Promise<number> {
+  const row = await reader.get(
+    `select count(*) as made from (select id from request
+       where project_id = $1 and id >= $2 and id < $3 limit $4) as counted`,
+    [projectId, firstIdAt(since), beforeId, max],
+  );
+  return Number(row?.made ?? 0);
+}

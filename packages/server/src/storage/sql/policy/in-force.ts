@@ -1,0 +1,71 @@
+/**
+ * What is in force for an instance: its project's policy and the floor, a freeze, grants, and the
+ * channels that tell people of what they are asked.
+ *
+ * Called by: findInForce, when the stamp says that something has changed.
+ */
+
+import type { ChannelRef } from "../../../core/channel.ts";
+import type { Row, Transaction } from "../../store.ts";
+import { readUsedChannels } from "../channels/channels.ts";
+import type { InstanceKey } from "../keys.ts";
+import { hasPushAudience } from "../push/push-messages.ts";
+
+/** A published version, by its number and the digest of its source. */
+export interface InForceVersion {
+  readonly number: number;
+  readonly sha256: string;
+}
+
+export interface InForce {
+  /** Null where nothing was published. */
+  readonly project: InForceVersion | null;
+  readonly floor: InForceVersion | null;
+  /** Whether a freeze covers the instance. */
+  readonly isFrozen: boolean;
+  /** Whether there are grants that nobody revoked; they may have ended otherwise. */
+  readonly hasGrants: boolean;
+  /** Those of the project that are in use. */
+  readonly channels: readonly ChannelRef[];
+  /** Whether anybody of the project is told by Web Push. */
+  readonly isPushed: boolean;
+}
+
+/**
+ * To be sent behind the lock of the instance and not in one statement with it: a statement that
+ * waits for a lock sees what was committed before it began, and would miss a freeze since then.
+ */
+export async function readInForce(
+  tx: Transaction,
+  { projectId, instanceId }: InstanceKey,
+): Promise<InForce> {
+  const latest = await tx.all(
+    `select project_id, number, sha256 from policy_version
+     where project_id = $1
+         and number = (select max(number) from policy_version where project_id = $1)
+       or project_id = ''
+         and number = (select max(number) from policy_version where project_id = '')`,
+    [projectId],
+  );
+  const row = await tx.get(
+    `select
+       (select id from standing_freeze where project_id in ($1, '') and instance_id in ($2, '')
+         and lifted_at is null limit 1) as freeze_id,
+       (select id from standing_grant where standing_grant.project_id = $1
+         and instance_id = $2 and revoked_at is null limit 1) as grant_id`,
+    [projectId, instanceId],
+  );
+  if (row === undefined) throw new Error("a select without a table has one row");
+  return {
+    project: toVersion(latest.find((version) => version.project_id === projectId)),
+    floor: toVersion(latest.find((version) => version.project_id === "")),
+    isFrozen: row.freeze_id !== null,
+    hasGrants: row.grant_id !== null,
+    channels: await readUsedChannels(tx, projectId),
+    isPushed: await hasPushAudience(tx, projectId),
+  };
+}
+
+function toVersion(row: Row | undefined): InForceVersion | null {
+  return row === undefined ? null : { number: Number(row.number), sha256: row.sha256 as string };
+}

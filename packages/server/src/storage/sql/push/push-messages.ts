@@ -1,0 +1,189 @@
+/**
+ * Rows of the table `push_message`: which browser is still to be told of which request, and which
+ * shows one that may have ended since.
+ */
+
+import type { ReviewerRole } from "../../../core/roles.ts";
+import type { Reader, Transaction } from "../../store.ts";
+import type { RowKey } from "../keys.ts";
+import { parseNames } from "../names.ts";
+
+/** A reviewer of a project who is a person with a browser that is told. */
+export interface PushAudience {
+  readonly reviewerId: string;
+  readonly personId: string;
+  readonly name: string;
+  readonly role: ReviewerRole;
+  readonly groups: readonly string[];
+}
+
+/** Whether anybody in the project is told by Web Push. */
+export async function hasPushAudience(reader: Reader, projectId: string): Promise<boolean> {
+  const row = await reader.get(
+    `select reviewer.id from push_subscription
+       join reviewer on reviewer.project_id = $1
+         and reviewer.person_id = push_subscription.person_id
+     where reviewer.removed_at is null limit 1`,
+    [projectId],
+  );
+  return row !== undefined;
+}
+
+export async function readPushAudience(
+  reader: Reader,
+  projectId: string,
+): Promise<(PushAudience & { readonly subscriptionId: string })[]> {
+  const rows = await reader.all(
+    `select reviewer.id, reviewer.person_id, reviewer.name, reviewer.role, reviewer.group_names,
+       push_subscription.id as subscription_id
+     from push_subscription
+       join reviewer on reviewer.project_id = $1
+         and reviewer.person_id = push_subscription.person_id
+       join person on person.id = push_subscription.person_id
+     where reviewer.removed_at is null and person.disabled_at is null`,
+    [projectId],
+  );
+  return rows.map((row) => ({
+    reviewerId: row.id as string,
+    personId: row.person_id as string,
+    name: row.name as string,
+    role: row.role as ReviewerRole,
+    groups: parseNames(row.group_names),
+    subscriptionId: row.subscription_id as string,
+  }));
+}
+
+/** What a person is in a project now; undefined when they are nothing there any more. */
+export async function readPushReviewer(
+  reader: Reader,
+  projectId: string,
+  personId: string,
+): Promise<PushAudience | undefined> {
+  const row = await reader.get(
+    `select reviewer.id, reviewer.person_id, reviewer.name, reviewer.role, reviewer.group_names
+     from reviewer join person on person.id = reviewer.person_id
+     where reviewer.project_id = $1 and reviewer.person_id = $2
+       and reviewer.removed_at is null and person.disabled_at is null`,
+    [projectId, personId],
+  );
+  if (row === undefined) return undefined;
+  return {
+    reviewerId: row.id as string,
+    personId: row.person_id as string,
+    name: row.name as string,
+    role: row.role as ReviewerRole,
+    groups: parseNames(row.group_names),
+  };
+}
+
+/** Projects whose calls this person may be told of. */
+export async function readProjectsOfPerson(reader: Reader, personId: string): Promise<string[]> {
+  const rows = await reader.all(
+    "select project_id from reviewer where person_id = $1 and removed_at is null",
+    [personId],
+  );
+  return rows.map((row) => String(row.project_id));
+}
+
+/** Projects in which somebody is told by Web Push. */
+export async function readPushedProjects(reader: Reader): Promise<string[]> {
+  const rows = await reader.all(
+    `select distinct project_id from reviewer
+     where person_id in (select person_id from push_subscription) and removed_at is null`,
+  );
+  return rows.map((row) => String(row.project_id));
+}
+
+export async function insertPushMessage(
+  tx: Transaction,
+  { projectId, id: requestId }: RowKey,
+  subscriptionId: string,
+  nextAt: number,
+): Promise<void> {
+  await tx.run(
+    `insert into push_message (project_id, request_id, subscription_id, is_shown, next_at)
+     values ($1, $2, $3, 0, $4)
+     on conflict (project_id, request_id, subscription_id) do nothing`,
+    [projectId, requestId, subscriptionId, nextAt],
+  );
+}
+
+export interface DuePush {
+  readonly projectId: string;
+  readonly requestId: string;
+  /** It was told; what is due is that it has ended. */
+  readonly isShown: boolean;
+}
+
+/** Those of a browser, of all projects, the longest waiting first. */
+export async function readDuePushes(
+  reader: Reader,
+  subscriptionId: string,
+  now: number,
+  limit: number,
+): Promise<DuePush[]> {
+  const rows = await reader.all(
+    `select project_id, request_id, is_shown from push_message
+     where subscription_id = $1 and next_at <= $2 order by next_at limit $3`,
+    [subscriptionId, now, limit],
+  );
+  return rows.map((row) => ({
+    projectId: row.project_id as string,
+    requestId: row.request_id as string,
+    isShown: Number(row.is_shown) === 1,
+  }));
+}
+
+/** @param nextAt epoch ms; null while it is shown and there is nothing to say */
+export async function movePush(
+  tx: Transaction,
+  subscriptionId: string,
+  { projectId, requestId, isShown }: DuePush,
+  nextAt: number | null,
+): Promise<void> {
+  await tx.run(
+    `update push_message set is_shown = $4, next_at = $5
+     where project_id = $1 and request_id = $2 and subscription_id = $3`,
+    [projectId, requestId, subscriptionId, isShown ? 1 : 0, nextAt],
+  );
+}
+
+export async function deletePush(
+  tx: Transaction,
+  subscriptionId: string,
+  { projectId, requestId }: Pick<DuePush, "projectId" | "requestId">,
+): Promise<void> {
+  await tx.run(
+    `delete from push_message
+     where project_id = $1 and request_id = $2 and subscription_id = $3`,
+    [projectId, requestId, subscriptionId],
+  );
+}
+
+/** Browsers that show this request, which has ended, are to be told so. */
+export async function wakeShownPush(
+  tx: Transaction,
+  { projectId, id }: RowKey,
+  now: number,
+): Promise<number> {
+  return tx.run(
+    `update push_message set next_at = $3
+     where project_id = $1 and request_id = $2 and next_at is null and is_shown = 1`,
+    [projectId, id, now],
+  );
+}
+
+/** As {@link wakeShownPush}, for all of a project that have ended and nobody was woken for. */
+export async function wakeShownPushes(
+  tx: Transaction,
+  projectId: string,
+  now: number,
+): Promise<number> {
+  return tx.run(
+    `update push_message set next_at = $2
+     where project_id = $1 and next_at is null and exists (select 1 from request
+       where request.project_id = push_message.project_id
+         and request.id = push_message.request_id and request.status <> 'pending')`,
+    [projectId, now],
+  );
+}

@@ -1,0 +1,59 @@
+/**
+ * Rows of the table `request` that have ended, in the order of their decisions, as people look back
+ * at them. Read from the index `request_decided` on, a stretch at a time.
+ */
+
+import type { TerminalStatus } from "@countersign/protocol";
+import type { StoredDecision } from "../../../core/request.ts";
+import type { EndedOutline } from "../../../core/request-filter.ts";
+import type { Reader, Row } from "../../store.ts";
+import { BYTES, type Place } from "./requests.ts";
+
+const OUTLINE = `id, instance_id, tool, server, created_at, status, decided_by, decided_at,
+  ${BYTES} as bytes`;
+
+/** Those decided before a place, the newest decision first. */
+export async function listEndedBefore(
+  reader: Reader,
+  projectId: string,
+  before: Place,
+  limit: number,
+): Promise<EndedOutline[]> {
+  const rows = await reader.all(
+    `select ${OUTLINE} from request
+     where decided_at is not null and project_id = $1 and (decided_at, id) < ($2, $3)
+     order by decided_at desc, id desc limit $4`,
+    [projectId, before.at, before.id, limit],
+  );
+  return rows.map(toOutline);
+}
+
+/** Those decided behind a place, the oldest decision first. */
+export async function listEndedAfter(
+  reader: Reader,
+  projectId: string,
+  after: Place,
+  limit: number,
+): Promise<EndedOutline[]> {
+  const rows = await reader.all(
+    `select ${OUTLINE} from request
+     where decided_at is not null and project_id = $1 and (decided_at, id) > ($2, $3)
+     order by decided_at, id limit $4`,
+    [projectId, after.at, after.id, limit],
+  );
+  return rows.map(toOutline);
+}
+
+function toOutline(row: Row): EndedOutline {
+  return {
+    id: row.id as string,
+    instanceId: row.instance_id as string,
+    tool: row.tool as string,
+    server: row.server as string | null,
+    createdAt: Number(row.created_at),
+    status: row.status as TerminalStatus,
+    decidedBy: row.decided_by as StoredDecision["decidedBy"],
+    at: Number(row.decided_at),
+    bytes: Number(row.bytes),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * Holds that by which reviewers may still decide: rows of the tables `reviewer`, `credential` and
+ * `person`, in the order in which a removal takes them.
+ *
+ * Called by: readStanding, for what is decided in their name.
+ */
+
+import type { Transaction } from "../../store.ts";
+
+/** @param ids of reviewers of the project, at least one */
+export async function holdReviewers(
+  tx: Transaction,
+  projectId: string,
+  ids: readonly string[],
+): Promise<void> {
+  const places = ids.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id from reviewer where project_id = $1 and id in (${places}) order by id`;
+  await tx.lock("share", sql, [projectId, ...ids]);
+}
+
+/** Every token of these reviewers. */
+export async function holdTokens(
+  tx: Transaction,
+  projectId: string,
+  holderIds: readonly string[],
+): Promise<void> {
+  const places = holderIds.map((_, i) => `$${i + 2}`).join(", ");
+  const sql = `select id from credential
+    where project_id = $1 and holder_id in (${places}) and revoked_at is null order by id`;
+  await tx.lock("share", sql, [projectId, ...holderIds]);
+}
+
+export async function holdPersons(tx: Transaction, ids: readonly string[]): Promise<void> {
+  const places = ids.map((_, i) => `$${i + 1}`).join(", ");
+  await tx.lock("share", `select id from person where id in (${places}) order by id`, ids);
+}

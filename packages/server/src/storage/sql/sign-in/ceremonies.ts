@@ -1,0 +1,67 @@
+/**
+ * Rows of the table `ceremony`: what was begun with a browser and is to be ended by it, once and
+ * soon. A challenge that a passkey is to sign, a sign-in that is at the identity provider.
+ */
+
+import type { Transaction } from "../../store.ts";
+
+export interface StoredCeremony {
+  /** SHA-256 of what the browser brings back, base64url. */
+  readonly id: string;
+  /** What was begun; a ceremony of one kind ends no other. */
+  readonly kind: string;
+  readonly personId: string | null;
+  /** JSON text. */
+  readonly detail: string;
+  readonly expiresAt: number;
+}
+
+export async function insertCeremony(tx: Transaction, ceremony: StoredCeremony): Promise<void> {
+  const { id, kind, personId, detail, expiresAt } = ceremony;
+  await tx.run(
+    `insert into ceremony (id, kind, person_id, detail, expires_at)
+     values ($1, $2, $3, $4, $5)`,
+    [id, kind, personId, detail, expiresAt],
+  );
+}
+
+/**
+ * Ends a ceremony: it is gone with the commit, so of those who bring it back at the same time one
+ * gets it. Look at its time against `tx.now()` after this.
+ */
+export async function takeCeremony(
+  tx: Transaction,
+  id: string,
+  kind: string,
+): Promise<StoredCeremony | undefined> {
+  const row = await tx.get(
+    `delete from ceremony where id = $1 and kind = $2
+     returning id, kind, person_id, detail, expires_at`,
+    [id, kind],
+  );
+  if (row === undefined) return undefined;
+  return {
+    id: row.id as string,
+    kind: row.kind as string,
+    personId: row.person_id as string | null,
+    detail: row.detail as string,
+    expiresAt: Number(row.expires_at),
+  };
+}
+
+/**
+ * Erases what nobody has ended.
+ *
+ * @returns how many there were to erase, at most `limit`
+ */
+export async function deleteCeremoniesBefore(
+  tx: Transaction,
+  expiredBefore: number,
+  limit: number,
+): Promise<number> {
+  return tx.run(
+    `delete from ceremony where id in
+       (select id from ceremony where expires_at <= $1 order by expires_at limit $2)`,
+    [expiredBefore, limit],
+  );
+}
