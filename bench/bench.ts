@@ -4,7 +4,6 @@
  */
 
 import { join } from "node:path";
-import type { ConsoleTimes } from "./console.ts";
 import { measureGrowth } from "./growth.ts";
 import { holdPolls } from "./held-polls.ts";
 import { describeMachine } from "./machine.ts";
@@ -49,17 +48,10 @@ async function measure(options: Options): Promise<Results> {
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),
-    ...(wants("console") && { console: await timeConsole(options) }),
     ...(postgres && { postgres }),
     profiles,
     machine,
   };
-}
-
-/** What drives a browser is loaded where there is one. */
-async function timeConsole(options: Options): Promise<ConsoleTimes> {
-  const { measureConsole } = await import("./console.ts");
-  return measureConsole(options);
 }
 
 function profilesOf(folder: string | undefined, scenarios: readonly string[]): ScenarioProfile[] {

@@ -4,9 +4,9 @@
  */
 
 import { join } from "node:path";
-import { copyFirstRequest } from "./copied-rows.ts";
 import { cancelMessage, createMessage, readMessage } from "./messages.ts";
 import type { Options } from "./options.ts";
+import { copyFirstRequest } from "./sqlite-row-copies.ts";
 import { median } from "./statistics.ts";
 import { type Subject, startSubject } from "./subject.ts";
 import { perSecond, tell } from "./table.ts";

@@ -28,13 +28,7 @@ export const POSTGRES_SECTIONS = [
   "postgres-growth",
 ] as const;
 
-/** Needs a browser; not part of a run that names no section. */
-export const BROWSER_SECTIONS = ["console"] as const;
-
-export type Section =
-  | (typeof SECTIONS)[number]
-  | (typeof POSTGRES_SECTIONS)[number]
-  | (typeof BROWSER_SECTIONS)[number];
+export type Section = (typeof SECTIONS)[number] | (typeof POSTGRES_SECTIONS)[number];
 
 export interface Options {
   /** Alternations of floor and subject; the median of them is printed. */
@@ -63,8 +57,7 @@ export interface Options {
 export const USAGE = `npm run bench -- [sections] [options]
 
 Sections, all when none is named: ${SECTIONS.join(", ")}
-Besides these: postgres, which is ${POSTGRES_SECTIONS.join(", ")};
-console, in the Chromium that CHROMIUM names or /usr/bin/chromium
+Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
 
   --rounds N        alternations of floor and subject (5)
   --seconds S       length of one timed run (3)
@@ -75,7 +68,7 @@ console, in the Chromium that CHROMIUM names or /usr/bin/chromium
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres
-                    2000000); how many to simulate over, and to scroll through (100000)
+                    2000000); how many to simulate over (100000)
   --profile DIR     write CPU profiles of the server to DIR and print where its time goes
   --json            print one JSON object
 `;
@@ -140,7 +133,7 @@ function count(name: string, text: string, min: number): number {
 function sections(lists: readonly string[]): readonly Section[] {
   const named = lists.flatMap((list) => list.split(","));
   const names = named.flatMap((name) => (name === "postgres" ? POSTGRES_SECTIONS : [name]));
-  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS, ...BROWSER_SECTIONS];
+  const known: readonly string[] = [...SECTIONS, ...POSTGRES_SECTIONS];
   for (const name of names) {
     if (!known.includes(name)) {
       throw new Error(`${name} is not one of ${known.join(", ")}, postgres`);

@@ -2,8 +2,6 @@
  * All results of one run, and how they are printed.
  */
 
-import type { ConsoleTimes } from "./console.ts";
-import { consoleTables } from "./console-tables.ts";
 import type { Growth, Slowdown } from "./growth.ts";
 import type { HeldPolls } from "./held-polls.ts";
 import type { Machine } from "./machine.ts";
@@ -24,7 +22,6 @@ export interface Results {
   readonly deliveries?: Deliveries;
   readonly growth?: Growth;
   readonly simulation?: Simulation;
-  readonly console?: ConsoleTimes;
   readonly postgres?: PostgresResults;
   readonly profiles: readonly ScenarioProfile[];
   readonly machine: Machine;
@@ -45,7 +42,6 @@ export function printResults(results: Results): void {
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
     ...(simulation === undefined ? [] : [simulationTable(simulation)]),
-    ...(results.console === undefined ? [] : consoleTables(results.console)),
     ...(postgres === undefined ? [] : postgresTables(postgres)),
     ...profiles.map(profileTable),
     machineLine(machine),

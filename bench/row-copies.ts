@@ -1,14 +1,15 @@
 /**
- * The rows of one request again and again, under other identifiers and times: what a server wrote
- * for one decided request, copied for any engine.
+ * Copies of the rows that the server wrote for one decided request, with other identifiers and
+ * times, and with the MACs of their database: a server accepts them as its own.
  */
 
 import { randomBytes } from "node:crypto";
 import { uuidV7 } from "@countersign/protocol";
 import type { StoredEntry } from "@countersign/server/core/audit-line";
 import { writeEvent } from "@countersign/server/core/notification";
-import { hashRequestKey } from "@countersign/server/secrets/keyring";
-import type { Integrity } from "@countersign/server/storage/integrity";
+import { hashRequestKey, Keyring } from "@countersign/server/secrets/keyring";
+import { openRowKey } from "@countersign/server/secrets/row-key";
+import { Integrity } from "@countersign/server/storage/integrity";
 import { macOfEntry } from "@countersign/server/storage/sql/audit/audit-entries";
 import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
 import type { Row } from "@countersign/server/storage/store";
@@ -57,4 +58,15 @@ function notificationOf(notification: Row, requestId: string, at: number): Row {
 /** Of the copies, when the first of `count` is `oldestMs` old and the others follow evenly. */
 export function timeOf(i: number, count: number, oldestMs: number, now: number): number {
   return now - oldestMs + Math.floor((oldestMs * i) / count);
+}
+
+/**
+ * @param secretKey of the server, base64
+ * @param sealedRowKey as its database has it
+ */
+export function integrityWith(secretKey: string, sealedRowKey: unknown): Integrity {
+  const integrity = new Integrity();
+  const keyring = new Keyring(Buffer.from(secretKey, "base64"));
+  integrity.useKey(openRowKey(keyring, String(sealedRowKey)));
+  return integrity;
 }

@@ -3,15 +3,13 @@
  * Rate limits are off, because one instance sends everything. The log goes to standard output,
  * as it does in production; the benchmark points that at a file.
  *
- * Called with the data folder, settings as NAME=VALUE, policy_file=PATH of a policy to put in
- * force, and setup=yes where somebody is to sign in.
+ * Arguments: the data folder, settings as NAME=VALUE, and policy_file=PATH of a policy to activate.
  */
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
-import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
 import { insertPolicyVersion } from "@countersign/server/storage/sql/policy/policy-versions";
 
 const NO_LIMIT = "0";
@@ -27,11 +25,7 @@ const flags = {
   unauthenticated_rate: NO_LIMIT,
   ...Object.fromEntries(settings.map(split)),
 };
-const {
-  policy_file: policyFile,
-  setup,
-  ...settingFlags
-} = flags as Record<string, string | undefined>;
+const { policy_file: policyFile, ...settingFlags } = flags as Record<string, string | undefined>;
 const config = readConfig(settingFlags, {});
 const provider = await startProvider(toSettings(config), toSecrets(config));
 
@@ -48,7 +42,6 @@ process.send?.({
   port: Number(new URL(provider.url).port),
   provisionerToken: provisioner.token,
   reviewerToken: reviewer.token,
-  ...(setup && { setupToken: await makeSetupLink(provider.context, order.project) }),
 });
 
 async function enforce(source: string): Promise<void> {

@@ -21,7 +21,6 @@ export interface Target {
 export interface Subject extends Target {
   readonly token: string;
   readonly reviewerToken: string;
-  readonly setupToken?: string | undefined;
   /** A number that no request was made from yet. */
   nextNumber(): number;
   /** Makes pending requests for at most this long, and at most so many. */
@@ -38,7 +37,6 @@ interface Ready {
   readonly port: number;
   readonly provisionerToken: string;
   readonly reviewerToken: string;
-  readonly setupToken?: string;
 }
 
 export interface ServerOptions {
@@ -52,15 +50,12 @@ export interface ServerOptions {
   readonly environment?: NodeJS.ProcessEnv;
   /** Source of the policy in force. */
   readonly policy?: string | undefined;
-  /** Makes the link with which the first person sets up. */
-  readonly setup?: boolean;
 }
 
 /** A provider without an instance. */
 export interface Server extends Target {
   readonly provisionerToken: string;
   readonly reviewerToken: string;
-  readonly setupToken?: string | undefined;
 }
 
 export interface SubjectOptions extends ServerOptions {
@@ -94,15 +89,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     folder,
     ...Object.entries(settings).map((setting) => setting.join("=")),
     ...(options.policy === undefined ? [] : [`policy_file=${policyFile}`]),
-    ...(options.setup ? ["setup=yes"] : []),
   ];
   const program = { file: "serve.ts", args, nodeArgs, outputFile, environment };
   const child = await startChild<Ready>(program);
-  const { port, provisionerToken, reviewerToken, setupToken } = child.ready;
+  const { port, provisionerToken, reviewerToken } = child.ready;
   const target = await openTarget(child, port, connections, () => {
     if (options.folder === undefined) removeFolder(folder);
   });
-  return { ...target, provisionerToken, reviewerToken, setupToken };
+  return { ...target, provisionerToken, reviewerToken };
 }
 
 export async function openTarget(

@@ -4,10 +4,10 @@
  */
 
 import { systemClock } from "@countersign/server/clock";
+import { Integrity } from "@countersign/server/storage/integrity";
 import { SqliteStore } from "@countersign/server/storage/sqlite/sqlite-store";
 import type { Reader, Transaction } from "@countersign/server/storage/store";
 import { Pool, type PoolClient } from "pg";
-import { anyIntegrity } from "../row-integrity.ts";
 
 /** What is sent in one transaction; nothing of it waits for an answer to another part. */
 export type Writes = (tx: Transaction) => readonly Promise<unknown>[];
@@ -19,6 +19,9 @@ export interface Rows {
   write(writes: Writes): Promise<void>;
 }
 
+/** Any key: no server reads these rows. */
+const ROW_KEY = { key: new Uint8Array(32), since: 0 };
+
 /** As many as a provider has by default. */
 const CONNECTIONS = 20;
 
@@ -28,7 +31,7 @@ export function openRows(place: string): Promise<Rows> {
 
 async function openSqlite(file: string): Promise<Rows> {
   const store = new SqliteStore(file, systemClock, { isExclusive: true });
-  store.integrity.useKey({ key: new Uint8Array(32), since: 0 });
+  store.integrity.useKey(ROW_KEY);
   return {
     instance: await findInstance(store),
     write: (writes) => store.transact(async (tx) => void (await Promise.all(writes(tx)))),
@@ -57,7 +60,8 @@ async function findInstance(reader: Pick<Reader, "get">): Promise<Rows["instance
   return { id: String(row.id), projectId: String(row.project_id) };
 }
 
-const integrity = anyIntegrity();
+const integrity = new Integrity();
+integrity.useKey(ROW_KEY);
 
 const names = new Map<string, string>();
 

@@ -9,7 +9,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "countersign/test/support/eventually.ts";
-import { type Chance, seeded } from "../capacity/random.ts";
+import { type Chance, seeded } from "../simulator/random.ts";
 import { Journal } from "./journal.ts";
 import { type Callers, Worker } from "./load.ts";
 import { type Engine, type Lifetime, openPlace, type Place } from "./place.ts";

@@ -17,7 +17,7 @@ import {
   systemTiming,
   type Timing,
 } from "@countersign/sdk";
-import type { Chance } from "../capacity/random.ts";
+import type { Chance } from "../simulator/random.ts";
 import type { Journal, KnownInstance, Submission, Wish } from "./journal.ts";
 import { ANYWHERE } from "./place.ts";
 import type { Receivers } from "./receivers.ts";

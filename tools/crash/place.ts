@@ -22,7 +22,7 @@ import { Server, spawnCountersign } from "countersign/test/support/countersign.t
 import { eventually } from "countersign/test/support/eventually.ts";
 import { makeToken } from "countersign/test/support/people.ts";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
-import type { Chance } from "../capacity/random.ts";
+import type { Chance } from "../simulator/random.ts";
 import { Disk } from "./disk.ts";
 
 export type Engine = "sqlite" | "postgres";

@@ -17,7 +17,7 @@ import {
   startTlsReceiver,
   type TlsReceiver,
 } from "../../packages/server/test/support/tls-receiver.ts";
-import { type Chance, seeded } from "../capacity/random.ts";
+import { type Chance, seeded } from "../simulator/random.ts";
 import type { Journal } from "./journal.ts";
 
 export interface Receivers {

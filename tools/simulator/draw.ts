@@ -5,7 +5,7 @@
  */
 
 import type { Random } from "@countersign/server/clock";
-import { type Chance, seeded } from "../capacity/random.ts";
+import { type Chance, seeded } from "./random.ts";
 
 export class Draw {
   readonly #chance: Chance;

