@@ -1,5 +1,5 @@
 /**
- * One version for all: the changelog's newest, which the requirements count by as well.
+ * One version for all: the latest of the changelog.
  */
 
 import assert from "node:assert/strict";

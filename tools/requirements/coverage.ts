@@ -1,10 +1,11 @@
 /**
- * Every rule of the contract, and every promise beyond it, has a test that cites its id:
+ * Every rule has a test that cites its id at the start of its title:
  *
  *   test("[request.cancel.terminal] cancelling a denied request changes nothing", ...)
  *
- * This holds the table in contract/requirements.yaml against the names of the tests. Run by
- * itself, `node tools/requirements/coverage.ts` prints what is missing and exits 1.
+ * The rules of the contract are in packages/conformance/src/contract, the table of the kit.
+ * What this product promises beyond the contract is product-requirements.yaml. Run by itself,
+ * `node tools/requirements/coverage.ts` prints what is missing and exits 1.
  */
 
 import { readFileSync } from "node:fs";
@@ -17,51 +18,36 @@ import {
   type Node,
 } from "typescript/unstable/ast";
 import { parse } from "yaml";
+import { REQUIREMENTS } from "../../packages/conformance/src/contract/index.ts";
 import { readRepository } from "../tidy/repository.ts";
 import { lineOf, literalText, parseSources, type Source } from "../tidy/source.ts";
 
 export interface Requirement {
   readonly id: string;
-  /** The section of the contract, or the subject of the promise. */
-  readonly source: string;
-  /** Asynchronous ones concern webhook delivery alone. */
-  readonly mode: "synchronous" | "asynchronous";
-  /** The version of the contract, or of this provider, that brought it. */
-  readonly since: string;
   readonly text: string;
 }
 
-/** A test that says it proves a requirement. */
+/** A test that cites a requirement. */
 export interface Citation {
   readonly id: string;
   readonly file: string;
   readonly line: number;
 }
 
-const TABLE = "contract/requirements.yaml";
-const ID = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+(-[a-z0-9]+)*)*$/;
-const PROMISE = "ours.";
+const TABLE = "tools/requirements/product-requirements.yaml";
+const ID = /^ours(\.[a-z0-9]+(-[a-z0-9]+)*)+$/;
 
 /**
- * Both sections of the table, in its order.
+ * The product's own requirements, in the order of their file.
  *
- * @throws Error naming the first entry that is not what it should be
+ * @throws Error naming the first invalid entry
  */
-export function readRequirements(yaml: string): Requirement[] {
+export function readProductRequirements(yaml: string): Requirement[] {
   const table: unknown = parse(yaml);
-  const sections = isRecord(table) ? table : {};
-  const read = (section: string): Requirement[] => {
-    const entries = sections[section];
-    if (!Array.isArray(entries)) throw new Error(`${TABLE}: no list of ${section}`);
-    return entries.map(readRequirement);
-  };
-  const requirements = read("requirements");
-  const promises = read("promises");
-  const stray =
-    requirements.find(({ id }) => id.startsWith(PROMISE)) ??
-    promises.find(({ id }) => !id.startsWith(PROMISE));
-  if (stray !== undefined) throw new Error(`${TABLE}: ${stray.id} is in the wrong section`);
-  return [...requirements, ...promises];
+  if (!isRecord(table) || !Array.isArray(table.requirements)) {
+    throw new Error(`${TABLE}: no list of requirements`);
+  }
+  return table.requirements.map(readRequirement);
 }
 
 /** Every citation in the names of the tests, one for each id. */
@@ -78,7 +64,7 @@ export function readCitations(sources: readonly Source[]): Citation[] {
   );
 }
 
-/** What no test cites. */
+/** Requirements that no test cites. */
 export function uncovered(
   requirements: readonly Requirement[],
   citations: readonly Citation[],
@@ -87,7 +73,7 @@ export function uncovered(
   return requirements.filter(({ id }) => !cited.has(id));
 }
 
-/** Citations of what is not in the table. */
+/** Citations of unknown ids. */
 export function unknown(
   requirements: readonly Requirement[],
   citations: readonly Citation[],
@@ -96,22 +82,23 @@ export function unknown(
   return citations.filter(({ id }) => !known.has(id));
 }
 
-/** Ids that the table holds more than once. */
+/** Ids that are listed more than once. */
 export function repeated(requirements: readonly Requirement[]): string[] {
   const ids = requirements.map(({ id }) => id);
   return [...new Set(ids.filter((id, index) => ids.indexOf(id) !== index))];
 }
 
-/** The table and the citations of a checkout. */
+/** The rules of the contract, the product's own requirements, and the citations of a checkout. */
 export function readCheckout(root: string): {
   readonly requirements: Requirement[];
   readonly citations: Citation[];
 } {
-  const requirements = readRequirements(readFileSync(join(root, TABLE), "utf8"));
+  const product = readProductRequirements(readFileSync(join(root, TABLE), "utf8"));
   const tests = [...readRepository(root)].filter(([path]) => {
     return /^(packages|tools)\/.*\.test\.tsx?$/.test(path);
   });
-  return { requirements, citations: readCitations(parseSources(new Map(tests))) };
+  const citations = readCitations(parseSources(new Map(tests)));
+  return { requirements: [...REQUIREMENTS, ...product], citations };
 }
 
 function readRequirement(entry: unknown): Requirement {
@@ -123,7 +110,7 @@ function readRequirement(entry: unknown): Requirement {
   if (mode !== "synchronous" && mode !== "asynchronous") {
     throw new Error(`${TABLE}: ${id} has no mode`);
   }
-  return { id, source, mode, since, text: text.trim() };
+  return { id, text: text.trim() };
 }
 
 /**
@@ -152,9 +139,9 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 if (import.meta.main) {
   const { requirements, citations } = readCheckout(resolve(import.meta.dirname, "../.."));
   const lines = [
-    ...repeated(requirements).map((id) => `${TABLE}: ${id} is there twice`),
+    ...repeated(requirements).map((id) => `${id} is listed twice`),
     ...unknown(requirements, citations).map(({ id, file, line }) => {
-      return `${file}:${line}: cites ${id}, which is not in ${TABLE}`;
+      return `${file}:${line}: cites the unknown id ${id}`;
     }),
     ...uncovered(requirements, citations).map(({ id, text }) => `no test for [${id}] ${text}`),
   ];

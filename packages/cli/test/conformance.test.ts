@@ -52,7 +52,7 @@ test("[ours.conformance.exit-codes] what was not tested is named, and exit code 
     stdout,
     /^untested +receiver\.verified\n +there is no receiver \(--receiver-host\)/m,
   );
-  assert.match(stdout, /states\.request\.denied \(States, Approval request\)/);
+  assert.match(stdout, /request\.deny \(States, Approval request\)/);
   assert.equal((await conformance(...only, "--allow-untested")).code, 0);
   assert.equal((await conformance("--only", "cancel.unknown", "--skip", "cancel")).code, 1);
 });
@@ -62,7 +62,7 @@ test("[ours.conformance.exit-codes] a provider that breaks a rule is exit code 1
   const command = ["--decider-command", "true", "--only", "decide.deny", "--timeout", "60s"];
   const { code, stdout } = await conformance(...command);
   assert.equal(code, 1, stdout);
-  assert.match(stdout, /^FAILED +decide\.deny\n.*\n +broken: states\.request\.denied$/m);
+  assert.match(stdout, /^FAILED +decide\.deny\n.*\n +broken: request\.deny$/m);
 });
 
 test("[ours.conformance.exit-codes] wrong usage is exit code 2, and nobody there exit code 3", async () => {
@@ -114,7 +114,7 @@ test("[ours.conformance.list] the list names scenarios, what they need, and what
   assert.match(stdout, /^receiver\.verified \(needs receiver, asynchronous\)$/m);
   assert.match(
     stdout,
-    /^endpoints\.cancel\.terminal \(Endpoints, DELETE .*\)\n.*\n +tried by .*decide\.cancel/m,
+    /^request\.cancel\.terminal \(Endpoints, DELETE .*\)\n.*\n +tried by .*decide\.cancel/m,
   );
   assert.match(stdout, /not testable from outside: the kit does not wait for a week/);
 });

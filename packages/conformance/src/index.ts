@@ -1,5 +1,6 @@
 /** The conformance kit: does an approval provider keep the contract? */
 
+export { REQUIREMENTS, type Requirement, type RequirementId } from "./contract/index.ts";
 export { commandDecider } from "./deciders/command-decider.ts";
 export {
   type CountersignDeciderOptions,
@@ -13,7 +14,6 @@ export { renderJunit } from "./render/render-junit.ts";
 export { renderList } from "./render/render-list.ts";
 export { renderOutcome, renderSummary } from "./render/render-text.ts";
 export * from "./report.ts";
-export { REQUIREMENTS, type Requirement, type RequirementId } from "./requirements/index.ts";
 export { CannotRun, runConformance } from "./run-conformance.ts";
 export type { Need, Scenario } from "./scenario.ts";
 export { SCENARIOS } from "./scenarios/index.ts";

@@ -10,10 +10,10 @@ import type { Call, Client } from "./client/client.ts";
 import { NoAnswer } from "./client/connection.ts";
 import type { RequestResource } from "./client/read-resources.ts";
 import { pause } from "./clock.ts";
+import type { RequirementId } from "./contract/index.ts";
 import type { ConformanceOptions, Timing, Verdict } from "./options.ts";
 import type { Receiver } from "./receiver/receiver.ts";
 import type { Plan, Registration } from "./receiver/registration.ts";
-import type { RequirementId } from "./requirements/index.ts";
 import { expect, NotTested, Violation } from "./violation.ts";
 
 export interface OwnInstance {
@@ -139,7 +139,7 @@ export class Kit {
     const key = this.key();
     const body = { ...SUBMISSION, ...fields };
     const answer = await this.call("createApprovalRequest", { token: instance.token, key, body });
-    expectStatus(answer, 201, "endpoints.create");
+    expectStatus(answer, 201, "request.create");
     const request = requestOf(answer);
     if (request.status !== "pending") {
       throw new NotTested(`the provider decides by itself: a new request is ${request.status}`);
@@ -150,7 +150,7 @@ export class Kit {
   async read(instance: OwnInstance, id: string, query = "", boundMs?: number) {
     const call = { token: instance.token, id, query, ...(boundMs !== undefined && { boundMs }) };
     const answer = await this.call("getApprovalRequest", call);
-    expectStatus(answer, 200, "endpoints.read");
+    expectStatus(answer, 200, "request.read");
     return requestOf(answer);
   }
 
@@ -165,10 +165,14 @@ export class Kit {
 
   async cancelled(instance: OwnInstance, id: string): Promise<RequestResource> {
     const answer = await this.cancel(instance, id);
-    expectStatus(answer, 200, "endpoints.cancel");
+    expectStatus(answer, 200, "request.cancel.pending");
     const request = requestOf(answer);
     const { status } = request;
-    expect(status === "cancelled", "endpoints.cancel", `${answer.what}: the status is ${status}`);
+    expect(
+      status === "cancelled",
+      "request.cancel.pending",
+      `${answer.what}: the status is ${status}`,
+    );
     return request;
   }
 
@@ -177,7 +181,7 @@ export class Kit {
   }
 
   async deleted(instance: OwnInstance): Promise<void> {
-    expectStatus(await this.deleteInstance(instance.id), 204, "endpoints.delete");
+    expectStatus(await this.deleteInstance(instance.id), 204, "instance.delete");
     this.#instances.delete(instance.id);
   }
 
@@ -193,7 +197,7 @@ export class Kit {
       const reason = error instanceof Error ? error.message : String(error);
       throw new NotTested(`the decider failed: ${reason}`);
     });
-    const rule = verdict === "approve" ? "states.request.approved" : "states.request.denied";
+    const rule = verdict === "approve" ? "request.approve" : "request.deny";
     const expected = verdict === "approve" ? "approved" : "denied";
     const request = await this.untilTerminal(instance, requestId, this.timing.patienceMs, rule);
     const { status } = request;
@@ -332,7 +336,7 @@ export function instanceOf({ instance, what }: Answer) {
 }
 
 export function provisionedBy(answer: Answer) {
-  expectStatus(answer, 201, "endpoints.provision.created");
+  expectStatus(answer, 201, "instance.provision.created");
   const { provisioned } = answer;
   if (provisioned === undefined) throw new Error(`${answer.what}: no instance`);
   return provisioned;

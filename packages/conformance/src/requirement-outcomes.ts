@@ -1,7 +1,7 @@
 /** What the outcomes of scenarios say about the requirements. Called by: run-conformance.ts. */
 
+import { REQUIREMENTS, type Requirement } from "./contract/index.ts";
 import type { RequirementOutcome, ScenarioOutcome } from "./report.ts";
-import { REQUIREMENTS, type Requirement } from "./requirements/index.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 

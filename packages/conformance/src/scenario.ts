@@ -2,8 +2,8 @@
  * A scenario tries one rule, or a few that are one step apart, on instances of its own.
  */
 
+import type { RequirementId } from "./contract/index.ts";
 import type { Kit } from "./kit.ts";
-import type { RequirementId } from "./requirements/index.ts";
 
 /** What a run may lack. */
 export type Need = "decider" | "receiver" | "other-provisioner";

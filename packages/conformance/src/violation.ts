@@ -1,4 +1,4 @@
-import type { RequirementId } from "./requirements/index.ts";
+import type { RequirementId } from "./contract/index.ts";
 
 /** The provider broke a rule. The message says what was done and what came back, no secret. */
 export class Violation extends Error {

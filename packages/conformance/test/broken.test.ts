@@ -29,7 +29,7 @@ const LAST: Partial<Timing> = { quietMs: 10_000, patienceMs: 60_000, retryPatien
 
 /** Testable rules that no fault of the table breaks, and why. */
 const UNBROKEN: Readonly<Partial<Record<RequirementId, string>>> = {
-  "service.https": "the provider of these tests is on loopback, where HTTP is allowed",
+  "service.https.required": "the provider of these tests is on loopback, where HTTP is allowed",
 };
 
 /** So that the end of an approval can be awaited. */

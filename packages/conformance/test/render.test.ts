@@ -12,7 +12,7 @@ import {
 const PASSED: ScenarioOutcome = {
   id: "read.current",
   title: "A read answers the request as it is now",
-  requirements: ["endpoints.read"],
+  requirements: ["request.read"],
   outcome: "passed",
   durationMs: 12,
 };
@@ -20,7 +20,7 @@ const FAILED: ScenarioOutcome = {
   ...PASSED,
   id: "cancel.repeat",
   outcome: "failed",
-  violated: "endpoints.cancel.repeat",
+  violated: "request.cancel.repeat",
   reason: 'it says <b>"no" & more</b>\u001b[2J\u202e',
 };
 const UNTESTED: ScenarioOutcome = {
@@ -49,10 +49,7 @@ const REPORT: Report = {
 test("[ours.conformance.report] what people read names the rule and the reason, and no control character", () => {
   assert.match(renderOutcome(PASSED), /^ok +read\.current$/);
   const failed = renderOutcome(FAILED);
-  assert.match(
-    failed,
-    /^FAILED +cancel\.repeat\n.*rule: .*\n.*broken: endpoints\.cancel\.repeat\n/,
-  );
+  assert.match(failed, /^FAILED +cancel\.repeat\n.*rule: .*\n.*broken: request\.cancel\.repeat\n/);
   assert.match(failed, /\\u\{1b\}\[2J\\u\{202e\}$/);
   assert.match(renderOutcome(UNTESTED), /^untested +decide\.deny\n +x$/);
   const summary = renderSummary(REPORT);
@@ -68,10 +65,7 @@ test("[ours.conformance.report] JUnit has a case for each scenario, and holds an
     text,
     /<testsuite name="https:\/\/a\.example\/p\?x=&lt;1&gt;".* tests="3" failures="1"/,
   );
-  assert.match(
-    text,
-    /<failure message="endpoints\.cancel\.repeat: it says &lt;b&gt;&quot;no&quot;/,
-  );
+  assert.match(text, /<failure message="request\.cancel\.repeat: it says &lt;b&gt;&quot;no&quot;/);
   assert.match(text, /<skipped message="x"\/>/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
   assert.doesNotMatch(text, /[\u0000-\u0008\u000b-\u001f]/);

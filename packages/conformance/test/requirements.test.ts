@@ -14,7 +14,7 @@ test("[ours.conformance.requirements] what is tried by scenarios is tried by one
 
 test("[ours.conformance.requirements] every rule has a section, a sentence, and a way to be tried or a reason", () => {
   for (const { id, source, text, check, untestable } of REQUIREMENTS) {
-    assert.match(id, /^[a-z]+(\.[a-z]+(-[a-z]+)*)+$/);
+    assert.match(id, /^[a-z]+(\.[a-z]+(-[a-z0-9]+)*)+$/);
     assert.notEqual(source, "", id);
     assert.match(text, /^[A-Z`].*\.$/, id);
     assert.notEqual(check === undefined, untestable === undefined, id);

@@ -59,7 +59,7 @@ test("[request.create.required] a missing required field is named", () => {
   for (const name of ["tool", "arguments", "timeout"]) assertRefused({ [name]: undefined }, name);
 });
 
-test("[request.create.nulls] null is named, in every field", () => {
+test("[request.create.types] null is named, in every field", () => {
   for (const name of ["tool", "arguments", "timeout", "agent_reasoning", "context"]) {
     assertRefused({ [name]: "null" }, name);
   }

@@ -24,7 +24,7 @@ function fraction(token: string): readonly [numerator: bigint, denominator: bigi
   return scale < 0 ? [signed, 10n ** BigInt(-scale)] : [signed * 10n ** BigInt(scale), 1n];
 }
 
-test("[ours.idempotency.decimals] numbers are equal as exact decimals in every notation", () => {
+test("[ours.idempotency.decimals] [request.create.conflict-exact] numbers are equal as exact decimals in every notation", () => {
   const families = [
     ["1", "1.0", "1.000", "1e0", "1E0", "1e-0", "1e+0", "10e-1", "0.1e1", "0.01E+2", "100e-2"],
     ["100", "1e2", "1E2", "1E+2", "1e+02", "1e002", "100.0", "10.0e1", "0.1e3", "1000e-1"],

@@ -32,7 +32,7 @@ function assertSources(parsed: JsonValue | undefined, spelled: Spelled): void {
   }
 }
 
-test("[ours.json.exact-numbers] [ours.json.exact-strings] [ours.json.key-order] arrays, objects and numbers keep their exact source, and keys their order", () => {
+test("[scalar.arguments.numbers] [scalar.arguments.spelling] [scalar.arguments.strings] [ours.json.key-order] arrays, objects and numbers keep their exact source, and keys their order", () => {
   fc.assert(
     fc.property(spelledJson, (spelled) => {
       assertSources(parseJsonBytes(Buffer.from(spelled.text)), spelled);
@@ -41,7 +41,7 @@ test("[ours.json.exact-numbers] [ours.json.exact-strings] [ours.json.key-order] 
   );
 });
 
-test("[ours.json.exact-strings] white space around a value is not part of its source", () => {
+test("[scalar.arguments.strings] white space around a value is not part of its source", () => {
   const parsed = parseJsonBytes(Buffer.from(' \n{ "a" : [ 1.0 , { } ] }\t'));
   assert.ok(parsed instanceof JsonObject);
   assert.equal(parsed.source, '{ "a" : [ 1.0 , { } ] }');

@@ -168,7 +168,7 @@ test("[ours.json.encoding] a surrogate that stands alone is refused, a pair is o
   assert.equal(parseJson('"\\ud83d\\ude00 \\uD83D\\uDe00 😀"'), "😀 😀 😀");
 });
 
-test("[ours.json.exact-strings] every escape is decoded for comparing, NUL included", () => {
+test("[scalar.arguments.strings] every escape is decoded for comparing, NUL included", () => {
   const text = '"\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\\u00e9\\u00E9\u007f\u2028"';
   assert.equal(parseJson(text), '"\\/\b\f\n\r\t\0éé\u007f\u2028');
 });
@@ -211,7 +211,7 @@ test("[ours.json.duplicate-keys] an escape that spells the same key makes it the
   assert.equal((parseJson(text) as JsonObject).members.size, different.length);
 });
 
-test("[ours.json.proto] __proto__ and constructor are ordinary keys", () => {
+test("[scalar.arguments.strings] __proto__ and constructor are ordinary keys", () => {
   const parsed = parseJson('{"__proto__":{"polluted":true},"constructor":1,"toString":null}');
   assert.ok(parsed instanceof JsonObject);
   assert.deepEqual([...parsed.members.keys()], ["__proto__", "constructor", "toString"]);
@@ -256,7 +256,7 @@ test("[ours.json.number-length] a number token has 1,000 characters at most, sig
   }
 });
 
-test("[ours.json.exact-numbers] a number keeps its spelling", () => {
+test("[scalar.arguments.numbers] [scalar.arguments.spelling] a number keeps its spelling", () => {
   const tokens =
     "0 -0 -0.0 1.0 1.00 1E2 1e2 1e+2 1e-2 1E+02 0e0 9007199254740993 123456789012345678901 " +
     "1e400 -1e400 1e-400 0.1000000000000000055511151231257827";

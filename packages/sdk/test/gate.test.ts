@@ -301,7 +301,7 @@ test("[ours.sdk.gate.validity] an approval that has ended is not used up, and sa
   assert.match(outcome.reason, /approved, but the approval ended/);
 });
 
-test("[ours.sdk.gate.validity] a checked call may start until its approval ends, and then no more", async (t) => {
+test("[ours.sdk.gate.validity] [service.execution] a checked call may start until its approval ends, and then no more", async (t) => {
   const scene = await startAgentScene(t);
   await enforce(scene.server, policyOf("{ id: all, match: { tool: '*' }, then: approve }"));
   const timing = manualTiming();

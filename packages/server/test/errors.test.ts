@@ -57,7 +57,7 @@ const TYPES = [
   "internal",
 ];
 
-test("[error.envelope.type] the type is one of the eight, and the same for every error of one status", () => {
+test("[error.envelope.type] [error.codes] the type is one of the eight, and the same for every error of one status", () => {
   const seen = new Set<string>();
   for (const [code, { answer }] of refusals) {
     const { type } = errorOf(code);
@@ -133,7 +133,7 @@ test("[error.internal] a verdict that cannot be completed is a 500, and nothing 
   assert.equal(approved.json.status, "approved");
 });
 
-test("[error.unavailable] a provider that is temporarily unavailable answers 503 with a Retry-After in seconds", async (t) => {
+test("[error.unavailable] [error.retry-after] a provider that is temporarily unavailable answers 503 with a Retry-After in seconds", async (t) => {
   const { server, stage } = await startUnavailable(t);
   for (const operation of ["getInstance", "createApprovalRequest"] as const) {
     const answer = await callOperation(server, operation, stage);

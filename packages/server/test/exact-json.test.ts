@@ -42,7 +42,7 @@ async function assertExact(args: string, context = args): Promise<void> {
   assertShows(await server.call("GET", path, { token: reviewer }), args, context);
 }
 
-test("[ours.json.exact-numbers] [scalar.arguments.exact] [scalar.context.exact] numbers of any size and spelling come out as they went in", async () => {
+test("[scalar.arguments.numbers] [scalar.arguments.spelling] [scalar.arguments.exact] [scalar.context.exact] numbers of any size and spelling come out as they went in", async () => {
   const tokens =
     "0 -0 -0.0 0.00 1 1.0 1.00 1E2 1e2 1e+2 1e-2 1E+02 0e0 -0E-0 9007199254740992 " +
     "9007199254740993 -9223372036854775809 123456789012345678901234567890 1e308 1e309 -1e400 " +
@@ -51,7 +51,7 @@ test("[ours.json.exact-numbers] [scalar.arguments.exact] [scalar.context.exact] 
   await assertExact(`{"n":${"7".repeat(1_000)}}`, `{"n":-0.${"0".repeat(996)}1}`);
 });
 
-test("[ours.json.exact-strings] [scalar.arguments.exact] [scalar.context.exact] strings keep their escapes and their bare characters", async () => {
+test("[scalar.arguments.strings] [scalar.arguments.exact] [scalar.context.exact] strings keep their escapes and their bare characters", async () => {
   await assertExact('{"s":"\\u0000\\u0001\\u001f\\u007f\\/\\"\\\\\\b\\f\\n\\r\\t"}');
   await assertExact('{"s":["\\u00e9","\\u00E9","é","e\u0301","\\u0061","a","/","\\/"]}');
   await assertExact('{"s":["\\ud83d\\ude00","\\uD83D\\uDE00","😀","\ufeff","\ufffd","\u007f"]}');
@@ -59,7 +59,7 @@ test("[ours.json.exact-strings] [scalar.arguments.exact] [scalar.context.exact] 
   await assertExact('{"s":"\u2028\u2029\u0085\u200b\u202e\ufdd0\u{10ffff}"}');
 });
 
-test("[ours.json.proto] [scalar.arguments.exact] __proto__ and constructor are ordinary keys", async () => {
+test("[scalar.arguments.strings] __proto__ and constructor are ordinary keys", async () => {
   await assertExact('{"__proto__":{"a":1},"constructor":{"prototype":[]},"toString":null}');
   await assertExact('{"a":{"__proto__":null,"hasOwnProperty":1}}', '{"\\u005f_proto__":"x"}');
 });
@@ -78,7 +78,7 @@ test("[scalar.arguments.exact] text that means something to others is only text"
   await assertExact('{"h":"</script><img src=x onerror=alert(1)>","u":"\\u001b[2J&amp;"}');
 });
 
-test("[scalar.arguments.exact] [scalar.context.exact] types are kept in every nesting", async () => {
+test("[scalar.arguments.exact] [scalar.arguments.nesting] [scalar.context.exact] types are kept in every nesting", async () => {
   const deep = `${"[".repeat(90)}null${"]".repeat(90)}`;
   const args = '{"a":[1,"1",true,"true",null,"null",[],{},[[]],[{}],""]}';
   await assertExact(args, `{"d":${deep}}`);

@@ -120,7 +120,7 @@ test("[request.create.key-scope] a key used to provision is free for a request, 
   }
 });
 
-test("[ours.idempotency.decimals] numbers are equal as exact decimals, not as spellings and not as doubles", async () => {
+test("[ours.idempotency.decimals] [request.create.conflict-exact] numbers are equal as exact decimals, not as spellings and not as doubles", async () => {
   const same = [
     ["1", "1.0"],
     ["100", "1E+2"],

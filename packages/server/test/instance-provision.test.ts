@@ -73,7 +73,7 @@ test("[ours.instance.name.readable] an assigned name is two words and four chara
   assert.equal(names.size, 20);
 });
 
-test("[instance.provision.empty-object] a missing body is refused with 400", async () => {
+test("[instance.provision.body-object] a missing body is refused with 400", async () => {
   const answer = await server.call("POST", "/v1/instances", {
     token: provisioner,
     key: server.freshKey(),
@@ -82,7 +82,7 @@ test("[instance.provision.empty-object] a missing body is refused with 400", asy
   assertRefused(await provision({ body: "" }), 400, "invalid_json", "body");
 });
 
-test("[instance.provision.empty-object] a body that is no object is refused with 400", async () => {
+test("[instance.provision.body-object] a body that is no object is refused with 400", async () => {
   for (const body of ["null", "[]", '"name"', "1", "true"]) {
     assertRefused(await provision({ body }), 400, "invalid_request", "body");
   }
@@ -151,7 +151,7 @@ test("[limit.key.one-character] [ours.limit.key-length] a key may have one chara
   assertRefused(answer, 400, "invalid_request", "Idempotency-Key");
 });
 
-test("[instance.provision.instance-credential] an instance credential cannot provision", async () => {
+test("[auth.instance.not-instances] an instance credential cannot provision", async () => {
   const { json } = await provision();
   const count = await countInstances();
   const answer = await provision({ token: json.credential.token });

@@ -10,7 +10,7 @@ const { server, clock, instance, reviewer } = scene;
 const { wake } = server.provider.context;
 const { token } = instance;
 
-test("[request.read.wait.held] a poll is held until the request is terminal and answers the decision", async () => {
+test("[request.read.wait.held] [request.read.wait.terminal] a poll is held until the request is terminal and answers the decision", async () => {
   for (const status of TERMINAL) {
     const request = await server.submit(token);
     const { answer } = await hold(server, token, request.id);
@@ -21,7 +21,7 @@ test("[request.read.wait.held] a poll is held until the request is terminal and 
   }
 });
 
-test("[request.read.wait.held] a poll of a terminal request answers at once", async () => {
+test("[request.read.wait.terminal] a poll of a terminal request answers at once", async () => {
   for (const status of TERMINAL) {
     const ended = await end(scene, await server.submit(token), status);
     // The clock stands still: a poll that is held would never be answered.

@@ -62,7 +62,7 @@ for (const status of [200, 201, 202, 204, 299]) {
 }
 
 for (const status of [300, 301, 304, 307, 400, 401, 404, 410, 429, 500, 503]) {
-  test(`[event.acknowledged] [delivery.url.no-redirects] ${status} does not, it is tried again, and no redirect is followed`, async (t) => {
+  test(`[event.acknowledged] [event.retry.repeated] [delivery.url.no-redirects] ${status} does not, it is tried again, and no redirect is followed`, async (t) => {
     const scene = await startWebhookScene(t, { onNotification: inTurn(status, 204) });
     const { token } = await provisionWithReceiver(scene);
     const request = await denied(scene, token);

@@ -146,7 +146,7 @@ test("[delivery.request.replay-silent] a replayed submission makes no further no
   assert.equal(scene.notifications.length, 1);
 });
 
-test("[event.body] [event.created-at] an event has five fields, the decision's time and the webhook-id", async (t) => {
+test("[event.body] [event.id] [event.created-at] an event has five fields, the decision's time and the webhook-id", async (t) => {
   const scene = await startWebhookScene(t);
   const instance = await provisionWithReceiver(scene);
   scene.clock.advance(12_345);

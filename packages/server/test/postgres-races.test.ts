@@ -74,7 +74,7 @@ interface Ended extends OpenContest {
   readonly isDeleted: boolean;
 }
 
-test("[ours.expire.race] [ours.idempotency.concurrent] [instance.delete.serialised] [request.terminal.unchanged] whatever three processes are asked at one time, they and the database tell of one outcome for each request", async (t) => {
+test("[ours.expire.race] [request.create.concurrent] [instance.delete.serialised] [request.terminal.unchanged] whatever three processes are asked at one time, they and the database tell of one outcome for each request", async (t) => {
   const receiver = await startTlsReceiver(t, (received, response) => {
     if (typeOf(received) === "webhook.verification") answerChallenge(received, response);
     else response.writeHead(204).end();

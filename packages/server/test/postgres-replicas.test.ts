@@ -51,7 +51,7 @@ test("[ours.poll.woken] a poll learns of an expiry and a cancellation elsewhere 
   assert.equal((await second?.answer)?.json.status, "expired");
 });
 
-test("[ours.idempotency.concurrent] one key sent to all replicas at one time makes one request", async () => {
+test("[request.create.concurrent] one key sent to all replicas at one time makes one request", async () => {
   const { token } = await here.instance();
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>

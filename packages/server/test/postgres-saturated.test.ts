@@ -110,7 +110,7 @@ async function count({ server }: Cut, table: string): Promise<unknown> {
 for (const moment of ["before", "after"] as const) {
   const what = moment === "before" ? "before the database has heard of it" : "after it was done";
 
-  test(`[ours.replicas.saturated] [ours.idempotency.concurrent] a submission whose commit is cut off ${what} is a 503, and with its key it is one request`, async (t) => {
+  test(`[ours.replicas.saturated] [request.create.concurrent] a submission whose commit is cut off ${what} is a 503, and with its key it is one request`, async (t) => {
     const cut = await startCut(t);
     const { proxy, server, instance } = cut;
     proxy.cut = moment;

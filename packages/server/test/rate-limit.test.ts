@@ -56,7 +56,7 @@ async function statusesOf(count: number, exchange: () => Promise<Answer>): Promi
 }
 
 for (const kind of ["instance", "provisioner", "reviewer"] as const) {
-  test(`[ours.limit.rate] [error.rate-limited] one ${kind} above its rate gets 429 with Retry-After; another is not slowed`, async (t) => {
+  test(`[ours.limit.rate] [error.rate-limited] [error.retry-after] one ${kind} above its rate gets 429 with Retry-After; another is not slowed`, async (t) => {
     const { server, clock } = await start(t);
     const one = await tokenOf(server, kind, "one");
     const other = await tokenOf(server, kind, "other");

@@ -27,7 +27,7 @@ async function assertAllRefused(
   assert.equal(await countRequests(scene), before);
 }
 
-test("[request.create] a new submission returns 201 and the request as it was recorded", async () => {
+test("[request.create] [request.as-submitted] a new submission returns 201 and the request as it was recorded", async () => {
   const call = { token: instance.token, key: server.freshKey(), body: COMPLETE };
   const answer = await server.call<ApprovalRequest>("POST", "/v1/requests", call);
   assert.equal(answer.status, 201);
@@ -38,7 +38,7 @@ test("[request.create] a new submission returns 201 and the request as it was re
   assert.deepEqual(await server.read(instance.token, id), answer.json);
 });
 
-test("[request.create] two keys make two requests, also for the same input", async () => {
+test("[request.create.key-distinct] two keys make two requests, also for the same input", async () => {
   const first = await server.submit(instance.token);
   const second = await server.submit(instance.token);
   assert.notEqual(first.id, second.id);
@@ -86,7 +86,7 @@ test("[request.create.no-delivery] a submission that carries a delivery is refus
   );
 });
 
-test("[request.create.nulls] a submission with null for any of its fields names the field", async () => {
+test("[request.create.types] a submission with null for any of its fields names the field", async () => {
   for (const name of Object.keys(COMPLETE)) {
     await assertAllRefused([{ ...COMPLETE, [name]: null }], name);
   }

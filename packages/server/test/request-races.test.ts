@@ -147,7 +147,7 @@ function named(name: string): (answer: Answer) => readonly [string, Answer] {
   return (answer) => [name, answer] as const;
 }
 
-test("[ours.expire.race] [request.terminal.unchanged] of verdict, cancellation, expiry and deletion at one moment exactly one wins and all readers see it", async () => {
+test("[ours.expire.race] [request.one-outcome] [request.terminal.unchanged] of verdict, cancellation, expiry and deletion at one moment exactly one wins and all readers see it", async () => {
   const outcomes = new Set<RequestStatus>();
   const late = fc.array(fc.nat(40), { minLength: 5, maxLength: 5 });
   const names = fc.shuffledSubarray(Object.keys(MOVES), { minLength: 2 });
@@ -179,7 +179,7 @@ test("[ours.expire.race] of many verdicts at one moment exactly one is recorded"
   }
 });
 
-test("[ours.idempotency.concurrent] 50 parallel equal submissions give one 201, otherwise 200, and one id", async () => {
+test("[request.create.concurrent] 50 parallel equal submissions give one 201, otherwise 200, and one id", async () => {
   for (let round = 0; round < 5; round++) {
     const before = await countRequests(scene);
     const key = server.freshKey();
@@ -198,7 +198,7 @@ test("[ours.idempotency.concurrent] 50 parallel equal submissions give one 201, 
   }
 });
 
-test("[ours.idempotency.concurrent] [request.create.conflict] of parallel unequal submissions one wins and the others are conflicts", async () => {
+test("[request.create.concurrent] [request.create.conflict] of parallel unequal submissions one wins and the others are conflicts", async () => {
   for (let round = 0; round < 5; round++) {
     const before = await countRequests(scene);
     const key = server.freshKey();

@@ -208,7 +208,7 @@ test("[ours.webhooks.proxy] the proxy that is set by name gets names to look up,
   assert.deepEqual([proxy.targets, ignored.connections], [targets, 0]);
 });
 
-test("[verification.success] a certificate that nobody here trusts is a 422, whatever the environment says of certificates, until NODE_EXTRA_CA_CERTS names it", async (t) => {
+test("[delivery.url.certificate] a certificate that nobody here trusts is a 422, whatever the environment says of certificates, until NODE_EXTRA_CA_CERTS names it", async (t) => {
   const receiver = await startTlsReceiver(t, answerChallenge);
   const careless = { ...LOOPBACK, NODE_TLS_REJECT_UNAUTHORIZED: "0" };
   const untrusted = await tryReceivers(t, { env: careless }, [receiver.url()]);

@@ -139,7 +139,7 @@ test("[verification.challenge.fresh] the challenge of an attempt that failed ope
   assertRefused(again, 422, "webhook_verification_failed", "delivery");
 });
 
-test("[signature.headers] a verification carries its id, the seconds of the attempt and a signature", async () => {
+test("[signature.headers] [signature.timestamp] a verification carries its id, the seconds of the attempt and a signature", async () => {
   const received = await verify();
   const { headers } = received;
   assert.equal(headers["webhook-id"], messageOf(received).id);

@@ -14,7 +14,7 @@ import {
   parseIdentifier,
   parseJsonBytes,
 } from "@countersign/protocol";
-import type { RequirementId } from "../requirements/index.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expect, Violation } from "../violation.ts";
 import type { RawAnswer } from "./connection.ts";
 import {
@@ -59,13 +59,13 @@ export interface Ledger {
 const LIMITS = { depthMax: 5_000, numberCharsMax: 100_000 };
 
 const RESOURCE_SHAPES: Readonly<Record<OperationName, RequirementId>> = {
-  provisionInstance: "resources.provision-response.shape",
-  getInstance: "resources.instance.shape",
-  updateInstance: "resources.instance.shape",
-  deleteInstance: "endpoints.delete",
-  createApprovalRequest: "resources.request.shape",
-  getApprovalRequest: "resources.request.shape",
-  cancelApprovalRequest: "resources.request.shape",
+  provisionInstance: "instance.provision.shape",
+  getInstance: "instance.shape",
+  updateInstance: "instance.shape",
+  deleteInstance: "instance.delete",
+  createApprovalRequest: "request.shape",
+  getApprovalRequest: "request.shape",
+  cancelApprovalRequest: "request.shape",
 };
 
 export function checkAnswer(
@@ -79,7 +79,7 @@ export function checkAnswer(
   const requestId = checkHeaders(raw, ledger, what);
   const { success, errors } = OPERATIONS[operation];
   const listed: readonly number[] = [...success, ...errors];
-  expect(listed.includes(status), "endpoints.statuses", `${what}, which is not in its list`);
+  expect(listed.includes(status), "exchange.statuses", `${what}, which is not in its list`);
   const text = Buffer.from(raw.body).toString();
   if (status >= 400) {
     ledger.secrets.refuse(text, what, []);
@@ -95,7 +95,7 @@ export function checkAnswer(
 
 /** What holds for answers whose body a scenario reads by itself. @returns the `X-Request-ID` */
 export function checkHeaders({ status, headers }: RawAnswer, ledger: Ledger, what: string): string {
-  const rule = "endpoints.x-request-id";
+  const rule = "exchange.request-id";
   const ids = headers.get("x-request-id") ?? [];
   const [id = ""] = ids;
   const isUuid = ids.length === 1 && parseIdentifier(id) !== undefined;
@@ -114,17 +114,17 @@ function checkRetryAfter(values: readonly string[], what: string): void {
   if (value === undefined) return;
   const isDate = HTTP_DATE.test(value) && !Number.isNaN(Date.parse(value));
   const isOne = values.length === 1 && (/^\d+$/.test(value) || isDate);
-  expect(isOne, "errors.retry-after", `${what}: Retry-After is ${JSON.stringify(value)}`);
+  expect(isOne, "error.retry-after", `${what}: Retry-After is ${JSON.stringify(value)}`);
 }
 
 type Resource = Pick<Answer, "request" | "instance" | "provisioned">;
 
 function readResource(operation: OperationName, raw: RawAnswer, what: string): Resource {
   if (operation === "deleteInstance") {
-    expect(raw.body.length === 0, "endpoints.delete", `${what} with a body`);
+    expect(raw.body.length === 0, "instance.delete", `${what} with a body`);
     return {};
   }
-  expect(isJson(raw), "endpoints.content-type", `${what}: Content-Type is ${contentType(raw)}`);
+  expect(isJson(raw), "exchange.content-type", `${what}: Content-Type is ${contentType(raw)}`);
   const body = parse(raw, RESOURCE_SHAPES[operation], what);
   if (operation === "provisionInstance") return { provisioned: readProvisioned(body, what) };
   const isInstance = operation === "getInstance" || operation === "updateInstance";
@@ -155,7 +155,7 @@ const CODES: Readonly<Record<string, { readonly status: number; readonly type?: 
 const TRACE = /\n\s+at \S|Traceback \(most recent|goroutine \d+ \[|\.(?:ts|js|py|go|rb|java):\d+/;
 
 function readError(raw: RawAnswer, requestId: string, what: string): ErrorResource {
-  const shape = "errors.envelope.shape";
+  const shape = "error.envelope.shape";
   expect(isJson(raw), shape, `${what}: Content-Type is ${contentType(raw)}`);
   const envelope = new StrictFields(parse(raw, shape, what), ["error"], shape, what);
   const names = ["type", "code", "message", "param", "request_id"];
@@ -168,17 +168,17 @@ function readError(raw: RawAnswer, requestId: string, what: string): ErrorResour
   };
   const { type, code, message, param } = error;
   const isSame = fields.text("request_id", 0) === requestId;
-  expect(isSame, "errors.envelope.request-id", `${what}: request_id is not X-Request-ID`);
-  expect(TYPES.includes(type), "errors.envelope.type", `${what}: type is ${quoted(type)}`);
+  expect(isSame, "error.envelope.request-id", `${what}: request_id is not X-Request-ID`);
+  expect(TYPES.includes(type), "error.envelope.type", `${what}: type is ${quoted(type)}`);
   const isSnake = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(code);
-  expect(isSnake, "errors.envelope.code", `${what}: code is ${quoted(code)}`);
-  expect(message !== "", "errors.envelope.message", `${what}: message is empty`);
-  expect(!TRACE.test(message), "errors.envelope.message", `${what}: message shows a stack trace`);
-  expect(param !== "", "errors.envelope.param", `${what}: param is empty`);
+  expect(isSnake, "error.envelope.code", `${what}: code is ${quoted(code)}`);
+  expect(message !== "", "error.envelope.message", `${what}: message is empty`);
+  expect(!TRACE.test(message), "error.envelope.message", `${what}: message shows a stack trace`);
+  expect(param !== "", "error.envelope.param", `${what}: param is empty`);
   const known = CODES[code];
   if (known === undefined) return error;
   const isRight = known.status === raw.status && (known.type ?? type) === type;
-  expect(isRight, "errors.codes", `${what}: code ${code} with type ${quoted(type)}`);
+  expect(isRight, "error.codes", `${what}: code ${code} with type ${quoted(type)}`);
   return error;
 }
 

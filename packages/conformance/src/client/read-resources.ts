@@ -17,7 +17,7 @@ import {
   parseTimestamp,
   type RequestStatus,
 } from "@countersign/protocol";
-import type { RequirementId } from "../requirements/index.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expect, Violation } from "../violation.ts";
 
 export interface DecisionResource {
@@ -74,7 +74,7 @@ const STATUSES: readonly string[] = ["pending", "approved", "denied", "expired",
 
 /** @param what the exchange, for the message of a violation */
 export function readRequest(body: JsonValue, what: string): RequestResource {
-  const shape = "resources.request.shape";
+  const shape = "request.shape";
   const fields = open(body, REQUEST_FIELDS, shape, what);
   const status = fields.text("status", 1);
   expect(STATUSES.includes(status), shape, `${what}: status is ${JSON.stringify(status)}`);
@@ -97,44 +97,42 @@ export function readRequest(body: JsonValue, what: string): RequestResource {
 function checkRequest(request: RequestResource, what: string): void {
   const { timeout, status, decision, createdAt, deadlineAt } = request;
   const isDuration = parseDuration(timeout) !== undefined;
-  expect(isDuration, "resources.request.shape", `${what}: timeout is no duration`);
+  expect(isDuration, "request.shape", `${what}: timeout is no duration`);
   expect(
     isLater(deadlineAt, createdAt),
-    "resources.request.deadline",
+    "request.deadline.window",
     `${what}: deadline_at ${deadlineAt} is not later than created_at ${createdAt}`,
   );
-  const expected = status === "pending" ? undefined : status;
+  const isPending = status === "pending";
   expect(
-    decision?.status === expected,
-    "resources.request.decision",
+    decision?.status === (isPending ? undefined : status),
+    isPending ? "request.decision.absent-while-pending" : "request.decision.matches-status",
     `${what}: the status is ${status}, that of the decision ${decision?.status ?? "absent"}`,
   );
 }
 
 function readDecision(object: JsonObject, what: string): DecisionResource {
-  const shape = "resources.decision.shape";
+  const shape = "decision.shape";
   const fields = open(object, ["status", "note", "decided_at", "expires_at"], shape, what);
   const status = fields.text("status", 1);
   const isTerminal = status !== "pending" && STATUSES.includes(status);
   expect(isTerminal, shape, `${what}: decision.status is ${JSON.stringify(status)}`);
   const decidedAt = fields.timestamp("decided_at");
   const expiresAt = fields.optional("expires_at", (name) => fields.timestamp(name));
-  const isRight =
-    status === "approved"
-      ? expiresAt !== undefined && isLater(expiresAt, decidedAt)
-      : expiresAt === undefined;
-  expect(
-    isRight,
-    "resources.decision.expiry",
-    `${what}: ${status} at ${decidedAt}, expires_at ${expiresAt ?? "absent"}`,
-  );
+  const shown = `${what}: ${status} at ${decidedAt}, expires_at ${expiresAt ?? "absent"}`;
+  if (status === "approved") {
+    const isValid = expiresAt !== undefined && isLater(expiresAt, decidedAt);
+    expect(isValid, "decision.expiry.approved", shown);
+  } else {
+    expect(expiresAt === undefined, "decision.expiry.absent-otherwise", shown);
+  }
   const note = fields.optional("note", (name) => fields.text(name, 0));
   return { status, note, decidedAt, expiresAt };
 }
 
 /** As {@link readRequest}. */
 export function readInstance(body: JsonValue, what: string): InstanceResource {
-  const fields = open(body, ["id", "name", "delivery"], "resources.instance.shape", what);
+  const fields = open(body, ["id", "name", "delivery"], "instance.shape", what);
   return {
     id: fields.identifier("id"),
     name: fields.text("name", 1),
@@ -143,7 +141,7 @@ export function readInstance(body: JsonValue, what: string): InstanceResource {
 }
 
 function readDelivery(object: JsonObject, what: string): DeliveryResource {
-  const shape = "resources.delivery.shape";
+  const shape = "delivery.shape";
   const fields = open(object, ["type", "url", "registration_id"], shape, what);
   expect(fields.text("type", 1) === "webhook", shape, `${what}: delivery.type is not "webhook"`);
   return { url: fields.text("url", 1), registrationId: fields.identifier("registration_id") };
@@ -151,12 +149,12 @@ function readDelivery(object: JsonObject, what: string): DeliveryResource {
 
 /** As {@link readRequest}. */
 export function readProvisioned(body: JsonValue, what: string): ProvisionedResource {
-  const shape = "resources.provision-response.shape";
+  const shape = "instance.provision.shape";
   const fields = open(body, ["instance", "credential"], shape, what);
   const instance = readInstance(fields.object("instance"), what);
   const names = ["token", "expires_at"];
   const issued = fields.object("credential");
-  const credential = open(issued, names, "resources.credential.shape", what);
+  const credential = open(issued, names, "credential.shape", what);
   return {
     instance,
     token: credential.text("token", 1),
@@ -188,7 +186,7 @@ export class StrictFields {
   identifier(name: string): string {
     const value = this.text(name, 0);
     const isUuid = parseIdentifier(value) !== undefined;
-    expect(isUuid, "resources.identifier", `${this.#what}: ${name} is no UUID`);
+    expect(isUuid, "scalar.identifier.format", `${this.#what}: ${name} is no UUID`);
     return value;
   }
 
@@ -196,7 +194,7 @@ export class StrictFields {
     const value = this.text(name, 0);
     const isTimestamp = parseTimestamp(value) !== undefined;
     const shown = JSON.stringify(value.slice(0, 40));
-    expect(isTimestamp, "resources.timestamp", `${this.#what}: ${name} is ${shown}`);
+    expect(isTimestamp, "scalar.timestamp.format", `${this.#what}: ${name} is ${shown}`);
     return value;
   }
 

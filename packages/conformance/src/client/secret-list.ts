@@ -15,7 +15,7 @@ export class SecretList {
   refuse(text: string, what: string, except: readonly string[]): void {
     for (const secret of this.#secrets) {
       if (!text.includes(secret) || except.includes(secret)) continue;
-      throw new Violation("resources.instance.no-secrets", `${what}: it shows a secret`);
+      throw new Violation("instance.read.no-secrets", `${what}: it shows a secret`);
     }
   }
 

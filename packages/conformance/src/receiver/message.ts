@@ -18,7 +18,7 @@ import {
 import { StrictFields } from "../client/read-resources.ts";
 import type { SecretList } from "../client/secret-list.ts";
 import { wallClock } from "../clock.ts";
-import type { RequirementId } from "../requirements/index.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expect, Violation } from "../violation.ts";
 
 /** A message as it arrived. */
@@ -57,17 +57,16 @@ const TOLERANCE_S = 300;
 
 export function readMessage(arrived: Arrived, expected: Expected, secrets: SecretList): Message {
   const { method, target, body } = arrived;
-  expect(method === "POST", "authentication.signature.headers", `a message came by ${method}`);
+  expect(method === "POST", "signature.headers", `a message came by ${method}`);
   expect(
     target === expected.target,
-    "events.url",
+    "delivery.url.exact",
     `a message for ${expected.target} came to ${target}`,
   );
   refuseCredentials(arrived, secrets);
   const { id, timestamp, signature } = readHeaders(arrived, expected.secret);
   const kind = kindOf(body);
-  const shape: RequirementId =
-    kind === "verification" ? "events.verification.shape" : "events.resolved.shape";
+  const shape: RequirementId = kind === "verification" ? "verification.body" : "event.body";
   const own = kind === "verification" ? ["registration_id", "challenge"] : ["request_id"];
   const names = ["id", "type", "instance_id", "created_at", ...own];
   const fields = new StrictFields(parse(body, shape), names, shape, `a ${kind}`);
@@ -84,7 +83,7 @@ export function readMessage(arrived: Arrived, expected: Expected, secrets: Secre
     arrivedAt: performance.now(),
   };
   const bodyId = fields.identifier("id");
-  expect(bodyId === id, "events.resolved.id", `the id of a ${kind} is not its webhook-id`);
+  expect(bodyId === id, "event.id", `the id of a ${kind} is not its webhook-id`);
   const isEcho =
     kind === "notification" || fields.identifier("registration_id") === expected.registrationId;
   expect(isEcho, shape, "a verification names another registration_id");
@@ -92,7 +91,7 @@ export function readMessage(arrived: Arrived, expected: Expected, secrets: Secre
 }
 
 function readHeaders({ headers, body }: Arrived, secret: string) {
-  const rule = "authentication.signature.headers";
+  const rule = "signature.headers";
   const read = (name: string): string => {
     const value = headers[name];
     expect(typeof value === "string" && value !== "", rule, `a message has no ${name}`);
@@ -106,18 +105,18 @@ function readHeaders({ headers, body }: Arrived, secret: string) {
   const offS = Math.abs(wallClock() / 1000 - Number(timestamp));
   expect(
     offS <= TOLERANCE_S,
-    "authentication.signature.timestamp",
+    "signature.timestamp",
     `webhook-timestamp is ${Math.round(offS)} s from this machine's clock`,
   );
   const key = parseSigningSecret(secret) ?? new Uint8Array();
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body);
   const isSigned = signature.split(" ").includes(`v1,${digest.digest("base64")}`);
-  expect(isSigned, "authentication.signature.value", "no signature of a message is valid");
+  expect(isSigned, "signature.value", "no signature of a message is valid");
   return { id, timestamp, signature };
 }
 
 function refuseCredentials({ headers, body }: Arrived, secrets: SecretList): void {
-  const rule = "authentication.signature.no-credentials";
+  const rule = "signature.no-credentials";
   expect(headers.authorization === undefined, rule, "a message has an Authorization header");
   const text = `${JSON.stringify(headers)}\n${body.toString()}`;
   const isClean = secrets.clean(text) === text;

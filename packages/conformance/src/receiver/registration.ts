@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { SecretList } from "../client/secret-list.ts";
-import type { RequirementId } from "../requirements/index.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { Violation } from "../violation.ts";
 import { type Arrived, type Message, readMessage } from "./message.ts";
 

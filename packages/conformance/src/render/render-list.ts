@@ -1,6 +1,6 @@
 /** What there is to run, and which rule is tried where. */
 
-import { REQUIREMENTS } from "../requirements/index.ts";
+import { REQUIREMENTS } from "../contract/index.ts";
 import type { Scenario } from "../scenario.ts";
 
 export function renderList(scenarios: readonly Scenario[]): string {

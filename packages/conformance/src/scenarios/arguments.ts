@@ -8,8 +8,8 @@ import {
   type JsonValue,
   parseJson,
 } from "@countersign/protocol";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, type OwnInstance, requestOf } from "../kit.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 
@@ -114,7 +114,7 @@ export const ARGUMENTS: readonly Scenario[] = [
   scenario(
     "arguments.values",
     "Values of every type come back as they were sent",
-    ["resources.arguments.values"],
+    ["scalar.arguments.exact"],
     (kit) => {
       const objects = [
         "{}",
@@ -123,24 +123,24 @@ export const ARGUMENTS: readonly Scenario[] = [
         '{"list":[1,"1",null,[],[[]],{},{"a":[{"b":null}]}],"order":[3,1,2]}',
         ' {\n\t"spaced" : [ 1 ,\r\n2 ] } ',
       ];
-      return expectEqual(kit, objects, "resources.arguments.values");
+      return expectEqual(kit, objects, "scalar.arguments.exact");
     },
   ),
   scenario(
     "arguments.numbers",
     "Numbers come back with their exact value, however large or fine",
-    ["resources.arguments.numbers"],
+    ["scalar.arguments.numbers"],
     (kit) => {
       const objects = [`{"list":[${NUMBERS.join()}]}`, '{"id":9007199254740993}'];
-      return expectEqual(kit, objects, "resources.arguments.numbers");
+      return expectEqual(kit, objects, "scalar.arguments.numbers");
     },
   ),
   scenario(
     "arguments.spelling",
     "Numbers come back as they were spelled",
-    ["resources.arguments.spelling"],
+    ["scalar.arguments.spelling"],
     async (kit) => {
-      const rule = "resources.arguments.spelling";
+      const rule = "scalar.arguments.spelling";
       const instance = await kit.provision();
       const body = bodyWith("arguments", `{"list":[${NUMBERS.join()}]}`);
       for await (const shown of echoes(kit, instance, body, "arguments", rule)) {
@@ -154,15 +154,15 @@ export const ARGUMENTS: readonly Scenario[] = [
   scenario(
     "arguments.strings",
     "Strings and keys come back with every character",
-    ["resources.arguments.strings"],
-    (kit) => expectEqual(kit, STRINGS, "resources.arguments.strings"),
+    ["scalar.arguments.strings"],
+    (kit) => expectEqual(kit, STRINGS, "scalar.arguments.strings"),
   ),
   scenario(
     "arguments.nesting",
     "Nesting comes back whole; what is too deep is refused, not cut",
-    ["resources.arguments.nesting"],
+    ["scalar.arguments.nesting"],
     async (kit) => {
-      const rule = "resources.arguments.nesting";
+      const rule = "scalar.arguments.nesting";
       await expectEqual(kit, [nested(8), nested(24)], rule);
       const instance = await kit.provision();
       for (const depth of [80, 1_000]) {
@@ -179,18 +179,18 @@ export const ARGUMENTS: readonly Scenario[] = [
   scenario(
     "arguments.long",
     "A text of 64 KiB comes back whole",
-    ["resources.arguments.values"],
+    ["scalar.arguments.exact"],
     (kit) => {
       const long = "Line of a script that is longer than a screen.\\n".repeat(1_365);
-      return expectEqual(kit, [`{"script":"${long}"}`], "resources.arguments.values");
+      return expectEqual(kit, [`{"script":"${long}"}`], "scalar.arguments.exact");
     },
   ),
   scenario(
     "arguments.duplicate-keys",
     "A key that is there twice is refused, or comes back twice",
-    ["resources.arguments.ambiguous"],
+    ["scalar.arguments.ambiguous"],
     async (kit) => {
-      const rule = "resources.arguments.ambiguous";
+      const rule = "scalar.arguments.ambiguous";
       const { token } = await kit.provision();
       for (const object of ['{"path":"one","path":"two"}', '{"a":[{"path":"one","path":"two"}]}']) {
         const call = { token, key: kit.key(), body: bodyWith("arguments", object) };
@@ -206,7 +206,7 @@ export const ARGUMENTS: readonly Scenario[] = [
   scenario(
     "arguments.lone-surrogates",
     "A lone surrogate, of which readers make different things, is refused or kept",
-    ["resources.arguments.ambiguous"],
+    ["scalar.arguments.ambiguous"],
     async (kit) => {
       const { token } = await kit.provision();
       for (const text of ["\\ud800", "\\udc00x", "\\ud83d\\u0041"]) {
@@ -220,14 +220,14 @@ export const ARGUMENTS: readonly Scenario[] = [
         const isKept = answer.status === 201 && shown.includes(text.toLowerCase());
         const message = `"${text}" answered ${answer.status}, and came back otherwise`;
         const isRight = answer.status === 400 || isKept;
-        expect(isRight, "resources.arguments.ambiguous", message);
+        expect(isRight, "scalar.arguments.ambiguous", message);
       }
     },
   ),
   scenario(
     "arguments.duplicate-fields",
     "A field of the submission that is there twice is refused",
-    ["resources.arguments.ambiguous"],
+    ["scalar.arguments.ambiguous"],
     async (kit) => {
       const { token } = await kit.provision();
       const bodies = [
@@ -237,17 +237,17 @@ export const ARGUMENTS: readonly Scenario[] = [
       for (const body of bodies) {
         const call = { token, key: kit.key(), body };
         const answer = await kit.call("createApprovalRequest", call);
-        expectRefusal(answer, 400, "resources.arguments.ambiguous");
+        expectRefusal(answer, 400, "scalar.arguments.ambiguous");
       }
     },
   ),
   scenario(
     "arguments.context",
     "A context comes back exactly as well",
-    ["resources.context.values"],
+    ["scalar.context.exact"],
     (kit) => {
       const objects = ["{}", `{"list":[${NUMBERS.join()}]}`, ...STRINGS];
-      return expectEqual(kit, objects, "resources.context.values", "context");
+      return expectEqual(kit, objects, "scalar.context.exact", "context");
     },
   ),
 ];

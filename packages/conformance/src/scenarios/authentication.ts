@@ -2,8 +2,8 @@
 
 import type { OperationName } from "@countersign/protocol";
 import type { Call } from "../client/client.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, type OwnInstance, SUBMISSION } from "../kit.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 import { callsOfAll } from "./service.ts";
@@ -52,15 +52,15 @@ export const AUTHENTICATION: readonly Scenario[] = [
   scenario(
     "authentication.missing",
     "Without a credential every operation is a 401",
-    ["authentication.missing"],
-    (kit) => expectOfAll(kit, 401, "authentication.missing", withoutToken),
+    ["auth.missing"],
+    (kit) => expectOfAll(kit, 401, "auth.missing", withoutToken),
   ),
   scenario(
     "authentication.invalid",
     "With a credential that nobody issued every operation is a 401",
-    ["authentication.invalid"],
+    ["auth.invalid"],
     async (kit) => {
-      const rule = "authentication.invalid";
+      const rule = "auth.invalid";
       await expectOfAll(kit, 401, rule, ({ token = "", ...call }) => {
         return { ...call, token: spoiled(token) };
       });
@@ -73,7 +73,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   scenario(
     "authentication.bearer",
     "A credential counts in Authorization: Bearer alone",
-    ["authentication.bearer"],
+    ["auth.bearer"],
     async (kit) => {
       const basic = `Basic ${Buffer.from(`x:${kit.provisioner}`).toString("base64")}`;
       const elsewhere = (token: string): readonly Readonly<Record<string, string>>[] => [
@@ -86,19 +86,19 @@ export const AUTHENTICATION: readonly Scenario[] = [
       const { id } = await kit.provision();
       for (const headers of elsewhere(kit.provisioner)) {
         const answer = await kit.call("getInstance", { id, headers });
-        expectRefusal(answer, 401, "authentication.bearer");
+        expectRefusal(answer, 401, "auth.bearer");
       }
       const query = `?access_token=${encodeURIComponent(kit.provisioner)}`;
       const answer = await kit.client.callRaw("getInstance", { id, query });
-      expect(answer.status !== 200, "authentication.bearer", "a token in the query counts");
+      expect(answer.status !== 200, "auth.bearer", "a token in the query counts");
     },
   ),
   scenario(
     "authentication.provisioner-kind",
     "A provisioner token on an approval operation is a 403",
-    ["authentication.provisioner-kind"],
+    ["auth.provisioner.not-requests"],
     (kit) =>
-      expectOfAll(kit, 403, "authentication.provisioner-kind", (call, operation) => {
+      expectOfAll(kit, 403, "auth.provisioner.not-requests", (call, operation) => {
         if (INSTANCE_OPERATIONS.includes(operation)) return undefined;
         return { ...call, token: kit.provisioner };
       }),
@@ -106,9 +106,9 @@ export const AUTHENTICATION: readonly Scenario[] = [
   scenario(
     "authentication.instance-kind",
     "An instance credential on an instance operation is a 403, at its own instance too",
-    ["authentication.instance-kind"],
+    ["auth.instance.not-instances"],
     async (kit) => {
-      const rule = "authentication.instance-kind";
+      const rule = "auth.instance.not-instances";
       const instance = await kit.provision();
       const { token, id } = instance;
       const body = { instance_name: "Mine" };
@@ -126,25 +126,25 @@ export const AUTHENTICATION: readonly Scenario[] = [
   scenario(
     "authentication.own-requests",
     "An instance reads the requests of no other instance",
-    ["authentication.own-requests", "endpoints.read.unknown"],
+    ["auth.instance.own-requests", "request.read.unknown"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
       const { id } = await kit.submit(one);
       for (const query of ["", "?wait=1s"]) {
         const call = { token: other.token, id, query };
         const answer = await kit.call("getApprovalRequest", call);
-        expectRefusal(answer, 404, "authentication.own-requests");
+        expectRefusal(answer, 404, "auth.instance.own-requests");
       }
     },
   ),
   scenario(
     "authentication.creator-cancels",
     "An instance cancels the requests of no other instance",
-    ["endpoints.cancel.creator", "authentication.own-requests"],
+    ["request.cancel.creator-only", "auth.instance.own-requests"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
       const { id } = await kit.submit(one);
-      const rule = "endpoints.cancel.creator";
+      const rule = "request.cancel.creator-only";
       expectRefusal(await kit.cancel(other, id), 404, rule);
       const { status } = await kit.read(one, id);
       expect(status === "pending", rule, `it is ${status} after another instance's attempt`);
@@ -153,7 +153,7 @@ export const AUTHENTICATION: readonly Scenario[] = [
   scenario(
     "authentication.identity",
     "Whose request it is comes from the credential, not from what is sent",
-    ["authentication.identity", "resources.context.identity"],
+    ["auth.instance.identity", "scalar.context.identity"],
     async (kit) => {
       const [one, other] = await twoInstances(kit);
       const context = { instance_id: other.id, instance: { id: other.id, name: other.name } };
@@ -161,19 +161,19 @@ export const AUTHENTICATION: readonly Scenario[] = [
       const headers = { "x-instance-id": other.id };
       const call = { token: one.token, key: kit.key(), body, headers };
       const answer = await kit.call("createApprovalRequest", call);
-      expectStatus(answer, 201, "authentication.identity");
+      expectStatus(answer, 201, "auth.instance.identity");
       const { id = "" } = answer.request ?? {};
       const read = await kit.call("getApprovalRequest", { token: other.token, id });
-      expectRefusal(read, 404, "resources.context.identity");
+      expectRefusal(read, 404, "scalar.context.identity");
       await kit.read(one, id);
     },
   ),
   scenario(
     "authentication.scope",
     "A provisioner reaches no instance of another scope",
-    ["authentication.scope"],
+    ["auth.provisioner.scope"],
     async (kit) => {
-      const rule = "authentication.scope";
+      const rule = "auth.provisioner.scope";
       const instance = await kit.provision();
       const call = { token: kit.otherProvisioner, id: instance.id };
       expectRefusal(await kit.call("getInstance", call), 404, rule);

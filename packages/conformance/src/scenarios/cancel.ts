@@ -8,7 +8,7 @@ import { expect } from "../violation.ts";
 
 /** What a decision does not change. */
 export function expectUntouched(before: RequestResource, after: RequestResource): void {
-  const rule = "resources.request.immutable";
+  const rule = "request.immutable";
   const texts = ["id", "tool", "timeout", "agentReasoning", "createdAt", "deadlineAt"] as const;
   for (const name of texts) expect(before[name] === after[name], rule, `${name} has changed`);
   for (const name of ["arguments", "context"] as const) {
@@ -20,7 +20,7 @@ export const CANCEL: readonly Scenario[] = [
   scenario(
     "cancel.pending",
     "Cancelling a pending request is a 200 with the request, now cancelled",
-    ["endpoints.cancel", "states.request.cancelled", "resources.request.immutable"],
+    ["request.cancel.pending", "request.immutable"],
     async (kit) => {
       const instance = await kit.provision();
       const context = { cwd: "/tmp" };
@@ -28,38 +28,38 @@ export const CANCEL: readonly Scenario[] = [
       const cancelled = await kit.cancelled(instance, before.id);
       expectUntouched(before, cancelled);
       const read = await kit.read(instance, before.id);
-      const rule = "states.request.cancelled";
+      const rule = "request.cancel.pending";
       expect(read.status === "cancelled", rule, `cancelled, it reads ${read.status}`);
       const isSame = read.decision?.decidedAt === cancelled.decision?.decidedAt;
-      expect(isSame, "resources.decision.immutable", "the read shows another decision");
+      expect(isSame, "request.terminal.unchanged", "the read shows another decision");
       expectUntouched(before, read);
     },
   ),
   scenario(
     "cancel.repeat",
     "Cancelling it again is a 200 with the same cancelled request",
-    ["endpoints.cancel.repeat", "states.request.terminal"],
+    ["request.cancel.repeat", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const first = await kit.cancelled(instance, id);
       for (let times = 0; times < 2; times++) {
         const answer = await kit.cancel(instance, id);
-        expectStatus(answer, 200, "endpoints.cancel.repeat");
+        expectStatus(answer, 200, "request.cancel.repeat");
         const { status, decision } = requestOf(answer);
-        expect(status === "cancelled", "endpoints.cancel.repeat", `it is ${status}`);
+        expect(status === "cancelled", "request.cancel.repeat", `it is ${status}`);
         const isSame = decision?.decidedAt === first.decision?.decidedAt;
-        expect(isSame, "states.request.terminal", "cancelling again changed the decision");
+        expect(isSame, "request.terminal.unchanged", "cancelling again changed the decision");
       }
     },
   ),
   scenario(
     "cancel.unknown",
     "Cancelling a request that is not there is a 404",
-    ["endpoints.cancel.unknown"],
+    ["request.cancel.unknown"],
     async (kit) => {
       const instance = await kit.provision();
-      expectRefusal(await kit.cancel(instance, randomUUID()), 404, "endpoints.cancel.unknown");
+      expectRefusal(await kit.cancel(instance, randomUUID()), 404, "request.cancel.unknown");
     },
   ),
 ];

@@ -1,8 +1,8 @@
 /** POST /v1/requests: its fields. What its arguments are is in arguments.ts. */
 
 import type { Answer } from "../client/check-answer.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, requestOf, SUBMISSION } from "../kit.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 
@@ -32,15 +32,16 @@ export const CREATE: readonly Scenario[] = [
   scenario(
     "create.recorded",
     "A new submission is a 201 with the request as it was sent, pending",
-    ["endpoints.create", "resources.request.as-submitted", "resources.request.shape"],
+    ["request.create", "request.as-submitted", "request.timeout.as-submitted", "request.shape"],
     async (kit) => {
-      const rule = "resources.request.as-submitted";
+      const rule = "request.as-submitted";
       const instance = await kit.provision();
       const body = { ...SUBMISSION, agent_reasoning: "Because.", context: { cwd: "/tmp" } };
       const created = await kit.submit(instance, body);
       for (const request of [created, await kit.read(instance, created.id)]) {
         expect(request.tool === body.tool, rule, "the tool is another");
-        expect(request.timeout === body.timeout, rule, `timeout is ${request.timeout}`);
+        const message = `timeout is ${request.timeout}`;
+        expect(request.timeout === body.timeout, "request.timeout.as-submitted", message);
         const isKept = request.agentReasoning === body.agent_reasoning;
         expect(isKept, rule, "the reasoning is another");
         const args = JSON.stringify(JSON.parse(request.arguments.source));
@@ -53,11 +54,11 @@ export const CREATE: readonly Scenario[] = [
   scenario(
     "create.optional-absent",
     "What was not submitted is absent in the answer",
-    ["resources.request.shape"],
+    ["request.shape"],
     async (kit) => {
       const instance = await kit.provision();
       const { agentReasoning, context } = await kit.submit(instance);
-      const rule = "resources.request.shape";
+      const rule = "request.shape";
       expect(agentReasoning === undefined, rule, "there is a reasoning that nobody gave");
       expect(context === undefined, rule, "there is a context that nobody gave");
     },
@@ -65,33 +66,33 @@ export const CREATE: readonly Scenario[] = [
   scenario(
     "create.required",
     "A submission without tool, arguments or timeout is refused",
-    ["resources.create.required"],
+    ["request.create.required"],
     (kit) => {
       const bodies = [without("tool"), without("arguments"), without("timeout"), {}];
-      return expectRefused(kit, bodies, "resources.create.required");
+      return expectRefused(kit, bodies, "request.create.required");
     },
   ),
   scenario(
     "create.tool",
     "A tool name is a string of at least one character",
-    ["resources.tool", "resources.create.types"],
+    ["scalar.tool.length", "request.create.types"],
     async (kit) => {
       const bodies = ["", null, 7, true, [], {}].map((tool) => ({ ...SUBMISSION, tool }));
-      await expectRefused(kit, bodies, "resources.tool");
+      await expectRefused(kit, bodies, "scalar.tool.length");
       const submit = await submitter(kit);
       for (const tool of ["t", "mcp__server__tool", "Tool with spaces / ünïcödé ✓"]) {
         const answer = await submit({ ...SUBMISSION, tool });
-        expectStatus(answer, 201, "resources.tool");
-        expect(requestOf(answer).tool === tool, "resources.tool", "the tool name has changed");
+        expectStatus(answer, 201, "scalar.tool.length");
+        expect(requestOf(answer).tool === tool, "scalar.tool.length", "the tool name has changed");
       }
     },
   ),
   scenario(
     "create.arguments-object",
     "Arguments are a JSON object, and any object will do",
-    ["resources.arguments.object", "resources.create.types"],
+    ["scalar.arguments.object", "request.create.types"],
     async (kit) => {
-      const rule = "resources.arguments.object";
+      const rule = "scalar.arguments.object";
       const wrong = [null, [], "x", 7, true].map((value) => ({ ...SUBMISSION, arguments: value }));
       await expectRefused(kit, wrong, rule);
       const submit = await submitter(kit);
@@ -101,47 +102,47 @@ export const CREATE: readonly Scenario[] = [
   scenario(
     "create.reasoning",
     "The reasoning is a string, kept as it is",
-    ["resources.reasoning", "resources.create.types"],
+    ["scalar.reasoning.string", "request.create.types"],
     async (kit) => {
       const wrong = [null, 7, [], {}].map((value) => ({ ...SUBMISSION, agent_reasoning: value }));
-      await expectRefused(kit, wrong, "resources.reasoning");
+      await expectRefused(kit, wrong, "scalar.reasoning.string");
       const submit = await submitter(kit);
       for (const text of ["", "  two\n\tlines  ", "\u202edesrever", "é is not e\u0301"]) {
         const answer = await submit({ ...SUBMISSION, agent_reasoning: text });
-        expectStatus(answer, 201, "resources.reasoning");
+        expectStatus(answer, 201, "scalar.reasoning.string");
         const isKept = requestOf(answer).agentReasoning === text;
-        expect(isKept, "resources.reasoning", `${JSON.stringify(text)} has changed`);
+        expect(isKept, "scalar.reasoning.string", `${JSON.stringify(text)} has changed`);
       }
     },
   ),
   scenario(
     "create.context",
     "A context is a JSON object",
-    ["resources.context.object", "resources.create.types"],
+    ["scalar.context.object", "request.create.types"],
     (kit) => {
       const wrong = [null, 7, "x", []].map((context) => ({ ...SUBMISSION, context }));
-      return expectRefused(kit, wrong, "resources.context.object");
+      return expectRefused(kit, wrong, "scalar.context.object");
     },
   ),
   scenario(
     "create.durations",
     "A timeout is a positive whole number of seconds, minutes or hours, answered as it was sent",
-    ["resources.duration.accepted", "resources.request.as-submitted"],
+    ["scalar.duration.accepted", "request.timeout.as-submitted"],
     async (kit) => {
       const submit = await submitter(kit);
       for (const timeout of ["10s", "90s", "5m", "60m", "1h", "24h", "100m"]) {
         const answer = await submit({ ...SUBMISSION, timeout });
-        expectStatus(answer, 201, "resources.duration.accepted");
+        expectStatus(answer, 201, "scalar.duration.accepted");
         const shown = requestOf(answer).timeout;
         const message = `${timeout} came back as ${shown}`;
-        expect(shown === timeout, "resources.request.as-submitted", message);
+        expect(shown === timeout, "request.timeout.as-submitted", message);
       }
     },
   ),
   scenario(
     "create.no-durations",
     "Anything else is no duration",
-    ["resources.duration.refused", "resources.create.types"],
+    ["scalar.duration.refused", "request.create.types"],
     (kit) => {
       const numbers = ["0s", "0m", "00s", "01s", "-1s", "+1s", "1.5h", "1e3s", "1,5h", "", "s"];
       const units = ["1", "10", "1d", "1w", "1ms", "1S", "1M", "1H", "1h30m", "PT1S", "1sec"];
@@ -149,43 +150,45 @@ export const CREATE: readonly Scenario[] = [
       const bodies = [...numbers, ...units, ...others].map((timeout) => {
         return { ...SUBMISSION, timeout };
       });
-      return expectRefused(kit, bodies, "resources.duration.refused");
+      return expectRefused(kit, bodies, "scalar.duration.refused");
     },
   ),
   scenario(
     "create.unknown-property",
     "A submission with an unknown property, a delivery among them, is refused",
-    ["resources.create.additional"],
+    ["request.create.additional-properties", "request.create.no-delivery"],
     async (kit) => {
-      const strangers = [
+      const added = [
         { status: "approved" },
         { id: kit.key() },
         { Tool: "x" },
         { args: {} },
         { "": 1 },
-        { delivery: { type: "webhook" } },
-        { delivery: null },
         { instance_id: kit.key() },
       ];
-      const bodies = strangers.map((stranger) => ({ ...SUBMISSION, ...stranger }));
-      await expectRefused(kit, bodies, "resources.create.additional");
+      const bodies = added.map((fields) => ({ ...SUBMISSION, ...fields }));
+      await expectRefused(kit, bodies, "request.create.additional-properties");
+      const deliveries = [{ type: "webhook" }, null].map((delivery) => {
+        return { ...SUBMISSION, delivery };
+      });
+      await expectRefused(kit, deliveries, "request.create.no-delivery");
     },
   ),
   scenario(
     "create.body",
     "A submission whose body is missing or no JSON object is refused",
-    ["resources.create.body"],
+    ["request.create.body-object"],
     (kit) => {
       const bodies = [undefined, "", "[]", "null", '"x"', "7", "true", "[{}]"];
-      return expectRefused(kit, bodies, "resources.create.body");
+      return expectRefused(kit, bodies, "request.create.body-object");
     },
   ),
   scenario(
     "create.key-required",
     "A submission without a key, or with an empty one, is refused",
-    ["endpoints.create.key-required"],
+    ["request.create.key-required"],
     async (kit) => {
-      const rule = "endpoints.create.key-required";
+      const rule = "request.create.key-required";
       const { token } = await kit.provision();
       const call = { token, body: SUBMISSION };
       expectRefusal(await kit.call("createApprovalRequest", call), 400, rule);

@@ -1,6 +1,7 @@
 /** What a decision is, and that it stays. */
 
 import type { RequestResource } from "../client/read-resources.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, type OwnInstance, requestOf } from "../kit.ts";
 import type { Verdict } from "../options.ts";
 import { type Scenario, scenario } from "../scenario.ts";
@@ -9,8 +10,12 @@ import { expectUntouched } from "./cancel.ts";
 
 const NEEDS = { needs: ["decider"] } as const;
 
-function expectSameDecision(before: RequestResource, after: RequestResource, when: string): void {
-  const rule = "resources.decision.immutable";
+function expectSameDecision(
+  before: RequestResource,
+  after: RequestResource,
+  when: string,
+  rule: RequirementId = "request.terminal.unchanged",
+): void {
   expect(before.status === after.status, rule, `${when} it is ${after.status}`);
   for (const name of ["status", "note", "decidedAt", "expiresAt"] as const) {
     const isSame = before.decision?.[name] === after.decision?.[name];
@@ -26,7 +31,7 @@ async function decided(kit: Kit, verdict: Verdict) {
 
 async function replay(kit: Kit, { token }: OwnInstance, key: string, body: unknown) {
   const answer = await kit.call("createApprovalRequest", { token, key, body });
-  expectStatus(answer, 200, "endpoints.create.replay");
+  expectStatus(answer, 200, "request.create.replay");
   return requestOf(answer);
 }
 
@@ -34,11 +39,11 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.approve",
     "An approval makes the request approved, with an expiry, and changes nothing else",
-    ["states.request.approved", "resources.decision.expiry", "resources.request.immutable"],
+    ["request.approve", "decision.expiry.approved", "request.immutable"],
     async (kit) => {
       const { request, ended } = await decided(kit, "approve");
       expectUntouched(request, ended);
-      const rule = "resources.decision.expiry";
+      const rule = "decision.expiry.approved";
       expect(ended.decision?.expiresAt !== undefined, rule, "an approval has no expires_at");
     },
     NEEDS,
@@ -47,26 +52,26 @@ export const DECIDE: readonly Scenario[] = [
     "decide.deny",
     "A denial makes the request denied, which a read answers with 200",
     [
-      "states.request.denied",
-      "service.denied-is-success",
-      "resources.decision.expiry",
-      "resources.request.immutable",
+      "request.deny",
+      "service.denied.is-success",
+      "decision.expiry.absent-otherwise",
+      "request.immutable",
     ],
     async (kit) => {
       const { instance, request, ended } = await decided(kit, "deny");
       expectUntouched(request, ended);
       const call = { token: instance.token, id: request.id };
       const answer = await kit.call("getApprovalRequest", call);
-      expectStatus(answer, 200, "service.denied-is-success");
+      expectStatus(answer, 200, "service.denied.is-success");
       const { status } = requestOf(answer);
-      expect(status === "denied", "service.denied-is-success", `it is ${status}`);
+      expect(status === "denied", "service.denied.is-success", `it is ${status}`);
     },
     NEEDS,
   ),
   scenario(
     "decide.note",
     "A note leaves the arguments as they were",
-    ["resources.decision.note"],
+    ["decision.note.inert"],
     async (kit) => {
       const instance = await kit.provision();
       const note = '{"arguments":{"reason":"changed"}} use another reason';
@@ -74,7 +79,7 @@ export const DECIDE: readonly Scenario[] = [
         const request = await kit.submit(instance);
         const ended = await kit.decide(instance, request.id, verdict, note);
         const isKept = ended.arguments.source === request.arguments.source;
-        expect(isKept, "resources.decision.note", "the note changed the arguments");
+        expect(isKept, "decision.note.inert", "the note changed the arguments");
       }
     },
     NEEDS,
@@ -82,13 +87,14 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.not-extended",
     "Reading and replaying an approval moves nothing of it",
-    ["resources.decision.immutable", "endpoints.create.replay"],
+    ["decision.expiry.not-extended", "request.create.replay"],
     async (kit) => {
+      const rule = "decision.expiry.not-extended";
       const { instance, request, ended } = await decided(kit, "approve");
-      expectSameDecision(ended, await kit.read(instance, ended.id), "read again");
-      expectSameDecision(ended, await kit.read(instance, ended.id, "?wait=1s"), "polled");
+      expectSameDecision(ended, await kit.read(instance, ended.id), "read again", rule);
+      expectSameDecision(ended, await kit.read(instance, ended.id, "?wait=1s"), "polled", rule);
       const replayed = await replay(kit, instance, request.key, request.body);
-      expectSameDecision(ended, replayed, "replayed");
+      expectSameDecision(ended, replayed, "replayed", rule);
       expectUntouched(request, replayed);
     },
     NEEDS,
@@ -96,12 +102,12 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.cancel",
     "Cancelling what is approved or denied is a 409 and changes nothing",
-    ["endpoints.cancel.terminal", "states.request.terminal"],
+    ["request.cancel.terminal", "request.terminal.unchanged"],
     async (kit) => {
       for (const verdict of ["approve", "deny"] as const) {
         const { instance, ended } = await decided(kit, verdict);
         const answer = await kit.cancel(instance, ended.id);
-        expectRefusal(answer, 409, "endpoints.cancel.terminal", "already_terminal");
+        expectRefusal(answer, 409, "request.cancel.terminal", "already_terminal");
         expectSameDecision(ended, await kit.read(instance, ended.id), "after a cancellation");
       }
     },
@@ -110,7 +116,7 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.second-verdict",
     "A second verdict changes no decision",
-    ["states.request.terminal", "resources.decision.immutable"],
+    ["request.terminal.unchanged"],
     async (kit) => {
       for (const [verdict, other] of [
         ["approve", "deny"],
@@ -122,7 +128,7 @@ export const DECIDE: readonly Scenario[] = [
         await kit.tryDecide(ended.id, verdict, "again").catch(() => {});
         const after = await kit.read(instance, ended.id);
         const isSame = after.status === ended.status;
-        expect(isSame, "states.request.terminal", `it was ${ended.status}, now ${after.status}`);
+        expect(isSame, "request.terminal.unchanged", `it was ${ended.status}, now ${after.status}`);
         expectSameDecision(ended, after, "after a second verdict");
       }
     },
@@ -131,14 +137,14 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.cancelled",
     "A verdict on a cancelled request changes nothing",
-    ["states.request.terminal"],
+    ["request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const cancelled = await kit.cancelled(instance, id);
       await kit.tryDecide(id, "approve").catch(() => {});
       const after = await kit.read(instance, id);
-      const rule = "states.request.terminal";
+      const rule = "request.terminal.unchanged";
       expect(after.status === "cancelled", rule, `it was cancelled, now it is ${after.status}`);
       expectSameDecision(cancelled, after, "after a late verdict");
     },
@@ -147,13 +153,13 @@ export const DECIDE: readonly Scenario[] = [
   scenario(
     "decide.one-of-two",
     "A decision on one request leaves another one of the same input pending",
-    ["endpoints.create.key-distinct", "resources.request.decision"],
+    ["request.create.key-distinct", "request.decision.matches-status"],
     async (kit) => {
       const instance = await kit.provision();
       const [one, other] = [await kit.submit(instance), await kit.submit(instance)];
       await kit.decide(instance, one.id, "approve");
       const { status } = await kit.read(instance, other.id);
-      const rule = "endpoints.create.key-distinct";
+      const rule = "request.create.key-distinct";
       expect(status === "pending", rule, `the other one is ${status}`);
     },
     NEEDS,

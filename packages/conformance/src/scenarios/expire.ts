@@ -13,13 +13,13 @@ export const EXPIRE: readonly Scenario[] = [
     "expire.deadline",
     "A request that nobody decides expires at its deadline, not before, and stays so",
     [
-      "states.request.expired",
-      "states.request.expired.not-early",
-      "resources.request.immutable",
-      "states.request.terminal",
+      "request.expire",
+      "request.expire.not-early",
+      "request.immutable",
+      "request.terminal.unchanged",
     ],
     async (kit) => {
-      const rule = "states.request.expired";
+      const rule = "request.expire";
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       await pause(windowMs, kit.signal);
@@ -28,20 +28,20 @@ export const EXPIRE: readonly Scenario[] = [
       const { decidedAt = "" } = ended.decision ?? {};
       const isEarly = isLater(request.deadlineAt, decidedAt);
       const message = `decided at ${decidedAt}, before the deadline ${request.deadlineAt}`;
-      expect(!isEarly, "states.request.expired.not-early", message);
+      expect(!isEarly, "request.expire.not-early", message);
       expectUntouched(request, ended);
       const again = await kit.read(instance, request.id);
       const isSame = again.status === "expired" && again.decision?.decidedAt === decidedAt;
-      expect(isSame, "states.request.terminal", "a later read shows another decision");
+      expect(isSame, "request.terminal.unchanged", "a later read shows another decision");
     },
     { isSlow: true },
   ),
   scenario(
     "expire.held-poll",
     "The end of the window ends the polls that are held",
-    ["endpoints.read.wait.terminal", "states.poll.deadline"],
+    ["request.read.wait.terminal", "request.read.wait.keeps-deadline"],
     async (kit) => {
-      const rule = "endpoints.read.wait.terminal";
+      const rule = "request.read.wait.terminal";
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       const boundMs = windowMs + kit.timing.patienceMs;
@@ -49,41 +49,41 @@ export const EXPIRE: readonly Scenario[] = [
       const { status, deadlineAt } = await answeredInTime(held, rule, "held over the deadline");
       expect(status === "expired", rule, `a poll that was held over the deadline says ${status}`);
       const isSame = deadlineAt === request.deadlineAt;
-      expect(isSame, "states.poll.deadline", "polling moved the deadline");
+      expect(isSame, "request.read.wait.keeps-deadline", "polling moved the deadline");
     },
     { isSlow: true },
   ),
   scenario(
     "expire.cancel",
     "Cancelling an expired request is a 409 and changes nothing",
-    ["endpoints.cancel.terminal", "states.request.terminal"],
+    ["request.cancel.terminal", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       const { id } = request;
       await pause(windowMs, kit.signal);
-      const rule = "states.request.expired";
+      const rule = "request.expire";
       const ended = await kit.untilTerminal(instance, id, kit.timing.patienceMs, rule);
       const answer = await kit.cancel(instance, id);
-      expectRefusal(answer, 409, "endpoints.cancel.terminal", "already_terminal");
+      expectRefusal(answer, 409, "request.cancel.terminal", "already_terminal");
       const read = await kit.read(instance, id);
       const isSame = read.decision?.decidedAt === ended.decision?.decidedAt;
       const isKept = read.status === "expired" && isSame;
-      expect(isKept, "states.request.terminal", `after the refusal it is ${read.status}`);
+      expect(isKept, "request.terminal.unchanged", `after the refusal it is ${read.status}`);
     },
     { isSlow: true },
   ),
   scenario(
     "expire.replay",
     "A replay past the deadline answers the expired request, and starts no new window",
-    ["endpoints.create.replay", "states.request.expired"],
+    ["request.create.replay", "request.expire"],
     async (kit) => {
-      const rule = "endpoints.create.replay";
+      const rule = "request.create.replay";
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       const { id, key, body } = request;
       await pause(windowMs, kit.signal);
-      await kit.untilTerminal(instance, id, kit.timing.patienceMs, "states.request.expired");
+      await kit.untilTerminal(instance, id, kit.timing.patienceMs, "request.expire");
       const answer = await kit.call("createApprovalRequest", { token: instance.token, key, body });
       expectStatus(answer, 200, rule);
       const replayed = requestOf(answer);
@@ -96,14 +96,14 @@ export const EXPIRE: readonly Scenario[] = [
   scenario(
     "expire.late-verdict",
     "A verdict past the deadline decides nothing",
-    ["states.request.no-late-decision", "states.request.terminal"],
+    ["request.expire.no-late-approval", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       await pause(windowMs, kit.signal);
       // Whether the verdict is refused is between decider and provider.
       await kit.tryDecide(request.id, "approve").catch(() => {});
-      const rule = "states.request.no-late-decision";
+      const rule = "request.expire.no-late-approval";
       const read = await kit.untilTerminal(instance, request.id, kit.timing.patienceMs, rule);
       expect(read.status === "expired", rule, `a verdict past the deadline made it ${read.status}`);
     },

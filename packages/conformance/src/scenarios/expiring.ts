@@ -15,7 +15,7 @@ export const EXPIRING: readonly Scenario[] = [
   scenario(
     "decide.keeps-status",
     "An approval stays approved after its expires_at",
-    ["resources.decision.keeps-status", "resources.decision.immutable"],
+    ["decision.expiry.keeps-status", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
@@ -23,17 +23,17 @@ export const EXPIRING: readonly Scenario[] = [
       const { decidedAt = "", expiresAt = "" } = decision ?? {};
       await outlast(kit, Date.parse(expiresAt) - Date.parse(decidedAt), "approvals");
       const { status, decision: later } = await kit.read(instance, id);
-      const rule = "resources.decision.keeps-status";
+      const rule = "decision.expiry.keeps-status";
       expect(status === "approved", rule, `after its expires_at the request is ${status}`);
       const isSame = later?.expiresAt === expiresAt && later.decidedAt === decidedAt;
-      expect(isSame, "resources.decision.immutable", "the decision has other times by then");
+      expect(isSame, "request.terminal.unchanged", "the decision has other times by then");
     },
     { needs: ["decider"], isSlow: true },
   ),
   scenario(
     "authentication.expired",
     "A credential is answered 401 after its expires_at",
-    ["authentication.expired"],
+    ["auth.expired"],
     async (kit) => {
       const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), body: {} });
       const { token, expiresAt } = provisionedBy(answer);
@@ -43,7 +43,7 @@ export const EXPIRING: readonly Scenario[] = [
       const now = date?.[0] === undefined ? wallClock() : Date.parse(date[0]);
       await outlast(kit, Date.parse(expiresAt) - now, "credentials");
       const late = await kit.call("getApprovalRequest", { token, id: crypto.randomUUID() });
-      expectRefusal(late, 401, "authentication.expired");
+      expectRefusal(late, 401, "auth.expired");
     },
     { isSlow: true },
   ),

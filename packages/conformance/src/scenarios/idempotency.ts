@@ -42,13 +42,13 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.replay",
     "The same key and input answer the same request with 200",
-    ["endpoints.create.replay"],
+    ["request.create.replay"],
     async (kit) => {
-      const rule = "endpoints.create.replay";
+      const rule = "request.create.replay";
       const { token } = await kit.provision();
       const call = { token, key: kit.key(), body: FULL };
       const first = await kit.call("createApprovalRequest", call);
-      expectStatus(first, 201, "endpoints.create");
+      expectStatus(first, 201, "request.create");
       for (let replay = 0; replay < 2; replay++) {
         const answer = await kit.call("createApprovalRequest", call);
         expectStatus(answer, 200, rule);
@@ -62,9 +62,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.replay-current",
     "A replay answers the request in its current state",
-    ["endpoints.create.replay"],
+    ["request.create.replay"],
     async (kit) => {
-      const rule = "endpoints.create.replay";
+      const rule = "request.create.replay";
       const instance = await kit.provision();
       const { id, key, body } = await kit.submit(instance);
       const cancelled = await kit.cancelled(instance, id);
@@ -73,32 +73,32 @@ export const IDEMPOTENCY: readonly Scenario[] = [
       const { status, decision } = requestOf(answer);
       expect(status === "cancelled", rule, `the replay of a cancelled request shows ${status}`);
       const isSame = decision?.decidedAt === cancelled.decision?.decidedAt;
-      expect(isSame, "resources.decision.immutable", "the replay shows another decision");
+      expect(isSame, "request.terminal.unchanged", "the replay shows another decision");
     },
   ),
   scenario(
     "idempotency.conflict",
     "The same key with other input in any field is a 409",
-    ["endpoints.create.conflict"],
+    ["request.create.conflict"],
     async (kit) => {
       const { token } = await kit.provision();
       const key = kit.key();
       const first = await kit.call("createApprovalRequest", { token, key, body: FULL });
-      expectStatus(first, 201, "endpoints.create");
+      expectStatus(first, 201, "request.create");
       for (const body of OTHERS) {
         const answer = await kit.call("createApprovalRequest", { token, key, body });
-        expectRefusal(answer, 409, "endpoints.create.conflict", "idempotency_conflict");
+        expectRefusal(answer, 409, "request.create.conflict", "idempotency_conflict");
       }
       const replay = await kit.call("createApprovalRequest", { token, key, body: FULL });
-      expectStatus(replay, 200, "endpoints.create.replay");
+      expectStatus(replay, 200, "request.create.replay");
     },
   ),
   scenario(
     "idempotency.conflict-exact",
     "Arguments that differ in what is easily lost are other input",
-    ["endpoints.create.conflict-exact"],
+    ["request.create.conflict-exact"],
     async (kit) => {
-      const rule = "endpoints.create.conflict-exact";
+      const rule = "request.create.conflict-exact";
       const { token } = await kit.provision();
       const body = (object: string) => `{"tool":"t","arguments":${object},"timeout":"10m"}`;
       for (const [one, other] of CLOSE) {
@@ -115,9 +115,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.key-scope",
     "The same key of another instance opens another request",
-    ["endpoints.create.key-scope"],
+    ["request.create.key-scope"],
     async (kit) => {
-      const rule = "endpoints.create.key-scope";
+      const rule = "request.create.key-scope";
       const key = kit.key();
       const ids = new Set<string>();
       for (const { token } of [await kit.provision(), await kit.provision()]) {
@@ -131,9 +131,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.distinct-keys",
     "The same input with another key, however alike, opens another request",
-    ["endpoints.create.key-distinct"],
+    ["request.create.key-distinct"],
     async (kit) => {
-      const rule = "endpoints.create.key-distinct";
+      const rule = "request.create.key-distinct";
       const { token } = await kit.provision();
       const key = kit.key();
       const long = key.padEnd(LONG_KEY_CHARS, "-");
@@ -153,9 +153,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.concurrent",
     "Concurrent submissions with one key open one request",
-    ["endpoints.create.concurrent"],
+    ["request.create.concurrent"],
     async (kit) => {
-      const rule = "endpoints.create.concurrent";
+      const rule = "request.create.concurrent";
       const { token } = await kit.provision();
       const call = { token, key: kit.key(), body: FULL };
       const all = Array.from({ length: CONTENDERS }, () => kit.call("createApprovalRequest", call));
@@ -170,9 +170,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.concurrent-conflict",
     "Of concurrent submissions with one key and two inputs, one input wins",
-    ["endpoints.create.concurrent", "endpoints.create.conflict"],
+    ["request.create.concurrent", "request.create.conflict"],
     async (kit) => {
-      const rule = "endpoints.create.concurrent";
+      const rule = "request.create.concurrent";
       const { token } = await kit.provision();
       const key = kit.key();
       const answers = await Promise.all(
@@ -187,7 +187,7 @@ export const IDEMPOTENCY: readonly Scenario[] = [
       expect(opened === 1 && ids.size === 1, rule, `${opened} are 201, for ${ids.size} requests`);
       for (const answer of answers) {
         if (answer.status < 300) continue;
-        expectRefusal(answer, 409, "endpoints.create.conflict", "idempotency_conflict");
+        expectRefusal(answer, 409, "request.create.conflict", "idempotency_conflict");
       }
       const half = CONTENDERS / 2;
       expect(accepted.length === half, rule, `${accepted.length} of ${half} got the request`);
@@ -196,9 +196,9 @@ export const IDEMPOTENCY: readonly Scenario[] = [
   scenario(
     "idempotency.lost-response",
     "A submission whose answer was lost is had by sending it again",
-    ["endpoints.create.lost-response"],
+    ["request.create.replay"],
     async (kit) => {
-      const rule = "endpoints.create.lost-response";
+      const rule = "request.create.replay";
       const { token } = await kit.provision();
       for (const lingerMs of [0, LINGER_MS]) {
         const call = { token, key: kit.key(), body: FULL };

@@ -21,7 +21,7 @@ function update(kit: Kit, id: string, body: unknown, key = kit.key()) {
 
 async function nameOf(kit: Kit, { id }: OwnInstance): Promise<string> {
   const answer = await kit.call("getInstance", { token: kit.provisioner, id });
-  expectStatus(answer, 200, "endpoints.read-instance");
+  expectStatus(answer, 200, "instance.read");
   return instanceOf(answer).name;
 }
 
@@ -29,100 +29,108 @@ export const INSTANCES: readonly Scenario[] = [
   scenario(
     "instance.read",
     "Reading an instance answers it, without a delivery when there is no receiver",
-    ["endpoints.read-instance", "resources.instance.shape", "resources.instance.delivery"],
+    ["instance.read", "instance.shape"],
     async (kit) => {
       const { id, name } = await kit.provision({ instance_name: "Read me" });
       const answer = await kit.call("getInstance", { token: kit.provisioner, id });
-      expectStatus(answer, 200, "endpoints.read-instance");
+      expectStatus(answer, 200, "instance.read");
       const instance = instanceOf(answer);
       const isSame = instance.id === id && instance.name === name;
-      expect(isSame, "endpoints.read-instance", "it is not what was provisioned");
-      const rule = "resources.instance.delivery";
+      expect(isSame, "instance.read", "it is not what was provisioned");
+      const rule = "instance.shape";
       expect(instance.delivery === undefined, rule, "there is a delivery without a receiver");
     },
   ),
   scenario(
     "instance.unknown",
     "An instance that never was cannot be read, updated or deleted",
-    ["endpoints.read-instance.unknown", "endpoints.update.unknown", "endpoints.delete.unknown"],
+    ["instance.read.unknown", "instance.update.unknown", "instance.delete.unknown"],
     async (kit) => {
       const id = randomUUID();
       const read = await kit.call("getInstance", { token: kit.provisioner, id });
-      expectRefusal(read, 404, "endpoints.read-instance.unknown");
+      expectRefusal(read, 404, "instance.read.unknown");
       const renamed = await update(kit, id, { instance_name: "x" });
-      expectRefusal(renamed, 404, "endpoints.update.unknown");
-      expectRefusal(await kit.deleteInstance(id), 404, "endpoints.delete.unknown");
+      expectRefusal(renamed, 404, "instance.update.unknown");
+      expectRefusal(await kit.deleteInstance(id), 404, "instance.delete.unknown");
       // Asking for what is not there does not make it.
       const again = await kit.call("getInstance", { token: kit.provisioner, id });
-      expectRefusal(again, 404, "endpoints.read-instance.unknown");
+      expectRefusal(again, 404, "instance.read.unknown");
     },
   ),
   scenario(
     "instance.update",
     "An update answers the instance as it is now, and reads show it",
-    ["endpoints.update"],
+    ["instance.update.renames"],
     async (kit) => {
       const instance = await kit.provision({ instance_name: "Before" });
       const answer = await update(kit, instance.id, { instance_name: "After" });
-      expectStatus(answer, 200, "endpoints.update");
+      expectStatus(answer, 200, "instance.update.renames");
       const { id, name } = instanceOf(answer);
       const isNow = id === instance.id && name === "After";
-      expect(isNow, "endpoints.update", `${answer.what}: the name is ${JSON.stringify(name)}`);
-      expect((await nameOf(kit, instance)) === "After", "endpoints.update", "a read shows it not");
+      expect(
+        isNow,
+        "instance.update.renames",
+        `${answer.what}: the name is ${JSON.stringify(name)}`,
+      );
+      expect(
+        (await nameOf(kit, instance)) === "After",
+        "instance.update.renames",
+        "a read shows it not",
+      );
     },
   ),
   scenario(
     "instance.update.key-required",
     "An update without a key, or with an empty one, is refused and changes nothing",
-    ["endpoints.update.key-required", "states.instance.update.refused"],
+    ["instance.update.key-required", "instance.update.refused-changes-nothing"],
     async (kit) => {
       const instance = await kit.provision({ instance_name: "Kept" });
       const body = { instance_name: "Changed" };
       const call = { token: kit.provisioner, id: instance.id, body };
-      const rule = "endpoints.update.key-required";
+      const rule = "instance.update.key-required";
       expectRefusal(await kit.call("updateInstance", call), 400, rule);
       expectRefusal(await kit.call("updateInstance", { ...call, key: "" }), 400, rule);
       const isKept = (await nameOf(kit, instance)) === "Kept";
-      expect(isKept, "states.instance.update.refused", "the name has changed");
+      expect(isKept, "instance.update.refused-changes-nothing", "the name has changed");
     },
   ),
   scenario(
     "instance.update.fields",
     "An update with a wrong field, an unknown one or none is refused and changes nothing",
     [
-      "resources.update.name",
-      "resources.update.additional",
-      "resources.update.not-empty",
-      "states.instance.update.refused",
+      "instance.update.name",
+      "instance.update.additional-properties",
+      "instance.update.not-empty",
+      "instance.update.refused-changes-nothing",
     ],
     async (kit) => {
       const instance = await kit.provision({ instance_name: "Kept" });
       for (const name of ["", null, 7, []]) {
         const answer = await update(kit, instance.id, { instance_name: name });
-        expectRefusal(answer, 400, "resources.update.name");
+        expectRefusal(answer, 400, "instance.update.name");
       }
       for (const body of [{ instance_name: "x", more: 1 }, { name: "x" }]) {
         const answer = await update(kit, instance.id, body);
-        expectRefusal(answer, 400, "resources.update.additional");
+        expectRefusal(answer, 400, "instance.update.additional-properties");
       }
       for (const body of [{}, "[]", ""]) {
         const answer = await update(kit, instance.id, body);
-        expectRefusal(answer, 400, "resources.update.not-empty");
+        expectRefusal(answer, 400, "instance.update.not-empty");
       }
       const isKept = (await nameOf(kit, instance)) === "Kept";
-      expect(isKept, "states.instance.update.refused", "the name has changed");
+      expect(isKept, "instance.update.refused-changes-nothing", "the name has changed");
     },
   ),
   scenario(
     "instance.update.replay",
     "The same key and input answer the original response and apply nothing again",
-    ["endpoints.update.replay"],
+    ["instance.update.replay"],
     async (kit) => {
-      const rule = "endpoints.update.replay";
+      const rule = "instance.update.replay";
       const instance = await kit.provision({ instance_name: "Zero" });
       const key = kit.key();
       const first = await update(kit, instance.id, { instance_name: "One" }, key);
-      expectStatus(first, 200, "endpoints.update");
+      expectStatus(first, 200, "instance.update.renames");
       await update(kit, instance.id, { instance_name: "Two" });
       const replay = await update(kit, instance.id, { instance_name: "One" }, key);
       expectStatus(replay, 200, rule);
@@ -134,27 +142,27 @@ export const INSTANCES: readonly Scenario[] = [
   scenario(
     "instance.update.conflict",
     "The same key with other input is a 409 and changes nothing",
-    ["endpoints.update.conflict", "states.instance.update.refused"],
+    ["instance.update.conflict", "instance.update.refused-changes-nothing"],
     async (kit) => {
       const instance = await kit.provision();
       const key = kit.key();
       expectStatus(
         await update(kit, instance.id, { instance_name: "A" }, key),
         200,
-        "endpoints.update",
+        "instance.update.renames",
       );
       const answer = await update(kit, instance.id, { instance_name: "B" }, key);
-      expectRefusal(answer, 409, "endpoints.update.conflict", "idempotency_conflict");
+      expectRefusal(answer, 409, "instance.update.conflict", "idempotency_conflict");
       const isKept = (await nameOf(kit, instance)) === "A";
-      expect(isKept, "states.instance.update.refused", "the name has changed");
+      expect(isKept, "instance.update.refused-changes-nothing", "the name has changed");
     },
   ),
   scenario(
     "instance.update.key-scope",
     "The same key at another instance is another key",
-    ["endpoints.update.key-scope"],
+    ["instance.update.key-scope"],
     async (kit) => {
-      const rule = "endpoints.update.key-scope";
+      const rule = "instance.update.key-scope";
       const [one, other] = [await kit.provision(), await kit.provision()];
       const key = kit.key();
       expectStatus(await update(kit, one.id, { instance_name: "One" }, key), 200, rule);
@@ -167,9 +175,9 @@ export const INSTANCES: readonly Scenario[] = [
   scenario(
     "instance.update.concurrent",
     "Concurrent updates with one key answer alike",
-    ["endpoints.update.concurrent"],
+    ["instance.update.concurrent"],
     async (kit) => {
-      const rule = "endpoints.update.concurrent";
+      const rule = "instance.update.concurrent";
       const instance = await kit.provision();
       const key = kit.key();
       const all = Array.from({ length: CONTENDERS }, () => {
@@ -185,10 +193,11 @@ export const INSTANCES: readonly Scenario[] = [
     "instance.delete",
     "A deletion is a 204 without a body; then the instance is gone and its credential revoked",
     [
-      "endpoints.delete",
-      "endpoints.read-instance.deleted",
-      "endpoints.delete.credentials",
-      "authentication.revoked",
+      "instance.delete",
+      "instance.read.deleted",
+      "instance.delete.credentials-revoked",
+      "request.retention.no-access",
+      "auth.revoked",
     ],
     async (kit) => {
       const instance = await kit.provision();
@@ -196,7 +205,7 @@ export const INSTANCES: readonly Scenario[] = [
       const request = await kit.submit(instance);
       await kit.deleted(instance);
       const read = await kit.call("getInstance", { token: kit.provisioner, id: instance.id });
-      expectRefusal(read, 404, "endpoints.read-instance.deleted");
+      expectRefusal(read, 404, "instance.read.deleted");
       const create = { token, key: kit.key(), body: SUBMISSION };
       const refused = [
         await kit.call("createApprovalRequest", create),
@@ -204,40 +213,41 @@ export const INSTANCES: readonly Scenario[] = [
         await kit.call("getApprovalRequest", { token, id: request.id }),
         await kit.call("cancelApprovalRequest", { token, id: request.id }),
       ];
-      for (const answer of refused) expectRefusal(answer, 401, "endpoints.delete.credentials");
+      for (const answer of refused)
+        expectRefusal(answer, 401, "instance.delete.credentials-revoked");
     },
   ),
   scenario(
     "instance.delete.repeat",
     "Deleting it again is a 204",
-    ["endpoints.delete.repeat"],
+    ["instance.delete.repeat"],
     async (kit) => {
       const instance = await kit.provision();
       await kit.deleted(instance);
       for (let times = 0; times < 2; times++) {
-        expectStatus(await kit.deleteInstance(instance.id), 204, "endpoints.delete.repeat");
+        expectStatus(await kit.deleteInstance(instance.id), 204, "instance.delete.repeat");
       }
     },
   ),
   scenario(
     "instance.update.deleted",
     "A deleted instance is not updated, and a replayed update restores nothing",
-    ["endpoints.update.unknown", "endpoints.update.replay-deleted"],
+    ["instance.update.unknown", "instance.update.replay.deleted"],
     async (kit) => {
       const instance = await kit.provision();
       const key = kit.key();
       expectStatus(
         await update(kit, instance.id, { instance_name: "A" }, key),
         200,
-        "endpoints.update",
+        "instance.update.renames",
       );
       await kit.deleted(instance);
       const fresh = await update(kit, instance.id, { instance_name: "B" });
-      expectRefusal(fresh, 404, "endpoints.update.unknown");
+      expectRefusal(fresh, 404, "instance.update.unknown");
       const replay = await update(kit, instance.id, { instance_name: "A" }, key);
-      expectRefusal(replay, 404, "endpoints.update.replay-deleted");
+      expectRefusal(replay, 404, "instance.update.replay.deleted");
       const read = await kit.call("getInstance", { token: kit.provisioner, id: instance.id });
-      expectRefusal(read, 404, "endpoints.update.replay-deleted");
+      expectRefusal(read, 404, "instance.update.replay.deleted");
     },
   ),
 ];

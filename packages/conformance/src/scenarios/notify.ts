@@ -21,16 +21,16 @@ async function expectEvent(
   registration: Registration,
   ended: RequestResource,
 ): Promise<Message> {
-  const rule = "events.resolved.emitted";
+  const rule = "event.emitted";
   const came = () => messagesOf(registration, ended.id).length > 0;
   await kit.expectMessage(registration, came, rule, `the notification of ${ended.status}`);
   const [message] = messagesOf(registration, ended.id);
   expect(message !== undefined, rule, "there is no notification");
   const isOwn = message.instanceId === instance.id;
-  expect(isOwn, "events.resolved.shape", "the notification names another instance");
+  expect(isOwn, "event.body", "the notification names another instance");
   const decidedAt = ended.decision?.decidedAt;
   const text = `created_at is ${message.createdAt}, decided_at ${decidedAt}`;
-  expect(message.createdAt === decidedAt, "events.resolved.created-at", text);
+  expect(message.createdAt === decidedAt, "event.created-at", text);
   return message;
 }
 
@@ -38,7 +38,7 @@ export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.cancelled",
     "A cancellation is told, and by then the request shows it",
-    ["events.resolved.emitted", "events.resolved.created-at", "events.resolved.shape"],
+    ["event.emitted", "event.created-at", "event.body"],
     async (kit) => {
       const seen: string[] = [];
       const { instance, registration } = await kit.provisionReceiving({
@@ -52,7 +52,7 @@ export const NOTIFY: readonly Scenario[] = [
       const ended = await kit.cancelled(instance, id);
       await expectEvent(kit, instance, registration, ended);
       const isRead = () => seen.length > 0;
-      const rule = "events.resolved.created-at";
+      const rule = "event.created-at";
       await kit.expectMessage(registration, isRead, rule, "the read of the request");
       expect(seen[0] === "cancelled", rule, `when it was told, the request was ${seen[0]}`);
     },
@@ -61,7 +61,7 @@ export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.decided",
     "An approval and a denial are told, and nothing of them is in the message",
-    ["events.resolved.emitted", "events.resolved.created-at", "events.resolved.shape"],
+    ["event.emitted", "event.created-at", "event.body"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       for (const verdict of ["approve", "deny"] as const) {
@@ -75,16 +75,16 @@ export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.expired",
     "An expiry is told, although nobody reads the request",
-    ["events.resolved.emitted", "events.resolved.created-at", "states.request.expired"],
+    ["event.emitted", "event.created-at", "request.expire"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       const { request, windowMs } = await kit.submitBrief(instance);
       const came = () => messagesOf(registration, request.id).length > 0;
       const boundMs = windowMs + kit.timing.patienceMs;
-      const rule = "events.resolved.emitted";
+      const rule = "event.emitted";
       await kit.expectMessage(registration, came, rule, "the notification of an expiry", boundMs);
       const ended = await kit.read(instance, request.id);
-      expect(ended.status === "expired", "states.request.expired", `it is ${ended.status}`);
+      expect(ended.status === "expired", "request.expire", `it is ${ended.status}`);
       await expectEvent(kit, instance, registration, ended);
     },
     { ...NEEDS, isSlow: true },
@@ -92,7 +92,7 @@ export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.single",
     "A request is told once, whatever is repeated",
-    ["events.resolved.single", "endpoints.create.replay-silent", "events.delivery.acknowledged"],
+    ["event.emitted", "delivery.request.replay-silent", "event.acknowledged"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       const { id, key, body } = await kit.submit(instance);
@@ -100,9 +100,9 @@ export const NOTIFY: readonly Scenario[] = [
       await expectEvent(kit, instance, registration, ended);
       await kit.cancelled(instance, id);
       const replay = { token: instance.token, key, body };
-      expectStatus(await kit.call("createApprovalRequest", replay), 200, "endpoints.create.replay");
+      expectStatus(await kit.call("createApprovalRequest", replay), 200, "request.create.replay");
       const again = () => registration.notifications.length > 1;
-      const rule = "endpoints.create.replay-silent";
+      const rule = "delivery.request.replay-silent";
       await kit.expectQuiet(registration, again, rule, "it was told a second time");
     },
     { ...NEEDS, isSlow: true },
@@ -110,7 +110,7 @@ export const NOTIFY: readonly Scenario[] = [
   scenario(
     "notify.acknowledged",
     "Any 2xx ends delivery, whatever is in its body",
-    ["events.delivery.acknowledged"],
+    ["event.acknowledged"],
     async (kit) => {
       const statuses = [200, 201, 202, 204, 206, 299];
       const { instance, registration } = await kit.provisionReceiving({
@@ -125,14 +125,14 @@ export const NOTIFY: readonly Scenario[] = [
       }
       const again = () => registration.notifications.length > statuses.length;
       const what = "an acknowledged notification came again";
-      await kit.expectQuiet(registration, again, "events.delivery.acknowledged", what);
+      await kit.expectQuiet(registration, again, "event.acknowledged", what);
     },
     { ...NEEDS, isSlow: true },
   ),
   scenario(
     "notify.race",
     "Whoever wins of verdict and cancellation, one event tells of it",
-    ["events.resolved.single", "events.resolved.created-at"],
+    ["event.emitted", "event.created-at"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       const requests = await Promise.all(Array.from({ length: 6 }, () => kit.submit(instance)));
@@ -146,30 +146,30 @@ export const NOTIFY: readonly Scenario[] = [
       }
       const more = () => registration.notifications.length > requests.length;
       const what = "more events came than requests ended";
-      await kit.expectQuiet(registration, more, "events.resolved.single", what);
+      await kit.expectQuiet(registration, more, "event.emitted", what);
     },
     { ...NEEDS, needs: ["receiver", "decider"], isSlow: true },
   ),
   scenario(
     "notify.deletion",
     "Deleting an instance tells of none of the cancellations that it causes",
-    ["endpoints.delete.delivery", "states.instance.deletion.beside-decisions"],
+    ["delivery.delete.ends"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       await Promise.all([kit.submit(instance), kit.submit(instance)]);
       await kit.deleted(instance);
       const came = () => registration.notifications.length > 0;
       const what = "the deletion was told as a cancellation";
-      await kit.expectQuiet(registration, came, "endpoints.delete.delivery", what);
+      await kit.expectQuiet(registration, came, "delivery.delete.ends", what);
     },
     { ...NEEDS, isSlow: true },
   ),
   scenario(
     "notify.not-replayed",
     "What ended before a receiver was configured, or was acknowledged by another, is not told it",
-    ["endpoints.update.delivery.ended"],
+    ["event.receiver-only", "delivery.update.ended-stay-ended"],
     async (kit) => {
-      const rule = "endpoints.update.delivery.ended";
+      const rule = "delivery.update.ended-stay-ended";
       const instance = await kit.provision();
       const before = await kit.submit(instance);
       await kit.cancelled(instance, before.id);
@@ -183,7 +183,8 @@ export const NOTIFY: readonly Scenario[] = [
       expectStatus(await updateWith(kit, instance, { delivery: second.delivery }), 200, rule);
       const came = () => second.notifications.length > 0;
       await kit.expectQuiet(second, came, rule, "the new receiver was told what had ended");
-      expect(first.notifications.length === 1, rule, "the first receiver was told more than once");
+      const what = "a receiver was told what ended before it was configured";
+      expect(first.notifications.length === 1, "event.receiver-only", what);
     },
     { ...NEEDS, isSlow: true },
   ),

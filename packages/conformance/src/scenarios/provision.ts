@@ -15,15 +15,15 @@ export const PROVISION: readonly Scenario[] = [
     "provision.created",
     "A new instance is a 201, and its credential works",
     [
-      "endpoints.provision.created",
-      "resources.provision-response.shape",
-      "resources.credential.shape",
-      "resources.provision.name",
+      "instance.provision.created",
+      "instance.provision.shape",
+      "credential.shape",
+      "instance.provision.name",
     ],
     async (kit) => {
       const name = `Conformance ${kit.key()} äöü ✓`;
       const instance = await kit.provision({ instance_name: name });
-      expect(instance.name === name, "resources.provision.name", "the name is not the one given");
+      expect(instance.name === name, "instance.provision.name", "the name is not the one given");
       const request = await kit.submit(instance);
       await kit.read(instance, request.id);
     },
@@ -31,22 +31,22 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.empty-object",
     "An empty object provisions an instance, which gets a name",
-    ["resources.provision.empty-object", "resources.instance.name.assigned"],
+    ["instance.provision.empty-object", "instance.name.assigned"],
     async (kit) => {
       const call = { token: kit.provisioner, key: kit.key(), body: {} };
       const answer = await kit.tryProvision(call);
-      expectStatus(answer, 201, "resources.provision.empty-object");
+      expectStatus(answer, 201, "instance.provision.empty-object");
       const { instance } = provisionedBy(answer);
-      const rule = "resources.instance.name.assigned";
+      const rule = "instance.name.assigned";
       expect(instance.name.length > 0, rule, "the name is empty");
     },
   ),
   scenario(
     "provision.key-required",
     "A provisioning without a key, or with an empty one, is refused",
-    ["endpoints.provision.key-required"],
+    ["instance.provision.key-required"],
     async (kit) => {
-      const rule = "endpoints.provision.key-required";
+      const rule = "instance.provision.key-required";
       const call = { token: kit.provisioner, body: {} };
       expectRefusal(await kit.tryProvision(call), 400, rule);
       expectRefusal(await kit.tryProvision({ ...call, key: "" }), 400, rule);
@@ -55,35 +55,44 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.name",
     "A name is a string of at least one character",
-    ["resources.provision.name"],
+    ["instance.provision.name"],
     async (kit) => {
       for (const name of ["", null, 7, true, [], {}]) {
         const body = { instance_name: name };
         const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), body });
-        expectRefusal(answer, 400, "resources.provision.name");
+        expectRefusal(answer, 400, "instance.provision.name");
       }
+    },
+  ),
+  scenario(
+    "provision.delivery-null",
+    "A provisioning with a null delivery is refused",
+    ["instance.provision.delivery-null"],
+    async (kit) => {
+      const call = { token: kit.provisioner, key: kit.key(), body: { delivery: null } };
+      expectRefusal(await kit.tryProvision(call), 400, "instance.provision.delivery-null");
     },
   ),
   scenario(
     "provision.unknown-property",
     "A provisioning with an unknown property is refused",
-    ["resources.provision.additional"],
+    ["instance.provision.additional-properties"],
     async (kit) => {
       for (const body of [{ name: "x" }, { instance_name: "x", id: "y" }, { credential: {} }]) {
         const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), body });
-        expectRefusal(answer, 400, "resources.provision.additional");
+        expectRefusal(answer, 400, "instance.provision.additional-properties");
       }
     },
   ),
   scenario(
     "provision.body",
     "A provisioning whose body is missing or no JSON object is refused",
-    ["resources.provision.body", "errors.malformed"],
+    ["instance.provision.body-object", "error.malformed"],
     async (kit) => {
       for (const body of [undefined, "", "[]", "null", '"x"', "7", "{", '{"instance_name":"x"}}']) {
         const given = body === undefined ? {} : { body };
         const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), ...given });
-        const rule = body?.startsWith("{") ? "errors.malformed" : "resources.provision.body";
+        const rule = body?.startsWith("{") ? "error.malformed" : "instance.provision.body-object";
         expectRefusal(answer, 400, rule);
       }
     },
@@ -91,71 +100,72 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.replay",
     "The same key and input answer the original instance and credential with 200",
-    ["endpoints.provision.replay"],
+    ["instance.provision.replay", "instance.provision.replay.not-renewed"],
     async (kit) => {
       const body = { instance_name: "Replayed" };
       const call = { token: kit.provisioner, key: kit.key(), body };
       const first = provisionedBy(await kit.tryProvision(call));
       for (let replay = 0; replay < 2; replay++) {
         const answer = await kit.tryProvision(call);
-        const rule = "endpoints.provision.replay";
+        const rule = "instance.provision.replay";
         expectStatus(answer, 200, rule);
         const { provisioned } = answer;
         expect(provisioned?.instance.id === first.instance.id, rule, "it is another instance");
-        expect(provisioned?.token === first.token, rule, "it is another credential");
-        expect(provisioned?.expiresAt === first.expiresAt, rule, "the credential was renewed");
+        const isSame =
+          provisioned?.token === first.token && provisioned.expiresAt === first.expiresAt;
+        expect(isSame, "instance.provision.replay.not-renewed", "it is another credential");
       }
     },
   ),
   scenario(
     "provision.replay-after-update",
     "A replay answers the original response, also when the name has changed since",
-    ["endpoints.provision.replay"],
+    ["instance.provision.replay", "instance.provision.replay.not-renewed"],
     async (kit) => {
       const instance = await kit.provision({ instance_name: "Before" });
       const update = { token: kit.provisioner, id: instance.id, body: { instance_name: "After" } };
       expectStatus(
         await kit.call("updateInstance", { ...update, key: kit.key() }),
         200,
-        "endpoints.update",
+        "instance.update.renames",
       );
       const { key, body } = instance;
       const answer = await kit.tryProvision({ token: kit.provisioner, key, body });
-      expectStatus(answer, 200, "endpoints.provision.replay");
+      expectStatus(answer, 200, "instance.provision.replay");
       const isSame = answer.provisioned?.token === instance.token;
-      expect(isSame, "endpoints.provision.replay", "it is another credential");
+      expect(isSame, "instance.provision.replay.not-renewed", "it is another credential");
     },
   ),
   scenario(
     "provision.conflict",
     "The same key with other input is a 409",
-    ["endpoints.provision.conflict"],
+    ["instance.provision.conflict"],
     async (kit) => {
       const { key } = await kit.provision({ instance_name: "One" });
       for (const body of [{ instance_name: "Two" }, {}]) {
         const answer = await kit.tryProvision({ token: kit.provisioner, key, body });
-        expectRefusal(answer, 409, "endpoints.provision.conflict", "idempotency_conflict");
+        expectRefusal(answer, 409, "instance.provision.conflict", "idempotency_conflict");
       }
     },
   ),
   scenario(
     "provision.replay-deleted",
     "A replay after the deletion is a 409 and creates nothing",
-    ["endpoints.provision.replay-deleted"],
+    ["instance.provision.replay.deleted"],
     async (kit) => {
       const instance = await kit.provision();
       await kit.deleted(instance);
       const { key, body } = instance;
       const answer = await kit.tryProvision({ token: kit.provisioner, key, body });
-      expectRefusal(answer, 409, "endpoints.provision.replay-deleted", "instance_deleted");
+      expectRefusal(answer, 409, "instance.provision.replay.deleted", "instance_deleted");
     },
   ),
   scenario(
     "provision.concurrent",
     "Concurrent provisionings with one key make one instance",
-    ["endpoints.provision.concurrent"],
+    ["instance.provision.concurrent"],
     async (kit) => {
-      const rule = "endpoints.provision.concurrent";
+      const rule = "instance.provision.concurrent";
       const call = { token: kit.provisioner, key: kit.key(), body: { instance_name: "One" } };
       const answers = await Promise.all(
         Array.from({ length: CONTENDERS }, () => kit.tryProvision(call)),
@@ -171,9 +181,9 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.lost-response",
     "A provisioning whose answer was lost is had by sending it again",
-    ["endpoints.provision.lost-response"],
+    ["instance.provision.replay"],
     async (kit) => {
-      const rule = "endpoints.provision.lost-response";
+      const rule = "instance.provision.replay";
       const call = { token: kit.provisioner, key: kit.key(), body: { instance_name: "Lost" } };
       kit.ownUnknown(call);
       for (const lingerMs of [0, LINGER_MS]) {
@@ -191,9 +201,9 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.key-of-another-operation",
     "The key of a provisioning is another key in an update and a submission",
-    ["endpoints.provision.key-scope.operation"],
+    ["instance.provision.key-scope"],
     async (kit) => {
-      const rule = "endpoints.provision.key-scope.operation";
+      const rule = "instance.provision.key-scope";
       const instance = await kit.provision();
       const { id, key, token } = instance;
       const body = { instance_name: "Renamed" };
@@ -207,9 +217,9 @@ export const PROVISION: readonly Scenario[] = [
   scenario(
     "provision.key-of-another-provisioner",
     "The same key of another provisioner makes another instance",
-    ["endpoints.provision.key-scope.provisioner"],
+    ["instance.provision.key-scope"],
     async (kit) => {
-      const rule = "endpoints.provision.key-scope.provisioner";
+      const rule = "instance.provision.key-scope";
       const call = { key: kit.key(), body: { instance_name: "Twin" } };
       const one = provisionedBy(await kit.tryProvision({ ...call, token: kit.provisioner }));
       const answer = await kit.tryProvision({ ...call, token: kit.otherProvisioner });

@@ -23,7 +23,7 @@ async function expectConsistent(
   id: string,
   cancellation: Answer,
 ): Promise<string> {
-  const rule = "states.request.one-outcome";
+  const rule = "request.one-outcome";
   const after = await kit.read(instance, id);
   const isCancelled = cancellation.status === 200;
   if (!isCancelled) expectRefusal(cancellation, 409, rule, "already_terminal");
@@ -35,7 +35,7 @@ async function expectConsistent(
   const later = await kit.read(instance, id);
   const isSame =
     later.status === after.status && later.decision?.decidedAt === after.decision?.decidedAt;
-  expect(isSame, "states.request.terminal", `it was ${after.status}, then ${later.status}`);
+  expect(isSame, "request.terminal.unchanged", `it was ${after.status}, then ${later.status}`);
   return after.status;
 }
 
@@ -43,7 +43,7 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.verdict-and-cancellation",
     "Of a verdict and a cancellation at the same time one wins",
-    ["states.request.one-outcome", "states.request.terminal"],
+    ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const round = async (_: unknown, index: number) => {
@@ -60,7 +60,7 @@ export const RACES: readonly Scenario[] = [
         const after = await expectConsistent(kit, instance, id, cancellation);
         const { status } = await held;
         const what = `a held poll was told ${status}, and the request is ${after}`;
-        expect(status === after, "states.request.one-outcome", what);
+        expect(status === after, "request.one-outcome", what);
       };
       await Promise.all(Array.from({ length: ROUNDS }, round));
     },
@@ -69,9 +69,9 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.two-verdicts",
     "Of two verdicts at the same time one wins",
-    ["states.request.one-outcome", "states.request.terminal"],
+    ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
-      const rule = "states.request.one-outcome";
+      const rule = "request.one-outcome";
       const instance = await kit.provision();
       const round = async () => {
         const { id } = await kit.submit(instance);
@@ -86,7 +86,11 @@ export const RACES: readonly Scenario[] = [
         const later = await kit.read(instance, id);
         const isSame =
           later.status === first.status && later.decision?.decidedAt === first.decision?.decidedAt;
-        expect(isSame, "states.request.terminal", `it was ${first.status}, then ${later.status}`);
+        expect(
+          isSame,
+          "request.terminal.unchanged",
+          `it was ${first.status}, then ${later.status}`,
+        );
       };
       await Promise.all(Array.from({ length: ROUNDS }, round));
     },
@@ -95,9 +99,9 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.cancellations",
     "Of many cancellations at the same time each answers the same cancelled request",
-    ["endpoints.cancel.repeat", "states.request.one-outcome"],
+    ["request.cancel.repeat", "request.one-outcome"],
     async (kit) => {
-      const rule = "endpoints.cancel.repeat";
+      const rule = "request.cancel.repeat";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const all = Array.from({ length: ROUNDS }, () => kit.cancel(instance, id));
@@ -112,7 +116,7 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.cancellation-and-deadline",
     "Of a cancellation and the deadline at the same time one wins",
-    ["states.request.one-outcome", "states.request.terminal"],
+    ["request.one-outcome", "request.terminal.unchanged"],
     async (kit) => {
       const instance = await kit.provision();
       const round = async (_: unknown, index: number) => {
@@ -129,9 +133,9 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.deletion-and-creations",
     "A deletion beside creations leaves no credential that works",
-    ["states.instance.deletion.serialised", "endpoints.delete.credentials"],
+    ["instance.delete.serialised", "instance.delete.credentials-revoked"],
     async (kit) => {
-      const rule = "states.instance.deletion.serialised";
+      const rule = "instance.delete.serialised";
       const instance = await kit.provision();
       const { token } = instance;
       const create = async (_: unknown, index: number) => {
@@ -157,9 +161,9 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.deletion-and-polls",
     "Deleting an instance ends the polls that are held on its requests",
-    ["states.instance.deletion.pending"],
+    ["instance.delete.pending-cancelled"],
     async (kit) => {
-      const rule = "states.instance.deletion.pending";
+      const rule = "instance.delete.pending-cancelled";
       const instance = await kit.provision();
       const { token } = instance;
       const { id } = await kit.submit(instance);
@@ -181,21 +185,21 @@ export const RACES: readonly Scenario[] = [
   scenario(
     "races.deletions",
     "Of many deletions at the same time each is a 204",
-    ["endpoints.delete.repeat"],
+    ["instance.delete.repeat"],
     async (kit) => {
       const instance = await kit.provision();
       const all = Array.from({ length: ROUNDS }, () => kit.deleteInstance(instance.id));
       for (const answer of await Promise.all(all)) {
-        expectStatus(answer, 204, "endpoints.delete.repeat");
+        expectStatus(answer, 204, "instance.delete.repeat");
       }
     },
   ),
   scenario(
     "races.deletion-and-verdicts",
     "A deletion beside verdicts leaves no credential that works",
-    ["states.instance.deletion.beside-decisions", "endpoints.delete.credentials"],
+    ["instance.delete.serialised", "instance.delete.credentials-revoked"],
     async (kit) => {
-      const rule = "states.instance.deletion.beside-decisions";
+      const rule = "instance.delete.serialised";
       const instance = await kit.provision();
       const requests = await Promise.all(Array.from({ length: 4 }, () => kit.submit(instance)));
       const verdicts = requests.map(({ id }) => kit.tryDecide(id, "approve").catch(() => {}));

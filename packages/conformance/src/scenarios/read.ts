@@ -18,37 +18,37 @@ export const READ: readonly Scenario[] = [
   scenario(
     "read.current",
     "A read answers the request as it is now",
-    ["endpoints.read"],
+    ["request.read"],
     async (kit) => {
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const before = await kit.read(instance, id);
-      expect(before.id === id, "endpoints.read", "it is another request");
-      expect(before.status === "pending", "endpoints.read", `it is ${before.status}`);
+      expect(before.id === id, "request.read", "it is another request");
+      expect(before.status === "pending", "request.read", `it is ${before.status}`);
       await kit.cancelled(instance, id);
       const after = await kit.read(instance, id);
-      expect(after.status === "cancelled", "endpoints.read", `cancelled, it reads ${after.status}`);
+      expect(after.status === "cancelled", "request.read", `cancelled, it reads ${after.status}`);
     },
   ),
   scenario(
     "read.unknown",
     "Reading a request that is not there is a 404",
-    ["endpoints.read.unknown"],
+    ["request.read.unknown"],
     async (kit) => {
       const { token } = await kit.provision();
       for (const query of ["", "?wait=1s"]) {
         const call = { token, id: randomUUID(), query };
         const answer = await kit.call("getApprovalRequest", call);
-        expectRefusal(answer, 404, "endpoints.read.unknown");
+        expectRefusal(answer, 404, "request.read.unknown");
       }
     },
   ),
   scenario(
     "read.no-wait",
     "Without a wait a read of a pending request answers at once",
-    ["endpoints.read.no-wait"],
+    ["request.read.wait.omitted"],
     async (kit) => {
-      const rule = "endpoints.read.no-wait";
+      const rule = "request.read.wait.omitted";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const request = await answeredInTime(kit.read(instance, id), rule, "without wait");
@@ -58,9 +58,13 @@ export const READ: readonly Scenario[] = [
   scenario(
     "read.wait",
     "With a wait the read is held, and answers that the request is still pending",
-    ["endpoints.read.wait", "states.poll.still-pending", "states.poll.deadline"],
+    [
+      "request.read.wait.held",
+      "request.read.wait.still-pending",
+      "request.read.wait.keeps-deadline",
+    ],
     async (kit) => {
-      const rule = "endpoints.read.wait";
+      const rule = "request.read.wait.held";
       const instance = await kit.provision();
       const { id, deadlineAt } = await kit.submit(instance);
       const begun = performance.now();
@@ -69,31 +73,35 @@ export const READ: readonly Scenario[] = [
       const request = await answeredInTime(poll, rule, "a wait of 2s");
       const heldMs = performance.now() - begun;
       expect(heldMs >= HELD_MS_MIN, rule, `a wait of 2s was held for ${Math.round(heldMs)} ms`);
-      expect(request.status === "pending", "states.poll.still-pending", `it is ${request.status}`);
+      expect(
+        request.status === "pending",
+        "request.read.wait.still-pending",
+        `it is ${request.status}`,
+      );
       const isSame = request.deadlineAt === deadlineAt;
-      expect(isSame, "states.poll.deadline", "polling moved the deadline");
+      expect(isSame, "request.read.wait.keeps-deadline", "polling moved the deadline");
     },
   ),
   scenario(
     "read.wait-invalid",
     "A wait that is no duration is refused",
-    ["endpoints.read.wait.invalid"],
+    ["request.read.wait.invalid"],
     async (kit) => {
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       for (const wait of ["", "0s", "5", "-1s", "1.5s", "1S", "soon", "1ms", "05s"]) {
         const call = { token: instance.token, id, query: `?wait=${wait}` };
         const answer = await kit.call("getApprovalRequest", call);
-        expectRefusal(answer, 400, "endpoints.read.wait.invalid");
+        expectRefusal(answer, 400, "request.read.wait.invalid");
       }
     },
   ),
   scenario(
     "read.wait-terminal",
     "A wait on a terminal request answers at once",
-    ["endpoints.read.wait.terminal"],
+    ["request.read.wait.terminal"],
     async (kit) => {
-      const rule = "endpoints.read.wait.terminal";
+      const rule = "request.read.wait.terminal";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       await kit.cancelled(instance, id);
@@ -106,9 +114,9 @@ export const READ: readonly Scenario[] = [
   scenario(
     "read.wait-cancelled",
     "Cancelling a request ends all polls that are held on it",
-    ["endpoints.read.wait.cancelled", "endpoints.read.wait.terminal"],
+    ["request.read.wait.cancelled", "request.read.wait.terminal"],
     async (kit) => {
-      const rule = "endpoints.read.wait.cancelled";
+      const rule = "request.read.wait.cancelled";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       // Also one that asks for longer than is given.
@@ -129,9 +137,9 @@ export const READ: readonly Scenario[] = [
   scenario(
     "read.wait-decided",
     "A decision ends the polls that are held on its request",
-    ["endpoints.read.wait.terminal"],
+    ["request.read.wait.terminal"],
     async (kit) => {
-      const rule = "endpoints.read.wait.terminal";
+      const rule = "request.read.wait.terminal";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const boundMs = SETTLE_MS + 2 * kit.timing.patienceMs;
@@ -148,9 +156,9 @@ export const READ: readonly Scenario[] = [
   scenario(
     "read.wait-cap",
     "A wait of an hour is held for 30 seconds at most",
-    ["endpoints.read.wait.cap"],
+    ["request.read.wait.cap"],
     async (kit) => {
-      const rule = "endpoints.read.wait.cap";
+      const rule = "request.read.wait.cap";
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const call = { token: instance.token, id, query: "?wait=1h" };

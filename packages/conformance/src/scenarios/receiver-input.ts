@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { lookup } from "node:dns/promises";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, type Kit } from "../kit.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 import { provisionWith } from "./receivers.ts";
@@ -82,46 +82,46 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
   scenario(
     "receiver.input",
     "A delivery has type, URL, registration id and secret, all of them, and nothing else",
-    ["resources.delivery-input.required", "resources.delivery-input.additional"],
+    ["delivery.input.shape"],
     async (kit) => {
       const names = ["type", "url", "registration_id", "signing_secret"];
       const missing = names.map((name) => {
         return Object.fromEntries(Object.entries(proposal()).filter(([key]) => key !== name));
       });
       const nulls = names.map((name) => proposal({ [name]: null }));
-      const rule = "resources.delivery-input.required";
+      const rule = "delivery.input.shape";
       await expectRefused(kit, [...missing, ...nulls, null, [], "webhook", {}], rule);
       const strangers = [{ secret: "x" }, { headers: {} }, { id: randomUUID() }];
       const more = strangers.map((stranger) => proposal(stranger));
-      await expectRefused(kit, more, "resources.delivery-input.additional");
+      await expectRefused(kit, more, "delivery.input.shape");
     },
     SYNTAX,
   ),
   scenario(
     "receiver.type",
     "Another type of delivery is unsupported_delivery_type",
-    ["errors.delivery-type"],
+    ["delivery.input.type"],
     (kit) => {
       const types = ["email", "Webhook", "sqs", ""].map((type) => proposal({ type }));
-      return expectRefused(kit, types, "errors.delivery-type", "unsupported_delivery_type");
+      return expectRefused(kit, types, "delivery.input.type", "unsupported_delivery_type");
     },
     SYNTAX,
   ),
   scenario(
     "receiver.registration-id",
     "A registration id is a UUID",
-    ["resources.delivery-input.registration-id"],
+    ["delivery.input.registration-id"],
     (kit) => {
       const wrong = ["", "x", "registration-1", `${randomUUID()}0`, 7];
       const deliveries = wrong.map((registration_id) => proposal({ registration_id }));
-      return expectRefused(kit, deliveries, "resources.delivery-input.registration-id");
+      return expectRefused(kit, deliveries, "delivery.input.registration-id");
     },
     SYNTAX,
   ),
   scenario(
     "receiver.secret",
     "A signing secret is whsec_ and canonical padded base64 of exactly 32 bytes",
-    ["resources.delivery-input.secret"],
+    ["delivery.input.secret"],
     (kit) => {
       const encoded = (bytes: number) => Buffer.alloc(bytes, 0xfb).toString("base64");
       const good = encoded(32);
@@ -144,14 +144,14 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
         7,
       ];
       const deliveries = wrong.map((signing_secret) => proposal({ signing_secret }));
-      return expectRefused(kit, deliveries, "resources.delivery-input.secret");
+      return expectRefused(kit, deliveries, "delivery.input.secret");
     },
     SYNTAX,
   ),
   scenario(
     "receiver.url-syntax",
     "A URL that is not HTTPS, or has userinfo or a fragment, is invalid_webhook_url",
-    ["resources.webhook-url.syntax"],
+    ["delivery.url.syntax"],
     (kit) => {
       const urls = [
         "http://example.com/hook",
@@ -173,21 +173,21 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
         "javascript:alert(1)",
         "https://[::1/",
       ].map((url) => proposal({ url }));
-      return expectRefused(kit, urls, "resources.webhook-url.syntax", "invalid_webhook_url");
+      return expectRefused(kit, urls, "delivery.url.syntax", "invalid_webhook_url");
     },
     SYNTAX,
   ),
   scenario(
     "receiver.url-addresses",
     "Addresses that are not public are invalid_webhook_url",
-    ["resources.webhook-url.addresses"],
+    ["delivery.url.addresses"],
     async (kit) => {
       const allowed = await allowedNetworks(kit);
       const refused = ADDRESSES.filter((address) => !allowed.includes(networkOf(address)));
       for (const address of refused) {
         const url = `https://${address.includes(":") ? `[${address}]` : address}/hook`;
         const answer = await provisionWith(kit, proposal({ url }));
-        const rule = "resources.webhook-url.addresses";
+        const rule = "delivery.url.addresses";
         const code = "invalid_webhook_url";
         const message = `${url} answered ${answer.status} ${answer.error?.code ?? ""}`;
         expect(answer.status === 400 && answer.error?.code === code, rule, message);

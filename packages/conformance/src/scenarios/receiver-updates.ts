@@ -2,9 +2,9 @@
 
 import type { Answer } from "../client/check-answer.ts";
 import { pause } from "../clock.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, type OwnInstance } from "../kit.ts";
 import { challenged, type Registration } from "../receiver/registration.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 
@@ -30,7 +30,7 @@ async function expectInstance(
   rule: RequirementId,
 ): Promise<void> {
   const answer = await kit.call("getInstance", { token: kit.provisioner, id });
-  expectStatus(answer, 200, "endpoints.read-instance");
+  expectStatus(answer, 200, "instance.read");
   const { name, delivery } = answer.instance ?? {};
   const isNamed = expected.name === undefined || expected.name === name;
   expect(isNamed, rule, `the name is ${JSON.stringify(name)}`);
@@ -63,19 +63,15 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.replaced",
     "A supplied delivery replaces URL, registration and secret, once it is verified",
-    [
-      "endpoints.update.delivery.replaced",
-      "events.verification.once",
-      "authentication.signature.value",
-    ],
+    ["delivery.update.replaces", "verification.once", "signature.value"],
     async (kit) => {
-      const rule = "endpoints.update.delivery.replaced";
+      const rule = "delivery.update.replaces";
       const { instance, registration } = await kit.provisionReceiving();
       const next = kit.register();
       const answer = await updateWith(kit, instance, { delivery: next.delivery });
       expectStatus(answer, 200, rule);
-      expectCount(next, 1, "events.verification.once");
-      expectCount(registration, 1, "events.verification.once");
+      expectCount(next, 1, "verification.once");
+      expectCount(registration, 1, "verification.once");
       await expectInstance(kit, instance, { name: instance.name, registration: next }, rule);
       await expectNotified(kit, instance, next, rule);
       const { length } = registration.notifications;
@@ -86,28 +82,29 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.added",
     "An instance without a receiver gets one",
-    ["endpoints.update", "resources.instance.delivery"],
+    ["instance.update.renames", "instance.shape"],
     async (kit) => {
       const instance = await kit.provision();
       const registration = kit.register();
       const body = { instance_name: "Told", delivery: registration.delivery };
-      expectStatus(await updateWith(kit, instance, body), 200, "endpoints.update");
+      expectStatus(await updateWith(kit, instance, body), 200, "instance.update.renames");
       const expected = { name: "Told", registration };
-      await expectInstance(kit, instance, expected, "resources.instance.delivery");
-      await expectNotified(kit, instance, registration, "events.resolved.emitted");
+      await expectInstance(kit, instance, expected, "instance.shape");
+      await expectNotified(kit, instance, registration, "event.emitted");
     },
     NEEDS,
   ),
   scenario(
     "receiver.update.omitted",
     "What an update omits stays: the receiver when it renames, the name when it replaces",
-    ["endpoints.update.omitted"],
+    ["instance.update.omitted-unchanged", "delivery.update.keeps"],
     async (kit) => {
-      const rule = "endpoints.update.omitted";
+      const rule = "instance.update.omitted-unchanged";
       const { instance, registration } = await kit.provisionReceiving();
-      expectStatus(await updateWith(kit, instance, { instance_name: "A" }), 200, rule);
-      expectCount(registration, 1, rule);
-      await expectInstance(kit, instance, { name: "A", registration }, rule);
+      const keeps = "delivery.update.keeps";
+      expectStatus(await updateWith(kit, instance, { instance_name: "A" }), 200, keeps);
+      expectCount(registration, 1, keeps);
+      await expectInstance(kit, instance, { name: "A", registration }, keeps);
       const next = kit.register();
       expectStatus(await updateWith(kit, instance, { delivery: next.delivery }), 200, rule);
       await expectInstance(kit, instance, { name: "A", registration: next }, rule);
@@ -119,15 +116,16 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.removed",
     "A null delivery removes the receiver; what ends afterwards is not told",
-    ["endpoints.update.delivery.removed", "resources.instance.delivery"],
+    ["delivery.update.removes", "instance.update.delivery-null", "instance.shape"],
     async (kit) => {
-      const rule = "endpoints.update.delivery.removed";
+      const rule = "delivery.update.removes";
       const { instance, registration } = await kit.provisionReceiving();
       const { id } = await kit.submit(instance);
       const answer = await updateWith(kit, instance, { delivery: null });
-      expectStatus(answer, 200, rule);
-      expect(answer.instance?.delivery === undefined, rule, "the answer still shows a delivery");
-      await expectInstance(kit, instance, { registration: undefined }, rule);
+      const isNull = "instance.update.delivery-null";
+      expectStatus(answer, 200, isNull);
+      expect(answer.instance?.delivery === undefined, isNull, "the answer still shows a delivery");
+      await expectInstance(kit, instance, { registration: undefined }, isNull);
       await kit.cancelled(instance, id);
       const came = () => registration.notifications.length > 0;
       await kit.expectQuiet(registration, came, rule, "the removed receiver got a notification");
@@ -137,9 +135,9 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.refused",
     "An update whose receiver fails is a 422 that changes nothing, and may be tried again",
-    ["endpoints.update.verification-failed", "states.instance.update.refused"],
+    ["delivery.update.failed", "instance.update.refused-changes-nothing"],
     async (kit) => {
-      const rule = "endpoints.update.verification-failed";
+      const rule = "delivery.update.failed";
       const { instance, registration } = await kit.provisionReceiving();
       const next = kit.register({
         onVerification: (message, index) => (index === 0 ? { status: 403 } : challenged(message)),
@@ -149,7 +147,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
       const refused = await updateWith(kit, instance, body, key);
       expectRefusal(refused, 422, rule, "webhook_verification_failed");
       const before = { name: instance.name, registration };
-      await expectInstance(kit, instance, before, "states.instance.update.refused");
+      await expectInstance(kit, instance, before, "instance.update.refused-changes-nothing");
       await expectNotified(kit, instance, registration, rule);
       expectStatus(await updateWith(kit, instance, body, key), 200, rule);
       await expectInstance(kit, instance, { name: "Changed", registration: next }, rule);
@@ -159,23 +157,23 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.malformed",
     "An update with a malformed delivery is refused at sight and changes nothing",
-    ["states.instance.update.refused", "resources.webhook-url.syntax"],
+    ["instance.update.refused-changes-nothing", "delivery.url.syntax"],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
       const delivery = { ...kit.register().delivery, url: "http://example.com/hook" };
       const answer = await updateWith(kit, instance, { instance_name: "Changed", delivery });
-      expectRefusal(answer, 400, "resources.webhook-url.syntax", "invalid_webhook_url");
+      expectRefusal(answer, 400, "delivery.url.syntax", "invalid_webhook_url");
       const before = { name: instance.name, registration };
-      await expectInstance(kit, instance, before, "states.instance.update.refused");
+      await expectInstance(kit, instance, before, "instance.update.refused-changes-nothing");
     },
     NEEDS,
   ),
   scenario(
     "receiver.update.replay",
     "A replayed update neither verifies nor applies again",
-    ["endpoints.update.replay-unverified", "endpoints.update.replay"],
+    ["delivery.update.replay-no-verification", "instance.update.replay"],
     async (kit) => {
-      const rule = "endpoints.update.replay-unverified";
+      const rule = "delivery.update.replay-no-verification";
       const instance = await kit.provision();
       const [first, second] = [kit.register(), kit.register()];
       const key = kit.key();
@@ -187,7 +185,7 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
       expectCount(first, 1, rule);
       const shown = replay.instance?.delivery?.registrationId;
       const isOriginal = shown === first.registrationId;
-      expect(isOriginal, "endpoints.update.replay", "the replay shows another receiver");
+      expect(isOriginal, "instance.update.replay", "the replay shows another receiver");
       await expectInstance(kit, instance, { registration: second }, rule);
     },
     NEEDS,
@@ -195,9 +193,9 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.coalesced",
     "Concurrent updates with one key ask the receiver once",
-    ["endpoints.update.coalesced", "endpoints.update.concurrent"],
+    ["delivery.update.coalesced", "instance.update.concurrent"],
     async (kit) => {
-      const rule = "endpoints.update.coalesced";
+      const rule = "delivery.update.coalesced";
       const instance = await kit.provision();
       const registration = kit.register({
         onVerification: async (message) => {
@@ -217,9 +215,9 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
   scenario(
     "receiver.update.deletion-wins",
     "A deletion while the receiver is asked wins",
-    ["states.instance.deletion.wins"],
+    ["delivery.update.deletion-wins"],
     async (kit) => {
-      const rule = "states.instance.deletion.wins";
+      const rule = "delivery.update.deletion-wins";
       const instance = await kit.provision();
       const released = Promise.withResolvers<void>();
       const registration = kit.register({

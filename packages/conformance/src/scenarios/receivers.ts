@@ -3,10 +3,10 @@
 import { randomUUID } from "node:crypto";
 import type { Answer } from "../client/check-answer.ts";
 import { pause } from "../clock.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectRefusal, expectStatus, type Kit, provisionedBy } from "../kit.ts";
 import type { Message } from "../receiver/message.ts";
 import { challenged, type Registration, type Reply } from "../receiver/registration.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 
@@ -64,19 +64,19 @@ export const RECEIVERS: readonly Scenario[] = [
     "receiver.verified",
     "A receiver that answers with the challenge is configured, and its secret shown nowhere",
     [
-      "events.verification.success",
-      "events.verification.once",
-      "resources.delivery.shape",
-      "resources.instance.delivery",
-      "resources.instance.no-secrets",
+      "verification.success",
+      "verification.once",
+      "delivery.shape",
+      "instance.shape",
+      "instance.read.no-secrets",
     ],
     async (kit) => {
       const { instance, registration } = await kit.provisionReceiving();
-      expectVerifications(registration, "events.verification.once");
+      expectVerifications(registration, "verification.once");
       const read = await kit.call("getInstance", { token: kit.provisioner, id: instance.id });
       const { delivery } = read.instance ?? {};
-      const rule = "resources.delivery.shape";
-      expect(delivery !== undefined, "resources.instance.delivery", "a read shows no delivery");
+      const rule = "delivery.shape";
+      expect(delivery !== undefined, "instance.shape", "a read shows no delivery");
       expect(delivery.url === registration.url, rule, `the URL has become ${delivery.url}`);
       const isSame = delivery.registrationId === registration.registrationId;
       expect(isSame, rule, "the registration id has changed");
@@ -86,7 +86,7 @@ export const RECEIVERS: readonly Scenario[] = [
   scenario(
     "receiver.verified-first",
     "Nothing exists while the receiver is asked",
-    ["endpoints.provision.verified-first", "events.verification.reserved"],
+    ["delivery.provision.verified-first", "verification.reserved-id"],
     async (kit) => {
       let meanwhile: Answer | undefined;
       const registration = kit.register({
@@ -98,49 +98,44 @@ export const RECEIVERS: readonly Scenario[] = [
       });
       const answer = await provisionWith(kit, registration.delivery);
       const { instance } = provisionedBy(answer);
-      const rule = "endpoints.provision.verified-first";
+      const rule = "delivery.provision.verified-first";
       expect(meanwhile !== undefined, rule, "the instance could not be asked for meanwhile");
-      expectRefusal(meanwhile, 404, "events.verification.reserved");
+      expectRefusal(meanwhile, 404, "verification.reserved-id");
       const { instanceId } = expectVerifications(registration, rule);
-      expect(instanceId === instance.id, "events.verification.reserved", "another id was reserved");
+      expect(instanceId === instance.id, "verification.reserved-id", "another id was reserved");
     },
     NEEDS,
   ),
   scenario(
     "receiver.refused",
     "Whatever else a receiver answers is a 422, is not asked again, and creates nothing",
-    [
-      "events.verification.challenge-required",
-      "endpoints.provision.verification-failed",
-      "errors.verification.param",
-      "events.verification.once",
-    ],
+    ["verification.bare-2xx", "delivery.provision.failed", "verification.once"],
     async (kit) => {
       const code = "webhook_verification_failed";
       const failed = Object.entries(FAILURES).map(async ([how, reply]) => {
         const registration = kit.register({ onVerification: reply });
         const answer = await provisionWith(kit, registration.delivery);
-        const rule = "events.verification.challenge-required";
+        const rule = "verification.bare-2xx";
         expect(answer.status === 422, rule, `${how}: ${answer.what}, not 422`);
-        expectRefusal(answer, 422, "endpoints.provision.verification-failed", code);
+        expectRefusal(answer, 422, "delivery.provision.failed", code);
         const param = answer.error?.param;
-        expect(param === "delivery", "errors.verification.param", `param is ${param}`);
-        const { instanceId } = expectVerifications(registration, "events.verification.once");
-        await expectUnknown(kit, instanceId, "endpoints.provision.verification-failed");
+        expect(param === "delivery", "delivery.provision.failed", `param is ${param}`);
+        const { instanceId } = expectVerifications(registration, "verification.once");
+        await expectUnknown(kit, instanceId, "delivery.provision.failed");
         return registration;
       });
       const registrations = await Promise.all(failed);
       await kit.quiet();
-      for (const each of registrations) expectVerifications(each, "events.verification.once");
+      for (const each of registrations) expectVerifications(each, "verification.once");
     },
     { ...NEEDS, isSlow: true },
   ),
   scenario(
     "receiver.retry-after-failure",
     "After a failure the same key and input may be tried again, and succeed",
-    ["endpoints.provision.retry-after-failure", "events.verification.challenge"],
+    ["delivery.provision.retry-after-failure", "verification.challenge.fresh"],
     async (kit) => {
-      const rule = "endpoints.provision.retry-after-failure";
+      const rule = "delivery.provision.retry-after-failure";
       const registration = kit.register({
         onVerification: (message, index) => (index === 0 ? { status: 500 } : challenged(message)),
       });
@@ -149,29 +144,29 @@ export const RECEIVERS: readonly Scenario[] = [
       expectStatus(await provisionWith(kit, registration.delivery, key), 201, rule);
       const challenges = new Set(registration.verifications.map(({ challenge }) => challenge));
       const isFresh = challenges.size === 2;
-      expect(isFresh, "events.verification.challenge", "the second challenge is the first one");
+      expect(isFresh, "verification.challenge.fresh", "the second challenge is the first one");
     },
     NEEDS,
   ),
   scenario(
     "receiver.challenge",
     "Every verification has a challenge and an id of its own",
-    ["events.verification.challenge"],
+    ["verification.challenge.fresh"],
     async (kit) => {
       const all = await Promise.all([kit.provisionReceiving(), kit.provisionReceiving()]);
       const messages = all.flatMap(({ registration }) => registration.verifications);
       const texts = messages.flatMap(({ id, challenge }) => [id, challenge]);
       const isFresh = new Set(texts).size === texts.length;
-      expect(isFresh, "events.verification.challenge", "two verifications share an id");
+      expect(isFresh, "verification.challenge.fresh", "two verifications share an id");
     },
     NEEDS,
   ),
   scenario(
     "receiver.deadline",
     "A receiver that answers after ten seconds has failed",
-    ["events.verification.deadline"],
+    ["verification.success"],
     async (kit) => {
-      const rule = "events.verification.deadline";
+      const rule = "verification.success";
       const registration = kit.register({
         onVerification: async (message) => {
           await pause(TOO_LATE_MS, kit.signal);
@@ -180,22 +175,22 @@ export const RECEIVERS: readonly Scenario[] = [
       });
       const answer = await provisionWith(kit, registration.delivery);
       expectStatus(answer, 422, rule);
-      expectVerifications(registration, "events.verification.once");
+      expectVerifications(registration, "verification.once");
     },
     { ...NEEDS, isSlow: true },
   ),
   scenario(
     "receiver.redirect",
     "A receiver that redirects has failed, and is not followed",
-    ["events.verification.redirect", "resources.webhook-url.redirects"],
+    ["delivery.url.no-redirects"],
     async (kit) => {
-      const trap = kit.register({ forbidden: "resources.webhook-url.redirects" });
+      const trap = kit.register({ forbidden: "delivery.url.no-redirects" });
       const tried = [301, 302, 303, 307, 308].map(async (status) => {
         const headers = { location: trap.url };
         const registration = kit.register({ onVerification: () => ({ status, headers }) });
         const answer = await provisionWith(kit, registration.delivery);
         kit.checkMessages();
-        expectStatus(answer, 422, "events.verification.redirect");
+        expectStatus(answer, 422, "delivery.url.no-redirects");
       });
       await Promise.all(tried);
     },
@@ -204,9 +199,9 @@ export const RECEIVERS: readonly Scenario[] = [
   scenario(
     "receiver.certificate",
     "A receiver whose certificate is not trusted gets no message",
-    ["resources.webhook-url.certificate"],
+    ["delivery.url.certificate"],
     async (kit) => {
-      const rule = "resources.webhook-url.certificate";
+      const rule = "delivery.url.certificate";
       const registration = kit.register({ untrusted: true, forbidden: rule });
       const answer = await provisionWith(kit, registration.delivery);
       kit.checkMessages();
@@ -217,9 +212,9 @@ export const RECEIVERS: readonly Scenario[] = [
   scenario(
     "receiver.coalesced",
     "Concurrent provisionings with one key ask the receiver once",
-    ["endpoints.provision.coalesced", "endpoints.provision.concurrent"],
+    ["delivery.provision.coalesced", "instance.provision.concurrent"],
     async (kit) => {
-      const rule = "endpoints.provision.coalesced";
+      const rule = "delivery.provision.coalesced";
       const registration = kit.register({
         onVerification: async (message) => {
           await pause(500, kit.signal);
@@ -243,9 +238,9 @@ export const RECEIVERS: readonly Scenario[] = [
   scenario(
     "receiver.replay",
     "A replayed provisioning does not ask the receiver again",
-    ["endpoints.provision.replay-unverified"],
+    ["delivery.provision.replay-no-verification"],
     async (kit) => {
-      const rule = "endpoints.provision.replay-unverified";
+      const rule = "delivery.provision.replay-no-verification";
       const { instance, registration } = await kit.provisionReceiving();
       const answer = await provisionWith(kit, registration.delivery, instance.key);
       expectStatus(answer, 200, rule);

@@ -1,10 +1,10 @@
 /** Notifications that are not acknowledged. */
 
 import { pause } from "../clock.ts";
+import type { RequirementId } from "../contract/index.ts";
 import { expectStatus, type Kit } from "../kit.ts";
 import type { Message } from "../receiver/message.ts";
 import { HELD, type Plan, type Registration, type Reply } from "../receiver/registration.ts";
-import type { RequirementId } from "../requirements/index.ts";
 import { type Scenario, scenario } from "../scenario.ts";
 import { expect } from "../violation.ts";
 import { updateWith } from "./receiver-updates.ts";
@@ -37,7 +37,7 @@ async function failed(kit: Kit, plan: Plan = failingOnce({ status: 500 })) {
   const { instance, registration } = await kit.provisionReceiving(plan);
   const { id } = await kit.submit(instance);
   await kit.cancelled(instance, id);
-  const first = await attempt(kit, registration, 0, "events.resolved.emitted");
+  const first = await attempt(kit, registration, 0, "event.emitted");
   return { instance, registration, first };
 }
 
@@ -57,7 +57,7 @@ async function attempt(
 }
 
 function expectSame(first: Message, second: Message): void {
-  const rule = "events.delivery.identical";
+  const rule = "event.identical";
   expect(first.id === second.id, rule, "the second attempt has another id");
   expect(first.body.equals(second.body), rule, "the second attempt has another body");
 }
@@ -65,7 +65,7 @@ function expectSame(first: Message, second: Message): void {
 function expectFresh(first: Message, second: Message): void {
   const isLater = Number(second.timestamp) > Number(first.timestamp);
   const isSoon = second.arrivedAt - first.arrivedAt < SAME_SECOND_MS_MAX;
-  const rule = "authentication.signature.fresh";
+  const rule = "signature.fresh";
   expect(isLater || isSoon, rule, "the second attempt has the timestamp of the first");
 }
 
@@ -80,30 +80,25 @@ export const RETRY: readonly Scenario[] = [
   scenario(
     "retry.repeated",
     "A failed attempt is repeated with the same id and body, signed afresh, until a 2xx",
-    [
-      "events.delivery.retried",
-      "events.delivery.identical",
-      "authentication.signature.fresh",
-      "events.delivery.acknowledged",
-    ],
+    ["event.retry.repeated", "event.identical", "signature.fresh", "event.acknowledged"],
     async (kit) => {
       const { registration, first } = await failed(kit);
-      const second = await attempt(kit, registration, 1, "events.delivery.retried");
+      const second = await attempt(kit, registration, 1, "event.retry.repeated");
       expectSame(first, second);
       expectFresh(first, second);
-      await expectEnded(kit, registration, "events.delivery.acknowledged");
+      await expectEnded(kit, registration, "event.acknowledged");
     },
     NEEDS,
   ),
   scenario(
     "retry.statuses",
     "Every status that is no 2xx is a failure",
-    ["events.delivery.retried"],
+    ["event.retry.repeated"],
     async (kit) => {
       const statuses = [400, 401, 404, 410, 418, 500, 502];
       const tried = statuses.map(async (status) => {
         const { registration, first } = await failed(kit, failingOnce({ status }));
-        expectSame(first, await attempt(kit, registration, 1, "events.delivery.retried"));
+        expectSame(first, await attempt(kit, registration, 1, "event.retry.repeated"));
       });
       await Promise.all(tried);
     },
@@ -112,13 +107,13 @@ export const RETRY: readonly Scenario[] = [
   scenario(
     "retry.after",
     "Retry-After on 429 and 503 is honoured",
-    ["events.delivery.retry-after", "events.delivery.retried", "authentication.signature.fresh"],
+    ["event.retry.retry-after", "event.retry.repeated", "signature.fresh"],
     async (kit) => {
-      const rule = "events.delivery.retry-after";
+      const rule = "event.retry.retry-after";
       const headers = { "retry-after": String(RETRY_AFTER_S) };
       const tried = [429, 503].map(async (status) => {
         const { registration, first } = await failed(kit, failingOnce({ status, headers }));
-        const second = await attempt(kit, registration, 1, "events.delivery.retried");
+        const second = await attempt(kit, registration, 1, "event.retry.repeated");
         const passedMs = second.arrivedAt - first.arrivedAt;
         // What a rounding of the provider may take.
         const isLate = passedMs >= RETRY_AFTER_S * 1000 - 100;
@@ -133,15 +128,15 @@ export const RETRY: readonly Scenario[] = [
   scenario(
     "retry.redirect",
     "A redirect is no acknowledgement and is not followed",
-    ["events.delivery.redirect", "resources.webhook-url.redirects"],
+    ["delivery.url.no-redirects"],
     async (kit) => {
-      const trap = kit.register({ forbidden: "resources.webhook-url.redirects" });
+      const trap = kit.register({ forbidden: "delivery.url.no-redirects" });
       const tried = [302, 307].map(async (status) => {
         const { registration } = await failed(
           kit,
           failingOnce({ status, headers: { location: trap.url } }),
         );
-        await attempt(kit, registration, 1, "events.delivery.redirect");
+        await attempt(kit, registration, 1, "delivery.url.no-redirects");
       });
       await Promise.all(tried);
       kit.checkMessages();
@@ -152,34 +147,43 @@ export const RETRY: readonly Scenario[] = [
     "retry.timeout",
     "An attempt that is not answered ends within ten seconds, and is the only one until then",
     [
-      "events.delivery.attempt-timeout",
-      "events.delivery.outstanding",
-      "events.delivery.retried",
-      "events.delivery.identical",
+      "event.retry.ten-seconds",
+      "event.retry.one-outstanding",
+      "event.retry.repeated",
+      "event.identical",
     ],
     async (kit) => {
       const { registration, first } = await failed(kit, failingOnce(HELD));
       const ended = () => registration.heldMs.length > 0;
-      const rule = "events.delivery.attempt-timeout";
+      const rule = "event.retry.ten-seconds";
       const boundMs = ATTEMPT_MS_MAX + TOLERANCE_MS;
       await kit.expectMessage(registration, ended, rule, "the end of an attempt", boundMs);
-      const second = await attempt(kit, registration, 1, "events.delivery.retried");
+      const second = await attempt(kit, registration, 1, "event.retry.repeated");
       expectSame(first, second);
       const isAlone = registration.overlaps === 0;
-      expect(isAlone, "events.delivery.outstanding", "two attempts were under way at once");
+      expect(isAlone, "event.retry.one-outstanding", "two attempts were under way at once");
+    },
+    NEEDS,
+  ),
+  scenario(
+    "retry.expired",
+    "The expiry of a request does not end the attempts to deliver its event",
+    ["event.retry.expired-request"],
+    async (kit) => {
+      const { instance, registration } = await kit.provisionReceiving(failingOnce({ status: 500 }));
+      const { windowMs } = await kit.submitBrief(instance);
+      await pause(windowMs, kit.signal);
+      const first = await attempt(kit, registration, 0, "event.emitted");
+      expectSame(first, await attempt(kit, registration, 1, "event.retry.expired-request"));
     },
     NEEDS,
   ),
   scenario(
     "retry.removed",
     "Removing the receiver ends the attempts, and a later receiver does not revive them",
-    [
-      "events.delivery.removal",
-      "endpoints.update.delivery.removed",
-      "endpoints.update.delivery.ended",
-    ],
+    ["event.retry.ended", "delivery.update.removes", "delivery.update.ended-stay-ended"],
     async (kit) => {
-      const rule = "events.delivery.removal";
+      const rule = "event.retry.ended";
       const { instance, registration } = await failed(kit, failingOnce(HELD));
       // The first attempt is under way and may end as it will.
       expectStatus(await updateWith(kit, instance, { delivery: null }), 200, rule);
@@ -190,29 +194,29 @@ export const RETRY: readonly Scenario[] = [
       await expectEnded(kit, registration, rule);
       const { length } = next.notifications;
       const revived = "the new receiver was told what the removal had ended";
-      expect(length === 0, "endpoints.update.delivery.ended", revived);
+      expect(length === 0, "delivery.update.ended-stay-ended", revived);
     },
     NEEDS,
   ),
   scenario(
     "retry.deleted",
     "Deleting the instance ends the attempts",
-    ["events.delivery.removal", "endpoints.delete.delivery"],
+    ["event.retry.ended", "delivery.delete.ends"],
     async (kit) => {
       const { instance, registration } = await failed(kit, FAILING);
       await kit.deleted(instance);
       // What is in flight by then may still arrive.
       await pause(IN_FLIGHT_MS, kit.signal);
-      await expectEnded(kit, registration, "events.delivery.removal");
+      await expectEnded(kit, registration, "event.retry.ended");
     },
     NEEDS,
   ),
   scenario(
     "retry.replaced",
     "After a replacement the next attempt goes to the new receiver, with the same id and body",
-    ["endpoints.update.delivery.queued", "events.delivery.identical"],
+    ["delivery.update.queued-follow", "event.identical"],
     async (kit) => {
-      const rule = "endpoints.update.delivery.queued";
+      const rule = "delivery.update.queued-follow";
       const { instance, registration, first } = await failed(kit, FAILING);
       const next = kit.register();
       expectStatus(await updateWith(kit, instance, { delivery: next.delivery }), 200, rule);

@@ -36,20 +36,20 @@ export const SERVICE: readonly Scenario[] = [
   scenario(
     "service.operations",
     "All seven operations answer where the contract puts them",
-    ["service.operations", "endpoints.x-request-id", "endpoints.content-type"],
+    ["service.operations.seven", "exchange.request-id", "exchange.content-type"],
     async (kit) => {
       const calls = await callsOfAll(kit, await kit.provision());
       for (const [operation, call] of calls) {
         const isNew = operation === "provisionInstance";
         const answer = await (isNew ? kit.tryProvision(call) : kit.call(operation, call));
-        expectStatus(answer, OPERATIONS[operation].success[0], "service.operations");
+        expectStatus(answer, OPERATIONS[operation].success[0], "service.operations.seven");
       }
     },
   ),
   scenario(
     "service.exchange-ids",
     "Every exchange has an id of its own, also when the same thing is asked again",
-    ["endpoints.x-request-id", "errors.envelope.request-id"],
+    ["exchange.request-id", "error.envelope.request-id"],
     async (kit) => {
       const instance = await kit.provision();
       const ask = () => kit.call("getInstance", { token: kit.provisioner, id: instance.id });
@@ -62,7 +62,7 @@ export const SERVICE: readonly Scenario[] = [
   scenario(
     "service.own-exchange-id",
     "An X-Request-ID that a caller sends does not become that of the exchange twice",
-    ["endpoints.x-request-id"],
+    ["exchange.request-id"],
     async (kit) => {
       const headers = { "x-request-id": randomUUID() };
       const { id } = await kit.provision();
@@ -74,18 +74,18 @@ export const SERVICE: readonly Scenario[] = [
   scenario(
     "service.https",
     "Outside of local development the provider is reached over HTTPS",
-    ["service.https"],
+    ["service.https.required"],
     async (kit) => {
       const { protocol, hostname } = new URL(kit.options.baseUrl);
       const isLocal = isLoopback(hostname.replace(/^\[|\]$/g, ""));
       const message = "the base address is http and not that of this machine";
-      expect(protocol === "https:" || isLocal, "service.https", message);
+      expect(protocol === "https:" || isLocal, "service.https.required", message);
     },
   ),
   scenario(
     "service.prefix",
     "Without /v1 there is no operation",
-    ["versioning.prefix"],
+    ["version.prefix"],
     async (kit) => {
       const headers = { authorization: `Bearer ${kit.provisioner}`, "idempotency-key": kit.key() };
       for (const path of ["/instances", "/v2/instances"]) {
@@ -93,16 +93,16 @@ export const SERVICE: readonly Scenario[] = [
         const json = { "content-type": "application/json" };
         const { status } = await kit.client.exchange({ ...call, headers: { ...headers, ...json } });
         const isThere = status >= 200 && status < 300;
-        expect(!isThere, "versioning.prefix", `POST ${path} answered ${status}`);
+        expect(!isThere, "version.prefix", `POST ${path} answered ${status}`);
       }
     },
   ),
   scenario(
     "service.path-id",
     "A path id that is no identifier names nothing",
-    ["endpoints.path-id"],
+    ["exchange.path-id"],
     async (kit) => {
-      const rule = "endpoints.path-id";
+      const rule = "exchange.path-id";
       const instance = await kit.provision();
       const { token } = instance;
       const [provisioner, body] = [kit.provisioner, { instance_name: "x" }];
@@ -122,9 +122,9 @@ export const SERVICE: readonly Scenario[] = [
   scenario(
     "service.key-of-one-character",
     "A key of one character is enough",
-    ["limits.key.one-character"],
+    ["limit.key.one-character"],
     async (kit) => {
-      const rule = "limits.key.one-character";
+      const rule = "limit.key.one-character";
       const instance = await kit.provision();
       const { token, id } = instance;
       const call = { token, key: "k", body: SUBMISSION };
@@ -136,7 +136,7 @@ export const SERVICE: readonly Scenario[] = [
   scenario(
     "service.malformed",
     "A body that is no JSON is a 400 in the envelope",
-    ["errors.malformed"],
+    ["error.malformed"],
     async (kit) => {
       const instance = await kit.provision();
       const { id, token } = instance;
@@ -144,18 +144,18 @@ export const SERVICE: readonly Scenario[] = [
       // Bytes that are no UTF-8.
       for (const body of [...bad, Buffer.from('{"tool":"\xff"}', "latin1")]) {
         const create = { token, key: kit.key(), body };
-        expectRefusal(await kit.call("createApprovalRequest", create), 400, "errors.malformed");
+        expectRefusal(await kit.call("createApprovalRequest", create), 400, "error.malformed");
         const update = { token: kit.provisioner, id, key: kit.key(), body };
-        expectRefusal(await kit.call("updateInstance", update), 400, "errors.malformed");
+        expectRefusal(await kit.call("updateInstance", update), 400, "error.malformed");
       }
     },
   ),
   scenario(
     "service.synchronous-only",
     "A provider without asynchronous mode refuses every delivery, and says so",
-    ["service.synchronous-only"],
+    ["service.delivery.synchronous-only"],
     async (kit) => {
-      const rule = "service.synchronous-only";
+      const rule = "service.delivery.synchronous-only";
       const code = "unsupported_delivery_type";
       const delivery = {
         type: "webhook",

@@ -98,7 +98,7 @@ test("[request.expire.no-late-approval] at and after the deadline every wish bec
   }
 });
 
-test("[request.expire] expiry before the deadline is not due", () => {
+test("[request.expire.not-early] expiry before the deadline is not due", () => {
   assert.deepEqual(resolve(pending, expire, DEADLINE - 1), { kind: "not_due" });
 });
 

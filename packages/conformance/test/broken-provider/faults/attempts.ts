@@ -19,7 +19,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-id-new",
     section: `${RULES}, 1`,
-    breaks: ["events.delivery.identical", "events.resolved.id"],
+    breaks: ["event.identical", "event.id"],
     sentence: "Every attempt has an id of its own.",
     plant: {
       eventId: (event) => (event.attempts === 1 ? event.id : attemptId(event.id, event.attempts)),
@@ -35,7 +35,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-body-other",
     section: `${RULES}, 1`,
-    breaks: ["events.delivery.identical"],
+    breaks: ["event.identical"],
     sentence: "The body of a retry is written anew, with other white space.",
     plant: {
       eventBody: ({ body, attempts }) =>
@@ -46,7 +46,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-missing",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.retried"],
+    breaks: ["event.retry.repeated"],
     sentence: "A failed attempt is the last.",
     plant: { delayMs: () => undefined },
     seenBy: ["retry.repeated"],
@@ -54,7 +54,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-not-of-500",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.retried"],
+    breaks: ["event.retry.repeated"],
     sentence: "A 500 ends delivery.",
     plant: {
       delayMs: (reply, event, times) =>
@@ -65,7 +65,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-not-of-400",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.retried"],
+    breaks: ["event.retry.repeated"],
     sentence: "A 4xx ends delivery.",
     plant: {
       delayMs: (reply, event, times) =>
@@ -76,9 +76,20 @@ const ATTEMPTS: readonly Fault[] = [
     seenBy: ["retry.statuses"],
   },
   {
+    id: "retry-not-of-expiry",
+    section: "States, Approval request",
+    breaks: ["event.retry.expired-request"],
+    sentence: "A failed attempt of the event of an expired request is the last.",
+    plant: {
+      delayMs: (reply, event, times) =>
+        event.decision.status === "expired" ? undefined : CORRECT.delayMs(reply, event, times),
+    },
+    seenBy: ["retry.expired"],
+  },
+  {
     id: "retry-after-204",
     section: `${RULES}, 2`,
-    breaks: ["events.delivery.acknowledged"],
+    breaks: ["event.acknowledged"],
     sentence: "Only a 200 acknowledges.",
     plant: { acknowledges: ({ status }) => status === 200 },
     seenBy: ["notify.single"],
@@ -86,7 +97,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-after-2xx",
     section: `${RULES}, 2`,
-    breaks: ["events.delivery.acknowledged", "events.resolved.single"],
+    breaks: ["event.acknowledged", "event.emitted"],
     sentence: "Every event is sent twice, to be sure.",
     plant: {
       acknowledges: () => false,
@@ -97,14 +108,14 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "redirect-acknowledges",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.redirect"],
+    breaks: ["delivery.url.no-redirects"],
     sentence: "A redirect acknowledges.",
     plant: { acknowledges: ({ status }) => status >= 200 && status < 400 },
   },
   {
     id: "redirect-followed",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.redirect", "resources.webhook-url.redirects"],
+    breaks: ["delivery.url.no-redirects"],
     sentence: "A notification follows redirects.",
     plant: {
       redirect: ({ status, headers }) =>
@@ -115,14 +126,14 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "attempts-overlap",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.outstanding"],
+    breaks: ["event.retry.one-outstanding"],
     sentence: "A second attempt starts while the first is still waiting for its answer.",
     plant: { overlapMs: () => 100 },
   },
   {
     id: "attempt-without-end",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.attempt-timeout"],
+    breaks: ["event.retry.ten-seconds"],
     sentence: "An attempt may take half a minute.",
     plant: {},
     options: { attemptMs: 30_000 },
@@ -130,7 +141,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-after-ignored",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.retry-after"],
+    breaks: ["event.retry.retry-after"],
     sentence: "`Retry-After` is not looked at.",
     plant: {
       delayMs: ({ body }, event, times) =>
@@ -140,7 +151,7 @@ const ATTEMPTS: readonly Fault[] = [
   {
     id: "retry-after-of-503-ignored",
     section: `${RULES}, 3`,
-    breaks: ["events.delivery.retry-after"],
+    breaks: ["event.retry.retry-after"],
     sentence: "`Retry-After` counts on 429 alone.",
     plant: {
       delayMs: (reply, event, times) =>
@@ -158,7 +169,7 @@ const CHANGES: readonly Fault[] = [
   {
     id: "removal-ignored",
     section: `${RULES}, 4`,
-    breaks: ["events.delivery.removal", "endpoints.update.delivery.removed"],
+    breaks: ["event.retry.ended", "delivery.update.removes"],
     sentence: "Attempts go on after the receiver was removed.",
     plant: {
       receiver(event) {
@@ -172,7 +183,7 @@ const CHANGES: readonly Fault[] = [
   {
     id: "queued-keep-receiver",
     section: UPDATE,
-    breaks: ["endpoints.update.delivery.queued"],
+    breaks: ["delivery.update.queued-follow"],
     sentence: "Retries go to the receiver that the instance had when the request ended.",
     plant: {
       receiver(event) {
@@ -185,7 +196,7 @@ const CHANGES: readonly Fault[] = [
   {
     id: "queued-keep-secret",
     section: UPDATE,
-    breaks: ["authentication.signature.value", "endpoints.update.delivery.queued"],
+    breaks: ["signature.value", "delivery.update.queued-follow"],
     sentence: "Retries go to the new URL, signed with the old secret.",
     plant: {
       receiver(event) {
@@ -201,7 +212,7 @@ const CHANGES: readonly Fault[] = [
   {
     id: "queued-dropped",
     section: UPDATE,
-    breaks: ["endpoints.update.delivery.queued"],
+    breaks: ["delivery.update.queued-follow"],
     sentence: "Queued notifications are dropped when the receiver is replaced.",
     plant: {
       receiver(event) {
@@ -213,9 +224,20 @@ const CHANGES: readonly Fault[] = [
     },
   },
   {
+    id: "earlier-sent-to-new",
+    section: "Events",
+    breaks: ["event.receiver-only"],
+    sentence: "A first receiver gets the events of requests that ended before it was configured.",
+    plant: {
+      events: (_, cause) => (cause === "deletion" ? 0 : 1),
+      replaced: (events) => events.filter(({ attempts }) => attempts === 0),
+    },
+    seenBy: ["notify.not-replayed"],
+  },
+  {
     id: "ended-sent-again",
     section: UPDATE,
-    breaks: ["endpoints.update.delivery.ended"],
+    breaks: ["delivery.update.ended-stay-ended"],
     sentence: "A new receiver is told of everything once more.",
     plant: { replaced: (events) => events },
     seenBy: ["notify.not-replayed"],

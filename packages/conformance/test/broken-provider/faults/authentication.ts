@@ -12,7 +12,7 @@ const CREDENTIALS: readonly Fault[] = [
   {
     id: "token-in-query",
     section: "Authentication, 1",
-    breaks: ["authentication.bearer"],
+    breaks: ["auth.bearer"],
     sentence: "A token in the query is accepted as well.",
     plant: {
       token: (headers, query) =>
@@ -22,14 +22,14 @@ const CREDENTIALS: readonly Fault[] = [
   {
     id: "any-scheme",
     section: "Authentication, 1",
-    breaks: ["authentication.bearer"],
+    breaks: ["auth.bearer"],
     sentence: "The token is accepted behind any scheme, or behind none.",
     plant: { token: ({ authorization }) => authorization?.split(" ").at(-1) },
   },
   {
     id: "missing-is-403",
     section: "Authentication, 4",
-    breaks: ["authentication.missing"],
+    breaks: ["auth.missing"],
     sentence: "Without a credential the answer is 403.",
     plant: answering(
       ({ token }, { status }) => status === 401 && token === undefined,
@@ -39,7 +39,7 @@ const CREDENTIALS: readonly Fault[] = [
   {
     id: "unknown-credential-is-403",
     section: "Authentication, 4",
-    breaks: ["authentication.invalid"],
+    breaks: ["auth.invalid"],
     sentence: "A credential that is not known is a 403.",
     plant: answering(
       ({ token }, { status }) => status === 401 && token !== undefined,
@@ -49,14 +49,14 @@ const CREDENTIALS: readonly Fault[] = [
   {
     id: "revoked-reads",
     section: "Authentication, 4",
-    breaks: ["authentication.revoked", "endpoints.delete.credentials"],
+    breaks: ["auth.revoked", "instance.delete.credentials-revoked", "request.retention.no-access"],
     sentence: "The credential of a deleted instance still works.",
     plant: { isInForce: () => true },
   },
   {
     id: "expired-works",
     section: "Authentication, 4",
-    breaks: ["authentication.expired"],
+    breaks: ["auth.expired"],
     sentence: "A credential works after its `expires_at`.",
     plant: { isInForce: ({ isRevoked }) => !isRevoked },
     options: { credentialMs: 2_000 },
@@ -67,7 +67,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "provisioner-submits",
     section: SECTION,
-    breaks: ["authentication.provisioner-kind"],
+    breaks: ["auth.provisioner.not-requests"],
     sentence: "A provisioner token opens requests.",
     plant: {
       permits: (caller, operation) =>
@@ -77,7 +77,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "provisioner-reads-requests",
     section: SECTION,
-    breaks: ["authentication.provisioner-kind"],
+    breaks: ["auth.provisioner.not-requests"],
     sentence: "A provisioner token reads any request.",
     plant: {
       permits: (caller, operation) =>
@@ -88,7 +88,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "wrong-kind-is-401",
     section: "Authentication, 4",
-    breaks: ["authentication.provisioner-kind", "authentication.instance-kind"],
+    breaks: ["auth.provisioner.not-requests", "auth.instance.not-instances"],
     sentence: "A credential of the wrong kind is a 401.",
     plant: answering(
       ({ problem }) => problem?.code === "wrong_credential_kind",
@@ -98,7 +98,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "instance-provisions",
     section: "Endpoints, POST /v1/instances",
-    breaks: ["authentication.instance-kind"],
+    breaks: ["auth.instance.not-instances"],
     sentence: "An instance credential provisions instances.",
     plant: {
       permits: (caller, operation) =>
@@ -108,7 +108,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "instance-reads-itself",
     section: SECTION,
-    breaks: ["authentication.instance-kind"],
+    breaks: ["auth.instance.not-instances"],
     sentence: "An instance credential reads its own instance.",
     plant: {
       permits: (caller, operation) =>
@@ -122,7 +122,7 @@ const KINDS: readonly Fault[] = [
   {
     id: "instance-deletes-itself",
     section: SECTION,
-    breaks: ["authentication.instance-kind"],
+    breaks: ["auth.instance.not-instances"],
     sentence: "An instance credential deletes its own instance.",
     plant: {
       permits: (caller, operation) =>
@@ -139,14 +139,14 @@ const REACH: readonly Fault[] = [
   {
     id: "provisioner-without-scope",
     section: SECTION,
-    breaks: ["authentication.scope"],
+    breaks: ["auth.provisioner.scope"],
     sentence: "A provisioner token reaches the instances of every scope.",
     plant: { reachesInstance: () => true },
   },
   {
     id: "cross-instance-read",
     section: SECTION,
-    breaks: ["authentication.own-requests"],
+    breaks: ["auth.instance.own-requests"],
     sentence: "An instance reads the requests of other instances.",
     plant: {
       reachesRequest: (caller, request, isCancel) =>
@@ -156,7 +156,7 @@ const REACH: readonly Fault[] = [
   {
     id: "cross-instance-cancel",
     section: "Endpoints, DELETE /v1/requests/{id}",
-    breaks: ["endpoints.cancel.creator", "authentication.own-requests"],
+    breaks: ["request.cancel.creator-only", "auth.instance.own-requests"],
     sentence: "An instance cancels the requests of other instances.",
     plant: {
       reachesRequest: (caller, request, isCancel) =>
@@ -166,7 +166,7 @@ const REACH: readonly Fault[] = [
   {
     id: "identity-from-context",
     section: "Resources, Scalar formats",
-    breaks: ["resources.context.identity", "authentication.identity"],
+    breaks: ["scalar.context.identity", "auth.instance.identity"],
     sentence: "A context that names an instance makes it that instance's request.",
     plant: {
       owner: (caller, body, ledger) => {

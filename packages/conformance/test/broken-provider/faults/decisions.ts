@@ -16,7 +16,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "id-no-uuid",
     section: "Resources, Scalar formats",
-    breaks: ["resources.identifier"],
+    breaks: ["scalar.identifier.format"],
     sentence: "Ids of requests have a prefix.",
     plant: {
       ...showing(({ id = "" }) => ({ id: `"req_${id.slice(1)}` })),
@@ -26,21 +26,21 @@ const SHAPES: readonly Fault[] = [
   {
     id: "timestamp-without-zone",
     section: "Resources, Scalar formats",
-    breaks: ["resources.timestamp"],
+    breaks: ["scalar.timestamp.format"],
     sentence: "Timestamps have no zone.",
     plant: { timestamp: (ms) => formatTimestamp(ms).slice(0, -1) },
   },
   {
     id: "timestamp-offset",
     section: "Resources, Scalar formats",
-    breaks: ["resources.timestamp"],
+    breaks: ["scalar.timestamp.format"],
     sentence: "Timestamps end in +00:00.",
     plant: { timestamp: (ms) => formatTimestamp(ms).replace("Z", "+00:00") },
   },
   {
     id: "timestamp-number",
     section: "Resources, Scalar formats",
-    breaks: ["resources.timestamp", "resources.request.shape"],
+    breaks: ["scalar.timestamp.format", "request.shape"],
     sentence: "`created_at` is a number of seconds.",
     plant: {
       showRequest: (members, { createdAt }) => ({ ...members, created_at: `${createdAt}` }),
@@ -49,7 +49,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "request-more",
     section: REQUEST,
-    breaks: ["resources.request.shape"],
+    breaks: ["request.shape"],
     sentence: "A request shows its instance as well.",
     plant: {
       showRequest: (members, { instance }) => ({ ...members, instance_id: `"${instance.id}"` }),
@@ -58,28 +58,28 @@ const SHAPES: readonly Fault[] = [
   {
     id: "request-nulls",
     section: REQUEST,
-    breaks: ["resources.request.shape"],
+    breaks: ["request.shape"],
     sentence: "What was not submitted is shown as null.",
     plant: showing(({ context = "null" }) => ({ context })),
   },
   {
     id: "request-less",
     section: REQUEST,
-    breaks: ["resources.request.shape"],
+    breaks: ["request.shape"],
     sentence: "A request has no `deadline_at`.",
     plant: showing(() => ({ deadline_at: undefined })),
   },
   {
     id: "deadline-at-creation",
     section: REQUEST,
-    breaks: ["resources.request.deadline"],
+    breaks: ["request.deadline.window"],
     sentence: "`deadline_at` shows when the request was created.",
     plant: showing(({ created_at }) => ({ deadline_at: created_at })),
   },
   {
     id: "timestamps-of-days",
     section: REQUEST,
-    breaks: ["resources.request.deadline", "resources.decision.expiry"],
+    breaks: ["request.deadline.window", "decision.expiry.approved"],
     sentence: "Timestamps are cut to days, so that a short window has no length.",
     plant: {
       timestamp: (ms) => formatTimestamp(ms - (ms % 86_400_000)),
@@ -89,14 +89,16 @@ const SHAPES: readonly Fault[] = [
   {
     id: "decision-while-pending",
     section: REQUEST,
-    breaks: ["resources.request.decision", "resources.request.shape"],
-    sentence: "A pending request has a decision of null.",
-    plant: showing(({ decision = "null" }) => ({ decision })),
+    breaks: ["request.decision.absent-while-pending"],
+    sentence: "A pending request has a decision.",
+    plant: showing(({ created_at, decision }) => ({
+      decision: decision ?? `{"status":"denied","decided_at":${created_at}}`,
+    })),
   },
   {
     id: "decision-missing",
     section: REQUEST,
-    breaks: ["resources.request.decision"],
+    breaks: ["request.decision.matches-status"],
     sentence: "A cancelled request has no decision.",
     plant: showing(({ status, decision }) => ({
       decision: status === '"cancelled"' ? undefined : decision,
@@ -106,7 +108,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "decision-status-other",
     section: REQUEST,
-    breaks: ["resources.request.decision"],
+    breaks: ["request.decision.matches-status"],
     sentence: "The decision of a cancelled request says that it is denied.",
     plant: {
       showDecision: (members) => ({
@@ -119,14 +121,14 @@ const SHAPES: readonly Fault[] = [
   {
     id: "decision-more",
     section: DECISION,
-    breaks: ["resources.decision.shape"],
+    breaks: ["decision.shape"],
     sentence: "A decision says who decided.",
     plant: { showDecision: (members) => ({ ...members, decided_by: '"somebody"' }) },
   },
   {
     id: "note-null",
     section: DECISION,
-    breaks: ["resources.decision.shape"],
+    breaks: ["decision.shape"],
     sentence: "A decision without a note has one of null.",
     plant: { showDecision: (members) => ({ ...members, note: members.note ?? "null" }) },
   },
@@ -136,14 +138,14 @@ const EXPIRY: readonly Fault[] = [
   {
     id: "approval-without-expiry",
     section: DECISION,
-    breaks: ["resources.decision.expiry"],
+    breaks: ["decision.expiry.approved"],
     sentence: "An approval has no `expires_at`.",
     plant: { showDecision: (members) => ({ ...members, expires_at: undefined }) },
   },
   {
     id: "approval-expires-at-once",
     section: DECISION,
-    breaks: ["resources.decision.expiry"],
+    breaks: ["decision.expiry.approved"],
     sentence: "An approval expires when it is given.",
     plant: {
       showDecision: (members) => ({
@@ -155,7 +157,7 @@ const EXPIRY: readonly Fault[] = [
   {
     id: "denial-expires",
     section: DECISION,
-    breaks: ["resources.decision.expiry"],
+    breaks: ["decision.expiry.absent-otherwise"],
     sentence: "Every decision has an `expires_at`.",
     plant: {
       showDecision: (members, { decidedAt }) => ({
@@ -167,7 +169,7 @@ const EXPIRY: readonly Fault[] = [
   {
     id: "expiry-moves",
     section: DECISION,
-    breaks: ["resources.decision.immutable", "states.request.terminal"],
+    breaks: ["decision.expiry.not-extended", "request.terminal.unchanged"],
     sentence: "Every read of an approval moves its `expires_at`.",
     plant: {
       showDecision: (members) => ({
@@ -179,7 +181,7 @@ const EXPIRY: readonly Fault[] = [
   {
     id: "approved-turns-expired",
     section: DECISION,
-    breaks: ["resources.decision.keeps-status"],
+    breaks: ["decision.expiry.keeps-status"],
     sentence: "An approval that is read after its `expires_at` has become `expired`.",
     plant: {
       settle(request, ledger, overdue) {
@@ -208,7 +210,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "approval-denies",
     section: STATES,
-    breaks: ["states.request.approved"],
+    breaks: ["request.approve"],
     sentence: "What is approved is recorded as denied.",
     plant: recording(
       ({ status }) => status === "approved",
@@ -218,7 +220,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "denial-cancels",
     section: STATES,
-    breaks: ["states.request.denied"],
+    breaks: ["request.deny"],
     sentence: "What is denied is recorded as cancelled.",
     plant: recording(
       ({ status }) => status === "denied",
@@ -228,7 +230,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "expiry-denies",
     section: STATES,
-    breaks: ["states.request.expired"],
+    breaks: ["request.expire"],
     sentence: "What nobody decides is denied.",
     plant: recording(
       ({ status }) => status === "expired",
@@ -238,14 +240,14 @@ const ENDS: readonly Fault[] = [
   {
     id: "expiry-never",
     section: STATES,
-    breaks: ["states.request.expired"],
+    breaks: ["request.expire"],
     sentence: "What nobody decides stays pending for ever.",
     plant: { settle: () => undefined, expiresByItself: () => false },
   },
   {
     id: "expiry-early",
     section: STATES,
-    breaks: ["states.request.expired.not-early"],
+    breaks: ["request.expire.not-early"],
     sentence: "A request expires half a second before the deadline that it shows.",
     plant: {
       showRequest: (members, { deadlineAt }) => ({
@@ -257,14 +259,14 @@ const ENDS: readonly Fault[] = [
   {
     id: "expiry-approved-late",
     section: STATES,
-    breaks: ["states.request.no-late-decision"],
+    breaks: ["request.expire.no-late-approval"],
     sentence: "An approval after the deadline turns an expired request into an approved one.",
     plant: { mayDecide: ({ decision }) => decision === undefined || decision.status === "expired" },
   },
   {
     id: "expiry-only-swept",
     section: STATES,
-    breaks: ["states.request.no-late-decision", "states.request.expired"],
+    breaks: ["request.expire.no-late-approval", "request.expire"],
     sentence: "Only a sweep expires requests: what it has not seen yet can be approved.",
     plant: {
       settle: () => undefined,
@@ -275,14 +277,14 @@ const ENDS: readonly Fault[] = [
   {
     id: "verdict-overrides",
     section: "States, Other rules",
-    breaks: ["states.request.terminal", "states.request.one-outcome"],
+    breaks: ["request.terminal.unchanged", "request.one-outcome"],
     sentence: "A later verdict takes the place of the first.",
     plant: { mayDecide: () => true },
   },
   {
     id: "verdict-after-cancel",
     section: "States, Other rules",
-    breaks: ["states.request.terminal", "states.request.one-outcome"],
+    breaks: ["request.terminal.unchanged", "request.one-outcome"],
     sentence: "A cancelled request can be approved.",
     plant: {
       mayDecide: (request, now) =>
@@ -292,7 +294,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "decided-at-moves",
     section: DECISION,
-    breaks: ["resources.decision.immutable", "states.request.terminal", "endpoints.cancel.repeat"],
+    breaks: ["request.terminal.unchanged", "request.cancel.repeat"],
     sentence: "`decided_at` is the time of the read.",
     plant: {
       showDecision: (members) => ({ ...members, decided_at: `"${formatTimestamp(Date.now())}"` }),
@@ -301,7 +303,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "arguments-erased",
     section: REQUEST,
-    breaks: ["resources.request.immutable"],
+    breaks: ["request.immutable"],
     sentence: "The arguments of a decided request are empty.",
     plant: showing(({ status, arguments: source }) => ({
       arguments: status === '"pending"' ? source : "{}",
@@ -310,7 +312,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "context-erased",
     section: REQUEST,
-    breaks: ["resources.request.immutable"],
+    breaks: ["request.immutable"],
     sentence: "A decided request has no context and no reasoning any more.",
     plant: showing(({ status, context, agent_reasoning }) =>
       status === '"pending"'
@@ -321,7 +323,7 @@ const ENDS: readonly Fault[] = [
   {
     id: "note-alters",
     section: DECISION,
-    breaks: ["resources.decision.note", "resources.request.immutable"],
+    breaks: ["decision.note.inert", "request.immutable"],
     sentence: "The note is put into the arguments.",
     plant: {
       showRequest: (members, { decision }) => ({
@@ -336,14 +338,14 @@ const ENDS: readonly Fault[] = [
   {
     id: "arguments-wrapped",
     section: REQUEST,
-    breaks: ["resources.request.as-submitted", "resources.arguments.values"],
+    breaks: ["request.as-submitted", "scalar.arguments.exact"],
     sentence: "The arguments come back as text.",
     plant: showingArguments((source) => JSON.stringify({ json: source })),
   },
   {
     id: "create-is-200",
     section: "Endpoints, POST /v1/requests",
-    breaks: ["endpoints.create"],
+    breaks: ["request.create"],
     sentence: "A new submission is a 200.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === "createApprovalRequest",

@@ -14,7 +14,7 @@ const SERVICE: readonly Fault[] = [
   {
     id: "operation-missing",
     section: "What the service does, 6",
-    breaks: ["service.operations", "endpoints.update"],
+    breaks: ["service.operations.seven", "instance.update.renames"],
     sentence: "Updates of instances are not implemented and answer 404.",
     plant: {
       path: (sent) => (sent.startsWith("/v1/instances/") ? `${sent}/none` : sent),
@@ -30,7 +30,7 @@ const SERVICE: readonly Fault[] = [
   {
     id: "denied-is-an-error",
     section: "What the service does, 4",
-    breaks: ["service.denied-is-success", "states.request.denied"],
+    breaks: ["service.denied.is-success", "request.deny"],
     sentence: "Reading a denied request is a 403.",
     plant: answering(
       ({ operation }, { body = "" }) =>
@@ -44,7 +44,7 @@ const SERVICE: readonly Fault[] = [
   {
     id: "prefix-optional",
     section: "Versioning, 1",
-    breaks: ["versioning.prefix"],
+    breaks: ["version.prefix"],
     sentence: "The operations answer without `/v1` too.",
     plant: { path: (sent) => (sent.startsWith("/v1/") ? sent : `/v1${sent}`) },
   },
@@ -54,14 +54,14 @@ const HEADERS: readonly Fault[] = [
   {
     id: "request-id-missing",
     section: "Endpoints",
-    breaks: ["endpoints.x-request-id"],
+    breaks: ["exchange.request-id"],
     sentence: "Successes carry no `X-Request-ID`.",
     plant: answering(isSuccess, ({ headers: { "x-request-id": _, ...headers } }) => ({ headers })),
   },
   {
     id: "request-id-missing-without-body",
     section: "Endpoints",
-    breaks: ["endpoints.x-request-id"],
+    breaks: ["exchange.request-id"],
     sentence: "A 204 carries no `X-Request-ID`.",
     plant: answering(
       (_, { status }) => status === 204,
@@ -71,21 +71,21 @@ const HEADERS: readonly Fault[] = [
   {
     id: "request-id-constant",
     section: "Endpoints",
-    breaks: ["endpoints.x-request-id"],
+    breaks: ["exchange.request-id"],
     sentence: "Every exchange has the same `X-Request-ID`.",
     plant: { requestId: () => ONE_ID },
   },
   {
     id: "request-id-no-uuid",
     section: "Endpoints",
-    breaks: ["endpoints.x-request-id"],
+    breaks: ["exchange.request-id"],
     sentence: "`X-Request-ID` is a counter with a prefix.",
     plant: { requestId: () => `req_${Math.floor(performance.now() * 1000)}` },
   },
   {
     id: "content-type-text",
     section: "Endpoints",
-    breaks: ["endpoints.content-type"],
+    breaks: ["exchange.content-type"],
     sentence: "Successes are `text/plain`.",
     plant: answering(
       (about, { body }) => isSuccess(about) && body !== undefined,
@@ -95,7 +95,7 @@ const HEADERS: readonly Fault[] = [
   {
     id: "path-id-refused",
     section: "Endpoints, Provider operations",
-    breaks: ["endpoints.path-id"],
+    breaks: ["exchange.path-id"],
     sentence: "A path id that is no UUID makes the provider fail with 500.",
     plant: answering(
       ({ id, problem }) => id !== "" && problem?.status === 404 && !CORRECT.pathId(id),
@@ -105,7 +105,7 @@ const HEADERS: readonly Fault[] = [
   {
     id: "status-not-listed",
     section: "Endpoints",
-    breaks: ["endpoints.statuses"],
+    breaks: ["exchange.statuses"],
     sentence: "A conflict is a 412, which no operation has.",
     plant: answering(hasCode("idempotency_conflict"), () => ({ status: 412 })),
   },
@@ -115,7 +115,7 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-flat",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "The error is the body itself, without `error` around it.",
     plant: answering(
       (about) => !isSuccess(about),
@@ -125,7 +125,7 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-more-at-top",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "Beside `error` stands the status.",
     plant: answering(
       (about) => !isSuccess(about),
@@ -135,14 +135,14 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-more-inside",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "The error has a `details` that the contract does not know.",
     plant: refusing((error) => ({ ...error, details: [] })),
   },
   {
     id: "error-no-json",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "Who is not authenticated gets a page of HTML.",
     plant: answering(
       (_, { status }) => status === 401,
@@ -155,28 +155,28 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-request-id-missing",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "Errors have no `request_id`.",
     plant: refusing(({ request_id: _, ...error }) => error),
   },
   {
     id: "error-request-id-other",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.request-id"],
+    breaks: ["error.envelope.request-id"],
     sentence: "The `request_id` of an error is not the `X-Request-ID` of its answer.",
     plant: refusing((error) => ({ ...error, request_id: randomUUID() })),
   },
   {
     id: "error-type-unknown",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.type"],
+    breaks: ["error.envelope.type"],
     sentence: "The type of a 404 is none of the eight.",
     plant: refusing((error) => ({ ...error, type: "missing" }), hasCode("not_found")),
   },
   {
     id: "error-type-of-conflict",
     section: "Errors, Known codes",
-    breaks: ["errors.codes"],
+    breaks: ["error.codes"],
     sentence: "A conflict of keys has the type `invalid_request`.",
     plant: refusing(
       (error) => ({ ...error, type: "invalid_request" }),
@@ -186,7 +186,7 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-type-of-verification",
     section: "Errors, Known codes",
-    breaks: ["errors.codes"],
+    breaks: ["error.codes"],
     sentence: "A failed verification has the type `dependency`.",
     plant: refusing(
       (error) => ({ ...error, type: "dependency" }),
@@ -197,7 +197,7 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-code-spelling",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.code"],
+    breaks: ["error.envelope.code"],
     sentence: "Codes are written with capitals and hyphens.",
     plant: refusing((error) => ({
       ...error,
@@ -207,14 +207,14 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-message-empty",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.message"],
+    breaks: ["error.envelope.message"],
     sentence: "A 404 has an empty message.",
     plant: refusing((error) => ({ ...error, message: "" }), hasCode("not_found")),
   },
   {
     id: "error-shows-token",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.message", "resources.instance.no-secrets"],
+    breaks: ["error.envelope.message", "instance.read.no-secrets"],
     sentence: "A refusal repeats the token that was sent.",
     plant: refusing((error, { token }) => ({
       ...error,
@@ -225,7 +225,7 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-shows-stack",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.message"],
+    breaks: ["error.envelope.message"],
     sentence: "The message of a 400 holds the stack of the provider.",
     plant: refusing(
       (error, { problem }) => ({ ...error, message: problem?.stack }),
@@ -235,14 +235,14 @@ const ENVELOPE: readonly Fault[] = [
   {
     id: "error-param-empty",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.param"],
+    breaks: ["error.envelope.param"],
     sentence: "An error about no field has an empty `param`.",
     plant: refusing((error) => ({ ...error, param: error.param ?? "" })),
   },
   {
     id: "error-param-null",
     section: "Errors, Envelope",
-    breaks: ["errors.envelope.shape"],
+    breaks: ["error.envelope.shape"],
     sentence: "An error about no field has a `param` of null.",
     plant: refusing((error) => ({ ...error, param: error.param ?? null })),
   },
@@ -255,7 +255,7 @@ const STATUSES: readonly Fault[] = [
   {
     id: "retry-after-in-words",
     section: "Errors, Status codes",
-    breaks: ["errors.retry-after"],
+    breaks: ["error.retry-after"],
     sentence: "An instance's first read of a request is a 429 with `Retry-After: soon`.",
     plant: answering(
       ({ operation, token }) =>
@@ -270,14 +270,14 @@ const STATUSES: readonly Fault[] = [
   {
     id: "malformed-is-500",
     section: "Errors, Status codes",
-    breaks: ["errors.malformed"],
+    breaks: ["error.malformed"],
     sentence: "A body that is no JSON makes the provider fail.",
     plant: answering(hasCode("invalid_json"), () => ({ status: 500 })),
   },
   {
     id: "malformed-is-read",
     section: "Errors, Status codes",
-    breaks: ["errors.malformed", "resources.create.body", "resources.provision.body"],
+    breaks: ["error.malformed", "request.create.body-object", "instance.provision.body-object"],
     sentence: "What is no JSON is taken for an empty object.",
     plant: {
       readJson(bytes) {
@@ -292,7 +292,7 @@ const STATUSES: readonly Fault[] = [
   {
     id: "invalid-is-422",
     section: "Errors, Status codes",
-    breaks: ["endpoints.statuses", "resources.create.required"],
+    breaks: ["exchange.statuses", "request.create.required"],
     sentence: "A body with a wrong field is a 422.",
     plant: answering(
       (_, { status }) => status === 400,

@@ -27,7 +27,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "instance-more",
     section: INSTANCE,
-    breaks: ["resources.instance.shape"],
+    breaks: ["instance.shape"],
     sentence: "An instance shows the project that it belongs to.",
     plant: {
       showInstance: (members, { project }) => ({ ...members, project: JSON.stringify(project) }),
@@ -36,7 +36,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "instance-delivery-null",
     section: INSTANCE,
-    breaks: ["resources.instance.shape", "resources.instance.delivery"],
+    breaks: ["instance.shape"],
     sentence: "An instance without a receiver has a delivery of null.",
     plant: {
       showInstance: (members) => ({ ...members, delivery: members.delivery ?? "null" }),
@@ -45,14 +45,14 @@ const SHAPES: readonly Fault[] = [
   {
     id: "instance-delivery-missing",
     section: INSTANCE,
-    breaks: ["resources.instance.delivery", "endpoints.update.delivery.replaced"],
+    breaks: ["instance.shape", "delivery.update.replaces"],
     sentence: "An instance never shows its delivery.",
     plant: { showInstance: (members) => ({ ...members, delivery: undefined }) },
   },
   {
     id: "instance-shows-token",
     section: INSTANCE,
-    breaks: ["resources.instance.no-secrets", "resources.instance.shape"],
+    breaks: ["instance.read.no-secrets", "instance.shape"],
     sentence: "The name of an instance holds its credential.",
     plant: {
       showInstance: (members, { token }) => ({ ...members, name: JSON.stringify(token) }),
@@ -61,21 +61,21 @@ const SHAPES: readonly Fault[] = [
   {
     id: "name-empty",
     section: INSTANCE,
-    breaks: ["resources.instance.name.assigned", "resources.instance.shape"],
+    breaks: ["instance.name.assigned", "instance.shape"],
     sentence: "An instance that was provisioned without a name has an empty one.",
     plant: { assignName: () => "" },
   },
   {
     id: "credential-more",
     section: "Resources, IssuedCredential",
-    breaks: ["resources.credential.shape"],
+    breaks: ["credential.shape"],
     sentence: "A credential has a type.",
     plant: { showCredential: (members) => ({ ...members, token_type: '"Bearer"' }) },
   },
   {
     id: "credential-null-expiry",
     section: "Resources, IssuedCredential",
-    breaks: ["resources.credential.shape", "resources.timestamp"],
+    breaks: ["credential.shape", "scalar.timestamp.format"],
     sentence: "A credential that does not expire has an `expires_at` of null.",
     plant: {
       showCredential: (members) => ({ ...members, expires_at: members.expires_at ?? "null" }),
@@ -84,7 +84,7 @@ const SHAPES: readonly Fault[] = [
   {
     id: "provisioned-flat",
     section: "Resources, ProvisionInstanceResponse",
-    breaks: ["resources.provision-response.shape"],
+    breaks: ["instance.provision.shape"],
     sentence: "Provisioning answers the token beside the instance's own fields.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === "provisionInstance",
@@ -100,7 +100,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "provision-empty-refused",
     section: PROVISION_INPUT,
-    breaks: ["resources.provision.empty-object"],
+    breaks: ["instance.provision.empty-object"],
     sentence: "An empty object provisions nothing: a name is required.",
     plant: {
       readProvision: (body, rules) =>
@@ -115,7 +115,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "provision-any-body",
     section: PROVISION_INPUT,
-    breaks: ["resources.provision.body"],
+    breaks: ["instance.provision.body-object"],
     sentence: "A body that is no object provisions an instance.",
     plant: {
       readProvision: (body, rules) =>
@@ -125,7 +125,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "provision-name-ignored",
     section: PROVISION_INPUT,
-    breaks: ["resources.provision.name"],
+    breaks: ["instance.provision.name"],
     sentence: "The name that was asked for is not given.",
     plant: {
       readProvision: (body, rules) => ({
@@ -137,7 +137,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "provision-name-empty",
     section: PROVISION_INPUT,
-    breaks: ["resources.provision.name"],
+    breaks: ["instance.provision.name"],
     sentence: "An empty name is taken for none.",
     plant: {
       readProvision: (body, rules) =>
@@ -150,9 +150,22 @@ const INPUTS: readonly Fault[] = [
     },
   },
   {
+    id: "provision-delivery-null",
+    section: PROVISION_INPUT,
+    breaks: ["instance.provision.delivery-null"],
+    sentence: "A provisioning with a null delivery makes an instance without a receiver.",
+    plant: {
+      readProvision: (body, rules) =>
+        CORRECT.readProvision(
+          memberOf(body, "delivery") === null ? withMember(body, "delivery", undefined) : body,
+          rules,
+        ),
+    },
+  },
+  {
     id: "provision-unknown-ignored",
     section: PROVISION_INPUT,
-    breaks: ["resources.provision.additional"],
+    breaks: ["instance.provision.additional-properties"],
     sentence: "Unknown fields of a provisioning are ignored.",
     plant: {
       readProvision: (body, rules) =>
@@ -162,7 +175,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "update-name-null",
     section: UPDATE_INPUT,
-    breaks: ["resources.update.name"],
+    breaks: ["instance.update.name"],
     sentence: "An update with a name of null keeps the name.",
     plant: {
       readUpdate: (body, rules) =>
@@ -174,7 +187,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "update-name-empty",
     section: UPDATE_INPUT,
-    breaks: ["resources.update.name"],
+    breaks: ["instance.update.name"],
     sentence: "An update with an empty name keeps the name.",
     plant: {
       readUpdate: (body, rules) =>
@@ -186,7 +199,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "update-unknown-ignored",
     section: UPDATE_INPUT,
-    breaks: ["resources.update.additional"],
+    breaks: ["instance.update.additional-properties"],
     sentence: "Unknown fields of an update are ignored.",
     plant: {
       readUpdate: (body, rules) =>
@@ -196,7 +209,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "update-empty",
     section: UPDATE_INPUT,
-    breaks: ["resources.update.not-empty"],
+    breaks: ["instance.update.not-empty"],
     sentence: "An update of nothing is accepted.",
     plant: {
       readUpdate: (body, rules) =>
@@ -215,14 +228,14 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "read-deleted",
     section: "Endpoints, GET /v1/instances/{id}",
-    breaks: ["endpoints.read-instance.deleted"],
+    breaks: ["instance.read.deleted"],
     sentence: "A deleted instance can be read.",
     plant: deletingWithout("forget"),
   },
   {
     id: "read-unknown-is-403",
     section: "Endpoints, GET /v1/instances/{id}",
-    breaks: ["endpoints.read-instance.unknown"],
+    breaks: ["instance.read.unknown"],
     sentence: "An instance that never was is a 403.",
     plant: answering(
       ({ operation, problem }) => operation === "getInstance" && problem?.status === 404,
@@ -232,7 +245,7 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "read-instance-is-201",
     section: "Endpoints, GET /v1/instances/{id}",
-    breaks: ["endpoints.read-instance", "endpoints.statuses"],
+    breaks: ["instance.read", "exchange.statuses"],
     sentence: "Reading an instance answers another name.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === "getInstance",
@@ -242,7 +255,7 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "delete-is-200",
     section: DELETE,
-    breaks: ["endpoints.delete", "endpoints.statuses"],
+    breaks: ["instance.delete", "exchange.statuses"],
     sentence: "A deletion is a 200 with a body.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === "deleteInstance",
@@ -256,7 +269,7 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "delete-needs-key",
     section: DELETE,
-    breaks: ["endpoints.delete"],
+    breaks: ["instance.delete"],
     sentence: "A deletion without `Idempotency-Key` is refused.",
     plant: {
       key: (operation, headers) =>
@@ -266,47 +279,42 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "delete-repeated-is-404",
     section: DELETE,
-    breaks: ["endpoints.delete.repeat"],
+    breaks: ["instance.delete.repeat"],
     sentence: "Deleting again is a 404.",
     plant: { deleteRepeated: () => 404 },
   },
   {
     id: "delete-unknown-is-204",
     section: DELETE,
-    breaks: ["endpoints.delete.unknown"],
+    breaks: ["instance.delete.unknown"],
     sentence: "Deleting an instance that never was is a 204.",
     plant: { deleteUnknown: () => 204 },
   },
   {
     id: "delete-leaves-credentials",
     section: DELETE,
-    breaks: [
-      "endpoints.delete.credentials",
-      "authentication.revoked",
-      "states.instance.deletion.serialised",
-      "states.instance.deletion.beside-decisions",
-    ],
+    breaks: ["instance.delete.credentials-revoked", "auth.revoked", "instance.delete.serialised"],
     sentence: "A deletion leaves the credential valid.",
     plant: deletingWithout("revoke"),
   },
   {
     id: "delete-leaves-pending",
     section: "States, Approval request",
-    breaks: ["states.instance.deletion.pending"],
+    breaks: ["instance.delete.pending-cancelled"],
     sentence: "A deletion leaves requests pending, and polls held on them.",
     plant: deletingWithout("cancel"),
   },
   {
     id: "delete-leaves-polls",
     section: "States, Approval request",
-    breaks: ["states.instance.deletion.pending"],
+    breaks: ["instance.delete.pending-cancelled"],
     sentence: "A deletion cancels requests and wakes nobody.",
     plant: { wakes: (cause) => cause !== "deletion" },
   },
   {
     id: "delete-leaves-delivery",
     section: DELETE,
-    breaks: ["endpoints.delete.delivery", "events.delivery.removal"],
+    breaks: ["delivery.delete.ends", "event.retry.ended"],
     sentence: "A deletion does not end the attempts of notifications.",
     plant: deletingWithout("end-delivery"),
     seenBy: ["retry.deleted"],
@@ -314,7 +322,7 @@ const DELETIONS: readonly Fault[] = [
   {
     id: "delete-notifies",
     section: DELETE,
-    breaks: ["endpoints.delete.delivery", "states.instance.deletion.beside-decisions"],
+    breaks: ["delivery.delete.ends", "instance.delete.serialised"],
     sentence: "A deletion notifies of what it cancels, and then ends delivery.",
     plant: {
       deletion: new Set<DeletionStep>(["forget", "revoke", "cancel", "notify"]),

@@ -35,7 +35,7 @@ const SIGNING: readonly Fault[] = [
   {
     id: "signature-of-other-bytes",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The signature is over the body as it was before it was written once more.",
     plant: signing(
       ({ id, timestampS, body }) =>
@@ -45,21 +45,21 @@ const SIGNING: readonly Fault[] = [
   {
     id: "signature-of-body-alone",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The signature is over the body, without id and timestamp.",
     plant: signing(({ body }) => body.toString()),
   },
   {
     id: "signature-by-text",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The key is the text of the secret, which was not decoded.",
     plant: signing(whole, (secret) => Buffer.from(secret)),
   },
   {
     id: "signature-in-hex",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The digest is written in hex.",
     plant: {
       sign: (message) => {
@@ -71,21 +71,21 @@ const SIGNING: readonly Fault[] = [
   {
     id: "signature-without-version",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The signature has no `v1,` before it.",
     plant: { sign: (message) => CORRECT.sign(message).slice("v1,".length) },
   },
   {
     id: "timestamp-of-milliseconds",
     section: "Endpoints, Webhook operations",
-    breaks: ["authentication.signature.timestamp"],
+    breaks: ["signature.timestamp"],
     sentence: "`webhook-timestamp` is in milliseconds.",
     plant: { timestampS: (now) => now },
   },
   {
     id: "timestamp-stale",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.fresh"],
+    breaks: ["signature.fresh"],
     sentence: "A retry has timestamp and signature of the first attempt.",
     plant: {
       timestampS: (now, event) =>
@@ -96,14 +96,14 @@ const SIGNING: readonly Fault[] = [
   {
     id: "header-missing",
     section: "Endpoints, Webhook operations",
-    breaks: ["authentication.signature.headers"],
+    breaks: ["signature.headers"],
     sentence: "There is no `webhook-id`.",
     plant: { headers: ({ "webhook-id": _, ...headers }) => headers },
   },
   {
     id: "credential-sent",
     section: AUTHENTICATION,
-    breaks: ["authentication.signature.no-credentials"],
+    breaks: ["signature.no-credentials"],
     sentence: "Messages carry the instance's credential.",
     plant: {
       headers: (headers, { token }) => ({ ...headers, authorization: `Bearer ${token}` }),
@@ -112,7 +112,7 @@ const SIGNING: readonly Fault[] = [
   {
     id: "url-without-query",
     section: "Endpoints, Webhook operations",
-    breaks: ["events.url"],
+    breaks: ["delivery.url.exact"],
     sentence: "Messages are sent without the query of the URL.",
     plant: {
       verification: (message) => [{ ...message, receiver: withoutQuery(message.receiver) }],
@@ -133,14 +133,14 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-missing",
     section: EVENT,
-    breaks: ["events.resolved.emitted"],
+    breaks: ["event.emitted"],
     sentence: "Receivers are told nothing.",
     plant: { events: () => 0 },
   },
   {
     id: "event-not-of-cancel",
     section: EVENT,
-    breaks: ["events.resolved.emitted"],
+    breaks: ["event.emitted"],
     sentence: "A cancellation has no event.",
     plant: {
       events: (request, cause) => (cause === "cancel" ? 0 : CORRECT.events(request, cause)),
@@ -149,7 +149,7 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-not-of-expiry",
     section: EVENT,
-    breaks: ["events.resolved.emitted"],
+    breaks: ["event.emitted"],
     sentence: "An expiry has no event.",
     plant: {
       events: (request, cause) => (cause === "deadline" ? 0 : CORRECT.events(request, cause)),
@@ -159,7 +159,7 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-twice",
     section: EVENT,
-    breaks: ["events.resolved.single"],
+    breaks: ["event.emitted"],
     sentence: "Every end has two events.",
     plant: { events: (request, cause) => 2 * CORRECT.events(request, cause) },
     seenBy: ["notify.single"],
@@ -167,7 +167,7 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-with-status",
     section: EVENT,
-    breaks: ["events.resolved.shape"],
+    breaks: ["event.body"],
     sentence: "The event tells the decision.",
     plant: {
       eventMembers: (members, { decision }) => ({
@@ -179,14 +179,14 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-without-instance",
     section: EVENT,
-    breaks: ["events.resolved.shape"],
+    breaks: ["event.body"],
     sentence: "The event does not name the instance.",
     plant: { eventMembers: (members) => ({ ...members, instance_id: undefined }) },
   },
   {
     id: "event-id-other",
     section: EVENT,
-    breaks: ["events.resolved.id"],
+    breaks: ["event.id"],
     sentence: "The id in the body is not the `webhook-id`.",
     plant: {
       eventMembers: (members) => ({ ...members, id: JSON.stringify(randomUUID()) }),
@@ -195,7 +195,7 @@ const EVENTS: readonly Fault[] = [
   {
     id: "event-of-request-time",
     section: EVENT,
-    breaks: ["events.resolved.created-at"],
+    breaks: ["event.created-at"],
     sentence: "`created_at` of an event is that of the request.",
     plant: {
       eventMembers: (members, { createdAt }) => ({

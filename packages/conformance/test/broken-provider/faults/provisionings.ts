@@ -25,7 +25,7 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-is-200",
     section: PROVISION,
-    breaks: ["endpoints.provision.created"],
+    breaks: ["instance.provision.created"],
     sentence: "A new instance is a 200.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === "provisionInstance",
@@ -35,7 +35,7 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-key-optional",
     section: PROVISION,
-    breaks: ["endpoints.provision.key-required"],
+    breaks: ["instance.provision.key-required"],
     sentence: "A provisioning without a key is accepted.",
     plant: {
       key: (operation, headers) =>
@@ -47,14 +47,14 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-key-global",
     section: PROVISION,
-    breaks: ["endpoints.provision.key-scope.provisioner"],
+    breaks: ["instance.provision.key-scope"],
     sentence: "A key is one for all provisioners.",
     plant: { provisionScope: (_, key) => key },
   },
   {
     id: "key-of-all-operations",
     section: PROVISION,
-    breaks: ["endpoints.provision.key-scope.operation"],
+    breaks: ["instance.provision.key-scope"],
     sentence: "A key that provisioned is a conflict in an update.",
     plant: {
       key: (operation, headers) => {
@@ -70,14 +70,14 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-replay-new",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay", "endpoints.provision.lost-response"],
+    breaks: ["instance.provision.replay"],
     sentence: "Each provisioning makes an instance, whatever its key.",
     plant: { provisionScope: () => randomUUID() },
   },
   {
     id: "provision-replay-new-token",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay"],
+    breaks: ["instance.provision.replay.not-renewed"],
     sentence: "A replay answers another token.",
     plant: {
       replayText: (kept) => kept.replace(/"token":"[^"]*/, '"token":"another-one-of-the-same'),
@@ -86,14 +86,14 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-replay-without-token",
     section: PROVISION,
-    breaks: ["resources.provision-response.shape", "endpoints.provision.replay"],
+    breaks: ["instance.provision.shape", "instance.provision.replay"],
     sentence: "A replay answers the instance without its credential, which was stored as a hash.",
     plant: { replayText: (kept) => kept.replace(/,"credential":.*(?=\}$)/s, "") },
   },
   {
     id: "provision-replay-is-201",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay"],
+    breaks: ["instance.provision.replay"],
     sentence: "A replay is a 201.",
     plant: answering(
       ({ operation, isReplay }) => isReplay && operation === "provisionInstance",
@@ -103,7 +103,7 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-conflict-ignored",
     section: PROVISION,
-    breaks: ["endpoints.provision.conflict"],
+    breaks: ["instance.provision.conflict"],
     sentence: "Other input under a used key answers the first instance.",
     plant: {
       isSameInput: (operation, before, now) =>
@@ -113,21 +113,21 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-replay-deleted-shown",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay-deleted"],
+    breaks: ["instance.provision.replay.deleted"],
     sentence: "A replay answers a deleted instance as if it were there.",
     plant: { replayDeleted: () => "show" },
   },
   {
     id: "provision-replay-restores",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay-deleted"],
+    breaks: ["instance.provision.replay.deleted"],
     sentence: "A replay brings a deleted instance back.",
     plant: { replayDeleted: () => "restore" },
   },
   {
     id: "provision-replay-deleted-code",
     section: "Errors, Known codes",
-    breaks: ["endpoints.provision.replay-deleted"],
+    breaks: ["instance.provision.replay.deleted"],
     sentence: "The replay of a deleted instance is an `idempotency_conflict`.",
     plant: answering(hasCode("instance_deleted"), ({ body }) => ({
       body: body?.replace("instance_deleted", "idempotency_conflict"),
@@ -136,7 +136,7 @@ const PROVISIONINGS: readonly Fault[] = [
   {
     id: "provision-races",
     section: PROVISION,
-    breaks: ["endpoints.provision.concurrent"],
+    breaks: ["instance.provision.concurrent"],
     sentence: "Provisionings with one key at the same time make an instance each.",
     plant: {
       pause: (operation) => (operation === "provisionInstance" ? sleep(RACE_MS) : undefined),
@@ -148,7 +148,7 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-not-applied",
     section: UPDATE,
-    breaks: ["endpoints.update"],
+    breaks: ["instance.update.renames"],
     sentence: "An update answers 200 and keeps the old name.",
     plant: {
       readUpdate: (body, rules) => ({
@@ -160,7 +160,7 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-resets-omitted",
     section: UPDATE,
-    breaks: ["endpoints.update.omitted"],
+    breaks: ["delivery.update.keeps"],
     sentence: "An update without a delivery removes it.",
     plant: {
       readUpdate: (body, rules) => {
@@ -170,9 +170,33 @@ const UPDATES: readonly Fault[] = [
     },
   },
   {
+    id: "update-renames-unasked",
+    section: UPDATE,
+    breaks: ["instance.update.omitted-unchanged"],
+    sentence: "An update without a name gives the instance another one.",
+    plant: {
+      readUpdate: (body, rules) => {
+        const input = CORRECT.readUpdate(body, rules);
+        return { ...input, instanceName: input.instanceName ?? "unnamed" };
+      },
+    },
+  },
+  {
+    id: "update-null-keeps",
+    section: UPDATE,
+    breaks: ["instance.update.delivery-null"],
+    sentence: "A null delivery in an update keeps the receiver.",
+    plant: {
+      readUpdate: (body, rules) => {
+        const input = CORRECT.readUpdate(body, rules);
+        return { ...input, delivery: input.delivery ?? undefined };
+      },
+    },
+  },
+  {
     id: "update-key-optional",
     section: UPDATE,
-    breaks: ["endpoints.update.key-required"],
+    breaks: ["instance.update.key-required"],
     sentence: "An update without a key is accepted.",
     plant: {
       key: (operation, headers) =>
@@ -184,21 +208,21 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-key-of-all-instances",
     section: UPDATE,
-    breaks: ["endpoints.update.key-scope"],
+    breaks: ["instance.update.key-scope"],
     sentence: "A key of updates is one for all instances.",
     plant: { updateScope: (caller, _, key) => CORRECT.provisionScope(caller, key) },
   },
   {
     id: "update-replay-applies",
     section: UPDATE,
-    breaks: ["endpoints.update.replay", "endpoints.update.replay-unverified"],
+    breaks: ["instance.update.replay", "delivery.update.replay-no-verification"],
     sentence: "A replayed update is applied again, over a later one.",
     plant: { updateScope: () => randomUUID() },
   },
   {
     id: "update-replay-current",
     section: UPDATE,
-    breaks: ["endpoints.update.replay"],
+    breaks: ["instance.update.replay"],
     sentence: "A replayed update answers the instance as it is now.",
     plant: {
       replayText: (kept, instance, ledger) =>
@@ -208,7 +232,7 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-conflict-ignored",
     section: UPDATE,
-    breaks: ["endpoints.update.conflict"],
+    breaks: ["instance.update.conflict"],
     sentence: "Other input under a used key answers the first update.",
     plant: {
       isSameInput: (operation, before, now) =>
@@ -219,9 +243,9 @@ const UPDATES: readonly Fault[] = [
     id: "update-restores",
     section: UPDATE,
     breaks: [
-      "endpoints.update.unknown",
-      "endpoints.update.replay-deleted",
-      "states.instance.deletion.wins",
+      "instance.update.unknown",
+      "instance.update.replay.deleted",
+      "delivery.update.deletion-wins",
     ],
     sentence: "An update brings a deleted instance back.",
     plant: { updateDeleted: () => "restore" },
@@ -229,21 +253,21 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-of-deleted",
     section: UPDATE,
-    breaks: ["endpoints.update.replay-deleted", "endpoints.update.unknown"],
+    breaks: ["instance.update.replay.deleted", "instance.update.unknown"],
     sentence: "An update of a deleted instance is a 200.",
     plant: { updateDeleted: () => "show" },
   },
   {
     id: "update-refused-renames",
     section: "States, Instance",
-    breaks: ["states.instance.update.refused", "endpoints.update.verification-failed"],
+    breaks: ["instance.update.refused-changes-nothing", "delivery.update.failed"],
     sentence: "The new name is there although the update was refused.",
     plant: { renamesFirst: () => true },
   },
   {
     id: "update-key-locked",
     section: UPDATE,
-    breaks: ["endpoints.update.concurrent"],
+    breaks: ["instance.update.concurrent"],
     sentence: "Who comes with a key while it is worked for is refused with 409.",
     plant: {
       key: (operation, headers) => {
@@ -261,7 +285,7 @@ const UPDATES: readonly Fault[] = [
   {
     id: "update-races",
     section: UPDATE,
-    breaks: ["endpoints.update.concurrent", "endpoints.update.coalesced"],
+    breaks: ["instance.update.concurrent", "delivery.update.coalesced"],
     sentence: "Updates with one key at the same time are all applied.",
     plant: { pause: (operation) => (operation === "updateInstance" ? sleep(RACE_MS) : undefined) },
   },

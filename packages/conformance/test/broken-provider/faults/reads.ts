@@ -21,7 +21,7 @@ const POLLS: readonly Fault[] = [
   {
     id: "read-of-creation",
     section: READ,
-    breaks: ["endpoints.read"],
+    breaks: ["request.read"],
     sentence: "A read answers the request as it was created, still pending.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === isRead,
@@ -31,7 +31,7 @@ const POLLS: readonly Fault[] = [
   {
     id: "unknown-is-410",
     section: READ,
-    breaks: ["endpoints.statuses", "endpoints.read.unknown"],
+    breaks: ["exchange.statuses", "request.read.unknown"],
     sentence: "A request that is not there is a 410.",
     plant: answering(
       ({ operation, problem }) => operation === isRead && problem?.status === 404,
@@ -41,7 +41,7 @@ const POLLS: readonly Fault[] = [
   {
     id: "unknown-request-is-403",
     section: READ,
-    breaks: ["endpoints.read.unknown", "endpoints.cancel.unknown"],
+    breaks: ["request.read.unknown", "request.cancel.unknown"],
     sentence: "A request that is not there is a 403.",
     plant: answering(
       ({ operation, problem }) =>
@@ -52,28 +52,28 @@ const POLLS: readonly Fault[] = [
   {
     id: "held-without-wait",
     section: READ,
-    breaks: ["endpoints.read.no-wait"],
+    breaks: ["request.read.wait.omitted"],
     sentence: "A read without `wait` is held for a while.",
     plant: { readWait: (text) => (text === null ? 15_000 : CORRECT.readWait(text)) },
   },
   {
     id: "never-held",
     section: READ,
-    breaks: ["endpoints.read.wait"],
+    breaks: ["request.read.wait.held"],
     sentence: "`wait` is ignored: every read answers at once.",
     plant: { hold: () => 0 },
   },
   {
     id: "held-in-milliseconds",
     section: READ,
-    breaks: ["endpoints.read.wait"],
+    breaks: ["request.read.wait.held"],
     sentence: "`wait` is taken for milliseconds.",
     plant: { hold: (waitMs, request) => CORRECT.hold(waitMs / 1000, request) },
   },
   {
     id: "held-for-ever",
     section: READ,
-    breaks: ["states.poll.still-pending", "endpoints.read.wait"],
+    breaks: ["request.read.wait.still-pending", "request.read.wait.held"],
     sentence: "A held read of a pending request never answers.",
     plant: {
       hold: (waitMs, request) =>
@@ -83,28 +83,28 @@ const POLLS: readonly Fault[] = [
   {
     id: "held-when-terminal",
     section: READ,
-    breaks: ["endpoints.read.wait.terminal"],
+    breaks: ["request.read.wait.terminal"],
     sentence: "A read with `wait` is held although the request is terminal.",
     plant: { hold: (waitMs) => Math.min(waitMs, 30_000) },
   },
   {
     id: "not-woken",
     section: READ,
-    breaks: ["endpoints.read.wait.terminal"],
+    breaks: ["request.read.wait.terminal"],
     sentence: "A verdict does not end the polls that are held.",
     plant: { wakes: (cause) => cause !== "verdict" },
   },
   {
     id: "not-woken-by-cancel",
     section: CANCEL,
-    breaks: ["endpoints.read.wait.cancelled"],
+    breaks: ["request.read.wait.cancelled"],
     sentence: "A cancellation does not end the polls that are held.",
     plant: { wakes: (cause) => cause !== "cancel" },
   },
   {
     id: "wait-cap-refused",
     section: READ,
-    breaks: ["endpoints.read.wait.cap"],
+    breaks: ["request.read.wait.cap"],
     sentence: "A `wait` above 30 seconds is a 400.",
     plant: {
       readWait(text) {
@@ -117,14 +117,14 @@ const POLLS: readonly Fault[] = [
   {
     id: "wait-invalid-ignored",
     section: READ,
-    breaks: ["endpoints.read.wait.invalid"],
+    breaks: ["request.read.wait.invalid"],
     sentence: "A `wait` that is no duration is ignored.",
     plant: { readWait: (text) => parseDuration(text ?? "") ?? 0 },
   },
   {
     id: "wait-ended-is-204",
     section: "States, Other rules, 2",
-    breaks: ["endpoints.statuses", "states.poll.still-pending"],
+    breaks: ["exchange.statuses", "request.read.wait.still-pending"],
     sentence: "A poll whose wait has passed is a 204.",
     plant: {
       hold: (waitMs, request) => {
@@ -141,7 +141,7 @@ const POLLS: readonly Fault[] = [
   {
     id: "poll-extends",
     section: "States, Other rules, 2",
-    breaks: ["states.poll.deadline"],
+    breaks: ["request.read.wait.keeps-deadline"],
     sentence: "A poll moves the deadline by a second.",
     plant: {
       hold: (waitMs, request) => {
@@ -156,7 +156,7 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-is-204",
     section: CANCEL,
-    breaks: ["endpoints.statuses", "endpoints.cancel"],
+    breaks: ["exchange.statuses", "request.cancel.pending"],
     sentence: "A cancellation is a 204 without the request.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === isCancel,
@@ -166,7 +166,7 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-needs-key",
     section: CANCEL,
-    breaks: ["endpoints.cancel"],
+    breaks: ["request.cancel.pending"],
     sentence: "A cancellation without `Idempotency-Key` is refused.",
     plant: {
       key: (operation, headers) =>
@@ -176,7 +176,7 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-later",
     section: CANCEL,
-    breaks: ["endpoints.cancel", "states.request.cancelled"],
+    breaks: ["request.cancel.pending"],
     sentence: "A cancellation answers with the request as it was before, still pending.",
     plant: answering(
       (about) => isSuccess(about) && about.operation === isCancel,
@@ -186,35 +186,35 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-repeated-is-409",
     section: CANCEL,
-    breaks: ["endpoints.cancel.repeat"],
+    breaks: ["request.cancel.repeat"],
     sentence: "Cancelling again is a 409.",
     plant: { cancelDecided: () => "conflict" },
   },
   {
     id: "cancel-repeated-anew",
     section: CANCEL,
-    breaks: ["endpoints.cancel.repeat"],
+    breaks: ["request.cancel.repeat"],
     sentence: "Cancelling again records a new cancellation.",
     plant: { cancelDecided: (status) => (status === "cancelled" ? "cancel" : "conflict") },
   },
   {
     id: "cancel-decided-shown",
     section: CANCEL,
-    breaks: ["endpoints.cancel.terminal"],
+    breaks: ["request.cancel.terminal"],
     sentence: "Cancelling a decided request is a 200 and changes nothing.",
     plant: { cancelDecided: () => "show" },
   },
   {
     id: "cancel-decided-changes",
     section: CANCEL,
-    breaks: ["endpoints.cancel.terminal", "states.request.terminal"],
+    breaks: ["request.cancel.terminal", "request.terminal.unchanged"],
     sentence: "Cancelling an approved request makes it cancelled.",
     plant: { cancelDecided: () => "cancel" },
   },
   {
     id: "cancel-races",
     section: "States, Approval request",
-    breaks: ["states.request.one-outcome", "states.request.terminal"],
+    breaks: ["request.one-outcome", "request.terminal.unchanged"],
     sentence: "A cancellation that was begun goes over whatever was decided meanwhile.",
     plant: {
       pause: (operation) => (operation === isCancel ? sleep(500) : undefined),
@@ -223,7 +223,7 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-decided-code",
     section: "Errors, Known codes",
-    breaks: ["endpoints.cancel.terminal"],
+    breaks: ["request.cancel.terminal"],
     sentence: "The code for cancelling a decided request is `not_pending`.",
     plant: answering(hasCode("already_terminal"), ({ body }) => ({
       body: body?.replace("already_terminal", "not_pending"),
@@ -232,7 +232,7 @@ const CANCELLATIONS: readonly Fault[] = [
   {
     id: "cancel-unknown",
     section: CANCEL,
-    breaks: ["endpoints.cancel.unknown"],
+    breaks: ["request.cancel.unknown"],
     sentence: "Cancelling a request that is not there is a 409.",
     plant: answering(
       ({ operation, problem }) => operation === isCancel && problem?.status === 404,

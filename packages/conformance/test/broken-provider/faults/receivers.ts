@@ -42,7 +42,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "synchronous-only-ignores",
     section: "What the service does, 6",
-    breaks: ["service.synchronous-only"],
+    breaks: ["service.delivery.synchronous-only"],
     sentence: "A provider without webhooks ignores a delivery.",
     plant: {
       readProvision: (body, rules) =>
@@ -53,7 +53,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "synchronous-only-code",
     section: "What the service does, 6",
-    breaks: ["service.synchronous-only"],
+    breaks: ["service.delivery.synchronous-only"],
     sentence: "A provider without webhooks calls a delivery an unknown field.",
     plant: answering(hasCode("unsupported_delivery_type"), ({ body }) => ({
       body: body?.replace("unsupported_delivery_type", "invalid_request"),
@@ -63,7 +63,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "delivery-type-code",
     section: "Errors, Known codes",
-    breaks: ["errors.delivery-type"],
+    breaks: ["delivery.input.type"],
     sentence: "Another type of delivery is an `invalid_request`.",
     plant: answering(hasCode("unsupported_delivery_type"), ({ body }) => ({
       body: body?.replace("unsupported_delivery_type", "invalid_request"),
@@ -72,7 +72,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "delivery-less",
     section: INPUT,
-    breaks: ["resources.delivery-input.required"],
+    breaks: ["delivery.input.shape"],
     sentence: "A registration id may be missing.",
     plant: readingDelivery((delivery) =>
       memberOf(delivery, "registration_id") === undefined
@@ -83,7 +83,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "delivery-more",
     section: INPUT,
-    breaks: ["resources.delivery-input.additional"],
+    breaks: ["delivery.input.shape"],
     sentence: "Unknown fields of a delivery are ignored.",
     plant: readingDelivery((delivery) =>
       onlyKnown(delivery, ["type", "url", "registration_id", "signing_secret"]),
@@ -92,7 +92,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "registration-any",
     section: INPUT,
-    breaks: ["resources.delivery-input.registration-id"],
+    breaks: ["delivery.input.registration-id"],
     sentence: "Any text is a registration id.",
     plant: readingDelivery((delivery) =>
       parseIdentifier(String(memberOf(delivery, "registration_id"))) === undefined
@@ -103,7 +103,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "secret-any",
     section: INPUT,
-    breaks: ["resources.delivery-input.secret"],
+    breaks: ["delivery.input.secret"],
     sentence: "A secret of any length is accepted.",
     plant: readingDelivery((delivery) =>
       /^whsec_[\w+/=-]+$/.test(String(memberOf(delivery, "signing_secret"))) &&
@@ -115,7 +115,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "secret-shown",
     section: "Resources, WebhookDelivery",
-    breaks: ["resources.delivery.shape", "resources.instance.no-secrets"],
+    breaks: ["delivery.shape", "instance.read.no-secrets"],
     sentence: "Reading an instance shows the signing secret.",
     plant: {
       showDelivery: (members, { signingSecret }) => ({
@@ -127,7 +127,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "secret-in-url",
     section: "Resources, WebhookDelivery",
-    breaks: ["resources.instance.no-secrets"],
+    breaks: ["instance.read.no-secrets"],
     sentence: "The URL of a delivery is shown with the secret in its query.",
     plant: {
       showDelivery: (members, { url, signingSecret }) => ({
@@ -139,7 +139,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "delivery-url-cut",
     section: "Resources, WebhookDelivery",
-    breaks: ["resources.instance.delivery", "resources.delivery.shape"],
+    breaks: ["instance.shape", "delivery.shape"],
     sentence: "A delivery shows its URL without the query.",
     plant: {
       showDelivery: (members, { url }) => ({
@@ -151,7 +151,7 @@ const INPUTS: readonly Fault[] = [
   {
     id: "delivery-registration-other",
     section: "Resources, WebhookDelivery",
-    breaks: ["resources.delivery.shape", "resources.instance.delivery"],
+    breaks: ["delivery.shape", "instance.shape"],
     sentence: "A delivery shows a registration id of the provider's own.",
     plant: { showDelivery: (members) => ({ ...members, registration_id: JSON.stringify(ID) }) },
   },
@@ -161,7 +161,7 @@ const URLS: readonly Fault[] = [
   {
     id: "url-plain-http",
     section: `${URL_RULES}, 1`,
-    breaks: ["resources.webhook-url.syntax"],
+    breaks: ["delivery.url.syntax"],
     sentence: "A URL of plain HTTP gets as far as the verification.",
     plant: readingDelivery((delivery) => {
       const url = String(memberOf(delivery, "url"));
@@ -173,7 +173,7 @@ const URLS: readonly Fault[] = [
   {
     id: "url-userinfo",
     section: `${URL_RULES}, 1`,
-    breaks: ["resources.webhook-url.syntax"],
+    breaks: ["delivery.url.syntax"],
     sentence: "User and password of a URL are dropped.",
     plant: readingDelivery((delivery) => {
       const url = String(memberOf(delivery, "url"));
@@ -183,7 +183,7 @@ const URLS: readonly Fault[] = [
   {
     id: "url-fragment",
     section: `${URL_RULES}, 1`,
-    breaks: ["resources.webhook-url.syntax"],
+    breaks: ["delivery.url.syntax"],
     sentence: "The fragment of a URL is dropped.",
     plant: readingDelivery((delivery) => {
       const url = String(memberOf(delivery, "url"));
@@ -193,7 +193,7 @@ const URLS: readonly Fault[] = [
   {
     id: "url-code",
     section: "Errors, Known codes",
-    breaks: ["resources.webhook-url.syntax", "resources.webhook-url.addresses"],
+    breaks: ["delivery.url.syntax", "delivery.url.addresses"],
     sentence: "A bad URL is an `invalid_request`.",
     plant: answering(hasCode("invalid_webhook_url"), ({ body }) => ({
       body: body?.replace("invalid_webhook_url", "invalid_request"),
@@ -202,7 +202,7 @@ const URLS: readonly Fault[] = [
   {
     id: "address-any",
     section: `${URL_RULES}, 2`,
-    breaks: ["resources.webhook-url.addresses"],
+    breaks: ["delivery.url.addresses"],
     sentence: "Private addresses are connected to.",
     plant: { isPublic: () => true },
     options: { attemptMs: 500 },
@@ -210,7 +210,7 @@ const URLS: readonly Fault[] = [
   {
     id: "address-v6",
     section: `${URL_RULES}, 2`,
-    breaks: ["resources.webhook-url.addresses"],
+    breaks: ["delivery.url.addresses"],
     sentence: "Addresses of IPv6 are not judged.",
     plant: { isPublic: (address) => address.includes(":") || CORRECT.isPublic(address) },
     options: { attemptMs: 500 },
@@ -218,7 +218,7 @@ const URLS: readonly Fault[] = [
   {
     id: "address-metadata",
     section: `${URL_RULES}, 2`,
-    breaks: ["resources.webhook-url.addresses"],
+    breaks: ["delivery.url.addresses"],
     sentence: "The metadata address is not judged.",
     plant: { isPublic: (address) => address === "169.254.169.254" || CORRECT.isPublic(address) },
     options: { attemptMs: 500 },
@@ -226,7 +226,7 @@ const URLS: readonly Fault[] = [
   {
     id: "certificate-any",
     section: `${URL_RULES}, 1`,
-    breaks: ["resources.webhook-url.certificate"],
+    breaks: ["delivery.url.certificate"],
     sentence: "The certificate of a receiver is not looked at.",
     plant: { judgesCertificates: () => false },
   },

@@ -34,7 +34,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "replay-is-new",
     section: CREATE,
-    breaks: ["endpoints.create.replay", "endpoints.create.lost-response"],
+    breaks: ["request.create.replay"],
     sentence: "Keys are not looked at: each submission opens a request.",
     plant: {
       submissionScope: (_, key) => {
@@ -46,7 +46,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "replay-is-201",
     section: CREATE,
-    breaks: ["endpoints.create.replay"],
+    breaks: ["request.create.replay"],
     sentence: "A replay answers 201.",
     plant: answering(
       ({ operation, isReplay }) => isReplay && operation === CREATE_OPERATION,
@@ -56,7 +56,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "replay-of-old-state",
     section: CREATE,
-    breaks: ["endpoints.create.replay"],
+    breaks: ["request.create.replay"],
     sentence: "A replay answers the request as it was created, still pending.",
     plant: answering(
       ({ operation, isReplay }) => isReplay && operation === CREATE_OPERATION,
@@ -66,14 +66,14 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "replay-refused",
     section: CREATE,
-    breaks: ["endpoints.create.replay"],
+    breaks: ["request.create.replay"],
     sentence: "A key that was used is a conflict, also with the same input.",
     plant: { isSameInput: (operation) => operation !== CREATE_OPERATION },
   },
   {
     id: "replay-extends",
     section: "States, Other rules",
-    breaks: ["endpoints.create.replay", "states.poll.deadline", "resources.request.immutable"],
+    breaks: ["request.create.replay", "request.read.wait.keeps-deadline", "request.immutable"],
     sentence: "A replay begins the window anew.",
     plant: {
       replayed: (request) => {
@@ -85,7 +85,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "replay-notifies",
     section: CREATE,
-    breaks: ["endpoints.create.replay-silent", "events.resolved.single"],
+    breaks: ["delivery.request.replay-silent", "event.emitted"],
     sentence: "A replay of a decided request notifies again.",
     plant: {
       replayed: (request, ledger) => {
@@ -97,7 +97,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "conflict-ignored",
     section: CREATE,
-    breaks: ["endpoints.create.conflict"],
+    breaks: ["request.create.conflict"],
     sentence: "Other input under a used key answers the first request.",
     plant: {
       isSameInput: (operation, before, now) =>
@@ -107,7 +107,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "conflict-of-arguments-alone",
     section: CREATE,
-    breaks: ["endpoints.create.conflict"],
+    breaks: ["request.create.conflict"],
     sentence: "Timeout, reasoning and context are not compared.",
     plant: {
       isSameInput: (operation, before, now) =>
@@ -121,7 +121,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "conflict-of-rounded",
     section: CREATE,
-    breaks: ["endpoints.create.conflict-exact"],
+    breaks: ["request.create.conflict-exact"],
     sentence: "Inputs are compared after JSON.parse and JSON.stringify.",
     plant: {
       isSameInput: (_, before, now) =>
@@ -131,14 +131,14 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "conflict-is-422",
     section: "Errors, Known codes",
-    breaks: ["endpoints.statuses", "endpoints.create.conflict", "errors.codes"],
+    breaks: ["exchange.statuses", "request.create.conflict", "error.codes"],
     sentence: "A conflict of keys is a 422.",
     plant: answering(hasCode("idempotency_conflict"), () => ({ status: 422 })),
   },
   {
     id: "conflict-code",
     section: "Errors, Known codes",
-    breaks: ["endpoints.create.conflict"],
+    breaks: ["request.create.conflict"],
     sentence: "The code of a conflict is `conflict`.",
     plant: answering(hasCode("idempotency_conflict"), ({ body }) => ({
       body: body?.replace("idempotency_conflict", "conflict"),
@@ -147,7 +147,7 @@ export const REPLAY_FAULTS: readonly Fault[] = [
   {
     id: "create-races",
     section: CREATE,
-    breaks: ["endpoints.create.concurrent"],
+    breaks: ["request.create.concurrent"],
     sentence: "Submissions with one key at the same time open a request each.",
     plant: { pause: (operation) => (operation === CREATE_OPERATION ? sleep(RACE_MS) : undefined) },
   },

@@ -58,35 +58,35 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "numbers-rounded",
     section: SCALARS,
-    breaks: ["resources.arguments.numbers", "resources.arguments.spelling"],
+    breaks: ["scalar.arguments.numbers", "scalar.arguments.spelling"],
     sentence: "Numbers of the arguments pass through a binary double: 9007199254740993 is rounded.",
     plant: showingArguments(throughJavaScript),
   },
   {
     id: "numbers-respelled",
     section: SCALARS,
-    breaks: ["resources.arguments.spelling"],
+    breaks: ["scalar.arguments.spelling"],
     sentence: "Numbers keep their value and lose their spelling: 1.10 comes back as 1.1.",
     plant: showingArguments((source) => source.replace(/(\.\d*?[1-9])0+(?=[,\]}\s])/g, "$1")),
   },
   {
     id: "numbers-as-strings",
     section: SCALARS,
-    breaks: ["resources.arguments.values", "resources.arguments.numbers"],
+    breaks: ["scalar.arguments.exact", "scalar.arguments.numbers"],
     sentence: "Long numbers come back as strings.",
     plant: showingArguments((source) => source.replace(/(?<=[:[,]\s*)(\d{16,})/g, '"$1"')),
   },
   {
     id: "duplicates-accepted",
     section: SCALARS,
-    breaks: ["resources.arguments.ambiguous"],
+    breaks: ["scalar.arguments.ambiguous"],
     sentence: "Of two members with one key the last is kept, and the first is lost.",
     plant: { readJson: keepingLast },
   },
   {
     id: "strings-normalised",
     section: SCALARS,
-    breaks: ["resources.arguments.strings"],
+    breaks: ["scalar.arguments.strings"],
     sentence: "Strings of the arguments come back in normal form C.",
     plant: showingArguments((source) =>
       JSON.stringify(JSON.parse(source), (_, value) =>
@@ -97,14 +97,14 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "nul-dropped",
     section: SCALARS,
-    breaks: ["resources.arguments.strings"],
+    breaks: ["scalar.arguments.strings"],
     sentence: "NUL characters disappear from strings.",
     plant: showingArguments((source) => source.replaceAll("\\u0000", "")),
   },
   {
     id: "proto-dropped",
     section: SCALARS,
-    breaks: ["resources.arguments.strings", "resources.arguments.values"],
+    breaks: ["scalar.arguments.strings", "scalar.arguments.exact"],
     sentence: "A key `__proto__` disappears.",
     plant: showingArguments((source) =>
       source.replace(/"__proto__"\s*:\s*("[^"]*"|\{[^{}]*\}|[\w.+-]+)\s*,?/g, ""),
@@ -113,14 +113,14 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "nulls-dropped",
     section: SCALARS,
-    breaks: ["resources.arguments.values"],
+    breaks: ["scalar.arguments.exact"],
     sentence: "Members of the arguments that are null disappear.",
     plant: showingArguments((source) => source.replace(/"[^"]*"\s*:\s*null\s*,?/g, "")),
   },
   {
     id: "keys-renamed",
     section: SCALARS,
-    breaks: ["resources.arguments.values", "resources.arguments.strings"],
+    breaks: ["scalar.arguments.exact", "scalar.arguments.strings"],
     sentence: "Keys of the arguments come back in snake case.",
     plant: showingArguments((source) =>
       source.replace(/"(\w*)"(?=\s*:)/g, (key) =>
@@ -131,14 +131,14 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "deep-flattened",
     section: SCALARS,
-    breaks: ["resources.arguments.nesting", "resources.arguments.values"],
+    breaks: ["scalar.arguments.nesting", "scalar.arguments.exact"],
     sentence: "What is nested deeper than 20 levels comes back as null.",
     plant: showingArguments((source) => cutDeep(source, 20)),
   },
   {
     id: "arguments-empty-refused",
     section: SCALARS,
-    breaks: ["resources.arguments.object"],
+    breaks: ["scalar.arguments.object"],
     sentence: "Empty arguments are refused.",
     plant: {
       readCreate(body) {
@@ -150,7 +150,7 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "arguments-array",
     section: SCALARS,
-    breaks: ["resources.arguments.object", "resources.create.types"],
+    breaks: ["scalar.arguments.object", "request.create.types"],
     sentence: "An array is accepted for arguments.",
     plant: readingCreate((body) =>
       memberOf(body, "arguments") instanceof JsonArray
@@ -161,14 +161,14 @@ const EXACTNESS: readonly Fault[] = [
   {
     id: "context-rounded",
     section: SCALARS,
-    breaks: ["resources.context.values"],
+    breaks: ["scalar.context.exact"],
     sentence: "Numbers of the context are rounded.",
     plant: showing(({ context }) => ({ context: context && throughJavaScript(context) })),
   },
   {
     id: "context-any",
     section: SCALARS,
-    breaks: ["resources.context.object", "resources.create.types"],
+    breaks: ["scalar.context.object", "request.create.types"],
     sentence: "A context that is no object is taken for none.",
     plant: readingCreate((body) =>
       typeof memberOf(body, "context") === "string" ||
@@ -198,35 +198,35 @@ const FIELDS: readonly Fault[] = [
   {
     id: "duration-lenient",
     section: SCALARS,
-    breaks: ["resources.duration.refused"],
+    breaks: ["scalar.duration.refused"],
     sentence: "Days are taken for a unit.",
     plant: takingTimeout(/^[1-9]\d*d$/),
   },
   {
     id: "duration-fraction",
     section: SCALARS,
-    breaks: ["resources.duration.refused"],
+    breaks: ["scalar.duration.refused"],
     sentence: "Fractions of a unit are accepted.",
     plant: takingTimeout(/^\d+\.\d+[smh]$/),
   },
   {
     id: "duration-leading-zero",
     section: SCALARS,
-    breaks: ["resources.duration.refused"],
+    breaks: ["scalar.duration.refused"],
     sentence: "Leading zeros are accepted.",
     plant: takingTimeout(/^0\d+[smh]$/),
   },
   {
     id: "duration-trimmed",
     section: SCALARS,
-    breaks: ["resources.duration.refused"],
+    breaks: ["scalar.duration.refused"],
     sentence: "Spaces around a duration are cut off.",
     plant: takingTimeout(/^\s*[1-9]\d*\s*[smh]\s*$/),
   },
   {
     id: "duration-without-hours",
     section: SCALARS,
-    breaks: ["resources.duration.accepted"],
+    breaks: ["scalar.duration.accepted"],
     sentence: "Hours are no unit.",
     plant: readingCreate((body) =>
       String(memberOf(body, "timeout")).endsWith("h") ? withMember(body, "timeout", "1 h") : body,
@@ -235,7 +235,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "tool-empty",
     section: SCALARS,
-    breaks: ["resources.tool"],
+    breaks: ["scalar.tool.length"],
     sentence: "An empty tool name is accepted.",
     plant: readingCreate((body) =>
       memberOf(body, "tool") === "" ? withMember(body, "tool", "unnamed") : body,
@@ -244,14 +244,14 @@ const FIELDS: readonly Fault[] = [
   {
     id: "tool-lower-case",
     section: "Resources, ApprovalRequest",
-    breaks: ["resources.request.as-submitted", "resources.tool"],
+    breaks: ["request.as-submitted", "scalar.tool.length"],
     sentence: "The tool name comes back in lower case.",
     plant: showing(({ tool }) => ({ tool: tool?.toLowerCase() })),
   },
   {
     id: "timeout-normalised",
     section: "Resources, ApprovalRequest",
-    breaks: ["resources.request.as-submitted", "resources.duration.accepted"],
+    breaks: ["request.timeout.as-submitted", "scalar.duration.accepted"],
     sentence: "A timeout of `60m` comes back as `1h`.",
     plant: showing(({ timeout = "" }) => ({
       timeout: timeout.replace(/^"(\d+)m"$/, (whole, minutes) =>
@@ -262,7 +262,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "reasoning-trimmed",
     section: SCALARS,
-    breaks: ["resources.reasoning", "resources.request.as-submitted"],
+    breaks: ["scalar.reasoning.string", "request.as-submitted"],
     sentence: "White space around the agent's reasoning is cut off, and empty reasoning with it.",
     plant: showing(({ agent_reasoning: text }) => {
       const trimmed = text === undefined ? "" : String(JSON.parse(text)).trim();
@@ -272,7 +272,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "required-defaulted",
     section: INPUT,
-    breaks: ["resources.create.required"],
+    breaks: ["request.create.required"],
     sentence: "A submission without a timeout gets one of five minutes.",
     plant: readingCreate((body) =>
       memberOf(body, "timeout") === undefined ? withMember(body, "timeout", "5m") : body,
@@ -281,7 +281,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "arguments-optional",
     section: INPUT,
-    breaks: ["resources.create.required"],
+    breaks: ["request.create.required"],
     sentence: "A submission without arguments has empty ones.",
     plant: readingCreate((body) =>
       memberOf(body, "arguments") === undefined
@@ -292,14 +292,14 @@ const FIELDS: readonly Fault[] = [
   {
     id: "null-is-absent",
     section: INPUT,
-    breaks: ["resources.create.types"],
+    breaks: ["request.create.types"],
     sentence: "Null is taken for an absent field.",
     plant: readingCreate(withoutNulls),
   },
   {
     id: "body-of-null-fails",
     section: INPUT,
-    breaks: ["resources.create.body"],
+    breaks: ["request.create.body-object"],
     sentence: "A submission of null makes the provider fail.",
     plant: readingCreate((body) => {
       if (body === null) throw new Problem("internal");
@@ -309,7 +309,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "unknown-ignored",
     section: INPUT,
-    breaks: ["resources.create.additional"],
+    breaks: ["request.create.additional-properties"],
     sentence: "Unknown fields of a submission are ignored.",
     plant: readingCreate((body) =>
       onlyKnown(body, ["tool", "arguments", "timeout", "agent_reasoning", "context"]),
@@ -318,7 +318,7 @@ const FIELDS: readonly Fault[] = [
   {
     id: "delivery-on-request",
     section: INPUT,
-    breaks: ["resources.create.additional"],
+    breaks: ["request.create.no-delivery"],
     sentence: "A submission may bring a delivery, which nobody heeds.",
     plant: readingCreate((body) => withMember(body, "delivery", undefined)),
   },
@@ -328,7 +328,7 @@ const KEYS: readonly Fault[] = [
   {
     id: "key-optional",
     section: CREATE,
-    breaks: ["endpoints.create.key-required"],
+    breaks: ["request.create.key-required"],
     sentence: "A submission without a key gets one of the provider's.",
     plant: {
       key: (operation, headers) =>
@@ -340,7 +340,7 @@ const KEYS: readonly Fault[] = [
   {
     id: "key-empty",
     section: CREATE,
-    breaks: ["endpoints.create.key-required"],
+    breaks: ["request.create.key-required"],
     sentence: "An empty key is a key.",
     plant: {
       key: (operation, headers) =>
@@ -352,7 +352,7 @@ const KEYS: readonly Fault[] = [
   {
     id: "key-length",
     section: "Limits",
-    breaks: ["limits.key.one-character"],
+    breaks: ["limit.key.one-character"],
     sentence: "A key has to have eight characters.",
     plant: {
       key: (operation, headers) => {
@@ -364,21 +364,21 @@ const KEYS: readonly Fault[] = [
   {
     id: "key-scope-global",
     section: CREATE,
-    breaks: ["endpoints.create.key-scope"],
+    breaks: ["request.create.key-scope"],
     sentence: "A key is one for all instances.",
     plant: { submissionScope: (_, key) => key },
   },
   {
     id: "key-without-case",
     section: CREATE,
-    breaks: ["endpoints.create.key-distinct"],
+    breaks: ["request.create.key-distinct"],
     sentence: "Keys count without regard to capitals.",
     plant: { submissionScope: ({ id }, key) => `${id} ${key.toLowerCase()}` },
   },
   {
     id: "key-cut",
     section: CREATE,
-    breaks: ["endpoints.create.key-distinct"],
+    breaks: ["request.create.key-distinct"],
     sentence: "Of a key the first 64 characters count.",
     plant: { submissionScope: ({ id }, key) => `${id} ${key.slice(0, 64)}` },
   },

@@ -27,21 +27,21 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-missing",
     section: PROVISION,
-    breaks: ["endpoints.provision.verified-first", "endpoints.provision.verification-failed"],
+    breaks: ["delivery.provision.verified-first", "delivery.provision.failed"],
     sentence: "Receivers are not verified.",
     plant: { verification: () => [], proves: () => true },
   },
   {
     id: "committed-before-proof",
     section: VERIFICATION,
-    breaks: ["events.verification.reserved"],
+    breaks: ["verification.reserved-id"],
     sentence: "An instance can be read while its receiver is still asked.",
     plant: { commitsFirst: () => true },
   },
   {
     id: "verification-not-awaited",
     section: PROVISION,
-    breaks: ["endpoints.provision.verification-failed", "endpoints.update.verification-failed"],
+    breaks: ["delivery.provision.failed", "delivery.update.failed"],
     sentence: "Whatever a receiver answers, it is taken.",
     plant: { proves: () => true },
     seenBy: ["receiver.refused"],
@@ -49,21 +49,21 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-bare",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.challenge-required"],
+    breaks: ["verification.bare-2xx"],
     sentence: "A 2xx proves a receiver, whatever its body.",
     plant: { proves: ({ status }) => status >= 200 && status < 300 },
   },
   {
     id: "verification-other-challenge",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.challenge-required"],
+    breaks: ["verification.bare-2xx"],
     sentence: "Any challenge in a 200 proves a receiver.",
     plant: { proves: ({ status, body }) => status === 200 && body.includes('"challenge"') },
   },
   {
     id: "verification-201",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.challenge-required"],
+    breaks: ["verification.bare-2xx"],
     sentence: "The challenge in a 201 proves a receiver.",
     plant: {
       proves: (reply, challenge) =>
@@ -73,28 +73,28 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-strict-body",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.success"],
+    breaks: ["verification.success"],
     sentence: "A receiver that proves itself is refused, for the body is compared in capitals.",
     plant: { proves: (reply, challenge) => CORRECT.proves(reply, challenge.toUpperCase()) },
   },
   {
     id: "verification-twice",
     section: VERIFICATION,
-    breaks: ["events.verification.once"],
+    breaks: ["verification.once"],
     sentence: "The verification is sent twice.",
     plant: { verification: (message) => [message, message] },
   },
   {
     id: "challenge-constant",
     section: VERIFICATION,
-    breaks: ["events.verification.challenge"],
+    breaks: ["verification.challenge.fresh"],
     sentence: "Every verification has the same challenge.",
     plant: { challenge: () => ID },
   },
   {
     id: "challenge-is-instance",
     section: VERIFICATION,
-    breaks: ["events.verification.challenge"],
+    breaks: ["verification.challenge.fresh"],
     sentence: "The challenges of an instance are its id.",
     plant: {
       challenge: () => ID,
@@ -104,7 +104,7 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-without-instance",
     section: VERIFICATION,
-    breaks: ["events.verification.shape"],
+    breaks: ["verification.body"],
     sentence: "A verification does not say for which instance it is.",
     plant: { verificationMembers: (members) => ({ ...members, instance_id: undefined }) },
     seenBy: ["receiver.verified"],
@@ -112,7 +112,7 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-with-url",
     section: VERIFICATION,
-    breaks: ["events.verification.shape"],
+    breaks: ["verification.body"],
     sentence: "A verification shows the URL.",
     plant: {
       verificationMembers: (members, { url }) => ({ ...members, url: JSON.stringify(url.text) }),
@@ -121,7 +121,7 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-registration-other",
     section: VERIFICATION,
-    breaks: ["events.verification.shape"],
+    breaks: ["verification.body"],
     sentence: "A verification names another registration.",
     plant: {
       verificationMembers: (members) => ({ ...members, registration_id: JSON.stringify(ID) }),
@@ -130,14 +130,14 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-redirected",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.redirect", "resources.webhook-url.redirects"],
+    breaks: ["delivery.url.no-redirects"],
     sentence: "The redirect of a verification is followed.",
     plant: { redirect: location },
   },
   {
     id: "verification-by-old-secret",
     section: VERIFICATION,
-    breaks: ["authentication.signature.value"],
+    breaks: ["signature.value"],
     sentence: "The verification of a new receiver is signed with the secret of the old one.",
     plant: {
       verification: (message, current) => [
@@ -154,7 +154,7 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-to-old-url",
     section: VERIFICATION,
-    breaks: ["endpoints.update.delivery.replaced", "authentication.signature.value"],
+    breaks: ["delivery.update.replaces", "signature.value"],
     sentence: "The verification of a new receiver is sent to the old one.",
     plant: {
       verification: (message, current) => [
@@ -168,7 +168,7 @@ const PROOFS: readonly Fault[] = [
   {
     id: "verification-patient",
     section: `${VERIFICATION}, 2`,
-    breaks: ["events.verification.deadline"],
+    breaks: ["verification.success"],
     sentence: "A receiver is waited for for thirty seconds.",
     plant: {},
     options: { attemptMs: 30_000 },
@@ -179,14 +179,14 @@ const COMMITS: readonly Fault[] = [
   {
     id: "failure-keeps-key",
     section: PROVISION,
-    breaks: ["endpoints.provision.retry-after-failure", "endpoints.update.verification-failed"],
+    breaks: ["delivery.provision.retry-after-failure", "delivery.update.failed"],
     sentence: "A failed verification is repeated from memory for its key.",
     plant: { keepsFailed: () => true },
   },
   {
     id: "failure-status",
     section: "Errors, Known codes",
-    breaks: ["endpoints.provision.verification-failed", "errors.codes"],
+    breaks: ["delivery.provision.failed", "error.codes"],
     sentence: "A failed verification is a 400.",
     plant: answering(hasCode("webhook_verification_failed"), () => ({ status: 400 })),
     seenBy: ["receiver.retry-after-failure"],
@@ -194,14 +194,14 @@ const COMMITS: readonly Fault[] = [
   {
     id: "failure-param",
     section: "Errors, Known codes",
-    breaks: ["errors.verification.param"],
+    breaks: ["delivery.provision.failed"],
     sentence: "A failed verification names no field.",
     plant: refusing(({ param: _, ...error }) => error, hasCode("webhook_verification_failed")),
   },
   {
     id: "failure-shows-secret",
     section: "Errors, Envelope",
-    breaks: ["resources.instance.no-secrets"],
+    breaks: ["instance.read.no-secrets"],
     sentence: "A failed verification shows the secret that was proposed.",
     plant: refusing(
       (error, { sent }) => ({ ...error, message: `The receiver was not proven: ${sent}` }),
@@ -212,28 +212,28 @@ const COMMITS: readonly Fault[] = [
   {
     id: "replay-verifies",
     section: PROVISION,
-    breaks: ["endpoints.provision.replay-unverified", "events.verification.once"],
+    breaks: ["delivery.provision.replay-no-verification", "verification.once"],
     sentence: "A replayed provisioning verifies again.",
     plant: { verifiesReplay: (operation) => operation === "provisionInstance" },
   },
   {
     id: "update-replay-verifies",
     section: UPDATE,
-    breaks: ["endpoints.update.replay-unverified"],
+    breaks: ["delivery.update.replay-no-verification"],
     sentence: "A replayed update verifies again.",
     plant: { verifiesReplay: (operation) => operation === "updateInstance" },
   },
   {
     id: "provision-not-coalesced",
     section: PROVISION,
-    breaks: ["endpoints.provision.coalesced"],
+    breaks: ["delivery.provision.coalesced"],
     sentence: "Concurrent provisionings with one key verify each for itself.",
     plant: { pause: (operation) => (operation === "provisionInstance" ? sleep(1_000) : undefined) },
   },
   {
     id: "update-not-coalesced",
     section: UPDATE,
-    breaks: ["endpoints.update.coalesced"],
+    breaks: ["delivery.update.coalesced"],
     sentence: "Concurrent updates with one key verify each for itself.",
     plant: { pause: (operation) => (operation === "updateInstance" ? sleep(1_000) : undefined) },
   },
