@@ -9,7 +9,7 @@ import type { Options } from "./options.ts";
 import { copyFirstRequest } from "./sqlite-row-copies.ts";
 import { median } from "./statistics.ts";
 import { type Subject, startSubject } from "./subject.ts";
-import { perSecond, tell } from "./table.ts";
+import { ms, perSecond, table, tell, times } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface Growth {
@@ -138,4 +138,18 @@ function copyRequests(file: string, count: number): string[] {
     if ((i + 1) % 200_000 === 0) tell(`growth: ${perSecond(i + 1)} requests stored`);
   });
   return ids;
+}
+
+export function growthTable({ stored, create, read }: Growth): string {
+  const cells = ({ emptyP50Ms, grownP50Ms, ratio, spread }: Slowdown) => [
+    times(ratio),
+    `${times(spread[0])} to ${times(spread[1])}`,
+    ms(grownP50Ms),
+    ms(emptyP50Ms),
+  ];
+  return table([
+    [`${perSecond(stored)} stored requests`, "of empty", "spread", "p50 ms", "empty p50 ms"],
+    ["create", ...cells(create)],
+    ["read", ...cells(read)],
+  ]);
 }

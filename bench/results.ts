@@ -2,7 +2,7 @@
  * All results of one run, and how they are printed.
  */
 
-import type { Growth, Slowdown } from "./growth.ts";
+import { type Growth, growthTable } from "./growth.ts";
 import type { HeldPolls } from "./held-polls.ts";
 import type { Machine } from "./machine.ts";
 import type { PostgresResults } from "./postgres/measurements.ts";
@@ -12,7 +12,7 @@ import type { Comparison, Rate } from "./ratios.ts";
 import type { Simulation } from "./simulate.ts";
 import type { StartUp } from "./start-up.ts";
 import type { Spread } from "./statistics.ts";
-import { mb, ms, percent, perSecond, table, times } from "./table.ts";
+import { mb, ms, percent, perSecond, table } from "./table.ts";
 import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 
 export interface Results {
@@ -90,20 +90,6 @@ function startUpTable(startUp: StartUp): string {
     ["idle memory", `${mb(idleMb)} MB`],
     ["spawn to ready, nothing compiled yet", `${coldMs.toFixed(0)} ms`],
     ["idle memory of that first run", `${mb(coldIdleMb)} MB`],
-  ]);
-}
-
-export function growthTable({ stored, create, read }: Growth): string {
-  const cells = ({ emptyP50Ms, grownP50Ms, ratio, spread }: Slowdown) => [
-    times(ratio),
-    `${times(spread[0])} to ${times(spread[1])}`,
-    ms(grownP50Ms),
-    ms(emptyP50Ms),
-  ];
-  return table([
-    [`${perSecond(stored)} stored requests`, "of empty", "spread", "p50 ms", "empty p50 ms"],
-    ["create", ...cells(create)],
-    ["read", ...cells(read)],
   ]);
 }
 

@@ -2,7 +2,7 @@
  * How the results on PostgreSQL are printed: as they stand in docs/reference/performance.md.
  */
 
-import { growthTable } from "../results.ts";
+import { growthTable } from "../growth.ts";
 import { median, type Spread } from "../statistics.ts";
 import { ms, percent, perSecond, table, times } from "../table.ts";
 import type { Creates } from "./creates.ts";

@@ -53,7 +53,11 @@ async function startScene(url: string): Promise<Scene> {
   const [provisioner, reviewer] = [await token("provisioner"), await token("reviewer")];
   await opened.close();
   const provisioned = await exchange<ProvisionInstanceResponse>(
-    ...(["POST", `${server.url}/v1/instances`, provisioner, {}, "first"] as const),
+    "POST",
+    `${server.url}/v1/instances`,
+    provisioner,
+    {},
+    "first",
   );
   return { server, reviewer, instance: provisioned.json.credential.token };
 }
@@ -62,7 +66,11 @@ async function startScene(url: string): Promise<Scene> {
 async function approveOne({ server, instance, reviewer }: Scene): Promise<string | undefined> {
   const { url } = server;
   const made = await exchange<ApprovalRequest>(
-    ...(["POST", `${url}/v1/requests`, instance, SUBMISSION, randomUUID()] as const),
+    "POST",
+    `${url}/v1/requests`,
+    instance,
+    SUBMISSION,
+    randomUUID(),
   );
   if (made.status !== 201) return undefined;
   const path = `${url}/review/v1/requests/${made.json.id}`;

@@ -104,7 +104,7 @@ test("[ours.audit.verify] one byte changed in the database is named, with exit c
   const change = (from: string, to: string) =>
     database
       .prepare(`update audit_entry set detail = replace(detail, ?, ?) ${where}`)
-      .run(...([from, to, subject] as const));
+      .run(from, to, subject);
   change("cancelled", "cancelleD");
   const { code, stdout, stderr } = await audit(t, "verify", "--checkpoint", checkpoint);
   const json = await audit(t, "verify", "--json", "--public-key", key);
@@ -125,7 +125,13 @@ test("[ours.audit.verify] one byte changed in the database is named, with exit c
 test("[ours.audit.export] an export is verified without the database, by countersign and by a program that shares nothing with it", async (t) => {
   const { file, key, checkpoint } = await exported(t);
   const { code, stdout } = await offline(
-    ...([t, "--file", file, "--public-key", key, "--checkpoint", checkpoint] as const),
+    t,
+    "--file",
+    file,
+    "--public-key",
+    key,
+    "--checkpoint",
+    checkpoint,
   );
   assert.equal(code, 0, stdout);
   const publicKey = readFileSync(key, "utf8").trim();

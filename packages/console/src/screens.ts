@@ -2,13 +2,7 @@
 
 import type { ComponentType } from "preact";
 import type { Power } from "./powers.ts";
-import type { Route } from "./route.ts";
-
-export interface ScreenProps {
-  readonly route: Route;
-  /** What stands behind the screen's own path: the id in `/inbox/ID`, else an empty text. */
-  readonly rest: string;
-}
+import type { ScreenProps } from "./screen-props.ts";
 
 export type Screen = ComponentType<ScreenProps>;
 

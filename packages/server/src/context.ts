@@ -8,12 +8,12 @@ import type { Delivery } from "./delivery/delivery.ts";
 import type { Examiner } from "./examiner/examiner.ts";
 import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
-import type { KnownInForce } from "./operations/policy/findInForce.ts";
 import type { PolicyShelf } from "./policy/policy-shelf.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { PasswordHasher } from "./secrets/password-hasher.ts";
+import type { KnownInForce } from "./storage/sql/policy/in-force.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
 

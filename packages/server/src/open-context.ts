@@ -18,7 +18,7 @@ import { NoNotifier } from "./notify/no-notifier.ts";
 import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
 import type { Resealing } from "./operations/operate/resealSecrets.ts";
-import { IN_FORCE_KEPT_MAX, type KnownInForce } from "./operations/policy/findInForce.ts";
+import { IN_FORCE_KEPT_MAX } from "./operations/policy/findInForce.ts";
 import { PolicyShelf } from "./policy/policy-shelf.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
@@ -34,6 +34,7 @@ import {
   readAnySchemaVersion,
   type SchemaVersion,
 } from "./storage/schema-version.ts";
+import type { KnownInForce } from "./storage/sql/policy/in-force.ts";
 import { databaseFile } from "./storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { assertNotMoved } from "./storage/sqlite/moved-marker.ts";

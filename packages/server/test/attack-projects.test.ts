@@ -41,7 +41,8 @@ const routes = await routesOf(server);
 async function fillProject(): Promise<Readonly<Record<string, string>>> {
   const operator = await server.token({ kind: "reviewer", name: `${CANARY} op`, role: "operator" });
   const created = await server.call<{ instance: { id: string }; credential: { token: string } }>(
-    ...(["POST", "/v1/instances"] as const),
+    "POST",
+    "/v1/instances",
     {
       token: hooks.provisioner,
       key: "one",

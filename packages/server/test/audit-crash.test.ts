@@ -73,7 +73,13 @@ test("[ours.audit.crash] [ours.audit.sealed] three replicas that seal under load
       const key = `${caller} ${n}`;
       const { id } = (
         await clusters.send<ApprovalRequest>(
-          ...([cluster, n, "POST", "/v1/requests", token, SUBMISSION, key] as const),
+          cluster,
+          n,
+          "POST",
+          "/v1/requests",
+          token,
+          SUBMISSION,
+          key,
         )
       ).json;
       await clusters.send(cluster, n + 1, "DELETE", `/v1/requests/${id}`, token);

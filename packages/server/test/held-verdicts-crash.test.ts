@@ -29,7 +29,10 @@ test("[ours.hold.durable] a server that was killed gives what was held when it i
     arguments_sha256: shown.json.arguments_sha256,
   };
   const held = await exchange<{ status: string; held: { commits_at: string } }>(
-    ...(["POST", `${path(killed.url)}/verdict`, reviewer, body] as const),
+    "POST",
+    `${path(killed.url)}/verdict`,
+    reviewer,
+    body,
   );
   assert.equal(held.json.status, "pending", held.text);
   await killed.kill();

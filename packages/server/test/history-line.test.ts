@@ -88,7 +88,9 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
     },
   };
   const walk = {
-    ...({ filter, direction: "older", from: newestOf(filter) } as const),
+    filter,
+    direction: "older" as const,
+    from: newestOf(filter),
     projectId: String(row?.project_id),
     signal: gone.signal,
   };

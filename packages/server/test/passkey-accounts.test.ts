@@ -73,7 +73,11 @@ async function join(token: string, key: Authenticator, fields: object = {}) {
   const path = "/invitation/passkey";
   const body = { token, login: login(), ...fields };
   const begun = await callAs<{ options: { challenge: string } }>(
-    ...([server, undefined, "POST", `${path}/options`, { body }] as const),
+    server,
+    undefined,
+    "POST",
+    `${path}/options`,
+    { body },
   );
   assert.equal(begun.status, 200, begun.text);
   const answer = key.create(begun.json.options.challenge);
@@ -149,7 +153,10 @@ test("[ours.passkey.account] ten minutes after signing in passkeys are only look
   await setPassword(person);
   const path = pathOf(person.authenticator);
   const begun = await callAs<{ options: { challenge: string } }>(
-    ...([server, person, "POST", "/account/passkeys/options"] as const),
+    server,
+    person,
+    "POST",
+    "/account/passkeys/options",
   );
   clock.advance(SESSION_FRESH_MS);
   const late = authenticator().create(begun.json.options.challenge);
@@ -288,7 +295,10 @@ test("[ours.passkey.link] a link is used up with a passkey, which signs in from 
   assert.equal(joined.status, 201, joined.text);
   const cookie = cookieSet(joined) ?? "";
   const shown = await callAs<{ project: { role: string; groups: string[] } }>(
-    ...([server, { cookie }, "GET", "/session"] as const),
+    server,
+    { cookie },
+    "GET",
+    "/session",
   );
   assert.deepEqual([shown.json.project.role, shown.json.project.groups], ["admin", ["dba"]]);
   assert.equal((await signIn(server, key)).status, 200);
@@ -304,13 +314,11 @@ test("[ours.passkey.link] what is refused leaves the link as it was", async () =
   const key = authenticator();
   const path = "/invitation/passkey";
   const begun = await callAs<{ options: { challenge: string } }>(
-    ...([
-      server,
-      undefined,
-      "POST",
-      `${path}/options`,
-      { body: { token, login: login() } },
-    ] as const),
+    server,
+    undefined,
+    "POST",
+    `${path}/options`,
+    { body: { token, login: login() } },
   );
   const { challenge } = begun.json.options;
   const use = (link: string, answer: object) =>

@@ -32,7 +32,10 @@ test("[ours.people.fresh] an open browser makes nobody more than they are, and t
   await newPerson(server, { login: "mallory", role: "viewer", groups: ["app"] });
   const { reviewers } = (
     await callAs<{ reviewers: readonly { readonly id: string; readonly name: string }[] }>(
-      ...([server, boss, "GET", "/reviewers"] as const),
+      server,
+      boss,
+      "GET",
+      "/reviewers",
     )
   ).json;
   const { id } = reviewers.find(({ name }) => name === "mallory") ?? assert.fail();

@@ -159,7 +159,10 @@ test("[ours.policy.two-person.persons] who was removed and came back is still th
   assert.equal(proposed.status, 201, proposed.text);
   const { reviewers } = (
     await callAs<{ reviewers: readonly { id: string; name: string }[] }>(
-      ...([server, boss, "GET", "/reviewers"] as const),
+      server,
+      boss,
+      "GET",
+      "/reviewers",
     )
   ).json;
   const { id } = reviewers.find(({ name }) => name === "ana") ?? assert.fail();

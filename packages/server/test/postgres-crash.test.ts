@@ -86,9 +86,7 @@ test("[ours.operations.crash] replicas that are killed, on a database that start
     assert.notEqual(final.json.status, "pending");
     statuses.add(final.json.status);
     const body = { ...SUBMISSION, arguments: final.json.arguments };
-    const again = await send<ApprovalRequest>(
-      ...([cluster, 1, "POST", "/v1/requests", agent, body, key] as const),
-    );
+    const again = await send<ApprovalRequest>(cluster, 1, "POST", "/v1/requests", agent, body, key);
     assert.deepEqual([again.status, again.json.id], [200, id]);
     const kinds = await store.all("select kind from audit_entry where subject = $1", [
       `request:${id}`,

@@ -60,7 +60,11 @@ async function play({ cluster, instance, reviewers }: Scene, plan: Plan): Promis
   const urlOf = (replica: number, path: string) => `${servers[replica]?.url}${path}`;
   const body = { ...SUBMISSION, timeout: plan.beforeDeadline === null ? "1h" : "1s" };
   const opened = await exchange<ApprovalRequest>(
-    ...(["POST", urlOf(0, "/v1/requests"), instance.token, body, randomUUID()] as const),
+    "POST",
+    urlOf(0, "/v1/requests"),
+    instance.token,
+    body,
+    randomUUID(),
   );
   const { id, deadline_at } = opened.json;
   await require(store, id, { quorum: 2 });

@@ -131,8 +131,11 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   mock.restore();
   for (let i = 0; i < 1_000; i++) {
     const decided = {
-      ...({ requestId: randomUUID(), projectId: "0f9a8f1f1c114b9e" } as const),
-      ...({ status: "approved", by: "reviewer", notifies: undefined } as const),
+      requestId: randomUUID(),
+      projectId: "0f9a8f1f1c114b9e",
+      status: "approved" as const,
+      by: "reviewer" as const,
+      notifies: undefined,
     };
     wake.signal({ kind: "resolved", ...decided });
   }

@@ -79,9 +79,9 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
     bots: false,
     valid_for_max: "90s",
   });
-  const listing = await server.call<{ requests: ReviewedRequest[] }>(
-    ...(["GET", "/review/v1/requests", { token: reviewer }] as const),
-  );
+  const listing = await server.call<{ requests: ReviewedRequest[] }>("GET", "/review/v1/requests", {
+    token: reviewer,
+  });
   // A list tells the time once, for all of them.
   const { now: _, ...listed } = json;
   assert.deepEqual(

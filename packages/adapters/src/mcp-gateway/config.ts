@@ -4,7 +4,7 @@
  * @see docs/reference/mcp-gateway.md
  */
 
-import { JsonObject, type JsonValue, parseDuration } from "@countersign/protocol";
+import { JsonObject, type JsonValue } from "@countersign/protocol";
 import type { ChildOrder } from "./child-channel.ts";
 import type { Definitions } from "./definitions.ts";
 import type { HttpOrder } from "./http-channel.ts";
@@ -196,10 +196,4 @@ export function readPins(json: JsonValue): Definitions {
     pins.set(tool, digest);
   }
   return pins;
-}
-
-/** Whether the text is a duration that a timer can hold. */
-export function durationMs(text: string): number | undefined {
-  const ms = parseDuration(text);
-  return ms !== undefined && ms <= 7 * 24 * 3_600_000 ? ms : undefined;
 }

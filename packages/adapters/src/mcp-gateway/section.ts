@@ -2,8 +2,13 @@
  * Reads an object of the config file member by member, and names every fault by its path.
  */
 
-import { JsonArray, JsonNumber, JsonObject, type JsonValue } from "@countersign/protocol";
-import { durationMs } from "./config.ts";
+import {
+  JsonArray,
+  JsonNumber,
+  JsonObject,
+  type JsonValue,
+  parseDuration,
+} from "@countersign/protocol";
 
 export class Section {
   readonly #members: ReadonlyMap<string, JsonValue>;
@@ -91,4 +96,10 @@ export class Section {
     this.#known.add(name);
     return this.#members.get(name);
   }
+}
+
+/** Whether the text is a duration that a timer can hold. */
+function durationMs(text: string): number | undefined {
+  const ms = parseDuration(text);
+  return ms !== undefined && ms <= 7 * 24 * 3_600_000 ? ms : undefined;
 }

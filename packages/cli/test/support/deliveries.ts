@@ -28,7 +28,11 @@ export async function newNotified(server: Server, project: string, url: string):
   const instances = `${server.url}/v1/instances`;
   const body = { instance_name: `${project}-bot` };
   const answer = await exchange<{ instance: { id: string }; credential: { token: string } }>(
-    ...(["POST", instances, provisioner, body, "first"] as const),
+    "POST",
+    instances,
+    provisioner,
+    body,
+    "first",
   );
   assert.equal(answer.status, 201, answer.text);
   const { instance, credential } = answer.json;

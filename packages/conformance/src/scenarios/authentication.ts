@@ -9,7 +9,10 @@ import { expect } from "../violation.ts";
 import { callsOfAll } from "./service.ts";
 
 const INSTANCE_OPERATIONS: readonly OperationName[] = [
-  ...(["provisionInstance", "getInstance", "updateInstance", "deleteInstance"] as const),
+  "provisionInstance",
+  "getInstance",
+  "updateInstance",
+  "deleteInstance",
 ];
 
 /** Every operation, changed before it is sent, is answered with this status. */

@@ -9,14 +9,14 @@ import type { OperationName } from "@countersign/protocol";
 import { isPublicAddress } from "./address.ts";
 import type {
   Cause,
-  Ledger,
+  Members,
   ProviderOptions,
   Receiver,
+  Records,
   StoredEvent,
   StoredInstance,
   StoredRequest,
 } from "./ledger.ts";
-import type { Members } from "./wire.ts";
 
 export interface Message {
   readonly receiver: Receiver;
@@ -68,7 +68,7 @@ export interface DeliveryConduct {
   /** Where a redirect leads that is followed. */
   redirect(reply: Reply): string | undefined;
   /** What becomes of the events of an instance whose receiver was replaced. */
-  replaced(events: readonly StoredEvent[], ledger: Ledger): readonly StoredEvent[];
+  replaced(events: readonly StoredEvent[], ledger: Records): readonly StoredEvent[];
 }
 
 const WINDOW_MS = 168 * 3_600_000;

@@ -8,13 +8,13 @@ import { equalJson, type JsonValue, type OperationName, WAIT_MS_MAX } from "@cou
 import type {
   Caller,
   Cause,
-  Ledger,
+  Members,
+  Records,
   StoredDecision,
   StoredInstance,
   StoredRequest,
   Terminal,
 } from "./ledger.ts";
-import type { Members } from "./wire.ts";
 
 export interface RequestConduct {
   /** Equal texts are one key. */
@@ -23,13 +23,13 @@ export interface RequestConduct {
   /** Between looking a key up and using it; undefined: both are one step. */
   pause(operation: OperationName): Promise<void> | undefined;
   /** @returns whose request it becomes */
-  owner(caller: StoredInstance, body: JsonValue, ledger: Ledger): StoredInstance;
+  owner(caller: StoredInstance, body: JsonValue, ledger: Records): StoredInstance;
   deadline(createdAt: number, timeoutMs: number): number;
   reachesRequest(caller: StoredInstance, request: StoredRequest, isCancel: boolean): boolean;
   showRequest(members: Members, request: StoredRequest): Members;
   showDecision(members: Members, decision: StoredDecision, request: StoredRequest): Members;
   /** Before a request is shown, with what is still to be done to it. */
-  settle(request: StoredRequest, ledger: Ledger, overdue: () => void): void;
+  settle(request: StoredRequest, ledger: Records, overdue: () => void): void;
   /** Whether a verdict that comes now counts. */
   mayDecide(request: StoredRequest, now: number): boolean;
   /** The decision as it is recorded. */
@@ -42,7 +42,7 @@ export interface RequestConduct {
   hold(waitMs: number, request: StoredRequest): number;
   wakes(cause: Cause): boolean;
   /** When a submission comes again. */
-  replayed(request: StoredRequest, ledger: Ledger): void;
+  replayed(request: StoredRequest, ledger: Records): void;
 }
 
 export const CORRECT_REQUESTS: RequestConduct = {
@@ -78,7 +78,7 @@ export interface InstanceConduct {
   showDelivery(members: Members, receiver: NonNullable<StoredInstance["receiver"]>): Members;
   showCredential(members: Members, instance: StoredInstance): Members;
   /** @returns the text that is answered to a replayed creation or update */
-  replayText(kept: string, instance: StoredInstance, ledger: Ledger): string;
+  replayText(kept: string, instance: StoredInstance, ledger: Records): string;
   /** Whether the new name is there before the rest of the update was looked at. */
   renamesFirst(): boolean;
   /** Whether an instance is there while its receiver is still asked. */

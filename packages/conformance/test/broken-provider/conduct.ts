@@ -13,8 +13,13 @@ import {
   type InstanceConduct,
   type RequestConduct,
 } from "./conduct-requests.ts";
+import type { Records } from "./ledger.ts";
 
 export type Conduct = ExchangeConduct & RequestConduct & InstanceConduct & DeliveryConduct;
+
+export interface Ledger extends Records {
+  readonly conduct: Conduct;
+}
 
 export const CORRECT: Conduct = {
   ...CORRECT_EXCHANGE,

@@ -6,9 +6,10 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { errorResponse, type OperationName, Problem } from "@countersign/protocol";
+import type { Ledger } from "./conduct.ts";
 import type { About, Answer } from "./conduct-exchange.ts";
 import { deleteInstance, provisionInstance, readInstance, updateInstance } from "./instances.ts";
-import type { Caller, Ledger, StoredInstance } from "./ledger.ts";
+import type { Caller, StoredInstance } from "./ledger.ts";
 import { cancelRequest, createRequest, type Done, readRequest } from "./requests.ts";
 
 const BODY_BYTES_MAX = 1 << 20;

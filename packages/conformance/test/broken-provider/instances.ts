@@ -12,7 +12,8 @@ import {
   Problem,
   type UpdateInstanceInput,
 } from "@countersign/protocol";
-import type { Caller, Kept, Ledger, Receiver, StoredInstance } from "./ledger.ts";
+import type { Ledger } from "./conduct.ts";
+import type { Caller, Kept, Receiver, StoredInstance } from "./ledger.ts";
 import { receiverChanged } from "./notifications.ts";
 import { verifyReceiver } from "./receivers.ts";
 import { type Done, resolve } from "./requests.ts";

@@ -5,7 +5,9 @@
  */
 
 import type { CreateApprovalRequestInput, JsonValue, WebhookUrl } from "@countersign/protocol";
-import type { Conduct } from "./conduct.ts";
+
+/** The members of an object by name, as JSON text. The writer omits undefined members. */
+export type Members = Readonly<Record<string, string | undefined>>;
 
 export type Terminal = "approved" | "denied" | "expired" | "cancelled";
 
@@ -98,11 +100,11 @@ export interface ProviderOptions {
   readonly credentialMs?: number;
 }
 
-export interface Ledger {
+/** Everything that it stores. */
+export interface Records {
   readonly options: Required<Omit<ProviderOptions, "credentialMs">> & {
     readonly credentialMs: number | undefined;
   };
-  readonly conduct: Conduct;
   readonly provisioners: readonly Provisioner[];
   readonly instances: Map<string, StoredInstance>;
   readonly requests: Map<string, StoredRequest>;

@@ -5,7 +5,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import type { Cause, Ledger, StoredDecision, StoredEvent, StoredRequest } from "./ledger.ts";
+import type { Ledger } from "./conduct.ts";
+import type { Cause, StoredDecision, StoredEvent, StoredRequest } from "./ledger.ts";
 import { send } from "./sending.ts";
 import { objectText, quote } from "./wire.ts";
 

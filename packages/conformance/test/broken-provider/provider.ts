@@ -9,9 +9,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { CORRECT, type Conduct } from "./conduct.ts";
+import { CORRECT, type Conduct, type Ledger } from "./conduct.ts";
 import { answerExchange } from "./http.ts";
-import type { Ledger, ProviderOptions } from "./ledger.ts";
+import type { ProviderOptions } from "./ledger.ts";
 import { decide } from "./requests.ts";
 
 export interface BrokenProvider {

@@ -6,8 +6,9 @@
 
 import { randomUUID } from "node:crypto";
 import { Problem } from "@countersign/protocol";
+import type { Ledger } from "./conduct.ts";
 import type { Reply } from "./conduct-delivery.ts";
-import type { Ledger, Receiver, StoredInstance } from "./ledger.ts";
+import type { Receiver, StoredInstance } from "./ledger.ts";
 import { refuseNonPublic, send } from "./sending.ts";
 import { objectText, quote } from "./wire.ts";
 

@@ -6,7 +6,8 @@
 
 import { randomUUID } from "node:crypto";
 import { type JsonValue, Problem } from "@countersign/protocol";
-import type { Cause, Ledger, StoredInstance, StoredRequest, Terminal } from "./ledger.ts";
+import type { Ledger } from "./conduct.ts";
+import type { Cause, StoredInstance, StoredRequest, Terminal } from "./ledger.ts";
 import { notify } from "./notifications.ts";
 import { requestText } from "./wire.ts";
 

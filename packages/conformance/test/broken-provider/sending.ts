@@ -8,8 +8,9 @@ import { lookup } from "node:dns/promises";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { Problem, parseWebhookUrl, type WebhookUrl } from "@countersign/protocol";
+import type { Ledger } from "./conduct.ts";
 import type { Message, Reply } from "./conduct-delivery.ts";
-import type { Ledger, StoredInstance } from "./ledger.ts";
+import type { StoredInstance } from "./ledger.ts";
 
 const NOTHING: Reply = { status: 0, headers: {}, body: "" };
 

@@ -5,10 +5,8 @@
  * Called by: http.ts, requests.ts, instances.ts, notifications.ts.
  */
 
-import type { Ledger, Receiver, StoredDecision, StoredInstance, StoredRequest } from "./ledger.ts";
-
-/** Name to JSON text; what is undefined is left out. */
-export type Members = Readonly<Record<string, string | undefined>>;
+import type { Ledger } from "./conduct.ts";
+import type { Members, Receiver, StoredDecision, StoredInstance, StoredRequest } from "./ledger.ts";
 
 export const quote = (value: unknown): string => JSON.stringify(value);
 

@@ -254,9 +254,11 @@ function* findFaults(values: ConfigValues): Generator<string> {
 }
 
 const PLACES = [
-  ...(["webhook_in_flight_max", "webhook_account_in_flight_max"] as const),
-  ...(["webhook_host_in_flight_max", "webhook_address_in_flight_max"] as const),
-];
+  "webhook_in_flight_max",
+  "webhook_account_in_flight_max",
+  "webhook_host_in_flight_max",
+  "webhook_address_in_flight_max",
+] as const;
 
 function* findWebhookFaults(values: ConfigValues): Generator<string> {
   for (const name of PLACES) {

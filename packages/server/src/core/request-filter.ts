@@ -44,7 +44,12 @@ export interface EndedOutline {
 
 /** Kinds of actors that end requests. */
 export const DECIDER_KINDS = [
-  ...(["reviewer", "policy", "grant", "freeze", "instance", "system"] as const),
+  "reviewer",
+  "policy",
+  "grant",
+  "freeze",
+  "instance",
+  "system",
 ] satisfies readonly ActorKind[];
 
 /** The times are seen to by whoever reads the rows in their order. */

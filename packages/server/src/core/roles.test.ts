@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { allows, type Power, powersOf, REVIEWER_ROLES, type ReviewerRole } from "./roles.ts";
 
 const POWERS: readonly Power[] = [
-  ...(["read", "decide", "freeze", "publish", "people", "audit", "server"] as const),
+  "read",
+  "decide",
+  "freeze",
+  "publish",
+  "people",
+  "audit",
+  "server",
 ];
 
 const TABLE: Readonly<Record<ReviewerRole, readonly Power[]>> = {

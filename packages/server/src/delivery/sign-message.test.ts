@@ -9,7 +9,10 @@ test("a message is signed as the protocol signs it", async () => {
   const key = fc.uint8Array({ minLength: 1, maxLength: 80 });
   const timestamp = fc.nat(4_102_444_800);
   const property = fc.asyncProperty(
-    ...([key, fc.string({ unit: "binary" }), timestamp, fc.uint8Array()] as const),
+    key,
+    fc.string({ unit: "binary" }),
+    timestamp,
+    fc.uint8Array(),
     async (secret, id, timestampS, body) => {
       const expected = await signWebhook(secret, id, timestampS, body);
       assert.equal(signMessage(createSecretKey(secret), id, timestampS, body), expected);

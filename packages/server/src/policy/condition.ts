@@ -15,11 +15,11 @@ import {
   Environment,
   ParseError,
 } from "@marcbachmann/cel-js";
-import type { BinaryOperator, Comprehension, Expression } from "./expression.ts";
+import { askedBy, type BinaryOperator, type Comprehension, type Expression } from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { operandFault } from "./fixed-operands.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
-import { askedBy, HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
+import { HISTORY_NAMES, isHistoryName, readWindowMs } from "./history.ts";
 import { interpret, type Scope, type Step, VARIABLE_NAMES } from "./interpret.ts";
 import { INT_MAX, INT_MIN, isExactDouble, LongNumber } from "./values.ts";
 

@@ -5,7 +5,7 @@
  * Promises: it is plain data, which a thread can hand to another.
  */
 
-import type { HistoryName } from "./history.ts";
+import { type Asked, type HistoryName, historyKey } from "./history.ts";
 
 /** Where the part begins in the source, in UTF-16 units. */
 interface At {
@@ -160,4 +160,19 @@ export function partsOf(expression: Expression): readonly Expression[] {
 /** Whether a part of the expression satisfies the predicate. */
 export function mentions(expression: Expression, wanted: (part: Expression) => boolean): boolean {
   return wanted(expression) || partsOf(expression).some((part) => mentions(part, wanted));
+}
+
+/** The history that an expression reads, each once. */
+export function askedBy(expression: Expression): readonly Asked[] {
+  const asked = new Map<string, Asked>();
+  collect(expression, asked);
+  return [...asked.values()];
+}
+
+function collect(expression: Expression, asked: Map<string, Asked>): void {
+  if (expression.kind === "history") {
+    const { name, windowMs } = expression;
+    asked.set(historyKey(expression), { name, windowMs });
+  }
+  for (const part of partsOf(expression)) collect(part, asked);
 }

@@ -7,13 +7,16 @@
  * Promises: what was not counted, or is too much to count, is a fault and no number.
  */
 
-import { type Expression, partsOf } from "./expression.ts";
 import { Fault } from "./fault.ts";
 
 /** `history.NAME("1h")`; without `instance_`, of calls of the same tool. */
 export const HISTORY_NAMES = [
-  ...(["calls", "approved", "denied"] as const),
-  ...(["instance_calls", "instance_approved", "instance_denied"] as const),
+  "calls",
+  "approved",
+  "denied",
+  "instance_calls",
+  "instance_approved",
+  "instance_denied",
 ] as const;
 
 export type HistoryName = (typeof HISTORY_NAMES)[number];
@@ -60,21 +63,6 @@ export function readWindowMs(text: string): number | undefined {
   const [, amount = "", unit = ""] = WINDOW.exec(text) ?? [];
   const windowMs = Number(amount) * (UNIT_MS[unit] ?? Number.NaN);
   return windowMs > 0 && windowMs <= HISTORY_MS_MAX ? windowMs : undefined;
-}
-
-/** Everything an expression asks, once each. */
-export function askedBy(expression: Expression): readonly Asked[] {
-  const asked = new Map<string, Asked>();
-  collect(expression, asked);
-  return [...asked.values()];
-}
-
-function collect(expression: Expression, asked: Map<string, Asked>): void {
-  if (expression.kind === "history") {
-    const { name, windowMs } = expression;
-    asked.set(historyKey(expression), { name, windowMs });
-  }
-  for (const part of partsOf(expression)) collect(part, asked);
 }
 
 const UNKNOWN = new Fault("the calls before this one are not known here");

@@ -12,8 +12,8 @@ import {
   compileText,
   type TextExpression,
 } from "./condition.ts";
+import { askedBy } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
-import { askedBy } from "./history.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
 import { type Ask, type LoadOptions, type Match, NO_REQUIREMENT, type Rule } from "./rule.ts";

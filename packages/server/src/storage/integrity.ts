@@ -17,7 +17,7 @@ import {
 } from "node:crypto";
 import { timeOfId } from "@countersign/protocol";
 import { RecentlyUsed } from "../recently-used.ts";
-import type { SqlValue } from "./store.ts";
+import type { SqlValue } from "./sql-value.ts";
 
 export type CheckedTable = "request" | "audit_entry" | "policy_version" | "policy_proposal";
 

@@ -7,8 +7,9 @@
  */
 
 import type { Integrity } from "./integrity.ts";
+import type { SqlValue } from "./sql-value.ts";
 
-export type SqlValue = string | number | null;
+export type { SqlValue };
 
 export type Row = Readonly<Record<string, SqlValue>>;
 

@@ -15,8 +15,12 @@ test("[ours.verdict.wakes] what concerns other replicas is read as it was signal
   const voted: Signal = { kind: "voted", projectId: PROJECT, requestId: ID };
   const inOlder: Signal = { ...hurried, projectId: SENDER };
   const resolved: Signal = {
-    ...({ kind: "resolved", requestId: ID, projectId: PROJECT } as const),
-    ...({ status: "approved", by: "reviewer", notifies: SENDER } as const),
+    kind: "resolved",
+    requestId: ID,
+    projectId: PROJECT,
+    status: "approved",
+    by: "reviewer",
+    notifies: SENDER,
   };
   const hints = [provision, update, hurried, inOlder, voted, resolved].map(
     (signal) => toHint(signal) ?? "",

@@ -57,11 +57,23 @@ export const FREEZING = whoever(
   "foreign",
 );
 export const PUBLISHING = whoever(
-  ...(["editor", "admin", "operator", "policy", "all-scopes", "bot", "foreign"] as const),
+  "editor",
+  "admin",
+  "operator",
+  "policy",
+  "all-scopes",
+  "bot",
+  "foreign",
 );
 export const ADMINISTERING = whoever("admin", "operator", "people", "all-scopes", "bot", "foreign");
 export const AUDITING = whoever(
-  ...(["auditor", "admin", "operator", "audit", "all-scopes", "bot", "foreign"] as const),
+  "auditor",
+  "admin",
+  "operator",
+  "audit",
+  "all-scopes",
+  "bot",
+  "foreign",
 );
 /** Not even a token with all scopes reaches the whole server. */
 export const OPERATING = whoever("operator");

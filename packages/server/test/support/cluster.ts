@@ -134,7 +134,13 @@ export async function provision(
 ): Promise<ClusterInstance> {
   const body = delivery === undefined ? {} : { delivery };
   const answer = await send<ProvisionInstanceResponse>(
-    ...([cluster, 0, "POST", "/v1/instances", provisioner, body, randomUUID()] as const),
+    cluster,
+    0,
+    "POST",
+    "/v1/instances",
+    provisioner,
+    body,
+    randomUUID(),
   );
   assert.ok(answer.status === 201 || answer.status === 200, answer.text);
   return { id: answer.json.instance.id, token: answer.json.credential.token };

@@ -8,8 +8,7 @@ import { JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
 import type { RequirementId } from "../../../src/index.ts";
 import { CORRECT, type Conduct } from "../conduct.ts";
 import type { About, Answer } from "../conduct-exchange.ts";
-import type { ProviderOptions } from "../ledger.ts";
-import type { Members } from "../wire.ts";
+import type { Members, ProviderOptions } from "../ledger.ts";
 
 export interface Fault {
   readonly id: string;

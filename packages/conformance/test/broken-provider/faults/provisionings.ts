@@ -226,7 +226,9 @@ const UPDATES: readonly Fault[] = [
     sentence: "A replayed update answers the instance as it is now.",
     plant: {
       replayText: (kept, instance, ledger) =>
-        kept.startsWith('{"instance":') ? kept : instanceText(ledger, instance),
+        kept.startsWith('{"instance":')
+          ? kept
+          : instanceText({ ...ledger, conduct: CORRECT }, instance),
     },
   },
   {

@@ -89,7 +89,8 @@ export const REPLAY_FAULTS: readonly Fault[] = [
     sentence: "A replay of a decided request notifies again.",
     plant: {
       replayed: (request, ledger) => {
-        if (request.decision !== undefined) notify(ledger, request, request.decision, "verdict");
+        if (request.decision === undefined) return;
+        notify({ ...ledger, conduct: CORRECT }, request, request.decision, "verdict");
       },
     },
     seenBy: ["notify.single"],

@@ -10,7 +10,7 @@ import { arrivals, listing } from "../../live/pending-list.ts";
 import { isDecidable, isMine, type PendingRequest } from "../../live/pending-request.ts";
 import { Page } from "../../parts/page.tsx";
 import { go } from "../../route.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../screen-props.ts";
 import { type InboxAddress, isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ConnectAgent, ConnectedAgent } from "./connect-agent.tsx";

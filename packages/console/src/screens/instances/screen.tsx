@@ -4,7 +4,7 @@
  */
 
 import "./instances.css";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../screen-props.ts";
 import { InstanceDetail } from "./instance-detail.tsx";
 import { InstanceList } from "./instance-list.tsx";
 import { NewInstance } from "./new-instance.tsx";

@@ -11,7 +11,7 @@ import { Page } from "../../parts/page.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { draftOf, isChanged, keepDraft, useCheck } from "./draft.ts";
 import { Editor, Verdict } from "./editor.tsx";

@@ -14,7 +14,7 @@ import { Button } from "../../parts/button.tsx";
 import { FaultBoundary } from "../../parts/fault-boundary.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { href } from "../../route.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { now } from "../../time.ts";
 import { ApprovalFields } from "./approval-fields.tsx";

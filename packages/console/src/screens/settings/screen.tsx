@@ -4,7 +4,7 @@ import "./settings.css";
 import { Text } from "../../exact/text.tsx";
 import { Page } from "../../parts/page.tsx";
 import { href } from "../../route.ts";
-import type { ScreenProps } from "../../screens.ts";
+import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { ChannelSettings } from "./channels.tsx";
 import { PeopleSettings } from "./people.tsx";

@@ -11,7 +11,7 @@ import {
 import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channels.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { composeCall } from "./composeCall.ts";
+import { composeCall, type WaitingCall } from "./composeCall.ts";
 
 /** A channel that nobody else sends to until its lease ends, and what to send. */
 export interface ClaimedChannel {
@@ -95,15 +95,6 @@ async function endStale(
 
 function idsOf(announcements: readonly DueAnnouncement[]): string[] {
   return announcements.map(({ id }) => id);
-}
-
-/** A request that is to be told, with all that is due of it: also a reminder that came too soon. */
-export interface WaitingCall {
-  readonly requestId: string;
-  readonly ids: readonly [string, ...string[]];
-  readonly isReminder: boolean;
-  readonly since: number;
-  readonly deadlineAt: number;
 }
 
 /** The earliest deadline first. */

@@ -5,7 +5,15 @@ import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Reader } from "../../storage/store.ts";
-import type { WaitingCall } from "./claimChannel.ts";
+
+/** A pending request and all announcements of it that are due, or were due before their turn. */
+export interface WaitingCall {
+  readonly requestId: string;
+  readonly ids: readonly [string, ...string[]];
+  readonly isReminder: boolean;
+  readonly since: number;
+  readonly deadlineAt: number;
+}
 
 /** What a channel tells of a call, as it is now. Arguments only where the channel shows them. */
 export async function composeCall(

@@ -56,10 +56,17 @@ export async function eraseExpired(
     for (const project of projects) {
       const requests = await deleteDecidedBefore(tx, project, bounds, ROWS_PER_CALL_MAX);
       const grants = await deleteGrantsExpiredBefore(
-        ...([tx, project, before, beforeId, ROWS_PER_CALL_MAX] as const),
+        tx,
+        project,
+        before,
+        beforeId,
+        ROWS_PER_CALL_MAX,
       );
       const announcements = await deleteAnnouncementsEndedBefore(
-        ...([tx, project, before, ROWS_PER_CALL_MAX] as const),
+        tx,
+        project,
+        before,
+        ROWS_PER_CALL_MAX,
       );
       const freezes = await freezesOf(project);
       await enter(tx, context, project, now, { requests, grants, freezes, announcements });

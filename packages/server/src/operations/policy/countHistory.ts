@@ -30,8 +30,11 @@ const OF_TOOL: Readonly<Record<HistoryName, boolean>> = {
 };
 
 const STATUSES: Readonly<Record<HistoryName, Span["status"]>> = {
-  ...({ calls: undefined, approved: "approved", denied: "denied" } as const),
-  ...({ instance_calls: undefined, instance_approved: "approved" } as const),
+  calls: undefined,
+  approved: "approved",
+  denied: "denied",
+  instance_calls: undefined,
+  instance_approved: "approved",
   instance_denied: "denied",
 };
 

@@ -1,13 +1,8 @@
 import type { Context } from "../../context.ts";
 import { readInForceStamp } from "../../storage/sql/in-force-stamp.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
-import { type InForce, readInForce } from "../../storage/sql/policy/in-force.ts";
+import { type InForce, type KnownInForce, readInForce } from "../../storage/sql/policy/in-force.ts";
 import type { Transaction } from "../../storage/store.ts";
-
-/** What was in force for an instance when the stamp was this. */
-export interface KnownInForce extends InForce {
-  readonly stamp: number;
-}
 
 /** How many instances are remembered; each takes some hundred bytes. */
 export const IN_FORCE_KEPT_MAX = 10_000;

@@ -1,11 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import type { Settings } from "../../config/settings.ts";
 import type { Context } from "../../context.ts";
+import { reviewerActor } from "../../core/actor.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import { endingOf, type FreezeRef } from "../../core/freeze.ts";
 import {
   isClosed,
-  type JsonText,
   type ResolvableRequest,
   type StoredDecision,
   type StoredRequest,
@@ -35,22 +35,8 @@ import { endHold, hasVoted, holdVerdict } from "./holdVerdict.ts";
 import { recordVote } from "./recordVote.ts";
 import { DeadlinePassed, type Ended, resolveRequest, subjectOf } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
-import { type Signature, useSignature } from "./verifySignature.ts";
-
-export interface Verdict {
-  readonly verdict: "approve" | "deny";
-  /** SHA-256, in hex, of the exact arguments text that the reviewer was shown. */
-  readonly argumentsSha256: string;
-  readonly note: string | undefined;
-  /** How long an approval may be used; the operator's default when undefined. */
-  readonly validityMs: number | undefined;
-  /** What an approver had to type, where the request asks for that. */
-  readonly confirmation: string | undefined;
-  /** Of approvals only: that of a passkey over all of this but the confirmation. */
-  readonly signature?: Signature | undefined;
-  /** How long it is held before it is given, ms; undefined: not at all. */
-  readonly holdMs?: number | undefined;
-}
+import { type Verdict, verdictNote } from "./verdictNote.ts";
+import { useSignature } from "./verifySignature.ts";
 
 /**
  * Ends a pending request by a reviewer's verdict, or keeps an approval as a vote where more of
@@ -179,7 +165,11 @@ export async function decideLocked(
   await assertMayDeny(tx, current, request);
   const held = await holdVerdict(tx, context, caller, request, verdict, now);
   if (held !== undefined) return { request, resolution: undefined, isAnswer: true, held };
-  const ending = { status: "denied", by: actorOf(caller), note: noteOf(verdict) } as const;
+  const ending = {
+    status: "denied",
+    by: reviewerActor(caller.reviewerId),
+    note: verdictNote(verdict),
+  } as const;
   return resolved(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
 }
 
@@ -208,11 +198,11 @@ async function approve(
   const held = await holdVerdict(tx, context, caller, request, verdict, now);
   if (held !== undefined) return { request, resolution: undefined, isAnswer: true, held };
 
-  const note = noteOf(verdict);
+  const note = verdictNote(verdict);
   const validityMs = verdict.validityMs ?? null;
   const usable = (votes: readonly Pick<StoredVote, "validityMs">[]) =>
     shortest(context.settings, judgement, votes);
-  const ending = { status: "approved", by: actorOf(caller), note } as const;
+  const ending = { status: "approved", by: reviewerActor(caller.reviewerId), note } as const;
   const { signature } = verdict;
   if (!takesVotes(requirement)) {
     const passkey = signature && (await useSignature(tx, caller, request.id, signature, now));
@@ -273,10 +263,10 @@ async function stands(
   verdict: Verdict,
 ): Promise<boolean> {
   if (status !== (verdict.verdict === "approve" ? "approved" : "denied")) return false;
-  if (decidedBy === actorOf(caller)) return note === noteOf(verdict);
+  if (decidedBy === reviewerActor(caller.reviewerId)) return note === verdictNote(verdict);
   const votes = status === "approved" ? await readVotes(tx, projectId, [id]) : [];
   const own = votes.find(({ reviewerId }) => reviewerId === caller.reviewerId);
-  return own !== undefined && own.note === noteOf(verdict);
+  return own !== undefined && own.note === verdictNote(verdict);
 }
 
 async function assertMayApprove(
@@ -365,12 +355,4 @@ function assertWithin({ verdict, validityMs }: Verdict, { min, max }: Bounds): v
   if (validityMs >= min && validityMs <= max) return;
   const message = `valid_for must be between ${min / 1000}s and ${max / 1000}s.`;
   throw new Problem("invalid_request", message, { param: "valid_for" });
-}
-
-export function actorOf({ reviewerId }: Pick<ReviewerCaller, "reviewerId">): `reviewer:${string}` {
-  return `reviewer:${reviewerId}`;
-}
-
-export function noteOf({ note }: Pick<Verdict, "note">): JsonText | null {
-  return note === undefined ? null : JSON.stringify(note);
 }

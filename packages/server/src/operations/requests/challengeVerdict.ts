@@ -10,7 +10,7 @@ import { hashToken } from "../../secrets/token.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
-import type { Verdict } from "./castVerdict.ts";
+import type { Verdict } from "./verdictNote.ts";
 import { detailOf, toSigned, VERDICT_CEREMONY } from "./verifySignature.ts";
 
 const NONCE_BYTES = 32;

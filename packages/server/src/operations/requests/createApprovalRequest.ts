@@ -15,19 +15,14 @@ import { type Judgement, requirementOf, writeJudgement } from "../../policy/judg
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
-import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import type { InForce, KnownInForce } from "../../storage/sql/policy/in-force.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import type { Signal } from "../../wake/wake.ts";
 import { announceRequest } from "../channels/announceRequest.ts";
 import { giveBackCall, useGrant } from "../grants/useGrant.ts";
 import { countHistory } from "../policy/countHistory.ts";
-import {
-  findInForce,
-  type KnownInForce,
-  recallInForce,
-  rememberInForce,
-} from "../policy/findInForce.ts";
+import { findInForce, recallInForce, rememberInForce } from "../policy/findInForce.ts";
 import { PolicyUnread, shelvePolicy } from "../policy/shelvePolicy.ts";
 import { expireRequest } from "./expireRequest.ts";
 import { askedInForce, type Judged, judgeCall } from "./judgeCall.ts";

@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { type AuditKind, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
+import { reviewerActor } from "../../core/actor.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import { commitsAt } from "../../core/held-verdict.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
@@ -15,7 +16,7 @@ import {
 } from "../../storage/sql/requests/held-verdicts.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { actorOf, noteOf, type Verdict } from "./castVerdict.ts";
+import { type Verdict, verdictNote } from "./verdictNote.ts";
 
 /**
  * Keeps a verdict that is to be held, once everything else about it was found right. The same one
@@ -50,7 +51,7 @@ export async function holdVerdict(
     reviewerId,
     verdict: verdict.verdict,
     argumentsSha256: verdict.argumentsSha256,
-    note: noteOf(verdict),
+    note: verdictNote(verdict),
     validityMs: verdict.validityMs ?? null,
     confirmation: textOf(verdict.confirmation),
     credentialId,
@@ -93,7 +94,7 @@ export async function hasVoted(
   const own = votes.find((vote) => vote.reviewerId === reviewerId);
   return (
     own !== undefined &&
-    own.note === noteOf(verdict) &&
+    own.note === verdictNote(verdict) &&
     own.validityMs === (verdict.validityMs ?? null)
   );
 }
@@ -111,7 +112,7 @@ export async function enter(
     at: Math.max(now, heldAt),
     projectId,
     kind,
-    actor: actorOf({ reviewerId }),
+    actor: reviewerActor(reviewerId),
     subject: `request:${requestId}`,
     detail: { verdict, ...detail },
   });

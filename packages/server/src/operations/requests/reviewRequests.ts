@@ -109,9 +109,15 @@ export async function gatherRequests(
   const [instances, { votes, reviewers }, held, misses, consumptions] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
     votesOf(),
-    readHeld(...([reader, projectId, idsOf(({ request }) => isPending(request))] as const)),
+    readHeld(
+      reader,
+      projectId,
+      idsOf(({ request }) => isPending(request)),
+    ),
     readMisses(
-      ...([reader, projectId, idsOf((one) => isPending(one.request) && isMatched(one))] as const),
+      reader,
+      projectId,
+      idsOf((one) => isPending(one.request) && isMatched(one)),
     ),
     readConsumptions(
       reader,

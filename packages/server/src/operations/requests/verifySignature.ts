@@ -18,7 +18,7 @@ import { hashToken } from "../../secrets/token.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader, Transaction } from "../../storage/store.ts";
-import type { Verdict } from "./castVerdict.ts";
+import type { Signature, Verdict } from "./verdictNote.ts";
 
 /** What comes with a verdict that a passkey signed. */
 export interface SignedAnswer {
@@ -26,12 +26,6 @@ export interface SignedAnswer {
   readonly nonce: string;
   readonly assertion: BrowserAnswer;
 }
-
-/** Whether a passkey signed this verdict, as far as that can be told without a transaction. */
-export type Signature =
-  | { readonly kind: "signed"; readonly proof: PasskeyProof; readonly counter: number }
-  /** To be thrown where a signature is needed: a verdict that stands already needs none. */
-  | { readonly kind: "refused"; readonly problem: Problem };
 
 /** @returns what the passkey is to sign */
 export function toSigned(requestId: string, verdict: Verdict, nonce: string): SignedVerdict {

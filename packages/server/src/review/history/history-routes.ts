@@ -119,8 +119,14 @@ async function sendLook(
 }
 
 const FILTERS = [
-  ...(["tool", "tool_prefix", "server", "instance_id", "decided_by", "status"] as const),
-  ...(["since", "until"] as const),
+  "tool",
+  "tool_prefix",
+  "server",
+  "instance_id",
+  "decided_by",
+  "status",
+  "since",
+  "until",
 ];
 
 /** What the audit log says of it. */

@@ -8,7 +8,7 @@ import {
 } from "@countersign/protocol";
 import { HOLD_MS_MAX, HOLD_MS_MIN } from "../../core/held-verdict.ts";
 import type { BrowserAnswer } from "../../identity/passkeys.ts";
-import type { Verdict } from "../../operations/requests/castVerdict.ts";
+import type { Verdict } from "../../operations/requests/verdictNote.ts";
 import type { SignedAnswer } from "../../operations/requests/verifySignature.ts";
 
 /** A verdict as it comes in, with the signature still to be verified. */

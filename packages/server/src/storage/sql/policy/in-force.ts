@@ -31,6 +31,11 @@ export interface InForce {
   readonly isPushed: boolean;
 }
 
+/** The rows that apply to an instance, and the stamp of the project when they were read. */
+export interface KnownInForce extends InForce {
+  readonly stamp: number;
+}
+
 /**
  * To be sent behind the lock of the instance and not in one statement with it: a statement that
  * waits for a lock sees what was committed before it began, and would miss a freeze since then.

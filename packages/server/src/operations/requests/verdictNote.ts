@@ -1,0 +1,29 @@
+import type { Problem } from "@countersign/protocol";
+import type { PasskeyProof } from "../../audit/passkey-proof.ts";
+import type { JsonText } from "../../core/request.ts";
+
+/** The check of a passkey's signature that ran before the transaction. */
+export type Signature =
+  | { readonly kind: "signed"; readonly proof: PasskeyProof; readonly counter: number }
+  /** Thrown only if the request still needs a signature: a stored verdict needs none. */
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+export interface Verdict {
+  readonly verdict: "approve" | "deny";
+  /** SHA-256, in hex, of the exact arguments text that the reviewer was shown. */
+  readonly argumentsSha256: string;
+  readonly note: string | undefined;
+  /** How long an approval may be used; the operator's default when undefined. */
+  readonly validityMs: number | undefined;
+  /** What an approver had to type, where the request asks for that. */
+  readonly confirmation: string | undefined;
+  /** Of approvals only: that of a passkey over all of this but the confirmation. */
+  readonly signature?: Signature | undefined;
+  /** How long it is held before it is given, ms; undefined: not at all. */
+  readonly holdMs?: number | undefined;
+}
+
+/** The note as the database stores it. */
+export function verdictNote({ note }: Pick<Verdict, "note">): JsonText | null {
+  return note === undefined ? null : JSON.stringify(note);
+}
