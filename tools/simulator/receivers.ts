@@ -1,6 +1,6 @@
 /**
  * The other side of webhooks: services that have saved a registration, and do with what they get
- * whatever chance says. They speak HTTP over streams that the product's own door was given in
+ * whatever chance says. They speak HTTP over streams that the server's egress client gets in
  * place of TLS connections.
  *
  * Called by: replica.ts, which dials; run-seed.ts.
@@ -9,8 +9,8 @@
 import { createHmac } from "node:crypto";
 import { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Dial } from "@countersign/server/delivery/pinned-connection";
-import type { Resolver } from "@countersign/server/delivery/resolve-host";
+import type { Dial } from "@countersign/server/egress/pinned-connection";
+import type { Resolver } from "@countersign/server/egress/resolve-host";
 import type { Faults } from "./faults.ts";
 import type { Actor, World } from "./world.ts";
 
@@ -136,7 +136,7 @@ class Line extends Duplex {
     this.on("error", () => undefined);
   }
 
-  // What TLS sockets have besides, and the door makes use of.
+  // What TLS sockets have besides, and the egress client uses.
   ref(): this {
     return this;
   }

@@ -11,9 +11,9 @@ import { readConfig } from "@countersign/server/config/read-config";
 import { toSettings } from "@countersign/server/config/settings";
 import type { Context } from "@countersign/server/context";
 import { DestinationLimits } from "@countersign/server/delivery/destination-limits";
-import { createDoor } from "@countersign/server/delivery/guarded-fetch";
-import { ReceiverUrls } from "@countersign/server/delivery/receiver-urls";
 import { WebhookDelivery } from "@countersign/server/delivery/webhook-delivery";
+import { createEgressClient } from "@countersign/server/egress/egress-client";
+import { ReceiverUrls } from "@countersign/server/egress/receiver-urls";
 import type { Examination, ExaminationOrder } from "@countersign/server/examiner/examiner";
 import { Failure } from "@countersign/server/failure";
 import { NoNotifier } from "@countersign/server/notify/no-notifier";
@@ -219,7 +219,7 @@ export class Replica implements Actor {
   #createDelivery(clock: Clock, report: Report): WebhookDelivery {
     const { world, receivers } = this.#house;
     const { bounds } = SETTINGS.webhooks;
-    const door = createDoor({
+    const egress = createEgressClient({
       rules: { allow: [], nat64: [] },
       resolver: receivers.resolver(this),
       clock,
@@ -228,7 +228,14 @@ export class Replica implements Actor {
     });
     const limits = new DestinationLimits(bounds, clock);
     const urls = new ReceiverUrls({ internalNames: false });
-    return new WebhookDelivery({ door, limits, urls, clock, random: world.draw.random(), report });
+    return new WebhookDelivery({
+      egress,
+      limits,
+      urls,
+      clock,
+      random: world.draw.random(),
+      report,
+    });
   }
 
   #createWake(clock: Clock): SharedWake {

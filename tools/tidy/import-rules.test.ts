@@ -190,7 +190,7 @@ test("some modules are known in one place alone", () => {
     '1: "node:sqlite" may be imported in packages/server/src/storage/sqlite/ only',
   ]);
   assert.deepEqual(imports(house("storage/postgres/driver.ts"), "pg"), []);
-  assert.deepEqual(imports(house("delivery/pinned-connection.ts"), "node:tls"), []);
+  assert.deepEqual(imports(house("egress/pinned-connection.ts"), "node:tls"), []);
   assert.deepEqual(imports(house("oidc/openid-provider.ts"), "openid-client"), []);
   for (const room of ["operations", "review", "delivery", "oidc"]) {
     assert.equal(imports(house(`${room}/it.ts`), "openid-client").length, 1, room);

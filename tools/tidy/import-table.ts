@@ -66,6 +66,7 @@ const MIDDLE = [
   "secrets",
   "wake",
   "identity",
+  "egress",
   "delivery",
   "notify",
   "oidc",
@@ -120,9 +121,14 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   audit: { values: [...BASICS, "storage", "core"], types: [] },
   secrets: { values: BASICS, types: [] },
   wake: { values: BASICS, types: MIDDLE },
-  delivery: { values: [...BASICS, "rate-limiter", "core", "secrets"], types: MIDDLE },
-  // Its messages leave through the one door; mail, to the server of the settings, by itself.
-  notify: { values: [...BASICS, "core", "secrets", "delivery", "config"], types: MIDDLE },
+  // The outbound HTTP client with SSRF protection.
+  egress: { values: [...BASICS, "core"], types: MIDDLE },
+  delivery: { values: [...BASICS, "rate-limiter", "core", "secrets", "egress"], types: MIDDLE },
+  // Its messages leave through the egress client; mail goes to the server of the settings.
+  notify: {
+    values: [...BASICS, "core", "secrets", "egress", "delivery", "config"],
+    types: MIDDLE,
+  },
   // The second way out, to the identity provider alone.
   oidc: { values: [...BASICS, "core"], types: MIDDLE },
   identity: { values: [...BASICS, "core", "storage", "audit", "secrets"], types: MIDDLE },
@@ -149,7 +155,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
   review: { values: [...DOOR.values, "http"], types: [] },
   // The delivery worker keeps its own count of failing destinations.
-  workers: { values: [...DOOR.values, "delivery"], types: [] },
+  workers: { values: [...DOOR.values, "delivery"], types: ["egress"] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },
@@ -208,11 +214,11 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/provider.ts",
     ],
   },
-  // One door leads out of the process: delivery/guarded-fetch.ts.
+  // One client connects to the outside: egress/egress-client.ts.
   {
     module: /^(undici|(node:)?(https|http2|tls|dns|dns\/promises|dgram))$/,
     within: [
-      "packages/server/src/delivery/",
+      "packages/server/src/egress/",
       "packages/server/src/http/create-http-server.ts",
       ...KIT,
     ],
@@ -220,7 +226,7 @@ export const FENCES: readonly Fence[] = [
   {
     module: /^(node:)?(http|net)$/,
     within: [
-      "packages/server/src/delivery/",
+      "packages/server/src/egress/",
       "packages/server/src/http/",
       "packages/server/src/config/settings.ts",
       "packages/server/src/config/mail-settings.ts",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { house, judge } from "./fixture.ts";
-import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
+import { environmentOnce, injectedClock, oneEgress, purity } from "./purity-rules.ts";
 
 const CORE = house("core/request.ts");
 const POLICY = house("policy/evaluate.ts");
@@ -102,20 +102,20 @@ test("the environment is read by the config reader and the command line", () => 
   assert.deepEqual(judge(environmentOnce, OPERATION, "process.pid; context.env;"), []);
 });
 
-test("a server reaches others through the guarded door alone", () => {
-  const message = "1: fetch: the guarded door is the only way out";
-  assert.deepEqual(judge(oneDoorOut, OPERATION, 'fetch("https://example.com");'), [message]);
-  assert.deepEqual(judge(oneDoorOut, house("notify/mail.ts"), "new WebSocket(url);"), [
-    "1: WebSocket: the guarded door is the only way out",
+test("a server reaches others through the egress client alone", () => {
+  const message = "1: fetch: the egress client is the only way out";
+  assert.deepEqual(judge(oneEgress, OPERATION, 'fetch("https://example.com");'), [message]);
+  assert.deepEqual(judge(oneEgress, house("notify/mail.ts"), "new WebSocket(url);"), [
+    "1: WebSocket: the egress client is the only way out",
   ]);
   const builtin = 'process.getBuiltinModule("node:https");';
-  assert.deepEqual(judge(oneDoorOut, OPERATION, builtin), [
+  assert.deepEqual(judge(oneEgress, OPERATION, builtin), [
     "1: process.getBuiltinModule passes the fences",
   ]);
-  assert.deepEqual(judge(oneDoorOut, house("delivery/pinned-connection.ts"), builtin), []);
-  assert.deepEqual(judge(oneDoorOut, house("delivery/deadline.test.ts"), "fetch(url);"), []);
+  assert.deepEqual(judge(oneEgress, house("egress/pinned-connection.ts"), builtin), []);
+  assert.deepEqual(judge(oneEgress, house("egress/deadline.test.ts"), "fetch(url);"), []);
   const named = house("oidc/provider-fetch.ts");
-  assert.deepEqual(judge(oneDoorOut, named, "fetch(url);"), []);
-  assert.equal(judge(oneDoorOut, named, "new WebSocket(url);").length, 1);
-  assert.deepEqual(judge(oneDoorOut, house("oidc/openid-provider.ts"), "fetch(url);"), [message]);
+  assert.deepEqual(judge(oneEgress, named, "fetch(url);"), []);
+  assert.equal(judge(oneEgress, named, "new WebSocket(url);").length, 1);
+  assert.deepEqual(judge(oneEgress, house("oidc/openid-provider.ts"), "fetch(url);"), [message]);
 });

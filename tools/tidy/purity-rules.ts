@@ -52,8 +52,8 @@ const OUTBOUND_GLOBALS = ["fetch", "WebSocket", "EventSource"];
 /** The one file that reaches a server which the operator has named: the identity provider. */
 const NAMED_SERVER_FILE = "packages/server/src/oidc/provider-fetch.ts";
 const BUILTIN_FILES = [
-  "packages/server/src/delivery/http-exchange.ts",
-  "packages/server/src/delivery/pinned-connection.ts",
+  "packages/server/src/egress/http-exchange.ts",
+  "packages/server/src/egress/pinned-connection.ts",
   "packages/server/src/http/create-http-server.ts",
 ];
 
@@ -109,15 +109,15 @@ export function injectedClock(source: Source): Violation[] {
   return violations;
 }
 
-/** A server reaches others through delivery/guarded-fetch.ts, but for its identity provider. */
-export function oneDoorOut(source: Source): Violation[] {
+/** A server reaches others through egress/egress-client.ts, but for its identity provider. */
+export function oneEgress(source: Source): Violation[] {
   if (!source.path.startsWith("packages/server/src/") || isTest(source.path)) return [];
   const violations: Violation[] = [];
   for (const node of source.nodes) {
     const name = OUTBOUND_GLOBALS.find((each) => isReference(node, each));
     const isNamed = name === "fetch" && source.path === NAMED_SERVER_FILE;
     if (name !== undefined && !isNamed) {
-      violations.push(violation(source, node, `${name}: the guarded door is the only way out`));
+      violations.push(violation(source, node, `${name}: the egress client is the only way out`));
     }
     if (isMember(node, "process", "getBuiltinModule") && !BUILTIN_FILES.includes(source.path)) {
       violations.push(violation(source, node, "process.getBuiltinModule passes the fences"));

@@ -10,7 +10,7 @@ import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from ".
 import { featureDirections, featureFolders, importDirections } from "./import-rules.ts";
 import { fileName, migrationNumbers, operationFile } from "./name-rules.ts";
 import { noPlaces } from "./place-rules.ts";
-import { environmentOnce, injectedClock, oneDoorOut, purity } from "./purity-rules.ts";
+import { environmentOnce, injectedClock, oneEgress, purity } from "./purity-rules.ts";
 import { readRepository, typeScriptIn } from "./repository.ts";
 import { fileLength, functionLength, lineLength } from "./size-rules.ts";
 import { parseSources, type Source, type Violation } from "./source.ts";
@@ -31,7 +31,7 @@ const RULES: readonly Rule[] = [
   purity,
   injectedClock,
   environmentOnce,
-  oneDoorOut,
+  oneEgress,
   fileLength,
   functionLength,
   lineLength,

@@ -11,7 +11,7 @@ import { type Clock, type Random, systemClock, systemRandom } from "./clock.ts";
 import type { SecretSettings, Settings } from "./config/settings.ts";
 import type { Context } from "./context.ts";
 import { NoDelivery } from "./delivery/no-delivery.ts";
-import type { Resolver } from "./delivery/resolve-host.ts";
+import type { Resolver } from "./egress/resolve-host.ts";
 import { ExaminerThread } from "./examiner/examiner-thread.ts";
 import { Failure } from "./failure.ts";
 import { NoNotifier } from "./notify/no-notifier.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Resolver } from "../src/delivery/resolve-host.ts";
+import type { Resolver } from "../src/egress/resolve-host.ts";
 import { reach } from "./support/notifications.ts";
 import { until } from "./support/until.ts";
 import {

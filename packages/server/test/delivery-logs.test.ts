@@ -9,7 +9,7 @@ import {
   pass,
   untilAttempted,
 } from "./support/notifications.ts";
-import { TableResolver } from "./support/test-door.ts";
+import { TableResolver } from "./support/test-egress.ts";
 import type { AnswerMessage } from "./support/tls-receiver.ts";
 import {
   provisionWithReceiver,

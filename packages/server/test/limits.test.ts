@@ -15,20 +15,20 @@ import { HOLD_MS_MAX, HOLD_MS_MIN } from "../src/core/held-verdict.ts";
 import { SUBSCRIPTIONS_PER_PERSON_MAX } from "../src/core/push.ts";
 import { RETRY_WINDOW_MS, STEP_MS_MAX, STEP_MS_MIN } from "../src/core/retry.ts";
 import { SCOPES_MAX } from "../src/core/scopes.ts";
-import { ADDRESSES_TRIED_MAX } from "../src/delivery/guarded-fetch.ts";
-import {
-  DRAIN_BYTES_MAX,
-  DRAIN_MS_MAX,
-  HEADER_BYTES_MAX,
-  INTERIM_ANSWERS_MAX,
-} from "../src/delivery/http-exchange.ts";
-import { ADDRESSES_MAX, TIMEOUT_MS, TRIES } from "../src/delivery/resolve-host.ts";
 import {
   ADDRESS_QUEUE_MS,
   VERIFICATION_ANSWER_BYTES_MAX,
   VERIFICATION_MS,
   VERIFICATION_QUEUE_MS,
 } from "../src/delivery/webhook-delivery.ts";
+import { ADDRESSES_TRIED_MAX } from "../src/egress/egress-client.ts";
+import {
+  DRAIN_BYTES_MAX,
+  DRAIN_MS_MAX,
+  HEADER_BYTES_MAX,
+  INTERIM_ANSWERS_MAX,
+} from "../src/egress/http-exchange.ts";
+import { ADDRESSES_MAX, TIMEOUT_MS, TRIES } from "../src/egress/resolve-host.ts";
 import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examiner-thread.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/grants/useGrant.ts";
 import { LOOKED_AT_MAX } from "../src/operations/history/listHistory.ts";

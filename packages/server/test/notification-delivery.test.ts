@@ -15,7 +15,7 @@ import {
 } from "./support/notifications.ts";
 import { startRawReceiver } from "./support/raw-receiver.ts";
 import { hideTables } from "./support/store-faults.ts";
-import { TableResolver } from "./support/test-door.ts";
+import { TableResolver } from "./support/test-egress.ts";
 import type { AnswerMessage } from "./support/tls-receiver.ts";
 import { turns, until } from "./support/until.ts";
 import {
@@ -104,7 +104,8 @@ const NO_CONTENT = "HTTP/1.1 204 No Content\r\n\r\n";
 
 test("[event.acknowledged] interim answers are none, whatever their number, and 199 is no end", async (t) => {
   const { scene, messages, token } = await startRawScene(t, (socket, ordinal) => {
-    if (ordinal === 1) socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 Soon\r\n\r\n");
+    if (ordinal === 1)
+      socket.write("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 199 MaybePromise\r\n\r\n");
     else socket.write(`HTTP/1.1 100 Continue\r\n\r\n${NO_CONTENT}`);
   });
   const request = await denied(scene, token);

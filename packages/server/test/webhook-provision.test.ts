@@ -9,7 +9,7 @@ import type {
 } from "@countersign/protocol";
 import { advanceUntil } from "./support/advance.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { TableResolver } from "./support/test-door.ts";
+import { TableResolver } from "./support/test-egress.ts";
 import type { Answer } from "./support/test-provider.ts";
 import type { AnswerMessage } from "./support/tls-receiver.ts";
 import { turns } from "./support/until.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ErrorResponse, Instance } from "@countersign/protocol";
-import type { Resolver } from "../src/delivery/resolve-host.ts";
+import type { Resolver } from "../src/egress/resolve-host.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { auditOf } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";

@@ -6,8 +6,8 @@
  * whole families at once which carry an IPv4 address inside (mapped, compatible, translated,
  * NAT64, 6to4, Teredo) and through which a private one could be reached.
  *
- * Called by: config (to check what an operator wrote) and delivery's guarded door, for every
- * message. Text is judged, never repaired: what is no address is not public.
+ * Called by: config (to check what an operator wrote) and the egress client, for every message.
+ * Text is judged, never repaired: what is no address is not public.
  *
  * @see IANA IPv4 and IPv6 Special-Purpose Address Registries; contract: WebhookURL rules, 2
  */
@@ -90,6 +90,11 @@ export function parseCidr(text: string): Cidr | undefined {
   if (prefixBits > bytes.length * 8) return undefined;
   const isNetwork = bytes.every((byte, i) => (byte & ~mask(prefixBits, i)) === 0);
   return isNetwork ? { bytes, prefixBits } : undefined;
+}
+
+/** Networks of the settings, which config has checked. */
+export function parseCidrs(texts: readonly string[]): Cidr[] {
+  return texts.flatMap((text) => parseCidr(text) ?? []);
 }
 
 /**

@@ -6,9 +6,9 @@
 import type { KeyObject } from "node:crypto";
 import type { WebhookDeliveryInput, WebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
+import type { MaybePromise, Message } from "../egress/message.ts";
+import type { ReceiverUrls } from "../egress/receiver-urls.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
-import type { Message, Soon } from "./message.ts";
-import type { ReceiverUrls } from "./receiver-urls.ts";
 
 /** A receiver that a provisioner proposes. */
 export interface Proposal {
@@ -38,7 +38,7 @@ export interface Sending {
   /** `Clock.monotonic` when it must be over: somebody else may begin another one after that. */
   readonly endsBy: number;
   /** As in {@link Message}: its delivery may have ended meanwhile, or its lease. */
-  readonly isWanted: (leftMs: number) => Soon<boolean>;
+  readonly isWanted: (leftMs: number) => MaybePromise<boolean>;
 }
 
 export interface Delivery {

@@ -4,7 +4,7 @@
  * for itself.
  *
  * Called by: the delivery worker (which takes what is free and never waits), verifications (which
- * wait in line) and the guarded door (which waits for an address once it knows it).
+ * wait in line) and the egress client (which waits for an address once it knows it).
  *
  * @see contract: Limits, Other rules, 1; Events, webhook.verification, 4
  */

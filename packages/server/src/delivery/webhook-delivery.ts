@@ -1,5 +1,5 @@
 /**
- * Webhooks over the guarded door: verifications and attempts, each signed afresh.
+ * Webhooks through the egress client: verifications and attempts, each signed anew.
  *
  * @see contract: Events; Authentication, 5; Standard Webhooks 1.0.0
  */
@@ -15,12 +15,12 @@ import {
 import type { Clock, Random } from "../clock.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { parseRetryAfter } from "../core/retry.ts";
+import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
+import type { ReceiverUrls } from "../egress/receiver-urls.ts";
 import type { Report } from "../report.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
 import type { Delivery, Proposal, Sending, Verification } from "./delivery.ts";
 import type { DestinationLimits } from "./destination-limits.ts";
-import type { Door, Message, Reply } from "./guarded-fetch.ts";
-import type { ReceiverUrls } from "./receiver-urls.ts";
 import { signMessage } from "./sign-message.ts";
 
 /** @see contract: Limits, Verification response deadline */
@@ -46,7 +46,7 @@ const BUSY_DELAY_MS = 1_000;
 const RESEND_MS_MIN = 1_000;
 
 export interface WebhookParts {
-  readonly door: Door;
+  readonly egress: EgressClient;
   readonly limits: DestinationLimits;
   readonly urls: ReceiverUrls;
   readonly clock: Clock;
@@ -59,15 +59,15 @@ type PostOptions = Omit<Message, "headers" | "body" | "admit">;
 export class WebhookDelivery implements Delivery {
   readonly limits: DestinationLimits;
   readonly urls: ReceiverUrls;
-  readonly #door: Door;
+  readonly #egress: EgressClient;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #report: Report;
 
-  constructor({ door, limits, urls, clock, random, report }: WebhookParts) {
+  constructor({ egress, limits, urls, clock, random, report }: WebhookParts) {
     this.limits = limits;
     this.urls = urls;
-    this.#door = door;
+    this.#egress = egress;
     this.#clock = clock;
     this.#random = random;
     this.#report = report;
@@ -135,7 +135,7 @@ export class WebhookDelivery implements Delivery {
   }
 
   close(): void {
-    this.#door.close();
+    this.#egress.close();
   }
 
   async #post(
@@ -152,7 +152,7 @@ export class WebhookDelivery implements Delivery {
       [WEBHOOK_HEADERS.timestamp]: String(timestampS),
       [WEBHOOK_HEADERS.signature]: signMessage(signingKey, id, timestampS, body),
     };
-    return this.#door.post(url, {
+    return this.#egress.post(url, {
       ...options,
       headers,
       body,

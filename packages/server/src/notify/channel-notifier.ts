@@ -1,5 +1,5 @@
 /**
- * Sends messages through channels and to browsers: over the guarded door, or by mail.
+ * Sends messages through channels and to browsers: through the egress client, or by mail.
  *
  * Called by: the workers that announce and push; testChannel, testPush.
  */
@@ -9,8 +9,8 @@ import type { Clock } from "../clock.ts";
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import { sha256Hex } from "../core/digest.ts";
 import { parseRetryAfter } from "../core/retry.ts";
-import type { Door, Message, Reply } from "../delivery/guarded-fetch.ts";
 import { signMessage } from "../delivery/sign-message.ts";
+import type { EgressClient, Message, Reply } from "../egress/egress-client.ts";
 import { signingKeyOf } from "../secrets/keyring.ts";
 import {
   type HttpMessage,
@@ -19,7 +19,7 @@ import {
   slackMessage,
   webhookMessage,
 } from "./http-kinds.ts";
-import type { Errand, Notifier, PushErrand, TargetFault } from "./notifier.ts";
+import type { Notifier, PushRequest, SendRequest, TargetFault } from "./notifier.ts";
 import { encryptPush, vapidHeader } from "./push-encryption.ts";
 import { type MailServer, sendMail } from "./send-mail.ts";
 import { type ReadUrl, targetFault } from "./target.ts";
@@ -27,7 +27,7 @@ import { quotePlain, wordsOf } from "./words.ts";
 
 export interface NotifierParts {
   /** Undefined when this server sends nothing over HTTP. */
-  readonly door: Door | undefined;
+  readonly egress: EgressClient | undefined;
   readonly readUrl: ReadUrl;
   readonly mail: { readonly server: MailServer; readonly from: string } | undefined;
   /** Where people reach this server, without a slash at the end. */
@@ -47,7 +47,7 @@ function topicOf(tag: string): string {
 
 type Written = Pick<Message, "headers" | "body">;
 
-type Bounds = Pick<Errand, "timeoutMs" | "endsBy" | "isWanted">;
+type Bounds = Pick<SendRequest, "timeoutMs" | "endsBy" | "isWanted">;
 
 type HttpTarget = Exclude<ChannelTarget, { kind: "email" }>;
 
@@ -60,33 +60,33 @@ export class ChannelNotifier implements Notifier {
   }
 
   faultOf(target: ChannelTarget): TargetFault | undefined {
-    const { door, mail, readUrl } = this.#parts;
+    const { egress, mail, readUrl } = this.#parts;
     if (target.kind === "email" && mail === undefined) {
       return { field: "kind", rule: "email needs the settings smtp_url and smtp_from" };
     }
-    if (target.kind !== "email" && door === undefined) {
+    if (target.kind !== "email" && egress === undefined) {
       return { field: "kind", rule: "must be email where webhooks are off" };
     }
     return targetFault(target, readUrl);
   }
 
-  async send(errand: Errand): Promise<SendOutcome> {
-    const { target } = errand;
-    return target.kind === "email" ? this.#mail(errand, target.to) : this.#post(errand, target);
+  async send(request: SendRequest): Promise<SendOutcome> {
+    const { target } = request;
+    return target.kind === "email" ? this.#mail(request, target.to) : this.#post(request, target);
   }
 
   get canPush(): boolean {
-    return this.#parts.door !== undefined;
+    return this.#parts.egress !== undefined;
   }
 
   pushFault(endpoint: string): string | undefined {
-    if (this.#parts.door === undefined) return "cannot be sent to where webhooks are off";
+    if (this.#parts.egress === undefined) return "cannot be sent to where webhooks are off";
     if (this.#parts.readUrl(endpoint) !== undefined) return undefined;
     return "must be an https URL that this server may send to";
   }
 
-  async push(errand: PushErrand): Promise<SendOutcome> {
-    const { target, payload, key, keepS, salt } = errand;
+  async push(request: PushRequest): Promise<SendOutcome> {
+    const { target, payload, key, keepS, salt } = request;
     const { clock, publicUrl } = this.#parts;
     const audience = new URL(target.endpoint).origin;
     const message = {
@@ -100,45 +100,45 @@ export class ChannelNotifier implements Notifier {
       },
       body: encryptPush(JSON.stringify(payload), target, { salt }),
     };
-    return this.#deliver(target.endpoint, message, errand);
+    return this.#deliver(target.endpoint, message, request);
   }
 
   close(): void {
     this.#closing.abort();
-    this.#parts.door?.close();
+    this.#parts.egress?.close();
   }
 
-  async #post(errand: Errand, target: HttpTarget): Promise<SendOutcome> {
-    return this.#deliver(target.url, this.#write(errand, target), errand);
+  async #post(request: SendRequest, target: HttpTarget): Promise<SendOutcome> {
+    return this.#deliver(target.url, this.#write(request, target), request);
   }
 
-  async #deliver(to: string, message: Written, errand: Bounds): Promise<SendOutcome> {
-    const { door, readUrl, clock } = this.#parts;
-    if (door === undefined) return { kind: "off" };
+  async #deliver(to: string, message: Written, request: Bounds): Promise<SendOutcome> {
+    const { egress, readUrl, clock } = this.#parts;
+    if (egress === undefined) return { kind: "off" };
     const url = readUrl(to);
     if (url === undefined) return { kind: "refused" };
     const startedAt = clock.monotonic();
-    const reply = await this.#through(door, url, message, errand, false);
-    const leftMs = errand.timeoutMs - (clock.monotonic() - startedAt);
+    const reply = await this.#through(egress, url, message, request, false);
+    const leftMs = request.timeoutMs - (clock.monotonic() - startedAt);
     const isStale = reply.kind === "unreachable" && reply.reason === "stale";
     // The other side had closed the idle connection, most likely before the message came.
     if (!isStale || leftMs < RESEND_MS_MIN) return toOutcome(reply, clock.now());
-    const again = { ...errand, timeoutMs: leftMs };
-    return toOutcome(await this.#through(door, url, message, again, true), clock.now());
+    const again = { ...request, timeoutMs: leftMs };
+    return toOutcome(await this.#through(egress, url, message, again, true), clock.now());
   }
 
   #through(
-    door: Door,
+    egress: EgressClient,
     url: WebhookUrl,
     { headers, body }: Written,
     { timeoutMs, endsBy, isWanted }: Bounds,
     freshConnection: boolean,
   ): Promise<Reply> {
     const bounds = { timeoutMs, endsBy, isWanted, responseBytesMax: 0, freshConnection };
-    return door.post(url, { headers, body, ...bounds });
+    return egress.post(url, { headers, body, ...bounds });
   }
 
-  #write({ message }: Errand, target: HttpTarget): HttpMessage {
+  #write({ message }: SendRequest, target: HttpTarget): HttpMessage {
     const { publicUrl } = this.#parts;
     switch (target.kind) {
       case "slack":
@@ -153,14 +153,14 @@ export class ChannelNotifier implements Notifier {
     }
   }
 
-  async #mail(errand: Errand, to: readonly string[]): Promise<SendOutcome> {
+  async #mail(request: SendRequest, to: readonly string[]): Promise<SendOutcome> {
     const { mail, clock, publicUrl } = this.#parts;
     if (mail === undefined) return { kind: "off" };
-    const { message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = errand;
+    const { message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = request;
     const manner = { quote: quotePlain, argumentsBytesMax: MAIL_ARGUMENTS_BYTES_MAX };
     const { title, lines } = wordsOf(message, manner);
     const text = [...lines, "", linkOf(publicUrl, message), ""].join("\n");
-    const timeoutMs = Math.min(errand.timeoutMs, endsBy - clock.monotonic());
+    const timeoutMs = Math.min(request.timeoutMs, endsBy - clock.monotonic());
     const { signal } = this.#closing;
     const letter = { from: mail.from, to, subject: title, text, id: message.id };
     return sendMail(mail.server, letter, { clock, timeoutMs, signal, isWanted });

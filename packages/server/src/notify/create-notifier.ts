@@ -1,31 +1,21 @@
-import type { Clock } from "../clock.ts";
 import { readMailUrl } from "../config/mail-settings.ts";
 import { publicUrlOf } from "../config/public-url.ts";
 import type { SecretSettings, Settings } from "../config/settings.ts";
-import { createUrls, openDoor } from "../delivery/create-delivery.ts";
-import type { Resolver } from "../delivery/resolve-host.ts";
+import { createEgress, createUrls, type EgressParts } from "../egress/create-egress.ts";
 import { ChannelNotifier } from "./channel-notifier.ts";
 import type { Notifier } from "./notifier.ts";
-
-export interface NotifierOptions {
-  readonly clock: Clock;
-  /** In place of DNS, for tests. */
-  readonly resolver?: Resolver | undefined;
-  /** Certificates to trust besides the usual ones, for tests; else NODE_EXTRA_CA_CERTS. */
-  readonly ca?: readonly string[] | undefined;
-}
 
 /** Sends by the settings of the operator; a server whose webhooks are off sends mail only. */
 export function createNotifier(
   settings: Settings,
   { smtpUrl }: Pick<SecretSettings, "smtpUrl">,
-  options: NotifierOptions,
+  parts: EgressParts,
 ): Notifier {
   const { webhooks, mail } = settings;
-  const { clock, ca } = options;
+  const { clock, ca } = parts;
   const urls = createUrls(settings);
   return new ChannelNotifier({
-    door: webhooks.enabled ? openDoor(settings, options) : undefined,
+    egress: webhooks.enabled ? createEgress(settings, parts) : undefined,
     readUrl: (text) => urls.read(text),
     mail:
       mail === undefined || smtpUrl === undefined
@@ -36,7 +26,7 @@ export function createNotifier(
   });
 }
 
-function mailServer(smtpUrl: string, isPlaintextAllowed: boolean, ca: NotifierOptions["ca"]) {
+function mailServer(smtpUrl: string, isPlaintextAllowed: boolean, ca: EgressParts["ca"]) {
   const { isLoopback, ...url } = readMailUrl(smtpUrl);
   const isPlain = !url.isImplicitTls && (isLoopback || isPlaintextAllowed);
   return { ...url, isPlain, ca };

@@ -7,7 +7,7 @@ import { escapeCodePoint, formatTimestamp, WEBHOOK_HEADERS } from "@countersign/
 import type { ChannelMessage } from "./channel-message.ts";
 import { quotePlain, wordsOf } from "./words.ts";
 
-/** What goes through the door. */
+/** A message to the egress client. */
 export interface HttpMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

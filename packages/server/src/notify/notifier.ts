@@ -5,10 +5,10 @@
 
 import type { ChannelTarget, SendOutcome } from "../core/channel.ts";
 import type { PushPayload, PushTarget, VapidKey } from "../core/push.ts";
-import type { Soon } from "../delivery/message.ts";
+import type { MaybePromise } from "../egress/message.ts";
 import type { ChannelMessage } from "./channel-message.ts";
 
-export interface Errand {
+export interface SendRequest {
   readonly target: ChannelTarget;
   readonly message: ChannelMessage;
   /** How long it may take, ms. */
@@ -16,10 +16,10 @@ export interface Errand {
   /** `Clock.monotonic` when it must be over: somebody else may send after that. */
   readonly endsBy?: number;
   /** Asked before the first byte of the message; false: send nothing. */
-  readonly isWanted?: (leftMs: number) => Soon<boolean>;
+  readonly isWanted?: (leftMs: number) => MaybePromise<boolean>;
 }
 
-export interface PushErrand extends Pick<Errand, "timeoutMs" | "endsBy"> {
+export interface PushRequest extends Pick<SendRequest, "timeoutMs" | "endsBy"> {
   readonly target: PushTarget;
   readonly payload: PushPayload;
   readonly key: VapidKey;
@@ -34,13 +34,13 @@ export interface Notifier {
   faultOf(target: ChannelTarget): TargetFault | undefined;
 
   /** One message, once. Whatever the other side does is an outcome; throws for defects only. */
-  send(errand: Errand): Promise<SendOutcome>;
+  send(request: SendRequest): Promise<SendOutcome>;
 
   /** What is wrong with the endpoint of a browser, as the end of a sentence. */
   pushFault(endpoint: string): string | undefined;
 
   /** One message to one browser, once; as {@link send}. */
-  push(errand: PushErrand): Promise<SendOutcome>;
+  push(request: PushRequest): Promise<SendOutcome>;
 
   /** Whether it sends anything over HTTP. */
   readonly canPush: boolean;

@@ -7,7 +7,7 @@
 
 import type { Clock } from "../clock.ts";
 import type { SendOutcome } from "../core/channel.ts";
-import type { Soon } from "../delivery/message.ts";
+import type { MaybePromise } from "../egress/message.ts";
 
 /** Where mail goes out. */
 export interface MailServer {
@@ -36,7 +36,7 @@ export interface MailBounds {
   readonly timeoutMs: number;
   /** Aborted when everything is cut off. */
   readonly signal: AbortSignal;
-  readonly isWanted: (leftMs: number) => Soon<boolean>;
+  readonly isWanted: (leftMs: number) => MaybePromise<boolean>;
 }
 
 /** Sends once; whatever the server does is an outcome. */

@@ -10,7 +10,7 @@
 import type { Context } from "../context.ts";
 import { givesUpAt } from "../core/delivery-progress.ts";
 import { type AttemptOutcome, outcomeStatus, outcomeText } from "../core/notification.ts";
-import type { Soon } from "../delivery/message.ts";
+import type { MaybePromise } from "../egress/message.ts";
 import {
   type ClaimedNotification,
   claimNotifications,
@@ -231,7 +231,7 @@ class DeliveryWorker implements Worker {
   }
 
   /** Where nobody else takes leases or removes receivers, the database knows no more than this. */
-  #isWanted(claimed: ClaimedNotification, removals: number, leftMs: number): Soon<boolean> {
+  #isWanted(claimed: ClaimedNotification, removals: number, leftMs: number): MaybePromise<boolean> {
     if (this.#context.store.isExclusive && removals === this.#removals) return true;
     return this.#askWhetherWanted(claimed, leftMs);
   }

@@ -168,9 +168,9 @@ class PushingWorker implements Worker {
     // With less time than that it would not be the push service's fault.
     if (clock.monotonic() > endsBy - SENDING_MS || this.#stopped) return { kind: "unwanted" };
     const salt = random.bytes(SALT_BYTES);
-    const errand = { target, key, payload, keepS, salt, endsBy, timeoutMs: SENDING_MS };
+    const request = { target, key, payload, keepS, salt, endsBy, timeoutMs: SENDING_MS };
     try {
-      return await notifier.push(errand);
+      return await notifier.push(request);
     } catch (error) {
       this.#report.bugFound(error);
       return { kind: "unreachable", reason: "internal" };

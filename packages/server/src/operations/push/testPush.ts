@@ -34,7 +34,7 @@ export async function testPush(
   const subscription = own.find((each) => each.id === id);
   if (subscription === undefined) throw new Problem("not_found");
   begin();
-  const errand = {
+  const request = {
     target: openPushTarget(context, subscription),
     key: await openPushKey(store, context),
     payload: TEST,
@@ -42,7 +42,7 @@ export async function testPush(
     salt: random.bytes(16),
     timeoutMs: TEST_MS,
   };
-  const outcome = await notifier.push(errand);
+  const outcome = await notifier.push(request);
   const status = sendingStatus(outcome);
   await store.transact(async (tx) => {
     const known = await lockSubscription(tx, id);

@@ -1,10 +1,10 @@
 /**
- * The guarded door: the only way out of this process. A message goes to addresses that were
- * looked up and judged for it alone, over TLS that proves the host's name, and nowhere else: no
- * redirect is followed, no proxy is taken from the environment. Everything that the receiver
- * decides is bounded.
+ * The outbound HTTP client with SSRF protection. It resolves the host for each message, judges
+ * every address, and connects to the judged address over TLS that proves the host's name. It
+ * follows no redirect and reads no proxy from the environment. Every size and every time that the
+ * receiver controls is bounded.
  *
- * Called by: verifyReceiver and the delivery of notifications.
+ * Called by: webhook deliveries, verifications of receivers, and notifiers.
  *
  * @see contract: Resources, WebhookURL rules, 2 and 3
  */
@@ -21,7 +21,7 @@ import type { Resolver } from "./resolve-host.ts";
 
 export type { Message, Reply, UnreachableReason } from "./message.ts";
 
-export interface Door {
+export interface EgressClient {
   /**
    * Sends a message, at most once; never again by itself.
    *
@@ -29,11 +29,11 @@ export interface Door {
    */
   post(url: WebhookUrl, message: Message): Promise<Reply>;
 
-  /** Cuts every connection. What is under way ends as `reset` or `busy`, like what comes later. */
+  /** Closes every connection. Requests in flight, and later ones, end as `reset` or `busy`. */
   close(): void;
 }
 
-export interface DoorOptions extends DialOptions {
+export interface EgressOptions extends DialOptions {
   readonly resolver: Resolver;
   /** The header `User-Agent`, unless the message has its own. */
   readonly userAgent?: string;
@@ -44,16 +44,15 @@ export interface DoorOptions extends DialOptions {
 }
 
 /** @throws TypeError when the proxy's URL is none */
-export function createDoor(options: DoorOptions): Door {
-  return new GuardedDoor(options);
+export function createEgressClient(options: EgressOptions): EgressClient {
+  return new GuardedEgressClient(options);
 }
 
-/** A message on its way. */
-interface Errand {
+interface InFlightRequest {
   readonly url: WebhookUrl;
   readonly message: Message;
   readonly deadline: Deadline;
-  /** May be called before the errand is over; only the first call counts. */
+  /** May be called before the request has ended; only the first call counts. */
   readonly answer: (reply: Reply) => void;
 }
 
@@ -67,15 +66,15 @@ export const ADDRESSES_TRIED_MAX = 2;
 
 const USER_AGENT = "countersign";
 
-class GuardedDoor implements Door {
-  readonly #options: DoorOptions;
+class GuardedEgressClient implements EgressClient {
+  readonly #options: EgressOptions;
   readonly #dial: Dial;
   readonly #idle: IdleConnections;
-  /** Of the errands that are not over. */
+  /** Of the requests in flight. */
   readonly #deadlines = new Set<Deadline>();
   #isClosed = false;
 
-  constructor(options: DoorOptions) {
+  constructor(options: EgressOptions) {
     this.#options = options;
     this.#dial = options.dial ?? createDial(options);
     this.#idle = new IdleConnections(options.clock, options.perDestinationMax);
@@ -104,36 +103,36 @@ class GuardedDoor implements Door {
     this.#idle.closeAll();
   }
 
-  /** Resolves when the errand is over: nothing is under way any more and its place is left. */
-  async #run(errand: Errand): Promise<Reply> {
-    const { url, deadline } = errand;
-    const addresses = await this.#lookUp(errand);
+  /** Resolves when the request has ended and its slot at the address is released. */
+  async #run(request: InFlightRequest): Promise<Reply> {
+    const { url, deadline } = request;
+    const addresses = await this.#resolve(request);
     if (addresses === undefined) return unreachable("dns");
     if (!addresses.every((address) => this.#isAllowed(url, address))) return { kind: "refused" };
-    const chosen = this.#choose(errand, addresses);
+    const chosen = this.#choose(request, addresses);
     let reply = unreachable("dns");
     for (const address of chosen) {
-      const leave = await enter(errand, address);
-      if (leave === undefined) return { kind: "busy" };
+      const release = await acquireSlot(request, address);
+      if (release === undefined) return { kind: "busy" };
       try {
-        if (!(await isWanted(errand))) return { kind: "busy" };
+        if (!(await isWanted(request))) return { kind: "busy" };
         const isLast = address === chosen.at(-1);
-        const connection = await this.#connect(errand, address, isLast);
+        const connection = await this.#connect(request, address, isLast);
         if (typeof connection !== "string") {
-          return await this.#exchange(errand, address, connection);
+          return await this.#exchange(request, address, connection);
         }
         deadline.signal.throwIfAborted();
         if (connection === "refused") return { kind: "refused" };
         reply = unreachable(connection);
       } finally {
-        leave();
+        release();
       }
     }
     return reply;
   }
 
   /** @returns undefined when an answer is missing */
-  async #lookUp({ url, deadline }: Errand): Promise<readonly string[] | undefined> {
+  async #resolve({ url, deadline }: InFlightRequest): Promise<readonly string[] | undefined> {
     deadline.signal.throwIfAborted();
     if (url.isAddress || this.#isForProxy(url)) return [url.host];
     const { resolver } = this.#options;
@@ -149,13 +148,13 @@ class GuardedDoor implements Door {
     return this.#isForProxy(url) || mayConnect(this.#options.rules, address);
   }
 
-  /** Names are the proxy's to look up and to judge; literals are still judged here. */
+  /** The proxy resolves and judges names; IP literals are still judged here. */
   #isForProxy(url: WebhookUrl): boolean {
     return this.#options.proxyUrl !== undefined && !url.isAddress;
   }
 
-  /** One with an open connection first, then one of each family, as this network may lack one. */
-  #choose({ url, message }: Errand, addresses: readonly string[]): readonly string[] {
+  /** An address with an idle connection first, then one of each family. */
+  #choose({ url, message }: InFlightRequest, addresses: readonly string[]): readonly string[] {
     if (addresses.length === 1) return addresses;
     const isOpen = (address: string) => this.#idle.has(destinationOf(url, address));
     const open = message.freshConnection ? undefined : addresses.find(isOpen);
@@ -167,7 +166,7 @@ class GuardedDoor implements Door {
 
   /** @param isLast false: half of the time is kept for another address */
   async #connect(
-    { url, message, deadline }: Errand,
+    { url, message, deadline }: InFlightRequest,
     address: string,
     isLast: boolean,
   ): Promise<Connection | DialFailure> {
@@ -178,11 +177,15 @@ class GuardedDoor implements Door {
     return typeof dialled === "string" ? dialled : { socket: dialled, isReused: false };
   }
 
-  async #exchange(errand: Errand, address: string, connection: Connection): Promise<Reply> {
-    const { url, message, deadline, answer } = errand;
+  async #exchange(
+    request: InFlightRequest,
+    address: string,
+    connection: Connection,
+  ): Promise<Reply> {
+    const { url, message, deadline, answer } = request;
     const { clock, userAgent = USER_AGENT } = this.#options;
     try {
-      if (!connection.isReused && !(await isWanted(errand))) {
+      if (!connection.isReused && !(await isWanted(request))) {
         connection.socket.destroy();
         return { kind: "busy" };
       }
@@ -200,35 +203,35 @@ class GuardedDoor implements Door {
   }
 }
 
-/** A connection carries messages for one name only, whoever else lives at its address. */
+/** A connection is reused for the same name only, even if other names have its address. */
 function destinationOf({ host, port, isAddress }: WebhookUrl, address: string): string {
   return `${address} ${port} ${isAddress ? "" : host}`;
 }
 
-/** Throws when the message's time is over. */
-async function isWanted({ message, deadline }: Errand): Promise<boolean> {
+/** @throws the signal's reason after the deadline */
+async function isWanted({ message, deadline }: InFlightRequest): Promise<boolean> {
   deadline.check();
   deadline.signal.throwIfAborted();
   const answer = message.isWanted?.(deadline.leftMs) ?? true;
   if (typeof answer === "boolean") return answer;
-  const asked = answer.catch(() => false);
-  return deadline.until(asked);
+  const orFalse = answer.catch(() => false);
+  return deadline.until(orFalse);
 }
 
-/** @returns undefined when there was no place in time; one that comes later is left at once */
-async function enter(
-  { message: { admit }, deadline }: Errand,
+/** @returns undefined when no slot was free in time; a later slot is released at once */
+async function acquireSlot(
+  { message: { admit }, deadline }: InFlightRequest,
   address: string,
 ): Promise<(() => void) | undefined> {
   if (admit === undefined) return () => undefined;
-  const place = admit(address, deadline.signal);
-  if (!(place instanceof Promise)) return place;
+  const slot = admit(address, deadline.signal);
+  if (!(slot instanceof Promise)) return slot;
   try {
-    return await deadline.until(place);
+    return await deadline.until(slot);
   } catch (error) {
     if (!deadline.isOver) throw error;
-    place.then(
-      (leave) => leave?.(),
+    slot.then(
+      (release) => release?.(),
       () => undefined,
     );
     return undefined;

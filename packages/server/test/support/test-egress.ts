@@ -1,18 +1,18 @@
 /**
- * The guarded door with DNS answers and a clock that belong to the test.
+ * The egress client with DNS answers and a clock that belong to the test.
  */
 
 import type { WebhookUrl } from "@countersign/protocol";
 import { parseWebhookUrl } from "@countersign/protocol";
 import { parseCidr } from "../../src/core/address.ts";
 import {
-  createDoor,
-  type Door,
-  type DoorOptions,
+  createEgressClient,
+  type EgressClient,
+  type EgressOptions,
   type Message,
   type Reply,
-} from "../../src/delivery/guarded-fetch.ts";
-import type { Resolver } from "../../src/delivery/resolve-host.ts";
+} from "../../src/egress/egress-client.ts";
+import type { Resolver } from "../../src/egress/resolve-host.ts";
 import { ManualClock } from "./manual-clock.ts";
 import type { Lifetime } from "./test-provider.ts";
 import { PATIENCE_MS } from "./until.ts";
@@ -35,15 +35,15 @@ export class TableResolver implements Resolver {
   }
 }
 
-export interface TestDoorOptions extends Partial<DoorOptions> {
+export interface TestEgressOptions extends Partial<EgressOptions> {
   /** Networks that may be reached although they are not public; 127.0.0.0/8 without it. */
   readonly allow?: readonly string[];
   readonly nat64?: readonly string[];
   readonly answers?: Record<string, readonly string[]>;
 }
 
-export interface TestDoor {
-  readonly door: Door;
+export interface TestEgress {
+  readonly egress: EgressClient;
   readonly clock: ManualClock;
   readonly resolver: TableResolver;
   /** A message whose headers and body matter to nobody, unless they are given. */
@@ -51,23 +51,23 @@ export interface TestDoor {
 }
 
 /** Closed with the test. */
-export function openTestDoor(t: Lifetime, options: TestDoorOptions = {}): TestDoor {
+export function openTestEgress(t: Lifetime, options: TestEgressOptions = {}): TestEgress {
   const { allow = ["127.0.0.0/8"], nat64 = [], answers, ...rest } = options;
   const clock = new ManualClock();
   const resolver = new TableResolver(answers);
   const rules = { allow: allow.map(cidr), nat64: nat64.map(cidr) };
-  const door = createDoor({ rules, resolver, clock, ...rest });
-  t.after(() => door.close());
+  const egress = createEgressClient({ rules, resolver, clock, ...rest });
+  t.after(() => egress.close());
   return {
-    door,
+    egress,
     clock,
     resolver,
     post: (url, message = {}) =>
-      patiently(door.post(webhookUrl(url), { ...MESSAGE, ...message }), `the reply of ${url}`),
+      patiently(egress.post(webhookUrl(url), { ...MESSAGE, ...message }), `the reply of ${url}`),
   };
 }
 
-/** What never comes fails the test, as the door's clock may stand still for ever. */
+/** What never comes fails the test, as the client's clock may stand still for ever. */
 export async function patiently<T>(promise: Promise<T>, what: string): Promise<T> {
   const { promise: impatience, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`did not come: ${what}`)), PATIENCE_MS);

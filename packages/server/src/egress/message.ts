@@ -1,9 +1,9 @@
 /**
- * What goes through the guarded door, and what comes back.
+ * Messages that the egress client sends, and the replies to them.
  */
 
 export interface Message {
-  /** Besides those that the door writes itself: Host, lengths, Connection and encodings. */
+  /** In addition to those of the client: Host, lengths, Connection and encodings. */
   readonly headers: Readonly<Record<string, string>>;
   /** A text goes out as UTF-8, in one piece with the headers. */
   readonly body: string | Uint8Array;
@@ -20,25 +20,25 @@ export interface Message {
   /** True: never over a connection that carried another message before. */
   readonly freshConnection: boolean;
   /**
-   * Asks for a place at the chosen address (behind a proxy, at the name). The signal is aborted
-   * when the message's time is over. Asked again when a second address is tried, after the first
-   * place was left.
+   * Acquires a slot at the chosen address (behind a proxy, at the name). The signal is aborted
+   * at the deadline of the message. Called again for a second address, after the first slot was
+   * released.
    *
-   * @returns leaves the place; undefined: no place in time
+   * @returns releases the slot; undefined: no slot was free in time
    */
-  readonly admit?: (address: string, signal: AbortSignal) => Soon<(() => void) | undefined>;
+  readonly admit?: (address: string, signal: AbortSignal) => MaybePromise<(() => void) | undefined>;
   /**
-   * Asked before a connection is opened, and again before the first byte when opening it took
-   * time. After the last answer nothing is waited for before the message is written.
+   * Called before a connection is opened, and again before the first byte when opening took time.
+   * After the last call the message is written without waiting.
    *
    * @param leftMs how long the message may take from now on
    * @returns false, or fails: send nothing
    */
-  readonly isWanted?: ((leftMs: number) => Soon<boolean>) | undefined;
+  readonly isWanted?: ((leftMs: number) => MaybePromise<boolean>) | undefined;
 }
 
-/** Most answers are known at once, and waiting for those would cost more than finding them. */
-export type Soon<T> = T | Promise<T>;
+/** Most results are known at once: awaiting them would cost more than computing them. */
+export type MaybePromise<T> = T | Promise<T>;
 
 export type Reply =
   /** Whatever the status: a redirect is an answer like another and is not followed. */
@@ -51,7 +51,7 @@ export type Reply =
     }
   /** An address that is not public (or not allowed), or the proxy says so: nothing was sent. */
   | { readonly kind: "refused" }
-  /** No place at the address in time, or not wanted any more: nothing was sent. */
+  /** No slot at the address in time, or not wanted any more: nothing was sent. */
   | { readonly kind: "busy" }
   | { readonly kind: "unreachable"; readonly reason: UnreachableReason };
 
@@ -60,7 +60,7 @@ export type Reply =
  * - `connect`: nobody there, at one or two addresses
  * - `tls`: no TLS, or no valid certificate for the host
  * - `timeout`: the message's time was over
- * - `reset`: the connection ended early, also by closing the door
+ * - `reset`: the connection ended early, also by closing the client
  * - `protocol`: no HTTP, or interim answers without end
  * - `too_large`: headers or body
  * - `stale`: a connection that had carried another message ended before a byte of the answer.

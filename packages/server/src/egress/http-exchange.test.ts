@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { startTcpListener } from "../../test/support/raw-receiver.ts";
-import { webhookUrl } from "../../test/support/test-door.ts";
+import { webhookUrl } from "../../test/support/test-egress.ts";
 import { Deadline } from "./deadline.ts";
 import { exchange } from "./http-exchange.ts";
 

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { type ConnectProxy, startConnectProxy } from "./support/connect-proxy.ts";
 import { startTcpListener } from "./support/raw-receiver.ts";
 import { createSelfSigned } from "./support/self-signed.ts";
-import { ATTEMPT_MS, openTestDoor } from "./support/test-door.ts";
+import { ATTEMPT_MS, openTestEgress } from "./support/test-egress.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { until } from "./support/until.ts";
 
@@ -29,7 +29,7 @@ async function postOnce(
 }
 
 function writeCertificate(t: TestContext, certificate: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-door-"));
+  const folder = mkdtempSync(join(tmpdir(), "countersign-egress-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "root.pem");
   writeFileSync(file, certificate);
@@ -70,8 +70,8 @@ async function setUp(t: TestContext, route?: Parameters<typeof startConnectProxy
     route ?? (() => ({ port: receiver.port })),
   );
   const ca = [identity.certificate];
-  const door = openTestDoor(t, { allow: [], proxyUrl: proxy.url, ca });
-  return { receiver, proxy, ...door };
+  const egress = openTestEgress(t, { allow: [], proxyUrl: proxy.url, ca });
+  return { receiver, proxy, ...egress };
 }
 
 test("a name goes to the forward proxy unresolved, and TLS reaches the receiver", async (t) => {
@@ -143,14 +143,14 @@ test("what speaks before the handshake is no tunnel", async (t) => {
   const listener = await startTcpListener(t, (socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\n\r\nSSH-2.0-a\r\n"));
   });
-  const { post } = openTestDoor(t, { proxyUrl: `http://127.0.0.1:${listener.port}` });
+  const { post } = openTestEgress(t, { proxyUrl: `http://127.0.0.1:${listener.port}` });
   assert.deepEqual(await post(`https://${HOST}/`), failed("connect"));
 });
 
 test("nothing goes around a forward proxy that is not there", async (t) => {
   const receiver = await startTlsReceiver(t);
   const options = { ca: [receiver.certificate], proxyUrl: "http://127.0.0.9:9" };
-  const { post } = openTestDoor(t, options);
+  const { post } = openTestEgress(t, options);
   assert.deepEqual(await post(receiver.url()), failed("connect"));
   assert.equal(receiver.connections, 0);
 });
@@ -174,5 +174,5 @@ test("a forward proxy over TLS must show its own certificate", async (t) => {
 });
 
 test("a forward proxy that is no URL is refused at once", (t) => {
-  assert.throws(() => openTestDoor(t, { proxyUrl: "no proxy" }), /Invalid URL/);
+  assert.throws(() => openTestEgress(t, { proxyUrl: "no proxy" }), /Invalid URL/);
 });

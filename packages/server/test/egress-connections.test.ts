@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type Behave, closed, startRawReceiver, startTcpListener } from "./support/raw-receiver.ts";
 import { createSelfSigned } from "./support/self-signed.ts";
-import { ATTEMPT_MS, openTestDoor, patiently } from "./support/test-door.ts";
+import { ATTEMPT_MS, openTestEgress, patiently } from "./support/test-egress.ts";
 import { startTlsReceiver, type TlsReceiver } from "./support/tls-receiver.ts";
 import { turns, until } from "./support/until.ts";
 
@@ -17,15 +17,15 @@ const failed = (reason: string) => ({ kind: "unreachable", reason });
 async function setUp(t: TestContext) {
   const receiver = await startTlsReceiver(t, undefined, { identity: IDENTITY });
   const answers = { [HOST]: ["127.0.0.1"], "other.example": ["127.0.0.1"] };
-  const door = openTestDoor(t, { ca: CA, answers });
-  return { receiver, ...door, url: `https://${HOST}:${receiver.port}/` };
+  const egress = openTestEgress(t, { ca: CA, answers });
+  return { receiver, ...egress, url: `https://${HOST}:${receiver.port}/` };
 }
 
 async function setUpRaw(t: TestContext, behave: Behave) {
   const { key, certificate: cert } = IDENTITY;
   const receiver = await startRawReceiver(t, behave, { key, cert });
-  const door = openTestDoor(t, { ca: CA, answers: { [HOST]: ["127.0.0.1"] } });
-  return { receiver, ...door, url: `https://${HOST}:${receiver.port}/` };
+  const egress = openTestEgress(t, { ca: CA, answers: { [HOST]: ["127.0.0.1"] } });
+  return { receiver, ...egress, url: `https://${HOST}:${receiver.port}/` };
 }
 
 /** A place of which the test sees who has it. */
@@ -130,7 +130,7 @@ test("no more than 128 idle connections are kept in all", async (t) => {
     cert: certificate,
   });
   const answers = Object.fromEntries(names.map((name) => [name, ["127.0.0.1"]]));
-  const { post } = openTestDoor(t, { ca: [certificate], answers });
+  const { post } = openTestEgress(t, { ca: [certificate], answers });
   for (const name of names) await post(`https://${name}:${receiver.port}/`);
   const open = () => receiver.sockets.filter(({ closed }) => !closed).length;
   await until(() => open() === 128, "the oldest are closed");
@@ -227,7 +227,7 @@ test("no third address is tried", async (t) => {
 
 test("of two families one address each is tried", async (t) => {
   const { receiver, resolver, url } = await setUp(t);
-  const { post } = openTestDoor(t, { allow: ["127.0.0.0/8", "::1/128"], ca: CA, resolver });
+  const { post } = openTestEgress(t, { allow: ["127.0.0.0/8", "::1/128"], ca: CA, resolver });
   resolver.answers[HOST] = ["127.0.0.8", "127.0.0.1", "::1"];
   const places = countPlaces();
   assert.deepEqual(await post(url, { admit: places.admit }), failed("connect"));
@@ -360,15 +360,15 @@ test("the place is held until the exchange is over, however it ends", async (t) 
   }
 });
 
-test("closing the door cuts every connection and lets nothing more out", async (t) => {
-  const { receiver, door, post, url } = await setUpRaw(t, (socket) => {
+test("closing the egress cuts every connection and lets nothing more out", async (t) => {
+  const { receiver, egress, post, url } = await setUpRaw(t, (socket) => {
     if (receiver.sockets.length === 1) socket.write(EMPTY);
   });
   await post(url);
   const places = countPlaces();
   const cut = post(url, { freshConnection: true, admit: places.admit });
   await until(() => receiver.received.split("POST").length === 3, "the second message");
-  door.close();
+  egress.close();
   assert.deepEqual(await cut, failed("reset"));
   await Promise.all(receiver.sockets.map(closed));
   await until(() => places.held === 0, "the place is left");
@@ -382,7 +382,7 @@ test("many messages at once each get their own answer", async (t) => {
     ({ body }, response) => response.end(body),
     { identity: IDENTITY },
   );
-  const { post } = openTestDoor(t, { ca: CA, answers: { [HOST]: ["127.0.0.1"] } });
+  const { post } = openTestEgress(t, { ca: CA, answers: { [HOST]: ["127.0.0.1"] } });
   const url = `https://${HOST}:${receiver.port}/`;
   for (let round = 0; round < 5; round++) {
     const bodies = Array.from({ length: 20 }, (_, i) => Buffer.from(`message ${round} ${i}`));

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createResolver, type Resolver } from "../src/delivery/resolve-host.ts";
+import { createResolver, type Resolver } from "../src/egress/resolve-host.ts";
 import { startDnsServer } from "./support/dns-server.ts";
 import { createSelfSigned } from "./support/self-signed.ts";
-import { ATTEMPT_MS, openTestDoor } from "./support/test-door.ts";
+import { ATTEMPT_MS, openTestEgress } from "./support/test-egress.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { turns, until } from "./support/until.ts";
 
@@ -16,7 +16,7 @@ const TIME_OVER = { kind: "unreachable", reason: "timeout" };
 test("[delivery.url.every-connection] a name is looked up before every message, also when a connection to it is open", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { subjects: SUBJECTS });
   const answers = { [HOST]: ["127.0.0.1"] };
-  const { post, resolver } = openTestDoor(t, { answers, ca: [receiver.certificate] });
+  const { post, resolver } = openTestEgress(t, { answers, ca: [receiver.certificate] });
   for (let i = 0; i < 3; i++) {
     assert.equal((await post(`https://${HOST}:${receiver.port}/`)).kind, "answered");
   }
@@ -27,7 +27,7 @@ test("[delivery.url.every-connection] a name is looked up before every message, 
 test("[delivery.url.every-connection] a name that turns private is refused, and its open connection is not used", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { subjects: SUBJECTS });
   const options = { answers: { [HOST]: ["127.0.0.1"] }, allow: ["127.0.0.1/32"] };
-  const { post, resolver } = openTestDoor(t, { ...options, ca: [receiver.certificate] });
+  const { post, resolver } = openTestEgress(t, { ...options, ca: [receiver.certificate] });
   const url = `https://${HOST}:${receiver.port}/`;
   assert.equal((await post(url)).kind, "answered");
   for (const answer of [["10.0.0.1"], ["127.0.0.1", "169.254.169.254"]]) {
@@ -46,7 +46,7 @@ test("[delivery.url.every-connection] an open connection is used only while the 
   const place = { host: "127.0.0.2", port: first.port };
   const second = await startTlsReceiver(t, undefined, { identity, ...place });
   const answers = { [HOST]: ["127.0.0.1"] };
-  const { post, resolver } = openTestDoor(t, { answers, ca: [identity.certificate] });
+  const { post, resolver } = openTestEgress(t, { answers, ca: [identity.certificate] });
   const url = `https://${HOST}:${first.port}/`;
   await post(url);
   resolver.answers[HOST] = ["127.0.0.2"];
@@ -73,7 +73,7 @@ test("[delivery.url.every-connection] what is dialled is the address that was ju
   }));
   const resolver = createResolver({ servers: [dns.address] });
   const options = { allow: ["127.0.0.1/32"], ca: [receiver.certificate] };
-  const { post } = openTestDoor(t, { ...options, resolver });
+  const { post } = openTestEgress(t, { ...options, resolver });
   const url = `https://${HOST}:${receiver.port}/`;
   assert.equal((await post(url)).kind, "answered");
   assert.equal(dns.questions.length, 2);
@@ -89,15 +89,15 @@ test("[delivery.url.addresses] an alias to a private address is refused", async 
     addresses: type === "A" ? ["169.254.169.254"] : [],
   }));
   const resolver = createResolver({ servers: [dns.address] });
-  const { post } = openTestDoor(t, { allow: [], resolver });
+  const { post } = openTestEgress(t, { allow: [], resolver });
   assert.deepEqual(await post(`https://${HOST}/`), REFUSED);
 });
 
 test("a name without addresses is not reachable", async (t) => {
   const dns = await startDnsServer(t, () => ({ code: 3 }));
   const resolver = createResolver({ servers: [dns.address] });
-  assert.deepEqual(await openTestDoor(t, { resolver }).post(`https://${HOST}/`), NO_ADDRESS);
-  const empty = openTestDoor(t, { answers: { [HOST]: [] } });
+  assert.deepEqual(await openTestEgress(t, { resolver }).post(`https://${HOST}/`), NO_ADDRESS);
+  const empty = openTestEgress(t, { answers: { [HOST]: [] } });
   assert.deepEqual(await empty.post(`https://${HOST}/`), NO_ADDRESS);
 });
 
@@ -107,7 +107,7 @@ test("[delivery.url.addresses] when a name server answers for one family only, n
     return type === "A" ? { addresses: ["127.0.0.1"] } : { code: 2 };
   });
   const resolver = createResolver({ servers: [dns.address] });
-  const { post } = openTestDoor(t, { resolver, ca: [receiver.certificate] });
+  const { post } = openTestEgress(t, { resolver, ca: [receiver.certificate] });
   assert.deepEqual(await post(`https://${HOST}:${receiver.port}/`), NO_ADDRESS);
   assert.equal(receiver.connections, 0);
 });
@@ -115,7 +115,7 @@ test("[delivery.url.addresses] when a name server answers for one family only, n
 test("[event.retry.ten-seconds] a name server that stays silent takes no more than the message's time", async (t) => {
   const dns = await startDnsServer(t, () => undefined);
   const resolver = createResolver({ servers: [dns.address], timeoutMs: 60_000 });
-  const { post, clock } = openTestDoor(t, { resolver });
+  const { post, clock } = openTestEgress(t, { resolver });
   const reply = post(`https://${HOST}/`);
   await until(() => dns.questions.length === 2, "the questions");
   clock.advance(ATTEMPT_MS);
@@ -124,7 +124,7 @@ test("[event.retry.ten-seconds] a name server that stays silent takes no more th
 
 test("[event.retry.ten-seconds] a look-up that never ends, and never hears that it is cancelled, takes no longer", async (t) => {
   const resolver: Resolver = { resolve: () => new Promise(() => {}) };
-  const { post, clock } = openTestDoor(t, { resolver });
+  const { post, clock } = openTestEgress(t, { resolver });
   let isOver = false;
   const reply = post(`https://${HOST}/`).finally(() => {
     isOver = true;

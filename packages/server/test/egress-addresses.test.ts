@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { parseCidr } from "../src/core/address.ts";
 import { NO_ADDRESSES, NOT_PUBLIC, PUBLIC } from "./support/address-table.ts";
 import { startRawReceiver } from "./support/raw-receiver.ts";
-import { openTestDoor } from "./support/test-door.ts";
+import { openTestEgress } from "./support/test-egress.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { until } from "./support/until.ts";
 
@@ -36,7 +36,7 @@ function literalUrl(address: string, port: number): string | undefined {
 test("[delivery.url.addresses] no socket is opened to a literal that is not public", async (t) => {
   const receiver = await startTlsReceiver(t);
   const sockets = watchSockets(t);
-  const { post, resolver } = openTestDoor(t, { allow: [], ca: [receiver.certificate] });
+  const { post, resolver } = openTestEgress(t, { allow: [], ca: [receiver.certificate] });
   for (const address of NOT_PUBLIC) {
     const url = literalUrl(address, receiver.port) ?? "";
     assert.deepEqual(await post(url), REFUSED, address);
@@ -49,7 +49,7 @@ test("[delivery.url.addresses] no socket is opened to a literal that is not publ
 test("[delivery.url.addresses] no socket is opened for a name with one address that is not public, whatever the others are", async (t) => {
   const receiver = await startTlsReceiver(t);
   const sockets = watchSockets(t);
-  const { post, resolver } = openTestDoor(t, { allow: [], ca: [receiver.certificate] });
+  const { post, resolver } = openTestEgress(t, { allow: [], ca: [receiver.certificate] });
   const url = `https://${HOST}:${receiver.port}/hook`;
   for (const address of [...NOT_PUBLIC, ...NO_ADDRESSES]) {
     const company = [[], ["8.8.8.8"], ["2606:4700::1111"], [...PUBLIC]];
@@ -69,7 +69,7 @@ test("[delivery.url.addresses] no socket is opened for a name with one address t
 
 test("[delivery.url.addresses] a private AAAA beside a public A refuses both, and so does the reverse", async (t) => {
   const sockets = watchSockets(t);
-  const { post, resolver } = openTestDoor(t, { allow: [] });
+  const { post, resolver } = openTestEgress(t, { allow: [] });
   for (const answer of [
     ["93.184.216.34", "fd00::1"],
     ["93.184.216.34", "::1"],
@@ -83,7 +83,7 @@ test("[delivery.url.addresses] a private AAAA beside a public A refuses both, an
 });
 
 test("[delivery.url.addresses] a refused message asks for no place", async (t) => {
-  const { post } = openTestDoor(t, { allow: [] });
+  const { post } = openTestEgress(t, { allow: [] });
   const admit = async () => assert.fail("no place is needed");
   assert.deepEqual(await post("https://127.0.0.1/", { admit }), REFUSED);
 });
@@ -92,7 +92,7 @@ test("[delivery.url.addresses] the operator's networks are reachable, by name an
   const receiver = await startTlsReceiver(t);
   const sockets = watchSockets(t);
   const options = { allow: ["127.0.0.1/32"], ca: [receiver.certificate] };
-  const { post, resolver } = openTestDoor(t, options);
+  const { post, resolver } = openTestEgress(t, options);
   for (const host of ["localhost", "127.0.0.1"]) {
     const reply = await post(`https://${host}:${receiver.port}/hook`);
     assert.equal(reply.kind, "answered", host);
@@ -106,7 +106,7 @@ test("[delivery.url.addresses] the operator's networks are reachable, by name an
 
 test("[delivery.url.addresses] an operator's NAT64 prefix opens no way to an IPv4 address that is not public", async (t) => {
   const sockets = watchSockets(t);
-  const { post, resolver } = openTestDoor(t, { allow: [], nat64: ["64:ff9b::/96"] });
+  const { post, resolver } = openTestEgress(t, { allow: [], nat64: ["64:ff9b::/96"] });
   for (const inner of NOT_PUBLIC.filter((address) => isIP(address) === 4)) {
     resolver.answers[HOST] = [`64:ff9b::${inner}`];
     assert.deepEqual(await post(`https://${HOST}/`), REFUSED, inner);
@@ -118,7 +118,7 @@ test("[delivery.url.every-connection] an open connection is judged by the addres
   const receiver = await startRawReceiver(t, (socket) => socket.end());
   const allow = [parseCidr("127.0.0.1/32")].filter((cidr) => cidr !== undefined);
   const rules = { allow: [...allow], nat64: [] };
-  const { post } = openTestDoor(t, { rules, ca: [receiver.certificate] });
+  const { post } = openTestEgress(t, { rules, ca: [receiver.certificate] });
   // The rules change where nothing else could: after the check, before the connection.
   const admit = async () => {
     rules.allow = [];
@@ -131,7 +131,7 @@ test("[delivery.url.every-connection] an open connection is judged by the addres
 
 test("a literal is no server name, and its certificate must name the address", async (t) => {
   const receiver = await startTlsReceiver(t, undefined, { host: "0.0.0.0" });
-  const { post } = openTestDoor(t, { ca: [receiver.certificate] });
+  const { post } = openTestEgress(t, { ca: [receiver.certificate] });
   assert.equal((await post(`https://127.0.0.1:${receiver.port}/`)).kind, "answered");
   assert.equal((await receiver.next()).serverName, "");
   const other = await post(`https://127.0.0.2:${receiver.port}/`);
@@ -142,7 +142,7 @@ test("a literal is no server name, and its certificate must name the address", a
 test("an IPv6 literal is reached, and named in brackets in the Host header", async (t) => {
   const subjects = { names: [], addresses: ["::1"] };
   const receiver = await startTlsReceiver(t, undefined, { subjects, host: "::1" });
-  const { post } = openTestDoor(t, { allow: ["::1/128"], ca: [receiver.certificate] });
+  const { post } = openTestEgress(t, { allow: ["::1/128"], ca: [receiver.certificate] });
   const reply = await post(`https://[::1]:${receiver.port}/hook?a=1`);
   assert.equal(reply.kind, "answered");
   const { headers, path } = await receiver.next();

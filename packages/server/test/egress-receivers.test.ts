@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type Behave, closed, startRawReceiver, startTcpListener } from "./support/raw-receiver.ts";
 import { createSelfSigned } from "./support/self-signed.ts";
-import { ATTEMPT_MS, openTestDoor } from "./support/test-door.ts";
+import { ATTEMPT_MS, openTestEgress } from "./support/test-egress.ts";
 import { type AnswerMessage, startTlsReceiver } from "./support/tls-receiver.ts";
 import { until } from "./support/until.ts";
 
@@ -10,18 +10,18 @@ const failed = (reason: string) => ({ kind: "unreachable", reason });
 
 const URL_PATH = "/hook/..%2f/../x?a=1&b=%20";
 
-/** A receiver that answers as it likes, and a door to it. */
+/** A receiver that answers as it likes, and a egress to it. */
 async function setUp(t: TestContext, behave: Behave) {
   const receiver = await startRawReceiver(t, behave);
-  const { post, clock, door } = openTestDoor(t, { ca: [receiver.certificate] });
+  const { post, clock, egress } = openTestEgress(t, { ca: [receiver.certificate] });
   const url = `https://localhost:${receiver.port}${URL_PATH}`;
-  return { receiver, clock, door, post: post.bind(undefined, url) };
+  return { receiver, clock, egress, post: post.bind(undefined, url) };
 }
 
 async function setUpHttp(t: TestContext, answer: AnswerMessage) {
   const receiver = await startTlsReceiver(t, answer);
-  const door = openTestDoor(t, { ca: [receiver.certificate] });
-  return { receiver, ...door, post: door.post.bind(undefined, receiver.url(URL_PATH)) };
+  const egress = openTestEgress(t, { ca: [receiver.certificate] });
+  return { receiver, ...egress, post: egress.post.bind(undefined, receiver.url(URL_PATH)) };
 }
 
 const OK = "HTTP/1.1 200 OK\r\n";
@@ -255,7 +255,7 @@ test("[ours.webhooks.misbehaving] a certificate for another name gets nothing of
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
     const options = { key: other.key, cert: other.certificate, maxVersion };
     const receiver = await startRawReceiver(t, () => undefined, options);
-    const { post } = openTestDoor(t, { ca: [other.certificate] });
+    const { post } = openTestEgress(t, { ca: [other.certificate] });
     for (const host of ["localhost", "127.0.0.1"]) {
       assert.deepEqual(await post(`https://${host}:${receiver.port}/`), failed("tls"));
     }
@@ -267,7 +267,7 @@ test("a certificate whose issuer nobody trusts gets nothing of the message", asy
   const receiver = await startRawReceiver(t, () => undefined);
   const stranger = createSelfSigned().certificate;
   for (const ca of [undefined, [stranger]]) {
-    const { post } = openTestDoor(t, { ca });
+    const { post } = openTestEgress(t, { ca });
     assert.deepEqual(await post(`https://localhost:${receiver.port}/`), failed("tls"));
   }
   assert.equal(receiver.received, "");
@@ -276,7 +276,7 @@ test("a certificate whose issuer nobody trusts gets nothing of the message", asy
 test("versions before TLS 1.2 are refused", async (t) => {
   const old = { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "ALL:@SECLEVEL=0" } as const;
   const receiver = await startRawReceiver(t, () => undefined, old);
-  const { post } = openTestDoor(t, { ca: [receiver.certificate] });
+  const { post } = openTestEgress(t, { ca: [receiver.certificate] });
   assert.deepEqual(await post(`https://localhost:${receiver.port}/`), failed("tls"));
 });
 
@@ -284,7 +284,7 @@ test("a receiver that wants a certificate of ours is no receiver", async (t) => 
   for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
     const options = { requestCert: true, rejectUnauthorized: true, maxVersion };
     const receiver = await startRawReceiver(t, () => undefined, options);
-    const { post } = openTestDoor(t, { ca: [receiver.certificate] });
+    const { post } = openTestEgress(t, { ca: [receiver.certificate] });
     const reply = await post(`https://localhost:${receiver.port}/`);
     // TLS 1.3 says so after the handshake; the reason may get lost in the closing connection.
     assert.equal(reply.kind, "unreachable");
@@ -299,14 +299,14 @@ test("plain HTTP on the port is no TLS", async (t) => {
       if (accept === "at once") socket.end(answer);
       else socket.once("data", () => socket.end(answer));
     });
-    const { post } = openTestDoor(t);
+    const { post } = openTestEgress(t);
     assert.deepEqual(await post(`https://localhost:${listener.port}/`), failed("tls"));
   }
 });
 
 test("[event.retry.ten-seconds] TLS that never completes is left when the time is over", async (t) => {
   const listener = await startTcpListener(t);
-  const { post, clock } = openTestDoor(t);
+  const { post, clock } = openTestEgress(t);
   const reply = post(`https://localhost:${listener.port}/`);
   await until(() => listener.sockets.length === 1, "the connection");
   clock.advance(ATTEMPT_MS);
@@ -316,7 +316,7 @@ test("[event.retry.ten-seconds] TLS that never completes is left when the time i
 
 test("nobody there is not reachable", async (t) => {
   const listener = await startTcpListener(t, (socket) => socket.resetAndDestroy());
-  const { post } = openTestDoor(t);
+  const { post } = openTestEgress(t);
   // 127.0.0.9 has no listener on this port.
   const gone = await post(`https://127.0.0.9:${listener.port}/`);
   assert.deepEqual(gone, failed("connect"));

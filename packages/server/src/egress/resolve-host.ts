@@ -1,5 +1,5 @@
 /**
- * Which addresses a host name has now. Asked before every message by the guarded door, which
+ * Which addresses a host name has now. Asked before every message by the egress client, which
  * judges all of them; nothing is kept here from one message to the next.
  *
  * Asks the name servers itself instead of the operating system: that can be cancelled, blocks no

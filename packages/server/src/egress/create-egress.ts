@@ -1,0 +1,35 @@
+import type { Clock } from "../clock.ts";
+import type { Settings } from "../config/settings.ts";
+import { parseCidrs } from "../core/address.ts";
+import { createEgressClient, type EgressClient } from "./egress-client.ts";
+import { ReceiverUrls } from "./receiver-urls.ts";
+import { createResolver, type Resolver } from "./resolve-host.ts";
+
+export interface EgressParts {
+  readonly clock: Clock;
+  /** In place of DNS, for tests. */
+  readonly resolver?: Resolver | undefined;
+  /** Certificates to trust besides the usual ones, for tests; else NODE_EXTRA_CA_CERTS. */
+  readonly ca?: readonly string[] | undefined;
+}
+
+/** An egress client with the rules of the operator. Each client keeps its own connections. */
+export function createEgress(
+  { webhooks }: Pick<Settings, "webhooks">,
+  { clock, ca, resolver = createResolver() }: EgressParts,
+): EgressClient {
+  const { allowCidrs, nat64Prefixes, proxyUrl, bounds } = webhooks;
+  return createEgressClient({
+    rules: { allow: parseCidrs(allowCidrs), nat64: parseCidrs(nat64Prefixes) },
+    resolver,
+    clock,
+    perDestinationMax: Math.min(bounds.hostInFlightMax, bounds.addressInFlightMax),
+    proxyUrl,
+    ca,
+  });
+}
+
+/** Reads URLs by the operator's rules. */
+export function createUrls({ webhooks }: Pick<Settings, "webhooks">): ReceiverUrls {
+  return new ReceiverUrls({ internalNames: webhooks.allowCidrs.length > 0 });
+}
