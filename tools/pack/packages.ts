@@ -27,6 +27,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "sdk", node: ">=22", assets: [] },
   { folder: "adapters", node: ">=24", assets: [] },
   { folder: "conformance", node: ">=24", assets: [] },
+  { folder: "review-api", node: ">=24", assets: [] },
   {
     folder: "console",
     node: ">=24",

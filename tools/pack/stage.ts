@@ -6,7 +6,15 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { build, ROOT, type StagedTypes } from "./build.ts";
 import { type Manifest, publishedManifest } from "./manifest.ts";
@@ -35,6 +43,8 @@ export function pack(
 ): Tarball[] {
   const staged: Record<string, readonly string[]> = {};
   mkdirSync(out, { recursive: true });
+  // The types of a staged package name other packages, such as its dependencies.
+  symlinkSync(join(ROOT, "node_modules"), join(scratch, "node_modules"));
   const stages = packages.map((entry) => {
     const stage = join(scratch, entry.folder);
     const { name, exports } = stagePackage(entry, stage, staged, join(scratch, "build"));

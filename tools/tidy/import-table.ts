@@ -21,7 +21,13 @@ export interface PackageEntry {
 /** By folder under packages/. */
 export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   protocol: { name: "@countersign/protocol", imports: [], outside: false },
-  server: { name: "@countersign/server", imports: ["protocol"], outside: true },
+  "review-api": {
+    name: "@countersign/review-api",
+    imports: ["protocol"],
+    // Runs in browsers too.
+    outside: ["schema.ts", "read-input.ts", "operation.ts", "grants.ts"],
+  },
+  server: { name: "@countersign/server", imports: ["protocol", "review-api"], outside: true },
   // Its core runs wherever fetch exists; what needs more has a subpath of its own.
   sdk: {
     name: "@countersign/sdk",
@@ -38,10 +44,10 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   },
   adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
   conformance: { name: "@countersign/conformance", imports: ["protocol"], outside: true },
-  console: { name: "@countersign/console", imports: ["protocol"], outside: true },
+  console: { name: "@countersign/console", imports: ["protocol", "review-api"], outside: true },
   cli: {
     name: "countersign",
-    imports: ["server", "protocol", "adapters", "sdk", "conformance"],
+    imports: ["server", "protocol", "review-api", "adapters", "sdk", "conformance"],
     outside: true,
   },
 };

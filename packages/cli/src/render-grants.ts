@@ -2,18 +2,18 @@
  * Grants for people: a card for one, a table for many.
  */
 
+import type { Grant } from "@countersign/review-api";
 import { type FixedColumn, renderTableOf } from "./columns.ts";
-import type { Grant } from "./grant-client.ts";
 import { timeLeft } from "./render.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderGrant(grant: Grant, now: number): string {
-  const { instance, reviewer, server, when, session, note, validFor } = grant;
+  const { instance, reviewer, server, when, session, note, valid_for: validFor } = grant;
   const rows = [
     `grant      ${grant.id}`,
     `state      ${stateOf(grant, now)}`,
-    `calls      ${grant.calls} of ${grant.callsMax}`,
+    `calls      ${grant.calls} of ${grant.calls_max}`,
     `tool       ${visibleText(grant.tool)}`,
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
   ];
@@ -22,11 +22,12 @@ export function renderGrant(grant: Grant, now: number): string {
   if (session !== undefined) rows.push(`session    ${visibleText(session)}`);
   if (validFor !== undefined) rows.push(`valid for  ${validFor}`);
   if (note !== undefined) rows.push(`note       ${visibleText(note)}`);
-  rows.push(`made       ${grant.createdAt} by ${visibleText(reviewer.name)}`);
+  rows.push(`made       ${grant.created_at} by ${visibleText(reviewer.name)}`);
   return rows.join("\n");
 }
 
-function stateOf({ state, expiresAt, revokedAt, revokedBy }: Grant, now: number): string {
+function stateOf(grant: Grant, now: number): string {
+  const { state, expires_at: expiresAt, revoked_at: revokedAt, revoked_by: revokedBy } = grant;
   if (state === "active") return `active, ${timeLeft(expiresAt, now)} left, until ${expiresAt}`;
   if (state === "expired") return `expired at ${expiresAt}`;
   if (revokedAt === undefined) return visibleText(state);
@@ -45,7 +46,16 @@ const COLUMNS: readonly FixedColumn[] = [
 /** @param columns width of the terminal; conditions fill what the other columns leave */
 export function renderGrants(grants: readonly Grant[], now: number, columns: number): string {
   const rows = grants.map((grant) => {
-    const { id, state, expiresAt, calls, callsMax, instance, tool, session } = grant;
+    const {
+      id,
+      state,
+      expires_at: expiresAt,
+      calls,
+      calls_max: callsMax,
+      instance,
+      tool,
+      session,
+    } = grant;
     const left = state === "active" ? timeLeft(expiresAt, now) : state;
     const when = [grant.when ?? "", session === undefined ? "" : `session ${session}`];
     const terms = when.filter((part) => part !== "").join(", ");

@@ -6,6 +6,7 @@
  * Called by: every screen.
  */
 
+import { ReviewClient } from "@countersign/review-api/client";
 import { signInUrl, urlOf } from "./root.ts";
 
 interface WireError {
@@ -59,6 +60,11 @@ export interface CallOptions {
 }
 
 const TIMEOUT_MS = 15_000;
+
+/** The operations of the reviewer API. @throws Refusal */
+export const api = new ReviewClient(({ target, ...request }) =>
+  send(target, { ...request, timeoutMs: TIMEOUT_MS }),
+);
 
 /**
  * The text of an answer, as the server wrote it.
@@ -131,10 +137,35 @@ async function* textsOf({ body }: Response): AsyncGenerator<string> {
 }
 
 /** An exchange that was not refused; its body is still to be read. */
-async function ask(
+function ask(
   method: string,
   path: string,
   { body, timeoutMs, signal, isBackground = false }: CallOptions,
+): Promise<Response> {
+  return send(`/${path}`, {
+    method,
+    headers: {
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(isBackground && { "countersign-background": "1" }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    timeoutMs,
+    signal,
+  });
+}
+
+interface Sending {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** @param target path below `/review/v1`, with the query */
+async function send(
+  target: string,
+  { method, headers, body, timeoutMs, signal }: Sending,
 ): Promise<Response> {
   const limits = [
     ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
@@ -142,14 +173,11 @@ async function ask(
   ];
   let response: Response;
   try {
-    response = await fetch(urlOf(`review/v1/${path}`), {
+    response = await fetch(urlOf(`review/v1${target}`), {
       method,
+      headers,
       signal: AbortSignal.any(limits),
-      headers: {
-        ...(body !== undefined && { "content-type": "application/json" }),
-        ...(isBackground && { "countersign-background": "1" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
     });
   } catch {
     signal?.throwIfAborted();

@@ -1,11 +1,12 @@
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
+import { exactText, type Grant } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import type { CommandLine } from "../command-line.ts";
 import { EXIT, type ExitCode, usageError } from "../exit.ts";
-import { type Grant, GrantClient } from "../grant-client.ts";
 import { renderGrant, renderGrants } from "../render-grants.ts";
+import { collect, type ReviewerApi } from "../reviewer-api.ts";
 import type { Terminal } from "../terminal.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 const CALLS_MAX = 1_000;
@@ -26,15 +27,19 @@ export const grantsList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const client = new GrantClient(connect(line));
-    const { grants, next } = await client.list(state, limit);
+    const api = connectApi(line);
+    const { items: grants, hasMore } = await collect(
+      limit,
+      (limit, after) => api.call("GET /grants", { query: { state, limit, after } }),
+      (page) => page.grants,
+    );
     if (line.json) {
-      terminal.out(`[${grants.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${grants.map(exactText).join(",")}]`);
     } else if (grants.length === 0) {
       terminal.out(state === "ended" ? "No grant has ended." : "There are no active grants.");
     } else {
-      terminal.out(renderGrants(grants, client.now, terminal.columns));
-      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+      terminal.out(renderGrants(grants, api.now, terminal.columns));
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     return EXIT.done;
   },
@@ -65,8 +70,8 @@ export const grantsCreate: Command = {
     if (instance !== undefined && parseIdentifier(instance) === undefined) {
       throw usageError("--instance is not the id of an instance");
     }
-    const client = new GrantClient(connect(line));
-    const grant = await client.create({
+    const api = connectApi(line);
+    const body = {
       from_request: request,
       instance_id: instance,
       tool: line.text("tool"),
@@ -77,8 +82,8 @@ export const grantsCreate: Command = {
       calls: callsOf(line),
       lasts: durationOf(line, "lasts"),
       valid_for: durationOf(line, "valid-for"),
-    });
-    return tell(grant, client, line, terminal);
+    };
+    return print(await api.call("POST /grants", { body }), api, line, terminal);
   },
 };
 
@@ -90,8 +95,8 @@ export const grantsShow: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the grant");
-    const client = new GrantClient(connect(line));
-    return tell(await client.show(id), client, line, terminal);
+    const api = connectApi(line);
+    return print(await api.call("GET /grants/{id}", { path: { id } }), api, line, terminal);
   },
 };
 
@@ -103,18 +108,19 @@ export const grantsRevoke: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the grant");
-    const client = new GrantClient(connect(line));
-    return tell(await client.revoke(id), client, line, terminal);
+    const api = connectApi(line);
+    const revoked = await api.call("POST /grants/{id}/revoke", { path: { id } });
+    return print(revoked, api, line, terminal);
   },
 };
 
-function tell(
+function print(
   grant: Grant,
-  { now }: GrantClient,
+  { now }: ReviewerApi,
   { json }: CommandLine,
   terminal: Terminal,
 ): ExitCode {
-  terminal.out(json ? grant.source : renderGrant(grant, now));
+  terminal.out(json ? exactText(grant) : renderGrant(grant, now));
   return EXIT.done;
 }
 

@@ -5,6 +5,7 @@ import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { CommandError, EXIT, type ExitCode, usageError } from "../exit.ts";
 import { renderCard, renderTable } from "../render.ts";
 import { ReviewClient, type ReviewedRequest } from "../review-client.ts";
+import { ReviewerApi } from "../reviewer-api.ts";
 import type { Terminal } from "../terminal.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -135,6 +136,17 @@ export const requestsWithdraw: Command = {
 };
 
 export function connect(line: CommandLine): ReviewClient {
+  const { url, token } = reviewerAccess(line);
+  return new ReviewClient(url, token);
+}
+
+/** @throws CommandError when the URL or the token cannot be used */
+export function connectApi(line: CommandLine): ReviewerApi {
+  const { url, token } = reviewerAccess(line);
+  return new ReviewerApi(url, token);
+}
+
+function reviewerAccess(line: CommandLine): { readonly url: string; readonly token: string } {
   const { url, token } = line.config();
   if (token === undefined || token === "") {
     const hint = "countersign tokens create reviewer --name NAME";
@@ -150,7 +162,7 @@ export function connect(line: CommandLine): ReviewClient {
   if (!isPrivate(new URL(url))) {
     throw usageError("the token would cross the network in the clear: use https:// for this host");
   }
-  return new ReviewClient(url, token);
+  return { url, token };
 }
 
 /** Whether nobody on the way can read along. */

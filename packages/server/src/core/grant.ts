@@ -41,10 +41,6 @@ export interface StoredGrant {
   readonly revokedBy: Actor | null;
 }
 
-export const GRANT_CALLS = { default: 10, max: 1_000 } as const;
-
-export const GRANT_LASTS_MS = { default: 30 * 60_000, max: 24 * 3_600_000 } as const;
-
 export type GrantState = "active" | "revoked" | "exhausted" | "expired";
 
 /** Whether it may still answer a call, and else why not. */

@@ -3,9 +3,11 @@
  * agent's credential never reaches any of it.
  */
 
+import { grants } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
+import { addOperationRoutes } from "../http/operation-routes.ts";
 import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
 import { addAuditRoutes } from "./audit/audit-routes.ts";
@@ -13,7 +15,7 @@ import { addChannelRoutes } from "./channels/channel-routes.ts";
 import { addConsoleRoutes } from "./console-routes.ts";
 import { addDeliveryRoutes } from "./deliveries/delivery-routes.ts";
 import { addFreezeRoutes } from "./freezes/freeze-routes.ts";
-import { addGrantRoutes } from "./grants/grant-routes.ts";
+import { grantHandlers } from "./grants/grant-handlers.ts";
 import { addHistoryRoutes } from "./history/history-routes.ts";
 import { addInstanceRoutes } from "./instances/instance-routes.ts";
 import { addEventRoutes } from "./live/event-routes.ts";
@@ -48,7 +50,8 @@ export function addReviewRoutes(
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
   addFreezeRoutes(app, context, gate);
-  addGrantRoutes(app, context, gate);
+  const { bodyBytesMax } = context.settings;
+  addOperationRoutes(app, gate, grants, grantHandlers(context), bodyBytesMax);
   const limits = new SignInLimits(context.clock);
   addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);

@@ -1,6 +1,7 @@
 /** Grants in force for an instance: what is approved without asking, and taking that back. */
 
-import { call } from "../../api.ts";
+import type { Grant } from "@countersign/review-api";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -9,15 +10,14 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 import { session } from "../../session.ts";
-import type { Grant } from "./wire.ts";
 
 /** An instance has at most so many active ones. */
-const SHOWN = 100;
+const SHOWN = "100";
 
 export function GrantPanel({ instanceId }: { readonly instanceId: string }) {
   const { value, error, reload } = useLoaded(async (signal) => {
-    const query = `grants?state=active&limit=${SHOWN}&instance_id=${instanceId}`;
-    return (await call<{ grants: Grant[] }>("GET", query, { signal })).grants;
+    const query = { state: "active", limit: SHOWN, instance_id: instanceId } as const;
+    return (await api.call("GET /grants", { query, signal })).grants;
   }, instanceId);
   return (
     <section class="panel" aria-labelledby="grants-heading">
@@ -39,8 +39,7 @@ export function GrantPanel({ instanceId }: { readonly instanceId: string }) {
 }
 
 function mayRevoke({ reviewer }: Grant): boolean {
-  const maker = typeof reviewer === "string" ? undefined : reviewer.id;
-  return may("freeze") || may("publish") || maker === session.value?.project?.reviewer.id;
+  return may("freeze") || may("publish") || reviewer.id === session.value?.project?.reviewer.id;
 }
 
 function columns(onRevoked: () => void): Column<Grant>[] {
@@ -51,12 +50,12 @@ function columns(onRevoked: () => void): Column<Grant>[] {
       cell: ({ tool, when, session: only }) => (
         <>
           <Text>{tool}</Text>
-          {when != null && (
+          {when !== undefined && (
             <code class="grant-when">
               <Text>{when}</Text>
             </code>
           )}
-          {only != null && (
+          {only !== undefined && (
             <span class="hint grant-when">
               in session <Text>{only}</Text>
             </span>
@@ -66,9 +65,7 @@ function columns(onRevoked: () => void): Column<Grant>[] {
     },
     {
       title: "By",
-      cell: ({ reviewer }) => (
-        <Text>{typeof reviewer === "string" ? reviewer : reviewer.name}</Text>
-      ),
+      cell: ({ reviewer }) => <Text>{reviewer.name}</Text>,
     },
     { title: "Used", cell: ({ calls, calls_max: max }) => `${calls} of ${max}` },
     { title: "Ends", cell: ({ expires_at: at }) => <When at={at} /> },
@@ -80,7 +77,7 @@ function columns(onRevoked: () => void): Column<Grant>[] {
           <Button
             kind="danger"
             onPress={async () => {
-              await call("POST", `grants/${grant.id}/revoke`);
+              await api.call("POST /grants/{id}/revoke", { path: { id: grant.id } });
               onRevoked();
             }}
           >

@@ -70,19 +70,6 @@ export interface Freeze {
   readonly frozen_by: string;
 }
 
-export interface Grant {
-  readonly id: string;
-  readonly instance: Named;
-  readonly tool: string;
-  readonly when?: string | null;
-  readonly session?: string | null;
-  readonly note?: string | null;
-  readonly reviewer: string | Named;
-  readonly calls: number;
-  readonly calls_max: number;
-  readonly expires_at: string;
-}
-
 /** How the receiver of an instance does. */
 export type Health = "none" | "good" | "waiting" | "failing";
 

@@ -14,7 +14,7 @@ export interface GrantListing {
   readonly state: "active" | "ended";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
   /** Only those of this one; with `active` alone. */
   readonly instanceId: string | undefined;
 }

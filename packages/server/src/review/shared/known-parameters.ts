@@ -32,7 +32,9 @@ export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any"
   listFloorProposals: STATE_PAGE,
   listFloorVersions: PAGE,
   listFreezes: STATE_PAGE,
-  listGrants: ["instance_id", ...STATE_PAGE],
+  // The table of operations declares and checks them.
+  listGrants: "any",
+  showGrant: "any",
   listHistory: ["before", ...PAGE, ...HISTORY_FILTER],
   listInstances: PAGE,
   listPolicyProposals: STATE_PAGE,

@@ -1,0 +1,118 @@
+/**
+ * The reviewer API as the commands call it: with a token, a limit of time, checked answers, and
+ * errors that carry an exit code.
+ */
+
+import { isAnswer, operationAt, parseExact, REVIEW_PATH } from "@countersign/review-api";
+import { ReviewClient, type Route, type WireRequest } from "@countersign/review-api/client";
+import { CommandError, EXIT, type Finding } from "./exit.ts";
+
+/** Bounds one exchange that is not a stream. */
+const EXCHANGE_MS_MAX = 15_000;
+
+/** The most items that the server puts on a page. */
+export const PAGE_LIMIT = 200;
+
+export class ReviewerApi extends ReviewClient {
+  readonly #origin: string;
+  /** The server's time at its last answer, in milliseconds since 1970. */
+  now = Number.NaN;
+
+  constructor(url: string, token: string) {
+    const base = `${url.replace(/\/+$/, "")}${REVIEW_PATH}`;
+    super((request) => this.#send(base, token, request));
+    this.#origin = new URL(url).origin;
+  }
+
+  async #send(base: string, token: string, request: WireRequest): Promise<Response> {
+    const { method, target, headers, body, signal } = request;
+    let response: Response;
+    try {
+      response = await fetch(base + target, {
+        method,
+        redirect: "error",
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        signal: signal ?? AbortSignal.timeout(EXCHANGE_MS_MAX),
+        ...(body !== undefined && { body }),
+      });
+    } catch (error) {
+      throw this.#unreachable(error);
+    }
+    // The header has whole seconds. The last millisecond keeps a countdown from being too long.
+    const atServer = Date.parse(response.headers.get("date") ?? "") + 999;
+    // A proxy may remove the header. Then the local clock is the best estimate.
+    this.now = Number.isNaN(atServer) ? Date.now() : atServer;
+    if (response.ok) return response;
+    throw refusalIn(response.status, await response.text()) ?? this.unexpectedAnswer();
+  }
+
+  protected override read(route: Route, status: number, text: string): unknown {
+    const row = operationAt(route);
+    let answer: unknown;
+    try {
+      answer = super.read(route, status, text);
+    } catch {
+      throw this.unexpectedAnswer();
+    }
+    if (row === undefined || !isAnswer(row, status, answer)) throw this.unexpectedAnswer();
+    return answer;
+  }
+
+  /** The server does not answer as the reviewer API does. */
+  unexpectedAnswer(): CommandError {
+    const message = `${this.#origin} does not answer as countersign does; check the URL`;
+    return new CommandError(EXIT.unreachable, "unreachable", message);
+  }
+
+  #unreachable(error: unknown): CommandError {
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+    const message = `cannot reach ${this.#origin}: ${reason}`;
+    return new CommandError(EXIT.unreachable, "unreachable", message);
+  }
+}
+
+const ANOTHER_TOKEN =
+  " Set COUNTERSIGN_TOKEN to a token from `countersign tokens create reviewer --name NAME`.";
+
+interface WireError {
+  readonly code: string;
+  readonly message: string;
+  readonly findings?: readonly Finding[];
+}
+
+/** @returns undefined when the text is not the error envelope of countersign */
+function refusalIn(status: number, text: string): CommandError | undefined {
+  const error = errorIn(text);
+  if (error === undefined) return undefined;
+  const { code, message, findings } = error;
+  const exitCode = status >= 500 ? EXIT.unreachable : EXIT.refused;
+  const advice = code === "invalid_credential" ? ANOTHER_TOKEN : "";
+  return new CommandError(exitCode, code, message + advice, findings);
+}
+
+function errorIn(text: string): WireError | undefined {
+  try {
+    const { error } = parseExact(text) as { readonly error?: Partial<WireError> };
+    if (typeof error?.code !== "string" || typeof error.message !== "string") return undefined;
+    return error as WireError;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Follows the pages of a listing up to `limit` items. */
+export async function collect<Item, Page extends { readonly next: string | null }>(
+  limit: number,
+  fetchPage: (limit: string, after: string | undefined) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
+): Promise<{ readonly items: readonly Item[]; readonly hasMore: boolean }> {
+  const items: Item[] = [];
+  let after: string | undefined;
+  do {
+    const page = await fetchPage(String(Math.min(limit - items.length, PAGE_LIMIT)), after);
+    items.push(...itemsOf(page));
+    after = page.next ?? undefined;
+  } while (after !== undefined && items.length < limit);
+  return { items, hasMore: after !== undefined };
+}

@@ -1,0 +1,127 @@
+/**
+ * The typed client of the reviewer API. It holds no schemas, only their types, so that a browser
+ * loads next to nothing for it.
+ *
+ * Called by: the command line, the console.
+ */
+
+import { parseExact } from "./exact.ts";
+import type { AnswerOf, BodySent, Operation, PathOf, QuerySent } from "./operation.ts";
+import type { ReviewOperations } from "./operations.ts";
+
+type Rows = ReviewOperations[keyof ReviewOperations];
+
+/** Rows by `METHOD /path`. */
+export type Routes = {
+  [Row in Rows as `${Row["method"]} ${Row["path"]}`]: Row;
+};
+
+export type Route = keyof Routes;
+
+type Given<Name extends string, Value> = [Value] extends [undefined]
+  ? unknown
+  : Record<string, never> extends Value
+    ? { readonly [Key in Name]?: Value }
+    : { readonly [Key in Name]: Value };
+
+type PathGiven<Row extends Operation> = [keyof PathOf<Row>] extends [never]
+  ? unknown
+  : { readonly path: PathOf<Row> };
+
+/** What an operation takes: parameters of the path, query and body. */
+export type Input<Row extends Operation> = PathGiven<Row> &
+  Given<"query", QuerySent<Row>> &
+  Given<"body", BodySent<Row>>;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** At most 255 characters; the same key and body create one resource. */
+  readonly idempotencyKey?: string | undefined;
+  /** The page calls this by itself: the call does not count as activity of the session. */
+  readonly isBackground?: boolean | undefined;
+}
+
+/** A request as the transport sends it. */
+export interface WireRequest {
+  readonly method: string;
+  /** Path below `/review/v1`, with the query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Sends a request, with credentials and a limit of time.
+ *
+ * @returns the answer, if its status is 2xx
+ * @throws the caller's own error for any other answer, or for none
+ */
+export type Transport = (request: WireRequest) => Promise<Response>;
+
+type Arguments<Row extends Operation> =
+  Record<string, never> extends Input<Row>
+    ? [input?: Input<Row> & CallOptions]
+    : [input: Input<Row> & CallOptions];
+
+interface AnyInput extends CallOptions {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+}
+
+export class ReviewClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Calls an operation: `call("GET /grants/{id}", { path: { id } })`.
+   *
+   * @returns the answer as plain values; `exactText` has the exact text of objects in it
+   * @throws what the transport throws; `Problem` when the answer is not JSON
+   */
+  async call<R extends Route>(
+    route: R,
+    ...[input = {} as never]: Arguments<Routes[R]>
+  ): Promise<AnswerOf<Routes[R]>> {
+    const response = await this.#transport(requestOf(route, input));
+    return this.read(route, response.status, await response.text()) as AnswerOf<Routes[R]>;
+  }
+
+  /** Reads an answer; a client may check it here. */
+  protected read(_route: Route, _status: number, text: string): unknown {
+    return text === "" ? undefined : parseExact(text);
+  }
+
+  /** Calls an operation whose answer is a stream. */
+  stream<R extends Route>(
+    route: R,
+    ...[input = {} as never]: Arguments<Routes[R]>
+  ): Promise<Response> {
+    return this.#transport(requestOf(route, input));
+  }
+}
+
+function requestOf(route: string, input: AnyInput): WireRequest {
+  const [method = "", path = ""] = route.split(" ");
+  const { body, query = {}, idempotencyKey, isBackground = false, signal } = input;
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given as [string, string][]).toString();
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(input.path?.[name] ?? ""),
+  );
+  return {
+    method,
+    target: search === "" ? filled : `${filled}?${search}`,
+    headers: {
+      ...(body !== undefined && { "content-type": "application/json" }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+      ...(isBackground && { "countersign-background": "1" }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal,
+  };
+}

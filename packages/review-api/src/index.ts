@@ -1,0 +1,8 @@
+/** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
+
+export * from "./exact.ts";
+export * from "./grants.ts";
+export * from "./operation.ts";
+export * from "./operations.ts";
+export * from "./read-input.ts";
+export { type Cursor, writeCursor } from "./schema.ts";

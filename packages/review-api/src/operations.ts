@@ -1,0 +1,22 @@
+/** The table of all operations of the reviewer API, by name. */
+
+import { grants } from "./grants.ts";
+import type { Operation } from "./operation.ts";
+
+/** The path that the paths of the operations are relative to. */
+export const REVIEW_PATH = "/review/v1";
+
+export const REVIEW_OPERATIONS = {
+  ...grants,
+};
+
+export type ReviewOperations = typeof REVIEW_OPERATIONS;
+export type ReviewOperationName = keyof ReviewOperations;
+
+/** The row of a route like `GET /grants/{id}`. */
+export function operationAt(route: string): Operation | undefined {
+  const [method, path] = route.split(" ");
+  return Object.values<Operation>(REVIEW_OPERATIONS).find(
+    (row) => row.method === method && row.path === path,
+  );
+}

@@ -1,0 +1,94 @@
+/** Handlers of the standing grants. */
+
+import { formatDuration, formatTimestamp, invalidField } from "@countersign/protocol";
+import type { BodyReceived } from "@countersign/review-api";
+import {
+  GRANT_LASTS_MS,
+  type Grant,
+  type grants,
+  JsonText,
+  type Writable,
+  writeCursor,
+} from "@countersign/review-api";
+import type { Context } from "../../context.ts";
+import { stateOf } from "../../core/grant.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
+import { createGrant, type GrantOrder } from "../../operations/grants/createGrant.ts";
+import { listGrants, type ReviewedGrant } from "../../operations/grants/listGrants.ts";
+import { revokeGrant } from "../../operations/grants/revokeGrant.ts";
+import { showGrant } from "../../operations/grants/showGrant.ts";
+
+export function grantHandlers(context: Context): Handlers<typeof grants> {
+  const now = () => context.clock.now();
+  return {
+    async listGrants({ caller, query: { instance_id, ...listing } }) {
+      if (instance_id !== undefined && listing.state !== "active") {
+        throw invalidField("instance_id", "can be given with the state active only");
+      }
+      const page = await listGrants(context, caller, { ...listing, instanceId: instance_id });
+      return {
+        grants: page.grants.map((grant) => toWire(grant, now())),
+        next: writeCursor(page.next),
+        now: formatTimestamp(now()),
+      };
+    },
+
+    async createGrant({ caller, body, idempotencyKey, request }) {
+      const created = await createGrant(context, caller, orderOf(body), idempotencyKey);
+      request.subjectId = created.grant.id;
+      return { status: created.isNew ? 201 : 200, body: toWire(created, now()) };
+    },
+
+    async showGrant({ caller, path }) {
+      return toWire(await showGrant(context, caller, path.id), now());
+    },
+
+    async revokeGrant({ caller, path }) {
+      return toWire(await revokeGrant(context, caller, path.id), now());
+    },
+  };
+}
+
+function orderOf(body: BodyReceived<typeof grants.createGrant>): GrantOrder {
+  if (body.any_session && body.session !== undefined) {
+    throw invalidField("any_session", "excludes session");
+  }
+  return {
+    fromRequest: body.from_request,
+    instanceId: body.instance_id,
+    tool: body.tool,
+    server: body.server,
+    when: body.when,
+    session: body.any_session ? null : body.session,
+    note: body.note,
+    validityMs: body.valid_for,
+    callsMax: body.calls,
+    lastsMs: body.lasts ?? GRANT_LASTS_MS.default,
+  };
+}
+
+/** @param now the server's time, in milliseconds since 1970 */
+function toWire(
+  { grant, instanceName, reviewerName }: ReviewedGrant,
+  now: number,
+): Writable<Grant> {
+  const { terms, revokedAt } = grant;
+  return {
+    id: grant.id,
+    state: stateOf(grant, now),
+    instance: { id: grant.instanceId, name: new JsonText(instanceName) },
+    reviewer: { id: grant.reviewerId, name: reviewerName },
+    tool: terms.tool,
+    server: terms.server,
+    when: terms.when,
+    session: terms.session,
+    note: terms.note,
+    valid_for: terms.validityMs === undefined ? undefined : formatDuration(terms.validityMs),
+    calls: grant.calls,
+    calls_max: grant.callsMax,
+    created_at: formatTimestamp(grant.createdAt),
+    expires_at: formatTimestamp(grant.expiresAt),
+    revoked_at: revokedAt === null ? undefined : formatTimestamp(revokedAt),
+    revoked_by: grant.revokedBy ?? undefined,
+  };
+}
