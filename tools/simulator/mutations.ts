@@ -186,8 +186,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "frozen-and-approved",
     breaks: "I12",
-    file: "operations/requests/castVerdict.ts",
-    edits: [["if (freeze !== undefined) {", "if (freeze === null) {"]],
+    file: "operations/requests/checkVerdict.ts",
+    edits: [["if (freeze === undefined) return", "if (freeze !== null) return"]],
   },
   {
     name: "secret-in-an-error",
@@ -277,8 +277,8 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     more: [
       {
-        file: "operations/requests/castVerdict.ts",
-        edits: [["isClosed(request, now)", "request.isInstanceDeleted"]],
+        file: "operations/requests/checkVerdict.ts",
+        edits: [["isClosed(facts.request, facts.now)", "facts.request.isInstanceDeleted"]],
       },
       {
         file: "operations/requests/resolveRequest.ts",

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  approvalBar,
+  approvalRefusal,
   confirmationFault,
   type Decider,
-  denialBar,
+  denialRefusal,
+  FAILED_ATTEMPTS_MAX,
+  failedAttemptsRefusal,
   isBlank,
   isEnough,
-  MISSES_MAX,
-  missedBar,
   needsPasskey,
-  passkeyBar,
+  passkeyRefusal,
   takesVotes,
 } from "./decider.ts";
 import { NO_REQUIREMENT, type Requirement } from "./rule.ts";
@@ -26,46 +26,49 @@ function asks(requirement: Partial<Requirement>): Requirement {
 }
 
 test("without anybody named, everybody may approve and deny", () => {
-  assert.equal(approvalBar(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
-  assert.equal(denialBar(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
-  assert.equal(approvalBar(NO_REQUIREMENT, reviewer("owner"), INSTANCE), undefined);
+  assert.equal(approvalRefusal(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
+  assert.equal(denialRefusal(NO_REQUIREMENT, reviewer("a"), INSTANCE), undefined);
+  assert.equal(approvalRefusal(NO_REQUIREMENT, reviewer("owner"), INSTANCE), undefined);
 });
 
 test("a decider belongs to at least one set, by a group or by name", () => {
   const requirement = asks({ from: [["group:dba", "reviewer:name of z"], ["group:lead"]] });
   for (const decider of [reviewer("a", "x", "dba"), reviewer("z"), reviewer("b", "lead")]) {
-    assert.equal(approvalBar(requirement, decider, INSTANCE), undefined);
-    assert.equal(denialBar(requirement, decider, INSTANCE), undefined);
+    assert.equal(approvalRefusal(requirement, decider, INSTANCE), undefined);
+    assert.equal(denialRefusal(requirement, decider, INSTANCE), undefined);
   }
   const others = [reviewer("a"), reviewer("dba"), reviewer("a", "db"), reviewer("a", "group:dba")];
   for (const decider of others) {
-    const bar = "Only group:dba, group:lead, reviewer:name of z may decide this call.";
-    assert.equal(approvalBar(requirement, decider, INSTANCE), bar);
-    assert.equal(denialBar(requirement, decider, INSTANCE), bar);
+    const refusal = "Only group:dba, group:lead, reviewer:name of z may decide this call.";
+    assert.equal(approvalRefusal(requirement, decider, INSTANCE), refusal);
+    assert.equal(denialRefusal(requirement, decider, INSTANCE), refusal);
   }
 });
 
 test("a group is not taken for a person of the same name", () => {
   const requirement = asks({ from: [["reviewer:dba"]] });
-  assert.notEqual(approvalBar(requirement, reviewer("a", "dba"), INSTANCE), undefined);
+  assert.notEqual(approvalRefusal(requirement, reviewer("a", "dba"), INSTANCE), undefined);
   const named = { ...reviewer("a"), name: "dba" };
-  assert.equal(approvalBar(requirement, named, INSTANCE), undefined);
-  assert.notEqual(approvalBar(asks({ from: [["group:dba"]] }), named, INSTANCE), undefined);
+  assert.equal(approvalRefusal(requirement, named, INSTANCE), undefined);
+  assert.notEqual(approvalRefusal(asks({ from: [["group:dba"]] }), named, INSTANCE), undefined);
 });
 
 test("an excluded owner may deny and not approve", () => {
   const requirement = asks({ excludeOwner: true, from: [["group:dba"]] });
-  assert.match(approvalBar(requirement, reviewer("owner", "dba"), INSTANCE) ?? "", /owner/);
-  assert.equal(approvalBar(requirement, reviewer("other", "dba"), INSTANCE), undefined);
-  assert.equal(denialBar(requirement, reviewer("owner"), INSTANCE), undefined);
-  assert.notEqual(denialBar(requirement, reviewer("other"), INSTANCE), undefined);
+  assert.match(approvalRefusal(requirement, reviewer("owner", "dba"), INSTANCE) ?? "", /owner/);
+  assert.equal(approvalRefusal(requirement, reviewer("other", "dba"), INSTANCE), undefined);
+  assert.equal(denialRefusal(requirement, reviewer("owner"), INSTANCE), undefined);
+  assert.notEqual(denialRefusal(requirement, reviewer("other"), INSTANCE), undefined);
 });
 
 test("when the owner is excluded and nobody is named as one, nobody may approve", () => {
   const nobody = { instanceId: "i1", ownerId: null };
-  const bar = approvalBar(asks({ excludeOwner: true }), reviewer("a"), nobody);
-  assert.match(bar ?? "", /^The owner .* may not .* has none: .* instances set i1 --owner NAME\.$/);
-  assert.equal(denialBar(asks({ excludeOwner: true }), reviewer("a"), nobody), undefined);
+  const refusal = approvalRefusal(asks({ excludeOwner: true }), reviewer("a"), nobody);
+  assert.match(
+    refusal ?? "",
+    /^The owner .* may not .* has none: .* instances set i1 --owner NAME\.$/,
+  );
+  assert.equal(denialRefusal(asks({ excludeOwner: true }), reviewer("a"), nobody), undefined);
 });
 
 test("a quorum counts people, and each of them once", () => {
@@ -113,16 +116,19 @@ test("[ours.passkey.people] only a person who signed in and has a passkey can si
   const requirement = asks({ confirm: { kind: "passkey" } });
   assert.equal(needsPasskey(requirement), true);
   assert.equal(needsPasskey(asks({ confirm: { kind: "match" } })), false);
-  assert.equal(approvalBar(requirement, reviewer("a"), INSTANCE), undefined);
-  assert.equal(denialBar(requirement, reviewer("a"), INSTANCE), undefined);
-  assert.match(passkeyBar({ isPerson: false, hasPasskey: true }) ?? "", /A token can only deny/);
-  assert.match(passkeyBar({ isPerson: true, hasPasskey: false }) ?? "", /you have none/);
-  assert.equal(passkeyBar({ isPerson: true, hasPasskey: true }), undefined);
+  assert.equal(approvalRefusal(requirement, reviewer("a"), INSTANCE), undefined);
+  assert.equal(denialRefusal(requirement, reviewer("a"), INSTANCE), undefined);
+  assert.match(
+    passkeyRefusal({ isPerson: false, hasPasskey: true }) ?? "",
+    /A token can only deny/,
+  );
+  assert.match(passkeyRefusal({ isPerson: true, hasPasskey: false }) ?? "", /you have none/);
+  assert.equal(passkeyRefusal({ isPerson: true, hasPasskey: true }), undefined);
 });
 
 test("in a way of confirming that this program does not know nobody can approve", () => {
   const requirement = asks({ confirm: { kind: "palm" } as unknown as Requirement["confirm"] });
-  assert.match(approvalBar(requirement, reviewer("a"), INSTANCE) ?? "", /does not know/);
+  assert.match(approvalRefusal(requirement, reviewer("a"), INSTANCE) ?? "", /does not know/);
 });
 
 test("a note of nothing but what cannot be seen is blank", () => {
@@ -141,46 +147,46 @@ test("a note of nothing but what cannot be seen is blank", () => {
 
 test("of many names a refusal tells only some", () => {
   const names = Array.from({ length: 25 }, (_, i) => `group:g${i + 10}`);
-  const bar = approvalBar(asks({ from: [names] }), reviewer("a"), INSTANCE) ?? "";
-  assert.match(bar, /^Only group:g10, .*group:g19 and 15 others may decide this call\.$/);
-  const ten = approvalBar(asks({ from: [names.slice(0, 10)] }), reviewer("a"), INSTANCE) ?? "";
+  const refusal = approvalRefusal(asks({ from: [names] }), reviewer("a"), INSTANCE) ?? "";
+  assert.match(refusal, /^Only group:g10, .*group:g19 and 15 others may decide this call\.$/);
+  const ten = approvalRefusal(asks({ from: [names.slice(0, 10)] }), reviewer("a"), INSTANCE) ?? "";
   assert.match(ten, /^Only group:g10, .*group:g19 may decide this call\.$/);
 });
 
 test("a confirmation of a kind that this program does not know is never taken for a click", () => {
   const confirm = { kind: "face" } as unknown as Requirement["confirm"];
-  const bar = approvalBar(asks({ confirm }), reviewer("a"), INSTANCE);
-  assert.match(bar ?? "", /in a way that this server does not know/);
-  assert.equal(denialBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined);
+  const refusal = approvalRefusal(asks({ confirm }), reviewer("a"), INSTANCE);
+  assert.match(refusal ?? "", /in a way that this server does not know/);
+  assert.equal(denialRefusal(asks({ confirm }), reviewer("a"), INSTANCE), undefined);
 });
 
 test("[ours.policy.bots] a bot approves only what a rule lets bots approve, and may deny the rest", () => {
   const bot = { ...reviewer("b", "ci"), isBot: true };
   for (const from of [[], [["group:ci"]], [["reviewer:name of b"]]]) {
-    assert.match(approvalBar(asks({ from }), bot, INSTANCE) ?? "", /bot does not count/);
-    assert.equal(approvalBar(asks({ from, bots: true }), bot, INSTANCE), undefined);
-    assert.equal(denialBar(asks({ from }), bot, INSTANCE), undefined);
+    assert.match(approvalRefusal(asks({ from }), bot, INSTANCE) ?? "", /bot does not count/);
+    assert.equal(approvalRefusal(asks({ from, bots: true }), bot, INSTANCE), undefined);
+    assert.equal(denialRefusal(asks({ from }), bot, INSTANCE), undefined);
   }
   const others = asks({ from: [["group:dba"]], bots: true });
-  assert.match(approvalBar(others, bot, INSTANCE) ?? "", /^Only group:dba/);
+  assert.match(approvalRefusal(others, bot, INSTANCE) ?? "", /^Only group:dba/);
 });
 
 test("[ours.authorization.scopes] who decides for one group decides nothing else", () => {
   const narrowed = { ...reviewer("a", "dba", "ops"), forGroups: ["dba", "finance"] };
   const reaches = (from: Requirement["from"]) =>
-    approvalBar(asks({ from }), narrowed, INSTANCE) === undefined;
+    approvalRefusal(asks({ from }), narrowed, INSTANCE) === undefined;
   assert.ok(reaches([["group:dba"]]));
   assert.ok(reaches([["group:ops"], ["group:dba"]]));
   // Open to everybody, by another group, by name, by a group that the holder is not in.
   for (const from of [[], [["group:ops"]], [["reviewer:name of a"]], [["group:finance"]]]) {
     assert.ok(!reaches(from), JSON.stringify(from));
     assert.match(
-      denialBar(asks({ from }), narrowed, INSTANCE) ?? "",
+      denialRefusal(asks({ from }), narrowed, INSTANCE) ?? "",
       /^The scopes of this token \(decide:dba, decide:finance\) do not reach this call/,
     );
   }
   const owner = { ...narrowed, id: "owner" };
-  assert.notEqual(denialBar(asks({ from: [["group:x"]] }), owner, INSTANCE), undefined);
+  assert.notEqual(denialRefusal(asks({ from: [["group:x"]] }), owner, INSTANCE), undefined);
 });
 
 test("[ours.authorization.scopes] who decides for one group stands for that one alone in a quorum", () => {
@@ -191,10 +197,10 @@ test("[ours.authorization.scopes] who decides for one group stands for that one 
 });
 
 test("[ours.verdict.confirmation] after three wrong confirmations somebody cannot approve, and is told so", () => {
-  assert.equal(MISSES_MAX, 3);
-  for (const misses of [0, 1, 2]) assert.equal(missedBar(misses), undefined);
+  assert.equal(FAILED_ATTEMPTS_MAX, 3);
+  for (const misses of [0, 1, 2]) assert.equal(failedAttemptsRefusal(misses), undefined);
   const told = "You have sent three wrong confirmations, so you cannot approve this call any more.";
-  for (const misses of [3, 4]) assert.equal(missedBar(misses), told);
+  for (const misses of [3, 4]) assert.equal(failedAttemptsRefusal(misses), told);
 });
 
 test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {
@@ -205,6 +211,10 @@ test("[ours.verdict.confirmation] what this server can ask for bars nobody", () 
     { kind: "type", text: "prod" },
   ] as Requirement["confirm"][];
   for (const confirm of confirms) {
-    assert.equal(approvalBar(asks({ confirm }), reviewer("a"), INSTANCE), undefined, confirm.kind);
+    assert.equal(
+      approvalRefusal(asks({ confirm }), reviewer("a"), INSTANCE),
+      undefined,
+      confirm.kind,
+    );
   }
 });

@@ -29,7 +29,7 @@ export interface Owned {
  * Why this reviewer may not approve, as a sentence for them; undefined when they may. An owner
  * who is excluded and not known excludes everybody: nobody could be told from them.
  */
-export function approvalBar(
+export function approvalRefusal(
   requirement: Requirement,
   decider: Decider,
   { ownerId, instanceId }: Owned,
@@ -55,7 +55,7 @@ export function needsPasskey({ confirm }: Requirement): boolean {
 }
 
 /** Why nobody who calls like this can sign an approval; undefined when they can. */
-export function passkeyBar({
+export function passkeyRefusal({
   isPerson,
   hasPasskey,
 }: {
@@ -68,15 +68,15 @@ export function passkeyBar({
 }
 
 /** Wrong confirmations on one request, after which its reviewer cannot approve it. */
-export const MISSES_MAX = 3;
+export const FAILED_ATTEMPTS_MAX = 3;
 
 /** Why nobody can approve who has typed something else so often; undefined when they can. */
-export function missedBar(misses: number): string | undefined {
-  return misses < MISSES_MAX ? undefined : MISSED;
+export function failedAttemptsRefusal(misses: number): string | undefined {
+  return misses < FAILED_ATTEMPTS_MAX ? undefined : MISSED;
 }
 
-/** As {@link approvalBar}, for a denial: one of those who are named is enough, or the owner. */
-export function denialBar(
+/** As {@link approvalRefusal}, for a denial: one of those who are named is enough, or the owner. */
+export function denialRefusal(
   requirement: Requirement,
   decider: Decider,
   { ownerId }: Pick<Owned, "ownerId">,

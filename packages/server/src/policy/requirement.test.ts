@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { approvalBar, type Decider, isEnough } from "./decider.ts";
+import { approvalRefusal, type Decider, isEnough } from "./decider.ts";
 import { differingParts, mergeRequirements, requirementOfRule, takesBots } from "./requirement.ts";
 import { type Ask, type Confirm, NO_REQUIREMENT, type Requirement } from "./rule.ts";
 
@@ -96,7 +96,7 @@ function isMet(one: Requirement, people: readonly Decider[]): boolean {
   const askable = { ...one, confirm: { kind: "click" } as const };
   return isEnough(
     one,
-    people.filter((person) => approvalBar(askable, person, owned) === undefined),
+    people.filter((person) => approvalRefusal(askable, person, owned) === undefined),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { StoredGrant } from "../../core/grant.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import { may } from "../../core/scopes.ts";
-import { approvalBar, isBlank, isEnough } from "../../policy/decider.ts";
+import { approvalRefusal, isBlank, isEnough } from "../../policy/decider.ts";
 import { fittingTerms } from "../../policy/grant-terms.ts";
 import type { Call, Requirement } from "../../policy/rule.ts";
 import {
@@ -88,6 +88,6 @@ async function couldApprove(
   if (standing === undefined) return false;
   if (!standing.ways.some((scopes) => may({ role: standing.role, scopes }, "decide"))) return false;
   const maker = { ...standing, forGroups: null };
-  if (approvalBar(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
+  if (approvalRefusal(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
   return isEnough(requirement, [maker]);
 }

@@ -2,7 +2,7 @@ import type { Context } from "../../context.ts";
 import { PUSH_CHANNEL } from "../../core/push.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import { allows } from "../../core/roles.ts";
-import { approvalBar, denialBar } from "../../policy/decider.ts";
+import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import {
   endAnnouncements,
@@ -71,7 +71,7 @@ export function isAsked(
   const requirement = requirementOf(readJudgement(policy));
   const decider = { id, name, groups, isBot: false, forGroups: null };
   return (
-    approvalBar(requirement, decider, { ownerId, instanceId }) === undefined ||
-    denialBar(requirement, decider, { ownerId }) === undefined
+    approvalRefusal(requirement, decider, { ownerId, instanceId }) === undefined ||
+    denialRefusal(requirement, decider, { ownerId }) === undefined
   );
 }

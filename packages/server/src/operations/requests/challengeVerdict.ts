@@ -5,7 +5,7 @@ import { sha256Hex } from "../../core/digest.ts";
 import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { CEREMONY_MS_MAX, type RelyingParty, requestOptions } from "../../identity/passkeys.ts";
-import { passkeyBar } from "../../policy/decider.ts";
+import { passkeyRefusal } from "../../policy/decider.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
@@ -47,8 +47,11 @@ export async function challengeVerdict(
   const { store, random } = context;
   const { personId, projectId } = caller;
   const passkeys = personId === null ? [] : await listPasskeysOf(store, personId);
-  const bar = passkeyBar({ isPerson: caller.session !== null, hasPasskey: passkeys.length > 0 });
-  if (bar !== undefined) throw new Problem("forbidden", bar);
+  const refusal = passkeyRefusal({
+    isPerson: caller.session !== null,
+    hasPasskey: passkeys.length > 0,
+  });
+  if (refusal !== undefined) throw new Problem("forbidden", refusal);
   const request = await readRequest(store, { projectId, id });
   if (request === undefined) throw new Problem("not_found");
   if (request.decision !== null) {

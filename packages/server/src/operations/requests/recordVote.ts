@@ -6,7 +6,7 @@ import { sha256Hex } from "../../core/digest.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import { allows } from "../../core/roles.ts";
 import { both, decidesThrough } from "../../core/scopes.ts";
-import { approvalBar, isEnough, needsPasskey } from "../../policy/decider.ts";
+import { approvalRefusal, isEnough, needsPasskey } from "../../policy/decider.ts";
 import type { Requirement } from "../../policy/rule.ts";
 import { readVotes, type StoredVote, writeVote } from "../../storage/sql/requests/votes.ts";
 import { readPasskeys } from "../../storage/sql/sign-in/passkeys.ts";
@@ -55,7 +55,7 @@ export async function recordVote(
     .filter(
       (reviewer) =>
         allows(reviewer.role, "decide") &&
-        approvalBar(requirement, reviewer, { ownerId, instanceId }) === undefined,
+        approvalRefusal(requirement, reviewer, { ownerId, instanceId }) === undefined,
     );
   if (!isRepeated) {
     await useSignature();

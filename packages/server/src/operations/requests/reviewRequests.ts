@@ -4,11 +4,11 @@ import { mayVote } from "../../core/scopes.ts";
 import { deciderOf, refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
-  approvalBar,
-  denialBar,
-  missedBar,
+  approvalRefusal,
+  denialRefusal,
+  failedAttemptsRefusal,
   needsPasskey,
-  passkeyBar,
+  passkeyRefusal,
   takesVotes,
 } from "../../policy/decider.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
@@ -179,7 +179,7 @@ export function deciderId({ decision }: StoredRequest): string | undefined {
   return /^reviewer:(.+)$/.exec(decision?.decidedBy ?? "")?.[1];
 }
 
-export type Signer = Parameters<typeof passkeyBar>[0];
+export type Signer = Parameters<typeof passkeyRefusal>[0];
 
 export const NOBODY: Signer = { isPerson: false, hasPasskey: false };
 
@@ -204,13 +204,16 @@ function mayDecide(
   if (isOverdue(request, now)) return refused("The request is already expired.");
   if (!mayVote(caller)) return refused(refusalOf(caller, "decide"));
   const decider = deciderOf(caller);
-  const deny = denialBar(requirement, decider, { ownerId }) === undefined;
+  const deny = denialRefusal(requirement, decider, { ownerId }) === undefined;
   const { instanceId } = request;
-  const bar =
-    approvalBar(requirement, decider, { ownerId, instanceId }) ??
-    (needsPasskey(requirement) ? passkeyBar(signer) : undefined) ??
-    missedBar(misses.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.misses ?? 0);
+  const refusal =
+    approvalRefusal(requirement, decider, { ownerId, instanceId }) ??
+    (needsPasskey(requirement) ? passkeyRefusal(signer) : undefined) ??
+    failedAttemptsRefusal(
+      misses.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.misses ?? 0,
+    );
   const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
-  const reason = bar ?? (hasVoted ? "You have approved this call; others must too." : undefined);
+  const reason =
+    refusal ?? (hasVoted ? "You have approved this call; others must too." : undefined);
   return { approve: reason === undefined, deny, reason };
 }

@@ -5,12 +5,11 @@ import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { deleteHeld, findHeld } from "../../storage/sql/requests/held-verdicts.ts";
 import { lockRequest } from "../../storage/sql/requests/requests.ts";
-import { enter } from "./holdVerdict.ts";
+import { appendVerdictAudit } from "./delayVerdict.ts";
 
 /**
- * Takes back a verdict that the caller holds; together with its giving, one of the two is first.
- * Where nothing is held it is done already, so that it can be sent again. Whoever lost the role can
- * do it as well.
+ * Takes back the caller's delayed verdict, unless it was applied first. Without a delayed verdict
+ * there is nothing to do, so that the call can be repeated. It needs no role any more.
  *
  * @returns whether there was one
  * @throws Problem `forbidden` for a token that cannot decide, or for some groups only and not the
@@ -32,14 +31,14 @@ export async function takeBackVerdict(
     if (request.decision !== null) {
       throw new Problem("already_terminal", `The request is already ${request.status}.`);
     }
-    const held = await findHeld(tx, { projectId, requestId, reviewerId });
-    if (held === undefined) return false;
+    const delayed = await findHeld(tx, { projectId, requestId, reviewerId });
+    if (delayed === undefined) return false;
     // Such a token could not have given what came through another one.
-    if (forGroups !== null && held.credentialId !== caller.credentialId) {
+    if (forGroups !== null && delayed.credentialId !== caller.credentialId) {
       throw new Problem("forbidden", "The scopes of this token do not reach this verdict.");
     }
-    if (!(await deleteHeld(tx, held))) return false;
-    await enter(tx, context, held, "verdict.taken_back", await tx.now());
+    if (!(await deleteHeld(tx, delayed))) return false;
+    await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());
     return true;
   });
   if (takenBack) {

@@ -15,11 +15,11 @@ export interface Verdict {
   readonly note: string | undefined;
   /** How long an approval may be used; the operator's default when undefined. */
   readonly validityMs: number | undefined;
-  /** What an approver had to type, where the request asks for that. */
+  /** What an approver had to type, where the request requires that. */
   readonly confirmation: string | undefined;
-  /** Of approvals only: that of a passkey over all of this but the confirmation. */
+  /** Approvals only: the signature of a passkey over all fields except the confirmation. */
   readonly signature?: Signature | undefined;
-  /** How long it is held before it is given, ms; undefined: not at all. */
+  /** Delay before the verdict is applied, ms; undefined: apply it now. */
   readonly holdMs?: number | undefined;
 }
 

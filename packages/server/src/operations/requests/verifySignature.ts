@@ -13,7 +13,7 @@ import {
   type RelyingParty,
   verifyAssertion,
 } from "../../identity/passkeys.ts";
-import { passkeyBar } from "../../policy/decider.ts";
+import { passkeyRefusal } from "../../policy/decider.ts";
 import { hashToken } from "../../secrets/token.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
@@ -53,8 +53,8 @@ export async function verifySignature(
 ): Promise<Signature | undefined> {
   if (answer === undefined) return undefined;
   assertMayVote(caller);
-  const bar = passkeyBar({ isPerson: caller.session !== null, hasPasskey: true });
-  if (bar !== undefined) throw new Problem("forbidden", bar);
+  const refused = passkeyRefusal({ isPerson: caller.session !== null, hasPasskey: true });
+  if (refused !== undefined) throw new Problem("forbidden", refused);
   try {
     const signed = toSigned(requestId, verdict, answer.nonce);
     return await verify(store, party, caller, signed, answer);

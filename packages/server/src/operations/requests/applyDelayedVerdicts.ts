@@ -15,37 +15,38 @@ import {
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { isLetIn, toReviewerCaller } from "../access/authenticateCaller.ts";
-import { decideLocked, inTime, type VerdictOutcome } from "./castVerdict.ts";
+import { decideLocked, retryPastDeadline } from "./castVerdict.ts";
+import type { VerdictOutcome } from "./checkVerdict.ts";
+import { appendVerdictAudit } from "./delayVerdict.ts";
 import { lockReadable } from "./expireRequests.ts";
-import { enter } from "./holdVerdict.ts";
 
-/** Bounds one round; the worker comes again at once while there is more. */
+/** Limits one round; the worker starts the next one at once while more verdicts are due. */
 const VERDICTS_PER_CALL_MAX = 50;
 
 /**
- * Gives the verdicts whose time of being held is over, as if they were sent now: what would be
- * refused now lapses. The lock of the request sees to it that one process gives each, once.
+ * Applies the delayed verdicts that are due, as if they were sent now. A verdict that would be
+ * refused now lapses. The lock of the request ensures that one process applies each verdict, once.
  *
  * Called by: the holding worker.
  */
-export async function giveHeldVerdicts(
+export async function applyDelayedVerdicts(
   context: Context,
 ): Promise<{ readonly done: number; readonly more: boolean }> {
   const due = await readDueHeld(context.store, context.clock.now(), VERDICTS_PER_CALL_MAX);
   let done = 0;
-  for (const key of due) if (await give(context, key)) done++;
+  for (const key of due) if (await apply(context, key)) done++;
   return { done, more: due.length === VERDICTS_PER_CALL_MAX && done > 0 };
 }
 
-/** When the next one is to be given, epoch ms. */
-export function nextHeld({ store }: Context): Promise<number | undefined> {
+/** When the next delayed verdict is due, epoch ms. */
+export function nextDelayedVerdict({ store }: Context): Promise<number | undefined> {
   return readNextHeld(store);
 }
 
-/** @returns whether it is not held any more */
-async function give(context: Context, key: HeldKey): Promise<boolean> {
+/** @returns whether the delayed verdict is gone */
+async function apply(context: Context, key: HeldKey): Promise<boolean> {
   try {
-    const outcome = await inTime(context, (tx) => giveLocked(tx, context, key));
+    const outcome = await retryPastDeadline(context, (tx) => applyLocked(tx, context, key));
     if (outcome !== undefined) signal(context, key, outcome);
     return outcome !== undefined;
   } catch (error) {
@@ -57,41 +58,43 @@ async function give(context: Context, key: HeldKey): Promise<boolean> {
 }
 
 /**
- * @returns what became of it; undefined when it was given or taken back meanwhile
- * @throws Problem when it is refused: then nothing of this may be committed
+ * @returns undefined when the verdict was applied or taken back meanwhile
+ * @throws Problem when the verdict is refused: then nothing of this may be committed
  */
-async function giveLocked(
+async function applyLocked(
   tx: Transaction,
   context: Context,
   key: HeldKey,
 ): Promise<VerdictOutcome | undefined> {
   const request = await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
-  const held = await findHeld(tx, key);
+  const delayed = await findHeld(tx, key);
   const now = await tx.now();
-  if (held === undefined || held.commitsAt > now) return undefined;
+  if (delayed === undefined || delayed.commitsAt > now) return undefined;
   if (request === undefined) throw new Problem("not_found");
-  const caller = await callerOf(tx, held, now);
-  await deleteHeld(tx, held);
-  const outcome = await decideLocked(tx, context, caller, held.requestId, {
-    verdict: held.verdict,
-    argumentsSha256: held.argumentsSha256,
-    note: textOf(held.note),
-    validityMs: held.validityMs ?? undefined,
-    confirmation: textOf(held.confirmation),
+  const caller = await callerOf(tx, delayed, now);
+  await deleteHeld(tx, delayed);
+  const outcome = await decideLocked(tx, context, caller, delayed.requestId, {
+    verdict: delayed.verdict,
+    argumentsSha256: delayed.argumentsSha256,
+    note: textOf(delayed.note),
+    validityMs: delayed.validityMs ?? undefined,
+    confirmation: textOf(delayed.confirmation),
   });
   if (outcome.problem !== undefined) throw outcome.problem;
   const { resolution } = outcome;
-  const isGiven = outcome.isAnswer && resolution?.kind !== "already_terminal";
-  if (isGiven) await enter(tx, context, held, "verdict.cast", now, { held_at: held.heldAt });
-  else {
+  const isApplied = outcome.isAnswer && resolution?.kind !== "already_terminal";
+  if (isApplied) {
+    const detail = { held_at: delayed.heldAt };
+    await appendVerdictAudit(tx, context, delayed, "verdict.cast", now, detail);
+  } else {
     const status = resolution === undefined ? null : resolution.decision.status;
-    const detail = { held_at: held.heldAt, reason: "already_terminal", status };
-    await enter(tx, context, held, "verdict.lapsed", now, detail);
+    const detail = { held_at: delayed.heldAt, reason: "already_terminal", status };
+    await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
   }
   return outcome;
 }
 
-/** Once it was refused: it is held no more, and says why. */
+/** Deletes a refused verdict; the audit entry has the reason. */
 async function lapse(
   tx: Transaction,
   context: Context,
@@ -99,11 +102,12 @@ async function lapse(
   { code: reason, message }: Problem,
 ): Promise<void> {
   await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
-  const held = await findHeld(tx, key);
+  const delayed = await findHeld(tx, key);
   const now = await tx.now();
-  // Another one may have taken its place.
-  if (held === undefined || held.commitsAt > now || !(await deleteHeld(tx, held))) return;
-  await enter(tx, context, held, "verdict.lapsed", now, { held_at: held.heldAt, reason, message });
+  // Another verdict may have replaced it.
+  if (delayed === undefined || delayed.commitsAt > now || !(await deleteHeld(tx, delayed))) return;
+  const detail = { held_at: delayed.heldAt, reason, message };
+  await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
 }
 
 function signal({ wake }: Context, key: HeldKey, { resolution }: VerdictOutcome): void {
@@ -112,16 +116,20 @@ function signal({ wake }: Context, key: HeldKey, { resolution }: VerdictOutcome)
 }
 
 /**
- * Whose verdict it is, through the token or session that it came with, as they are now.
+ * The reviewer as of now, through the token or session that the verdict came with.
  *
- * @throws Problem `invalid_credential` when it could not be sent any more
+ * @throws Problem `invalid_credential` when that token or session has ended
  */
-async function callerOf(tx: Transaction, held: HeldVerdict, now: number): Promise<ReviewerCaller> {
-  const { projectId, reviewerId, credentialId } = held;
+async function callerOf(
+  tx: Transaction,
+  delayed: HeldVerdict,
+  now: number,
+): Promise<ReviewerCaller> {
+  const { projectId, reviewerId, credentialId } = delayed;
   const reviewer = await readReviewer(tx, { projectId, id: reviewerId });
   if (reviewer === undefined || !(await isLetIn(tx, reviewer))) throw gone();
   const through = { credentialId, projectId, scopes: null, session: null };
-  if (held.isSession) {
+  if (delayed.isSession) {
     const { personId } = reviewer;
     const sessions = personId === null ? [] : await listSessions(tx, personId);
     const session = sessions.find(({ id }) => id === credentialId);

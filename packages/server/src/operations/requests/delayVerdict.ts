@@ -19,15 +19,15 @@ import type { Transaction } from "../../storage/store.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
 
 /**
- * Keeps a verdict that is to be held, once everything else about it was found right. The same one
- * again is the one that is held already, for as long as that; another one takes its place.
+ * Stores a verdict that has a delay, after all other checks. The same verdict again returns the one
+ * that is stored, with its time; another verdict replaces it.
  *
  * @param request locked by this transaction, and pending
  * @param now read behind that lock
- * @returns undefined when it is not to be held, or when there is no time left for that
+ * @returns undefined for a verdict without a delay, or when no time is left for one
  * @throws Problem `invalid_request` where a passkey has to sign
  */
-export async function holdVerdict(
+export async function delayVerdict(
   tx: Transaction,
   context: Pick<Context, "random">,
   caller: ReviewerCaller,
@@ -45,7 +45,7 @@ export async function holdVerdict(
   const { projectId, id: requestId } = request;
   const { reviewerId, credentialId } = caller;
   const earlier = await findHeld(tx, { projectId, requestId, reviewerId });
-  const held: HeldVerdict = {
+  const delayed: HeldVerdict = {
     projectId,
     requestId,
     reviewerId,
@@ -59,31 +59,32 @@ export async function holdVerdict(
     heldAt: now,
     commitsAt: at,
   };
-  if (earlier !== undefined && isSame(earlier, held)) return earlier;
-  await writeHeld(tx, held);
-  const { validityMs, note } = held;
-  await enter(tx, context, held, "verdict.held", now, {
-    arguments_sha256: held.argumentsSha256,
+  if (earlier !== undefined && isSame(earlier, delayed)) return earlier;
+  await writeHeld(tx, delayed);
+  const { validityMs, note } = delayed;
+  await appendVerdictAudit(tx, context, delayed, "verdict.held", now, {
+    arguments_sha256: delayed.argumentsSha256,
     validity_ms: validityMs,
     note_sha256: note === null ? null : sha256Hex(note),
     commits_at: at,
     ...(earlier !== undefined && { in_place_of: earlier.verdict }),
   });
-  return held;
+  return delayed;
 }
 
-/** Ends what the same reviewer held when they gave a verdict that is not held. */
-export async function endHold(
+/** Deletes a delayed verdict when the same reviewer gave another one without a delay. */
+export async function cancelDelayedVerdict(
   tx: Transaction,
   context: Pick<Context, "random">,
-  held: HeldVerdict,
+  delayed: HeldVerdict,
 ): Promise<void> {
-  if (!(await deleteHeld(tx, held))) return;
-  await enter(tx, context, held, "verdict.taken_back", await tx.now(), { by: "another verdict" });
+  if (!(await deleteHeld(tx, delayed))) return;
+  const detail = { by: "another verdict" };
+  await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now(), detail);
 }
 
-/** Whether an approval that is to be held was kept as a vote before: its answer was lost. */
-export async function hasVoted(
+/** Whether an approval with a delay is recorded as a vote: its response was lost. */
+export async function hasRecordedVote(
   tx: Transaction,
   { reviewerId }: ReviewerCaller,
   { projectId, id }: StoredRequest,
@@ -99,8 +100,8 @@ export async function hasVoted(
   );
 }
 
-/** Writes into the audit log what became of a verdict that is held. */
-export async function enter(
+/** Writes an audit entry about a delayed verdict. */
+export async function appendVerdictAudit(
   tx: Transaction,
   { random }: Pick<Context, "random">,
   { projectId, requestId, reviewerId, verdict, heldAt }: HeldVerdict,
@@ -127,7 +128,7 @@ function isSame(one: HeldVerdict, other: HeldVerdict): boolean {
   );
 }
 
-/** With nothing in it that not every database stores. */
+/** As JSON text, which every database stores whatever characters it has. */
 function textOf(text: string | undefined): JsonText | null {
   return text === undefined ? null : JSON.stringify(text);
 }

@@ -3,27 +3,31 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { confirmationFault, MISSES_MAX, missedBar } from "../../policy/decider.ts";
+import {
+  confirmationFault,
+  FAILED_ATTEMPTS_MAX,
+  failedAttemptsRefusal,
+} from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { readMisses, writeMisses } from "../../storage/sql/requests/confirmation-misses.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** Why this reviewer cannot approve what they missed too often; undefined when they can. */
-export async function missesBar(
+/** Why this reviewer has no attempts left; undefined when they have. */
+export async function attemptsRefusal(
   tx: Transaction,
   caller: ReviewerCaller,
   request: StoredRequest,
 ): Promise<string | undefined> {
-  return missedBar(await missesOf(tx, caller, request));
+  return failedAttemptsRefusal(await readFailedAttempts(tx, caller, request));
 }
 
 /**
- * Counts a confirmation that does not match, in the transaction that has locked the request: who
- * sends many at once has no more tries than who sends them one after another.
+ * Counts a confirmation that does not match, in the transaction that has locked the request:
+ * concurrent confirmations get no more attempts than consecutive ones.
  *
- * @returns what to answer once it is counted; undefined when nothing was missed
+ * @returns the problem of a failed attempt, to be thrown after the commit; undefined without one
  */
-export async function countMisses(
+export async function countFailedAttempt(
   tx: Transaction,
   { random }: Pick<Context, "random">,
   caller: ReviewerCaller,
@@ -37,7 +41,7 @@ export async function countMisses(
   const fault = confirmationFault(confirm, requestId, confirmation);
   if (fault === undefined) return undefined;
   const { reviewerId } = caller;
-  const misses = (await missesOf(tx, caller, request)) + 1;
+  const misses = (await readFailedAttempts(tx, caller, request)) + 1;
   const missedAt = Math.max(now, request.createdAt);
   await writeMisses(tx, { projectId, requestId, reviewerId, misses, missedAt });
   await appendAudit(tx, random, {
@@ -48,15 +52,15 @@ export async function countMisses(
     subject: `request:${requestId}`,
     detail: { misses },
   });
-  const bar = missedBar(misses);
-  if (bar !== undefined) return new Problem("forbidden", bar);
-  const left = MISSES_MAX - misses;
+  const refusal = failedAttemptsRefusal(misses);
+  if (refusal !== undefined) return new Problem("forbidden", refusal);
+  const left = FAILED_ATTEMPTS_MAX - misses;
   const tries = left === 1 ? "one try is" : `${left} tries are`;
   const message = `confirmation ${fault}; ${tries} left.`;
   return new Problem("invalid_request", message, { param: "confirmation" });
 }
 
-async function missesOf(
+async function readFailedAttempts(
   tx: Transaction,
   { reviewerId }: ReviewerCaller,
   { projectId, id, policy }: StoredRequest,
