@@ -54,7 +54,7 @@ test("brackets elsewhere cite nothing", () => {
 });
 
 test("a requirement without a citation is uncovered", () => {
-  const table = readProductRequirements(yaml(entry("ours.b"), entry("ours.d", "asynchronous")));
+  const table = readProductRequirements(yaml(entry("ours.b"), entry("ours.d")));
   assert.deepEqual(uncovered(table, []).map(idOf), ["ours.b", "ours.d"]);
   assert.deepEqual(uncovered(table, [citation("ours.b")]).map(idOf), ["ours.d"]);
 });
@@ -74,9 +74,8 @@ test("an invalid entry is rejected by its id", () => {
   const read = (...entries: string[]) => readProductRequirements(yaml(...entries));
   assert.throws(() => read(entry("ours.A b")), /wrong id ours\.A b/);
   assert.throws(() => read(entry("request.read")), /wrong id request\.read/);
-  assert.throws(() => read(entry("ours.b", "later")), /ours\.b has no mode/);
-  assert.throws(() => read(entry("ours.b", "synchronous", "")), /ours\.b has not/);
-  assert.throws(() => read(`${entry("ours.b")}, more: 1`), /ours\.b has not/);
+  assert.throws(() => read(entry("ours.b", "")), /ours\.b does not have/);
+  assert.throws(() => read(`${entry("ours.b")}, more: 1`), /ours\.b does not have/);
   assert.throws(() => readProductRequirements("promises: []"), /no list of requirements/);
 });
 
@@ -96,8 +95,8 @@ function idOf({ id }: { readonly id: string }): string {
   return id;
 }
 
-function entry(id: string, mode = "synchronous", text = "It works."): string {
-  return `id: ${id}, source: Somewhere, mode: ${mode}, since: "1.0.0", text: "${text}"`;
+function entry(id: string, text = "It works."): string {
+  return `id: ${id}, source: Somewhere, since: "1.0.0", text: "${text}"`;
 }
 
 function yaml(...entries: string[]): string {

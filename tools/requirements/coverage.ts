@@ -102,13 +102,10 @@ export function readCheckout(root: string): {
 }
 
 function readRequirement(entry: unknown): Requirement {
-  const { id, source, mode, since, text, ...rest } = isRecord(entry) ? entry : {};
+  const { id, source, since, text, ...rest } = isRecord(entry) ? entry : {};
   if (typeof id !== "string" || !ID.test(id)) throw new Error(`${TABLE}: wrong id ${id}`);
   if (!isText(source) || !isText(since) || !isText(text) || Object.keys(rest).length > 0) {
-    throw new Error(`${TABLE}: ${id} has not the fields id, source, mode, since and text`);
-  }
-  if (mode !== "synchronous" && mode !== "asynchronous") {
-    throw new Error(`${TABLE}: ${id} has no mode`);
+    throw new Error(`${TABLE}: ${id} does not have exactly the fields id, source, since and text`);
   }
   return { id, text: text.trim() };
 }
