@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { house, judge } from "./fixture.ts";
-import { featureDirections, featureFolders, importDirections } from "./import-rules.ts";
+import {
+  featureDirections,
+  featureFolders,
+  importDirections,
+  pureImports,
+} from "./import-rules.ts";
 import { PACKAGES, ROOMS } from "./import-table.ts";
 
 function imports(path: string, specifier: string): string[] {
@@ -248,4 +253,23 @@ test("a feature folder holds at most 30 files and stands in the import table", (
   assert.deepEqual(messages(files("review/new", 1)), ["review/new is not in the import table"]);
   const tests = [house("operations/requests/it.test.ts")];
   assert.deepEqual(messages([...files("operations/requests", 30), ...tests]), []);
+});
+
+test("core and policy import no module with time, chance or input", () => {
+  const judged = (text: string, path = house("core/request.ts")) => judge(pureImports, path, text);
+  for (const module of ["node:fs", "node:net", "node:timers/promises", "node:process"]) {
+    assert.deepEqual(judged(`import { it } from "${module}";`), [
+      `1: core/ and policy/ are pure: no import of "${module}"`,
+    ]);
+  }
+  assert.deepEqual(judged('import { randomUUID } from "node:crypto";'), [
+    '1: core/ and policy/ are pure: no randomUUID of "node:crypto"',
+  ]);
+  assert.equal(judged('import * as crypto from "node:crypto";').length, 1);
+  assert.deepEqual(judged('import { createHash } from "node:crypto";'), []);
+  const vm = 'import { Script } from "node:vm";';
+  assert.deepEqual(judged(vm, house("policy/time-limit.ts")), []);
+  assert.equal(judged(vm, house("policy/evaluate.ts")).length, 1);
+  assert.deepEqual(judged('import "node:fs";', house("core/request.test.ts")), []);
+  assert.deepEqual(judged('import "node:fs";', house("http/it.ts")), []);
 });

@@ -60,6 +60,34 @@ export function featureDirections(source: Source): Violation[] {
   return violations;
 }
 
+/** The rooms without time, chance and input: Biome forbids the globals, this rule the modules. */
+const PURE = /^packages\/server\/src\/(core|policy)\//;
+
+/** Node's own modules that only compute. */
+const PURE_MODULES = ["node:assert", "node:buffer", "node:crypto", "node:util"];
+
+/** The one file of the pure rooms that measures time: it stops an evaluation that runs too long. */
+const TIME_LIMIT_FILE = "packages/server/src/policy/time-limit.ts";
+
+export function pureImports(source: Source): Violation[] {
+  if (!PURE.test(source.path) || isTest(source.path)) return [];
+  const violations: Violation[] = [];
+  for (const { specifier, names, line } of source.imports) {
+    if (!specifier.startsWith("node:")) continue;
+    if (specifier === "node:vm" && source.path === TIME_LIMIT_FILE) continue;
+    const isPure = PURE_MODULES.includes(specifier);
+    const chance = specifier === "node:crypto" ? names.find(isChance) : undefined;
+    if (isPure && chance === undefined) continue;
+    const message = `core/ and policy/ are pure: no ${chance ?? "import"} of "${specifier}"`;
+    violations.push({ file: source.path, line, message });
+  }
+  return violations;
+}
+
+function isChance(name: string): boolean {
+  return /^(\*|default|random|generate|getRandom|webcrypto)/.test(name);
+}
+
 interface Feature {
   readonly room: string;
   readonly name: string;

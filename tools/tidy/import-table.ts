@@ -245,6 +245,8 @@ export const FENCES: readonly Fence[] = [
       ...KIT,
     ],
   },
+  // The environment is read where Biome's noProcessEnv allows it.
+  { module: /^(node:)?process$/, within: [] },
   { module: /^node:sqlite$/, within: ["packages/server/src/storage/sqlite/"] },
   // The second way out: it reaches what the operator named, through one function.
   {

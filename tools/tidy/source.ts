@@ -1,5 +1,5 @@
 /**
- * TypeScript files as the rules see them: text, syntax tree, comments and imports.
+ * TypeScript files as the rules read them: text, syntax tree and imports.
  *
  * The tree comes from the compiler's own parser, so no rule guesses at syntax. TypeScript 7 is
  * a native program that offers its parser to JavaScript as an API it still calls unstable; this
@@ -11,7 +11,6 @@ import {
   type ImportDeclaration,
   isCallExpression,
   isExportDeclaration,
-  isIdentifier,
   isImportDeclaration,
   isImportTypeNode,
   isLiteralTypeNode,
@@ -43,11 +42,6 @@ export interface Import {
   readonly line: number;
 }
 
-export interface Comment {
-  readonly text: string;
-  readonly line: number;
-}
-
 export interface Source {
   /** From the root of the repository, with forward slashes. */
   readonly path: string;
@@ -56,7 +50,6 @@ export interface Source {
   /** Every node of the tree, parents before children. */
   readonly nodes: readonly Node[];
   readonly imports: readonly Import[];
-  readonly comments: readonly Comment[];
   /** What the parser could not read. */
   readonly faults: readonly Violation[];
 }
@@ -92,17 +85,13 @@ export function parseSource(path: string, text: string): Source {
   return source;
 }
 
-export function lineOf(source: Pick<Source, "file">, node: Node): number {
-  return source.file.getLineAndCharacterOfPosition(node.getStart(source.file)).line + 1;
+export function lineOf({ file }: Pick<Source, "file">, node: Node): number {
+  return file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
 }
 
 /** A test, or something that only tests use: most rules about the house do not bind it. */
 export function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path) || /^packages\/[^/]+\/test\//.test(path);
-}
-
-export function violation(source: Source, node: Node, message: string): Violation {
-  return { file: source.path, line: lineOf(source, node), message };
 }
 
 function readSource(program: Program, root: string, path: string, text: string): Source {
@@ -120,7 +109,7 @@ function readSource(program: Program, root: string, path: string, text: string):
     message: `does not parse: ${fault.text}`,
   }));
   const imports = nodes.flatMap((node) => readImport(file, node));
-  return { path, text, file, nodes, imports, comments: readComments(file, nodes), faults };
+  return { path, text, file, nodes, imports, faults };
 }
 
 /** Static, dynamic and type imports, and re-exports. */
@@ -150,7 +139,7 @@ function readImport(file: SourceFile, node: Node): Import[] {
   return [];
 }
 
-/** What a string literal, or a template without holes, says. */
+/** The text of a string literal, or of a template without holes. */
 export function literalText(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined;
   if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text;
@@ -171,44 +160,4 @@ function importedNames(node: ImportDeclaration): Pick<Import, "typeOnly" | "name
     names.push("*");
   }
   return { typeOnly, names };
-}
-
-const LITERALS: ReadonlySet<SyntaxKind> = new Set([
-  SyntaxKind.StringLiteral,
-  SyntaxKind.NoSubstitutionTemplateLiteral,
-  SyntaxKind.TemplateHead,
-  SyntaxKind.TemplateMiddle,
-  SyntaxKind.TemplateTail,
-  SyntaxKind.RegularExpressionLiteral,
-  SyntaxKind.JsxText,
-]);
-
-/**
- * The tree holds no comments. Where no literal stands, two slashes or a slash and a star can
- * only begin one, so the literals are blanked and the rest is searched.
- */
-function readComments(file: SourceFile, nodes: readonly Node[]): Comment[] {
-  const literals = nodes.filter((node) => LITERALS.has(node.kind));
-  let code = "";
-  let from = 0;
-  for (const literal of literals) {
-    const start = literal.getStart(file);
-    code += file.text.slice(from, start) + "_".repeat(literal.end - start);
-    from = literal.end;
-  }
-  code += file.text.slice(from);
-  return [...code.matchAll(/\/\/.*|\/\*[\s\S]*?\*\//g)].map((match) => ({
-    text: file.text.slice(match.index, match.index + match[0].length),
-    line: file.getLineAndCharacterOfPosition(match.index).line + 1,
-  }));
-}
-
-/**
- * An identifier that stands for a value of that name, and is not the name of a member, a
- * property or a declaration.
- */
-export function isReference(node: Node, name?: string): boolean {
-  if (!isIdentifier(node) || (name !== undefined && node.text !== name)) return false;
-  const parent: Node & { readonly name?: unknown } = node.parent;
-  return parent.name !== node || parent.kind === SyntaxKind.ShorthandPropertyAssignment;
 }

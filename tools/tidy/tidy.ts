@@ -1,26 +1,21 @@
 /**
- * The house rules as a command: `node tools/tidy/tidy.ts` prints every broken rule as
- * `file:line: message` and exits 1 when there is one.
+ * The rules that Biome cannot express: `node tools/tidy/tidy.ts [ROOT]` prints every violation as
+ * `file:line: message` and exits 1 if there is one.
  */
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from "./doc-rules.ts";
-import { featureDirections, featureFolders, importDirections } from "./import-rules.ts";
-import { fileName, migrationNumbers, operationFile } from "./name-rules.ts";
-import { noPlaces } from "./place-rules.ts";
-import { environmentOnce, injectedClock, oneEgress, purity } from "./purity-rules.ts";
-import { readRepository, typeScriptIn } from "./repository.ts";
-import { fileLength, functionLength, lineLength } from "./size-rules.ts";
-import { parseSources, type Source, type Violation } from "./source.ts";
 import {
-  noAny,
-  noDefaultExport,
-  noMarkers,
-  noSilencedCompiler,
-  noSwitchedTests,
-} from "./syntax-rules.ts";
+  featureDirections,
+  featureFolders,
+  importDirections,
+  pureImports,
+} from "./import-rules.ts";
+import { readRepository, typeScriptIn } from "./repository.ts";
+import { parseSources, type Source, type Violation } from "./source.ts";
+import { lineLength, migrationNumbers, noMarkers, noPlaces } from "./text-rules.ts";
 
 type Rule = (source: Source) => readonly Violation[];
 
@@ -28,20 +23,12 @@ const RULES: readonly Rule[] = [
   (source) => source.faults,
   importDirections,
   featureDirections,
-  purity,
-  injectedClock,
-  environmentOnce,
-  oneEgress,
-  fileLength,
-  functionLength,
-  lineLength,
-  noAny,
-  noDefaultExport,
-  noMarkers,
-  noSilencedCompiler,
-  noSwitchedTests,
-  operationFile,
+  pureImports,
 ];
+
+type TextRule = (path: string, text: string) => readonly Violation[];
+
+const TEXT_RULES: readonly TextRule[] = [lineLength, noMarkers, noPlaces];
 
 const PROBLEMS_FILE = "packages/protocol/src/problems.ts";
 const OPTIONS_FILE = "packages/server/src/config/options.ts";
@@ -53,7 +40,9 @@ export async function tidy(root: string): Promise<Violation[]> {
   for (const source of parseSources(typeScriptIn(texts))) {
     for (const rule of RULES) violations.push(...rule(source));
   }
-  for (const [path, text] of texts) violations.push(...fileName(path), ...noPlaces(path, text));
+  for (const [path, text] of texts) {
+    for (const rule of TEXT_RULES) violations.push(...rule(path, text));
+  }
   violations.push(...migrationNumbers(texts.keys()));
   violations.push(...featureFolders(texts.keys()));
   violations.push(...(await documentation(root, texts)));
@@ -100,7 +89,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 if (import.meta.main) {
-  const violations = await tidy(resolve(import.meta.dirname, "../.."));
+  const [root = resolve(import.meta.dirname, "../..")] = process.argv.slice(2);
+  const violations = await tidy(resolve(root));
   for (const violation of violations) console.log(print(violation));
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
