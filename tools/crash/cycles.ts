@@ -8,7 +8,7 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { eventually } from "@countersign/testing/eventually";
 import { type Chance, seeded } from "../simulator/random.ts";
 import { Journal } from "./journal.ts";
 import { type Callers, Worker } from "./load.ts";

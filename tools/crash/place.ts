@@ -17,10 +17,10 @@ import {
   toSecrets,
   toSettings,
 } from "@countersign/server";
-import { type Child, temporaryFolder } from "countersign/test/support/child.ts";
-import { Server, spawnCountersign } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { makeToken } from "countersign/test/support/people.ts";
+import { makeToken } from "@countersign/testing/agents";
+import { type Child, temporaryFolder } from "@countersign/testing/child";
+import { Server, spawnCountersign } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
 import type { Chance } from "../simulator/random.ts";
 import { Disk } from "./disk.ts";

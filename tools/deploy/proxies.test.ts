@@ -10,8 +10,8 @@ import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder } from "../../packages/cli/test/support/child.ts";
-import { startServer } from "../../packages/cli/test/support/countersign.ts";
+import { temporaryFolder } from "@countersign/testing/child";
+import { startServer } from "@countersign/testing/countersign";
 import { freePort } from "../../packages/server/test/support/postgres.ts";
 import { PROXIES, type ProxyName, type RunningProxy, startProxy } from "./proxies.ts";
 

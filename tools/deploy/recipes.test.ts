@@ -8,9 +8,9 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { Child, fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { ownEnvironment } from "@countersign/testing/countersign";
 import { parse } from "yaml";
-import { Child, fileOwner, temporaryFolder } from "../../packages/cli/test/support/child.ts";
-import { ownEnvironment } from "../../packages/cli/test/support/countersign.ts";
 import { createDatabase } from "../../packages/server/test/support/postgres.ts";
 import { buildImage, type Installed, installService, isInContext, ROOT } from "./recipes.ts";
 

@@ -10,7 +10,7 @@ import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { delimiter, dirname, join, matchesGlob } from "node:path";
 import { promisify } from "node:util";
-import { ownEnvironment } from "../../packages/cli/test/support/countersign.ts";
+import { ownEnvironment } from "@countersign/testing/countersign";
 
 export const ROOT = join(import.meta.dirname, "../..");
 

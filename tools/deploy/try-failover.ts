@@ -17,9 +17,9 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
-import { temporaryFolder } from "../../packages/cli/test/support/child.ts";
-import { type Server, startServer } from "../../packages/cli/test/support/countersign.ts";
-import { exchange, SUBMISSION } from "../../packages/cli/test/support/people.ts";
+import { exchange, SUBMISSION } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { type Server, startServer } from "@countersign/testing/countersign";
 import {
   createToken,
   openContext,

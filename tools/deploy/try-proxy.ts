@@ -15,8 +15,8 @@ import { Agent, type RequestOptions, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { temporaryFolder } from "../../packages/cli/test/support/child.ts";
-import { type Server, startServer } from "../../packages/cli/test/support/countersign.ts";
+import { temporaryFolder } from "@countersign/testing/child";
+import { type Server, startServer } from "@countersign/testing/countersign";
 import {
   createToken,
   type OpenedContext,

@@ -50,6 +50,8 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
     imports: ["server", "protocol", "review-api", "adapters", "sdk", "conformance"],
     outside: true,
   },
+  // Tests alone import it.
+  testing: { name: "@countersign/testing", imports: ["server", "protocol"], outside: true },
 };
 
 export interface RoomEntry {

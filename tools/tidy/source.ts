@@ -91,7 +91,7 @@ export function lineOf({ file }: Pick<Source, "file">, node: Node): number {
 
 /** A test, or something that only tests use: most rules about the house do not bind it. */
 export function isTest(path: string): boolean {
-  return /\.test\.tsx?$/.test(path) || /^packages\/[^/]+\/test\//.test(path);
+  return /\.test\.tsx?$/.test(path) || /^packages\/(testing|[^/]+\/test)\//.test(path);
 }
 
 function readSource(program: Program, root: string, path: string, text: string): Source {

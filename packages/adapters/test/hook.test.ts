@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { before, type TestContext, test } from "node:test";
 import { type JsonObject, parseJson } from "@countersign/protocol";
-import { startLyingProvider } from "@countersign/sdk/test/support/lying-provider";
-import { fileOwner } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { fileOwner } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
+import { startLyingProvider } from "@countersign/testing/lying-provider";
 import {
   assertBlocked,
   BIN,

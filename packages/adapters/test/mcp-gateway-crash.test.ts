@@ -5,9 +5,9 @@
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import { call, connectGateway, Fickle, shownRequest, textOf } from "./support/gateway-scene.ts";
 
 const owner = fileOwner();

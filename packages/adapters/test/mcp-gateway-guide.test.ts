@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseJson } from "@countersign/protocol";
-import { fileOwner } from "countersign/test/support/child.ts";
-import { countersign } from "countersign/test/support/countersign.ts";
+import { fileOwner } from "@countersign/testing/child";
+import { countersign } from "@countersign/testing/countersign";
 import { readConfig } from "../src/mcp-gateway/config.ts";
 
 const owner = fileOwner();

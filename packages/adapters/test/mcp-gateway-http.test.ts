@@ -7,13 +7,13 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { request as sendRaw } from "node:http";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { fileOwner, type Owner, temporaryFolder } from "@countersign/testing/child";
+import { spawnCountersign } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { fileOwner, type Owner, temporaryFolder } from "countersign/test/support/child.ts";
-import { spawnCountersign } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 import {
   CREDENTIAL,
   type HttpServerScene,

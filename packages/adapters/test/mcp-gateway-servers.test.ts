@@ -7,16 +7,16 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { countersign } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import {
   ListRootsRequestSchema,
   type Progress,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type ConnectedGateway,
   call,

@@ -5,7 +5,10 @@
 
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { BIN, ownEnvironment } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
   CreateMessageRequestSchema,
@@ -16,9 +19,6 @@ import {
   ResultSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type ConnectedGateway,
   call,

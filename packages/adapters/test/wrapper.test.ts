@@ -9,8 +9,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import { hookCommand } from "../src/install/hook-command.ts";
 import { readHookSettings } from "../src/profile/hook-settings.ts";
 import { readProfile, writeProfile } from "../src/profile/profile.ts";

@@ -16,6 +16,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
+import { exchange } from "@countersign/testing/agents";
+import { fileOwner } from "@countersign/testing/child";
+import { BIN, ownEnvironment } from "@countersign/testing/countersign";
 import {
   type Home,
   type InstallScene,
@@ -25,9 +28,6 @@ import {
   run,
   startInstallScene,
 } from "./support/agent-home.ts";
-import { fileOwner } from "./support/child.ts";
-import { BIN, ownEnvironment } from "./support/countersign.ts";
-import { exchange } from "./support/people.ts";
 
 const file = fileOwner();
 let scene: InstallScene;

@@ -2,9 +2,9 @@ import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import type { Server } from "./support/countersign.ts";
-import { eventually } from "./support/eventually.ts";
-import { Agent, exchange, makeToken, provision, SUBMISSION } from "./support/people.ts";
+import { Agent, exchange, makeToken, provision, SUBMISSION } from "@countersign/testing/agents";
+import type { Server } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { playGuide } from "./support/play-guide.ts";
 
 const VERIFIER = join(import.meta.dirname, "../../../examples/audit-verifier/verify.mjs");

@@ -9,10 +9,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
-import { fileOwner, temporaryFolder } from "./support/child.ts";
-import { countersign, spawnCountersign, startServer } from "./support/countersign.ts";
-import { eventually } from "./support/eventually.ts";
-import { Agent, makeToken, provision, SUBMISSION } from "./support/people.ts";
+import { Agent, makeToken, provision, SUBMISSION } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { countersign, spawnCountersign, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 
 const VERIFIER = join(import.meta.dirname, "../../../examples/audit-verifier/verify.mjs");
 

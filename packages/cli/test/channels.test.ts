@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner, type Outcome, temporaryFolder } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
-import { makeToken } from "./support/people.ts";
+import { makeToken } from "@countersign/testing/agents";
+import { fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 
 const file = fileOwner();
 let server: Server;

@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner, type Outcome } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
+import { exchange, makeToken } from "@countersign/testing/agents";
+import { fileOwner, type Outcome } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import {
   type Notified,
   newNotified,
   notify,
   SENDS_NOTHING,
   withStore,
-} from "./support/deliveries.ts";
-import { exchange, makeToken } from "./support/people.ts";
+} from "@countersign/testing/deliveries";
 
 const URL_WITH_SECRETS = "https://hooks.example.com:8443/t0ken-in-path?k3y=in-query";
 const UNKNOWN = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";

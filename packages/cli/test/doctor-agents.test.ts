@@ -10,6 +10,7 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { before, type TestContext, test } from "node:test";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
 import {
   findings,
   type Home,
@@ -19,7 +20,6 @@ import {
   run,
   startInstallScene,
 } from "./support/agent-home.ts";
-import { fileOwner, temporaryFolder } from "./support/child.ts";
 
 const { COUNTERSIGN_TEST_CLAUDE: claude, COUNTERSIGN_TEST_CODEX: codex } = process.env;
 

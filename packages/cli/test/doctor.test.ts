@@ -7,6 +7,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { AGENTS, lookAtSettings, readProfile } from "@countersign/adapters";
+import { fileOwner } from "@countersign/testing/child";
+import { BIN } from "@countersign/testing/countersign";
 import {
   findings,
   type Home,
@@ -17,8 +19,6 @@ import {
   run,
   startInstallScene,
 } from "./support/agent-home.ts";
-import { fileOwner } from "./support/child.ts";
-import { BIN } from "./support/countersign.ts";
 
 const file = fileOwner();
 let scene: InstallScene;

@@ -5,9 +5,14 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner, type Outcome, temporaryFolder } from "./support/child.ts";
-import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
-import { type Agent, makeToken, newAgent } from "./support/people.ts";
+import { type Agent, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
+import {
+  countersign,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "@countersign/testing/countersign";
 
 const UNKNOWN = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
 

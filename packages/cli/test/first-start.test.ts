@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Child, type Owner, temporaryFolder } from "./support/child.ts";
-import { BIN, ownEnvironment, spawnCountersign } from "./support/countersign.ts";
+import { Child, type Owner, temporaryFolder } from "@countersign/testing/child";
+import { BIN, ownEnvironment, spawnCountersign } from "@countersign/testing/countersign";
 
 const STAND_IN = join(import.meta.dirname, "support/curl.ts");
 

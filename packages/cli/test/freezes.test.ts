@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner, type Outcome } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
-import { Agent, makeToken, provision } from "./support/people.ts";
+import { Agent, makeToken, provision } from "@countersign/testing/agents";
+import { fileOwner, type Outcome } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 
 const file = fileOwner();
 let server: Server;

@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { delimiter, join, sep } from "node:path";
 import { test } from "node:test";
 import { ALL_OPTIONS, environmentName, flagName } from "@countersign/server/config/options";
-import { Child, temporaryFolder } from "./support/child.ts";
-import { BIN, countersign, ownEnvironment } from "./support/countersign.ts";
+import { Child, temporaryFolder } from "@countersign/testing/child";
+import { BIN, countersign, ownEnvironment } from "@countersign/testing/countersign";
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],

@@ -2,9 +2,14 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { fileOwner, temporaryFolder } from "./support/child.ts";
-import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
-import { type Agent, exchange, makeToken, newAgent } from "./support/people.ts";
+import { type Agent, exchange, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import {
+  countersign,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "@countersign/testing/countersign";
 
 /** What `JSON.parse` would change, so that a copy through it would show. */
 const EXACT = '{"count":9007199254740993,"ratio":1.0,"text":"\\u0041"}';

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { makeToken } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { startServer } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
-import { fileOwner, temporaryFolder } from "./support/child.ts";
-import { startServer } from "./support/countersign.ts";
-import { makeToken } from "./support/people.ts";
 
 const file = fileOwner();
 const server = await startServer(file);

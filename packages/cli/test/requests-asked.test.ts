@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, type TestContext, test } from "node:test";
 import type { Requirement } from "@countersign/server/policy/rule";
+import { type Agent, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
 import type { Terminal } from "../src/terminal.ts";
 import { require } from "./support/asked.ts";
-import { fileOwner } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
-import { type Agent, makeToken, newAgent } from "./support/people.ts";
 
 const file = fileOwner();
 let server: Server;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
-import { type Agent, makeToken, newAgent } from "./support/people.ts";
+import { type Agent, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 
 const file = fileOwner();
 let server: Server;

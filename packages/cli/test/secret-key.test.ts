@@ -13,10 +13,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { Keyring, masterKeyId } from "@countersign/server/secrets/keyring";
-import { type Outcome, temporaryFolder } from "./support/child.ts";
-import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
-import { eventually } from "./support/eventually.ts";
-import { Agent, exchange, provision } from "./support/people.ts";
+import { Agent, exchange, provision } from "@countersign/testing/agents";
+import { type Outcome, temporaryFolder } from "@countersign/testing/child";
+import {
+  countersign,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 
 type Environment = Readonly<Record<string, string>>;
 

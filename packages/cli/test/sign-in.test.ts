@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Child, temporaryFolder } from "./support/child.ts";
+import { exchange, makeToken } from "@countersign/testing/agents";
+import { Child, temporaryFolder } from "@countersign/testing/child";
 import {
   BIN,
   countersign,
   ownEnvironment,
   spawnCountersign,
   startServer,
-} from "./support/countersign.ts";
-import { exchange, makeToken } from "./support/people.ts";
+} from "@countersign/testing/countersign";
 
 const LINK = /^ {2}(http:\/\/localhost:\d+)\/setup#([\w-]{43})$/m;
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
-import { fileOwner, temporaryFolder } from "./support/child.ts";
-import { countersign, type Server, startServer } from "./support/countersign.ts";
-import { eventually } from "./support/eventually.ts";
-import { exchange, provision } from "./support/people.ts";
+import { exchange, provision } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 

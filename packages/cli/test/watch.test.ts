@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Agent, makeToken, newAgent } from "@countersign/testing/agents";
+import type { Child, Owner } from "@countersign/testing/child";
+import {
+  countersign,
+  type Server,
+  spawnCountersign,
+  startServer,
+} from "@countersign/testing/countersign";
 import { require } from "./support/asked.ts";
-import type { Child, Owner } from "./support/child.ts";
-import { countersign, type Server, spawnCountersign, startServer } from "./support/countersign.ts";
-import { type Agent, makeToken, newAgent } from "./support/people.ts";
 
 interface Scene {
   readonly server: Server;

@@ -14,8 +14,8 @@ import "@modelcontextprotocol/sdk/client/index.js";
 import "@openai/agents/testing";
 import "ai/test";
 import "langchain";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { startAgentScene } from "./support/agent-scene.ts";
+import { startAgentScene } from "@countersign/testing/agent-scene";
+import { temporaryFolder } from "@countersign/testing/child";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const GUIDE = join(ROOT, "docs/guides/gate-tools-in-a-framework.md");

@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { Client, type CreateInput, type SdkError } from "@countersign/sdk";
-import { startAgentScene } from "./support/agent-scene.ts";
-import { startLyingProvider } from "./support/lying-provider.ts";
+import { startAgentScene } from "@countersign/testing/agent-scene";
+import { startLyingProvider } from "@countersign/testing/lying-provider";
 import { manualTiming } from "./support/manual-timing.ts";
 
 const INPUT: CreateInput = { key: "k", tool: "deploy", arguments: { env: "prod" }, timeout: "1h" };

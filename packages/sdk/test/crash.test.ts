@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Client, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
-import { Child, type Owner, temporaryFolder } from "countersign/test/support/child.ts";
-import { type AgentScene, startAgentScene } from "./support/agent-scene.ts";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { Child, type Owner, temporaryFolder } from "@countersign/testing/child";
 import { type CrashOrder, crashCall, decide } from "./support/crash-order.ts";
 
 const AGENT = join(import.meta.dirname, "support/crash-agent.ts");

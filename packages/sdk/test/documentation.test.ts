@@ -12,9 +12,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { createSelfSigned } from "@countersign/server/test/support/self-signed";
-import { Child, temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { startAgentScene } from "./support/agent-scene.ts";
+import { startAgentScene } from "@countersign/testing/agent-scene";
+import { Child, temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const PAGES = [

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { MemoryStore, type ResolvedEvent } from "@countersign/sdk";
 import { FileReceiverStore, FileStore } from "@countersign/sdk/file-store";
-import { temporaryFolder } from "countersign/test/support/child.ts";
+import { temporaryFolder } from "@countersign/testing/child";
 
 const NINE_DAYS_MS = 9 * 24 * 3_600_000;
 

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client, Gate, JsonNumber, MemoryStore, type Pending } from "@countersign/sdk";
-import { startAgentScene } from "./support/agent-scene.ts";
+import { startAgentScene } from "@countersign/testing/agent-scene";
 
 const ARGUMENTS = { env: "prod", amount: 9007199254740993n };
 

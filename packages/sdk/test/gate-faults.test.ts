@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client, Gate, type GateOptions, MemoryStore } from "@countersign/sdk";
 import { enforce, policyOf } from "@countersign/server/test/support/policies";
-import { startAgentScene } from "./support/agent-scene.ts";
+import { startAgentScene } from "@countersign/testing/agent-scene";
 import { type ManualTiming, manualTiming } from "./support/manual-timing.ts";
 
 const CALL = { key: "k", tool: "deploy", arguments: { env: "prod" } };

@@ -15,8 +15,8 @@ import {
   MemoryStore,
 } from "@countersign/sdk";
 import { enforce, policyOf } from "@countersign/server/test/support/policies";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import { readSubmission } from "../src/client.ts";
-import { type AgentScene, startAgentScene } from "./support/agent-scene.ts";
 import { manualTiming } from "./support/manual-timing.ts";
 
 function gateOf(

@@ -17,7 +17,7 @@ import {
   type Lie,
   OTHER_ID,
   startLyingProvider,
-} from "./support/lying-provider.ts";
+} from "@countersign/testing/lying-provider";
 import { manualTiming } from "./support/manual-timing.ts";
 
 const ARGUMENTS = { account: "A-1", cents: 5_000, nested: { list: [1, 2.5, null, true, "x"] } };

@@ -3,8 +3,8 @@
  */
 
 import assert from "node:assert/strict";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { Agent, exchange, makeToken, provision } from "countersign/test/support/people.ts";
+import { Agent, exchange, makeToken, provision } from "@countersign/testing/agents";
+import { eventually } from "@countersign/testing/eventually";
 import { testOnly } from "./support/engine.ts";
 import { arrived, startWebhookServer } from "./support/webhook-server.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { crc32 } from "node:zlib";
 import { uuidV7 } from "@countersign/protocol";
-import { exchange } from "countersign/test/support/people.ts";
+import { exchange } from "@countersign/testing/agents";
 import { systemRandom } from "../src/clock.ts";
 import { adoptSecretKey } from "../src/operations/operate/adoptSecretKey.ts";
 import { FINGERPRINT_KEY } from "../src/storage/sql/operate/sealed.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { withStore } from "countersign/test/support/deliveries.ts";
-import { Agent } from "countersign/test/support/people.ts";
+import { Agent } from "@countersign/testing/agents";
+import { withStore } from "@countersign/testing/deliveries";
 import { testOnly } from "./support/engine.ts";
 import {
   arrived,

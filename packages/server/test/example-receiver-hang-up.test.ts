@@ -10,7 +10,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { connect, type TLSSocket } from "node:tls";
-import { Child, temporaryFolder } from "countersign/test/support/child.ts";
+import { Child, temporaryFolder } from "@countersign/testing/child";
 import { createSelfSigned } from "./support/self-signed.ts";
 import { until } from "./support/until.ts";
 import { REGISTRATION_ID, SIGNING_SECRET } from "./support/webhook-scene.ts";

@@ -20,7 +20,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ProvisionInstanceResponse, RequestResolvedEvent } from "@countersign/protocol";
-import { Child, temporaryFolder } from "countersign/test/support/child.ts";
+import { Child, temporaryFolder } from "@countersign/testing/child";
 import { Webhook } from "standardwebhooks";
 import { createSelfSigned } from "./support/self-signed.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";

@@ -1,10 +1,10 @@
 /** Approvals that are being consumed while the power is cut. */
 
 import assert from "node:assert/strict";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { startServer } from "countersign/test/support/countersign.ts";
-import { withStore } from "countersign/test/support/deliveries.ts";
-import { type Answer, exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
+import { type Answer, exchange, makeToken, newAgent } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { startServer } from "@countersign/testing/countersign";
+import { withStore } from "@countersign/testing/deliveries";
 import { testOnly } from "./support/engine.ts";
 import { decide } from "./support/imports.ts";
 

@@ -3,10 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
+import { exchange, makeToken, newAgent } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly(

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { fileOwner } from "countersign/test/support/child.ts";
-import { startServer } from "countersign/test/support/countersign.ts";
+import { fileOwner } from "@countersign/testing/child";
+import { startServer } from "@countersign/testing/countersign";
 import { databaseFile } from "../src/index.ts";
 import {
   assertImported,

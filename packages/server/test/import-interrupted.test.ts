@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fileOwner } from "countersign/test/support/child.ts";
-import {
-  countersign,
-  spawnCountersign,
-  startServer,
-} from "countersign/test/support/countersign.ts";
+import { fileOwner } from "@countersign/testing/child";
+import { countersign, spawnCountersign, startServer } from "@countersign/testing/countersign";
 import { Client } from "pg";
 import {
   assertImported,

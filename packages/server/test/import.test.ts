@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, startServer } from "countersign/test/support/countersign.ts";
-import { exchange } from "countersign/test/support/people.ts";
+import { exchange } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { countersign, startServer } from "@countersign/testing/countersign";
 import { Client } from "pg";
 import {
   assertImported,

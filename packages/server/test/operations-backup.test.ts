@@ -3,15 +3,9 @@ import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } 
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
-import {
-  Agent,
-  exchange,
-  makeToken,
-  newAgent,
-  provision,
-} from "countersign/test/support/people.ts";
+import { Agent, exchange, makeToken, newAgent, provision } from "@countersign/testing/agents";
+import { type Owner, temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "the command backup copies a file of SQLite");

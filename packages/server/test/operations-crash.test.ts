@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
+import { type Agent, type Answer, makeToken, newAgent } from "@countersign/testing/agents";
+import { type Owner, temporaryFolder } from "@countersign/testing/child";
 import {
   countersign,
   type Server,
   spawnCountersign,
   startServer,
-} from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { type Agent, type Answer, makeToken, newAgent } from "countersign/test/support/people.ts";
+} from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "the server process is on a folder; see postgres-crash.test.ts");

@@ -14,15 +14,9 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { before, type TestContext } from "node:test";
-import { fileOwner, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
-import {
-  Agent,
-  type Answer,
-  exchange,
-  makeToken,
-  newAgent,
-} from "countersign/test/support/people.ts";
+import { Agent, type Answer, exchange, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "a file of SQLite is damaged");

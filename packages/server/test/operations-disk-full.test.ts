@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type Agent,
   type Answer,
   exchange,
   makeToken,
   newAgent,
-} from "countersign/test/support/people.ts";
+} from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { countersign, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { assertUnavailable, makeRoom, takeAllRoom } from "./support/disk-room.ts";
 import { testOnly } from "./support/engine.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Owner } from "countersign/test/support/child.ts";
-import { type Server, startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { type Agent, exchange, newAgent, SUBMISSION } from "countersign/test/support/people.ts";
-import { accepts, RawConnection } from "countersign/test/support/raw-connection.ts";
+import { type Agent, exchange, newAgent, SUBMISSION } from "@countersign/testing/agents";
+import type { Owner } from "@countersign/testing/child";
+import { type Server, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
+import { accepts, RawConnection } from "@countersign/testing/raw-connection";
 import { databaseEnvironment } from "./support/engine.ts";
 
 async function untilHeld(server: Server, polls: number): Promise<void> {

@@ -12,9 +12,9 @@ import { Agent as HttpAgent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import type { Server } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { type Agent, exchange, SUBMISSION } from "countersign/test/support/people.ts";
+import { type Agent, exchange, SUBMISSION } from "@countersign/testing/agents";
+import type { Server } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { databaseEnvironment } from "./support/engine.ts";
 import {
   NO_RATES,

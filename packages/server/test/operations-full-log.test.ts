@@ -5,9 +5,9 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
-import { exchange } from "countersign/test/support/people.ts";
+import { exchange } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { BIN, ownEnvironment } from "@countersign/testing/countersign";
 import { databaseEnvironment } from "./support/engine.ts";
 
 interface Started {

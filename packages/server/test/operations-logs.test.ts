@@ -4,10 +4,10 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type Outcome, temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
-import { Agent, exchange, makeToken, provision } from "countersign/test/support/people.ts";
-import { RawConnection } from "countersign/test/support/raw-connection.ts";
+import { Agent, exchange, makeToken, provision } from "@countersign/testing/agents";
+import { type Outcome, temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import { RawConnection } from "@countersign/testing/raw-connection";
 import { databaseEnvironment } from "./support/engine.ts";
 import { execute } from "./support/postgres.ts";
 

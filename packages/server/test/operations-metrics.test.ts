@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { fileOwner } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { type Agent, exchange, makeToken, newAgent } from "countersign/test/support/people.ts";
+import { type Agent, exchange, makeToken, newAgent } from "@countersign/testing/agents";
+import { fileOwner } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { databaseEnvironment, ENGINE } from "./support/engine.ts";
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;

@@ -3,9 +3,6 @@ import { createHash } from "node:crypto";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, type Server, startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 import {
   type Agent,
   type Answer,
@@ -13,7 +10,10 @@ import {
   makeToken,
   newAgent,
   SUBMISSION,
-} from "countersign/test/support/people.ts";
+} from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { assertUnavailable, makeRoom, takeAllRoom } from "./support/disk-room.ts";
 import { testOnly } from "./support/engine.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { countersign, startServer } from "countersign/test/support/countersign.ts";
-import { exchange, newAgent } from "countersign/test/support/people.ts";
+import { exchange, newAgent } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { countersign, startServer } from "@countersign/testing/countersign";
 import { testOnly } from "./support/engine.ts";
 
 const test = testOnly("sqlite", "replicas share a PostgreSQL");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { exchange } from "countersign/test/support/people.ts";
+import { exchange } from "@countersign/testing/agents";
 import { assertVerified, storeOf, tamper, untilSealed, verifyAll } from "./support/audit-logs.ts";
 import { enforce, FLOOR, judgementOf, policyOf } from "./support/policies.ts";
 import {

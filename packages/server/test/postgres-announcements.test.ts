@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { SUBMISSION } from "countersign/test/support/people.ts";
+import { SUBMISSION } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import { type Cluster, provision, send, startCluster } from "./support/cluster.ts";
 import {
   type NotificationReceiver,

@@ -3,14 +3,14 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder } from "countersign/test/support/child.ts";
+import { exchange } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
 import {
   countersign,
   type Server,
   spawnCountersign,
   startServer,
-} from "countersign/test/support/countersign.ts";
-import { exchange } from "countersign/test/support/people.ts";
+} from "@countersign/testing/countersign";
 import { createDatabase } from "./support/postgres.ts";
 
 interface Place {

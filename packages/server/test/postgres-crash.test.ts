@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { SUBMISSION } from "countersign/test/support/people.ts";
+import { SUBMISSION } from "@countersign/testing/agents";
+import { eventually } from "@countersign/testing/eventually";
 import { type Cluster, provision, send, startCluster } from "./support/cluster.ts";
 import { startPostgres } from "./support/postgres.ts";
 import type { ReviewedRequest } from "./support/test-provider.ts";

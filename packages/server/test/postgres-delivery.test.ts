@@ -9,9 +9,9 @@ import { randomUUID } from "node:crypto";
 import { describe, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { SUBMISSION } from "countersign/test/support/people.ts";
+import { SUBMISSION } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import { systemClock } from "../src/index.ts";
 import {
   type Cluster,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { eventually } from "@countersign/testing/eventually";
 import { EventReader } from "./support/event-reader.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { auditOf, submitBody } from "./support/scene.ts";

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { eventually } from "@countersign/testing/eventually";
 import { createDatabase } from "./support/postgres.ts";
 import {
   outbox,

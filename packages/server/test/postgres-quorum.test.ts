@@ -8,7 +8,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";
-import { type Answer, exchange, SUBMISSION } from "countersign/test/support/people.ts";
+import { type Answer, exchange, SUBMISSION } from "@countersign/testing/agents";
 import fc from "fast-check";
 import { systemClock } from "../src/index.ts";
 import { type Cluster, type ClusterInstance, provision, startCluster } from "./support/cluster.ts";

@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { test } from "node:test";
 import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { exchange } from "countersign/test/support/people.ts";
+import { exchange } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
 import fc from "fast-check";
 import { provision, startCluster } from "./support/cluster.ts";
 import {

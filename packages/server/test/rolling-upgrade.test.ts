@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { firstIdAt } from "@countersign/protocol";
-import { countersign, startServer } from "countersign/test/support/countersign.ts";
+import { countersign, startServer } from "@countersign/testing/countersign";
 import { systemRandom } from "../src/clock.ts";
 import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
 import { claimLooks, recordLook } from "../src/operations/audit/claimLooks.ts";

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryFolder } from "countersign/test/support/child.ts";
+import { Agent, exchange, makeToken } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
 import {
   countersign,
   type Server,
   type ServerOptions,
   startServer,
-} from "countersign/test/support/countersign.ts";
-import { withStore } from "countersign/test/support/deliveries.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { Agent, exchange, makeToken } from "countersign/test/support/people.ts";
+} from "@countersign/testing/countersign";
+import { withStore } from "@countersign/testing/deliveries";
+import { eventually } from "@countersign/testing/eventually";
 import { type ConnectProxy, startConnectProxy } from "./support/connect-proxy.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { answerChallenge, typeOf } from "./support/webhook-scene.ts";

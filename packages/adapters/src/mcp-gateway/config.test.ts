@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseJson } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
+import { temporaryFolder } from "@countersign/testing/child";
 import { readConfig } from "./config.ts";
 import { GatewayConfigError, loadConfig } from "./config-file.ts";
 

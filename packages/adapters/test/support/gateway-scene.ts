@@ -5,14 +5,14 @@
 
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentScene } from "@countersign/sdk/test/support/agent-scene";
+import type { AgentScene } from "@countersign/testing/agent-scene";
+import { type Owner, temporaryFolder } from "@countersign/testing/child";
+import { BIN, ownEnvironment } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult, ClientCapabilities } from "@modelcontextprotocol/sdk/types.js";
-import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
-import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
 
 export const EVERYTHING = {
   command: process.execPath,

@@ -6,14 +6,9 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type AgentScene, startAgentScene } from "@countersign/sdk/test/support/agent-scene";
-import {
-  Child,
-  type Outcome,
-  type Owner,
-  temporaryFolder,
-} from "countersign/test/support/child.ts";
-import { BIN, ownEnvironment } from "countersign/test/support/countersign.ts";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { Child, type Outcome, type Owner, temporaryFolder } from "@countersign/testing/child";
+import { BIN, ownEnvironment } from "@countersign/testing/countersign";
 
 export { BIN };
 

@@ -7,9 +7,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Finding } from "@countersign/adapters";
-import { Child, type Outcome, type Owner, temporaryFolder } from "./child.ts";
-import { BIN, countersign, ownEnvironment, type Server, startServer } from "./countersign.ts";
-import { makeToken, newAgent } from "./people.ts";
+import { makeToken, newAgent } from "@countersign/testing/agents";
+import { Child, type Outcome, type Owner, temporaryFolder } from "@countersign/testing/child";
+import {
+  BIN,
+  countersign,
+  ownEnvironment,
+  type Server,
+  startServer,
+} from "@countersign/testing/countersign";
 
 const POLICY = `version: 1
 rules:

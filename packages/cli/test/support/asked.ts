@@ -7,7 +7,7 @@ import { openContext, readConfig, toSecrets, toSettings } from "@countersign/ser
 import { writeJudgement } from "@countersign/server/policy/judgement";
 import { NO_REQUIREMENT, type Requirement } from "@countersign/server/policy/rule";
 import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
-import type { Server } from "./countersign.ts";
+import type { Server } from "@countersign/testing/countersign";
 
 /** Puts a requirement on a pending request beside the running server. */
 export async function require(

@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import { Child, temporaryFolder } from "./child.ts";
-import { Server } from "./countersign.ts";
+import { Child, temporaryFolder } from "@countersign/testing/child";
+import { Server } from "@countersign/testing/countersign";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const COMMAND = join(ROOT, "packages/cli/bin/countersign.js");

@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Client, type ConsumptionStore, Gate, MemoryStore } from "@countersign/sdk";
+import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
 import type { NotRun } from "../../src/gated-call.ts";
-import { type AgentScene, startAgentScene } from "./agent-scene.ts";
 
 export interface ScriptedCall {
   readonly id: string;

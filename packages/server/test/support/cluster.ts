@@ -9,9 +9,9 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ProvisionInstanceResponse } from "@countersign/protocol";
-import { type Owner, temporaryFolder } from "countersign/test/support/child.ts";
-import { type Server, startServer } from "countersign/test/support/countersign.ts";
-import { type Answer, exchange } from "countersign/test/support/people.ts";
+import { type Answer, exchange } from "@countersign/testing/agents";
+import { type Owner, temporaryFolder } from "@countersign/testing/child";
+import { type Server, startServer } from "@countersign/testing/countersign";
 import {
   createToken,
   openContext,

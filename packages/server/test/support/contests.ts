@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";
-import { type Answer, exchange, SUBMISSION } from "countersign/test/support/people.ts";
+import { type Answer, exchange, SUBMISSION } from "@countersign/testing/agents";
 import { systemClock } from "../../src/index.ts";
 import type { Cluster, ClusterInstance } from "./cluster.ts";
 import type { ReviewedRequest } from "./test-provider.ts";

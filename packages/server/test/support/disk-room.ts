@@ -6,8 +6,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import type { Server } from "countersign/test/support/countersign.ts";
-import type { Answer } from "countersign/test/support/people.ts";
+import type { Answer } from "@countersign/testing/agents";
+import type { Server } from "@countersign/testing/countersign";
 
 /** Takes the limit away from the running process, as somebody does who cleans up a disk. */
 export function makeRoom({ process: { pid } }: Server): void {

@@ -8,26 +8,15 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
-import { type Outcome, type Owner, temporaryFolder } from "countersign/test/support/child.ts";
+import { Agent, exchange, makeToken, provision, SUBMISSION } from "@countersign/testing/agents";
+import { type Outcome, type Owner, temporaryFolder } from "@countersign/testing/child";
 import {
   countersign,
   type Server,
   spawnCountersign,
   startServer,
-} from "countersign/test/support/countersign.ts";
-import {
-  newNotified,
-  notify,
-  SENDS_NOTHING,
-  withStore,
-} from "countersign/test/support/deliveries.ts";
-import {
-  Agent,
-  exchange,
-  makeToken,
-  provision,
-  SUBMISSION,
-} from "countersign/test/support/people.ts";
+} from "@countersign/testing/countersign";
+import { newNotified, notify, SENDS_NOTHING, withStore } from "@countersign/testing/deliveries";
 import { databaseFile } from "../../src/index.ts";
 import { createDatabase } from "./postgres.ts";
 

@@ -9,10 +9,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { ErrorResponse, ProvisionInstanceResponse } from "@countersign/protocol";
-import { temporaryFolder } from "countersign/test/support/child.ts";
-import { type Server, startServer } from "countersign/test/support/countersign.ts";
-import { eventually } from "countersign/test/support/eventually.ts";
-import { Agent, type Answer, exchange, makeToken } from "countersign/test/support/people.ts";
+import { Agent, type Answer, exchange, makeToken } from "@countersign/testing/agents";
+import { temporaryFolder } from "@countersign/testing/child";
+import { type Server, startServer } from "@countersign/testing/countersign";
+import { eventually } from "@countersign/testing/eventually";
 import {
   type Notification,
   type NotificationReceiver,

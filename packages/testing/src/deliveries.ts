@@ -1,16 +1,16 @@
 /**
- * Deliveries on a server that sends nothing: their receiver and what came of their attempts are
- * written into the database beside it, their notifications by the server itself.
+ * Deliveries of a server that sends nothing. The server writes the notifications; these helpers
+ * write the receiver and the outcome of the attempts into its database.
  */
 
 import assert from "node:assert/strict";
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
+import { Agent, exchange, makeToken } from "./agents.ts";
 import type { Server } from "./countersign.ts";
-import { Agent, exchange, makeToken } from "./people.ts";
 
 type Store = Awaited<ReturnType<typeof openContext>>["context"]["store"];
 
-/** A column of the table `notification`, and what it is to hold. */
+/** Values by column of the table `notification`. */
 export type Columns = Readonly<Record<string, string | number | null>>;
 
 export interface Notified {
@@ -19,7 +19,7 @@ export interface Notified {
   readonly reviewer: string;
 }
 
-/** Starts the server of these tests with `--webhooks-off`, so that nobody attempts anything. */
+/** Starts the server of these tests with `--webhooks-off`, so that nothing is sent. */
 export const SENDS_NOTHING = ["--webhooks-off", "--instance-rate", "0", "--reviewer-rate", "0"];
 
 /** An agent in a project of its own whose instance has a receiver, and a reviewer there. */
@@ -43,7 +43,7 @@ export async function newNotified(server: Server, project: string, url: string):
   return { agent: new Agent(server.url, credential.token), instanceId: instance.id, reviewer };
 }
 
-/** A decided request; its notification is as the server wrote it, but for the columns given. */
+/** Decides a request. Its notification is as the server wrote it, except for the given columns. */
 export async function notify(
   server: Server,
   { agent }: Notified,
@@ -64,7 +64,7 @@ export async function notify(
   });
 }
 
-/** Reads and writes beside the running server. */
+/** Opens the store of the running server. */
 export async function withStore<T>(
   { data }: Server,
   work: (store: Store) => Promise<T>,

@@ -6,16 +6,16 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Child, type Outcome, type Owner, temporaryFolder } from "./child.ts";
 
-export const BIN = join(import.meta.dirname, "../../bin/countersign.js");
+export const BIN = join(import.meta.dirname, "../../cli/bin/countersign.js");
 
 export interface Invocation {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Words in front of the command: a shell that sets limits, another runtime. */
+  /** Command words before it: a shell that sets limits, another runtime. */
   readonly under?: readonly string[];
 }
 
-/** Starts a command and goes on. */
+/** Starts a command without waiting for its end. */
 export function spawnCountersign(
   owner: Owner,
   args: readonly string[],
@@ -37,16 +37,16 @@ export async function countersign(
   return spawnCountersign(owner, args, invocation).ends();
 }
 
-/** The environment without what the developer's machine says about countersign. */
+/** The environment of this process without its COUNTERSIGN_ variables. */
 export function ownEnvironment(): NodeJS.ProcessEnv {
   const entries = Object.entries(process.env);
   return Object.fromEntries(entries.filter(([name]) => !name.startsWith("COUNTERSIGN_")));
 }
 
 export interface ServerOptions extends Invocation {
-  /** A folder to start on again; without it, one is made that goes with the owner. */
+  /** An existing data folder. Default: a temporary folder of the owner. */
   readonly data?: string;
-  /** More of the command line. */
+  /** Further arguments. */
   readonly args?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export class Server {
   readonly url: string;
   readonly data: string;
   readonly process: Child;
-  /** What it was started with besides the folder; says where its database is, if not there. */
+  /** Variables that it was started with. They can name its database. */
   readonly env: Readonly<Record<string, string>>;
 
   constructor(url: string, data: string, process: Child, env: Server["env"] = {}) {
@@ -72,20 +72,20 @@ export class Server {
     return new URL(this.url).port;
   }
 
-  /** As an operator stops it. */
+  /** Stops it as an operator does. */
   async stop(): Promise<Outcome> {
     const outcome = await this.process.end("SIGTERM");
     assert.equal(outcome.code, 0, outcome.stderr);
     return outcome;
   }
 
-  /** As a power cut stops it. */
+  /** Stops it as a power failure does. */
   async kill(): Promise<void> {
     await this.process.end("SIGKILL");
   }
 }
 
-/** Starts `countersign serve` on a free port and waits until it says where it listens. */
+/** Starts `countersign serve` on a free port and waits until it prints its address. */
 export async function startServer(owner: Owner, options: ServerOptions = {}): Promise<Server> {
   const { data = join(temporaryFolder(owner), "data"), args = [], ...invocation } = options;
   const words = ["serve", "--port", "0", "--data", data, "--json", ...args];

@@ -1,5 +1,5 @@
 /**
- * Child processes of tests: what they print is collected, what is awaited is an event, and none
+ * Child processes of tests. Their output is collected, waits are for events, and no process
  * outlives the test that started it.
  */
 
@@ -11,12 +11,12 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { after } from "node:test";
 
-/** Whoever started something and ends it: the context of a test, or a whole file of tests. */
+/** Runs cleanup when it ends: a test context, or a whole test file. */
 export interface Owner {
   after(end: () => Promise<void>): void;
 }
 
-/** What all tests of a file share ends after the last of them. To be called outside of hooks. */
+/** The owner of resources that all tests of a file share. Call it outside of hooks. */
 export function fileOwner(): Owner {
   const ends: (() => Promise<void>)[] = [];
   after(async () => {
@@ -32,14 +32,14 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** Far above what anything here takes; a test that hangs ends with what was printed so far. */
+/** Far above the time of any process here. A test that hangs fails with the output so far. */
 const WAIT_MS_MAX = 30_000;
 
 const children = new WeakMap<Owner, Set<Child>>();
 
 const alive = new Set<Child>();
 
-// Also when the run of the tests itself is cut short.
+// Also when the test run itself is interrupted.
 process.on("exit", () => {
   for (const child of alive) child.signal("SIGKILL");
 });
@@ -84,7 +84,7 @@ export class Child {
     return pid;
   }
 
-  /** Settles when it has ended, however long that takes; never rejects. */
+  /** Resolves when the process has ended, without a time limit. Never rejects. */
   get exited(): Promise<void> {
     return this.#ended.then(
       () => {},
@@ -92,7 +92,7 @@ export class Child {
     );
   }
 
-  /** Waits until what was printed matches. */
+  /** Waits until the output matches. */
   async prints(stream: "stdout" | "stderr", pattern: RegExp): Promise<RegExpExecArray> {
     const bound = AbortSignal.timeout(WAIT_MS_MAX);
     bound.addEventListener("abort", () => this.#change());
@@ -100,13 +100,13 @@ export class Child {
       const match = pattern.exec(this[stream]);
       if (match !== null) return match;
       const printed = `${this.stdout}\n${this.stderr}`;
-      assert.ok(!this.#hasEnded, `the process ended and never printed ${pattern}:\n${printed}`);
-      assert.ok(!bound.aborted, `the process does not print ${pattern}:\n${printed}`);
+      assert.ok(!this.#hasEnded, `the process ended without printing ${pattern}:\n${printed}`);
+      assert.ok(!bound.aborted, `the process did not print ${pattern} in time:\n${printed}`);
       await this.#changed.promise;
     }
   }
 
-  /** Waits until it has ended by itself and all that it printed has arrived. */
+  /** Waits until the process has ended by itself and all of its output has arrived. */
   async ends(): Promise<Outcome> {
     let isStuck = false;
     const bound = setTimeout(() => {
@@ -114,7 +114,7 @@ export class Child {
       this.#process.kill("SIGKILL");
     }, WAIT_MS_MAX);
     const outcome = await this.#ended.finally(() => clearTimeout(bound));
-    assert.ok(!isStuck, `the process does not end:\n${outcome.stdout}\n${outcome.stderr}`);
+    assert.ok(!isStuck, `the process did not end in time:\n${outcome.stdout}\n${outcome.stderr}`);
     return outcome;
   }
 
@@ -140,7 +140,7 @@ export class Child {
   }
 }
 
-/** A folder that goes when its owner ends, after every child of the owner has ended. */
+/** A folder that is deleted when its owner ends, after every child of the owner has ended. */
 export function temporaryFolder(owner: Owner, name = "countersign-test-"): string {
   const folder = mkdtempSync(join(tmpdir(), name));
   owner.after(async () => {
@@ -159,7 +159,7 @@ function own(owner: Owner, child: Child): void {
 
 async function endAll(owner: Owner): Promise<void> {
   for (const child of children.get(owner) ?? []) {
-    // One that could not be started has nothing to end.
+    // A process that could not start has nothing to stop.
     await child.end("SIGKILL").catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Those who use a server that runs in a process of its own: an operator who makes tokens, an
- * agent that submits and reads.
+ * Clients of a server in another process: an operator that creates tokens and an agent that submits
+ * and reads.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ export const SUBMISSION = { tool: "deploy", arguments: { env: "prod" }, timeout:
 /**
  * Makes a token beside the running server, as `tokens create` does.
  *
- * @param env of the server, as far as it says where its database is
+ * @param env of the server, if it names the database
  */
 export async function makeToken(
   data: string,
@@ -76,7 +76,7 @@ export class Agent {
     this.token = token;
   }
 
-  /** The same agent, talking to the server that runs now. */
+  /** The same agent with the address of a restarted server. */
   at(server: Server): Agent {
     return new Agent(server.url, this.token);
   }

@@ -1,5 +1,5 @@
 /**
- * A bare TCP connection to a server, for exchanges that are half sent, malformed or stretched.
+ * A TCP connection to a server, for requests that are incomplete, malformed or slow.
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +15,7 @@ export class RawConnection {
 
   private constructor(socket: Socket) {
     this.#socket = socket;
-    // A connection that the server cuts is no fault of the test's.
+    // The server may close the connection: not a failure of the test.
     socket.on("error", () => {});
     socket.setEncoding("utf8").on("data", (text: string) => {
       this.received += text;
@@ -34,7 +34,7 @@ export class RawConnection {
     this.#socket.write(bytes);
   }
 
-  /** Waits until what was received matches. */
+  /** Waits until the received text matches. */
   async receives(pattern: RegExp): Promise<RegExpExecArray> {
     const signal = AbortSignal.timeout(WAIT_MS_MAX);
     for (;;) {
@@ -55,7 +55,7 @@ export class RawConnection {
   }
 }
 
-/** Whether the server takes a new connection. */
+/** Whether the server accepts a new connection. */
 export async function accepts(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

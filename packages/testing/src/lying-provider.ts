@@ -1,6 +1,6 @@
 /**
- * A provider over real HTTP that says whatever the test wants: honest in all but one answer. Left
- * alone, it answers a submission with `pending` and every read with `approved`.
+ * A provider over real HTTP with answers that a test replaces. By default it answers a submission
+ * with `pending` and every read with `approved`.
  */
 
 import { once } from "node:events";
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly path: string;
   /** As it was sent. */
   readonly body: string;
-  /** The honest answer. */
+  /** The answer of a correct provider. */
   readonly honest: string;
   readonly response: ServerResponse;
 }
@@ -28,13 +28,13 @@ export interface LyingProvider {
   readonly seen: readonly Kind[];
 }
 
-/** @returns what is sent in place of the honest answer; undefined when it has answered itself */
+/** @returns the answer to send; undefined when the function has answered by itself */
 export type Lie = (exchange: Exchange) => string | undefined;
 
 export const ID = "0197f3c5-3e7c-7a7e-8d3b-1d2a3c4b5e6f";
 export const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-ffffffffffff";
 
-/** A minute in which everything of it happens, in the middle of an approval's validity. */
+/** All times are in the past except the end of the approval's validity. */
 export const CREATED_AT = Math.floor(Date.now() / 1000) * 1000 - 60_000;
 export const DECIDED_AT = CREATED_AT + 30_000;
 export const EXPIRES_AT = CREATED_AT + 3_600_000;

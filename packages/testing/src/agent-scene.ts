@@ -1,6 +1,6 @@
 /**
- * The real provider with an instance for the agent and a reviewer who decides: what most tests of
- * the gate begin with. Time is the real one, unless the test brings a clock.
+ * A real provider with an instance for the agent and a reviewer: the setup of most tests of the
+ * gate, the hook and the gateway. It uses the real time unless the test passes a clock.
  */
 
 import type { ReviewedRequest } from "@countersign/server/test/support/test-provider";
@@ -10,7 +10,7 @@ import {
   type TestProvider,
   type TestProviderOptions,
 } from "@countersign/server/test/support/test-provider";
-import { eventually } from "countersign/test/support/eventually.ts";
+import { eventually } from "./eventually.ts";
 
 export interface AgentScene {
   readonly server: TestProvider;
@@ -20,9 +20,9 @@ export interface AgentScene {
   readonly reviewer: string;
   /** Waits until a request is pending, and decides it. @returns its id */
   decideNext(verdict: "approve" | "deny", fields?: object): Promise<string>;
-  /** Waits until there is a request that is pending. @returns its id */
+  /** Waits for a pending request. @returns its id */
   nextPending(): Promise<string>;
-  /** All there are, in any state. */
+  /** Requests in any state. */
   countRequests(): Promise<number>;
 }
 
@@ -30,13 +30,13 @@ export async function startAgentScene(
   t: Lifetime,
   options: TestProviderOptions = {},
 ): Promise<AgentScene> {
-  // Whoever waits for a request looks often.
+  // nextPending polls often.
   const settings = { instance_rate: "0", reviewer_rate: "0", ...options.settings };
   const server = await startTestProvider(t, { ...options, settings });
   const { token } = await server.instance();
   const reviewer = await server.token({ kind: "reviewer" });
   const nextPending = () => {
-    return eventually("a request that is pending", async () => {
+    return eventually("a pending request", async () => {
       const path = "/review/v1/requests?state=pending";
       const call = { token: reviewer };
       const { json } = await server.call<{ requests: ReviewedRequest[] }>("GET", path, call);
