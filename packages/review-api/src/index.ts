@@ -5,4 +5,5 @@ export * from "./grants.ts";
 export * from "./operation.ts";
 export * from "./operations.ts";
 export * from "./read-input.ts";
+export * from "./requests.ts";
 export { type Cursor, writeCursor } from "./schema.ts";

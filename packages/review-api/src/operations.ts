@@ -2,12 +2,14 @@
 
 import { grants } from "./grants.ts";
 import type { Operation } from "./operation.ts";
+import { requests } from "./requests.ts";
 
 /** The path that the paths of the operations are relative to. */
 export const REVIEW_PATH = "/review/v1";
 
 export const REVIEW_OPERATIONS = {
   ...grants,
+  ...requests,
 };
 
 export type ReviewOperations = typeof REVIEW_OPERATIONS;

@@ -23,6 +23,9 @@ export function identifier(of: string) {
   );
 }
 
+/** A text that is not empty; the body limits its length. */
+export const anyText = v.pipe(v.string("must be a string"), v.minLength(1, "must not be empty"));
+
 /** A text of 1 to `charsMax` characters. */
 export function text(charsMax: number) {
   return v.pipe(
@@ -72,6 +75,12 @@ function listed(words: readonly string[]): string {
 
 const isObject = (value: unknown) =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A JSON object that another party declares, such as an answer of a browser's passkey. */
+export const jsonObject = v.custom<Readonly<Record<string, unknown>>>(
+  isObject,
+  "must be a JSON object",
+);
 
 /** An object without members that it does not declare. */
 export function body<const Entries extends v.ObjectEntries>(entries: Entries) {

@@ -10,8 +10,8 @@ import {
   WAIT_MS_MAX,
   WEBHOOK_URL_CHARS_MAX,
 } from "@countersign/protocol";
+import { HOLD_MS } from "@countersign/review-api";
 import { ALL_OPTIONS, type Option } from "../src/config/options.ts";
-import { HOLD_MS_MAX, HOLD_MS_MIN } from "../src/core/held-verdict.ts";
 import { SUBSCRIPTIONS_PER_PERSON_MAX } from "../src/core/push.ts";
 import { RETRY_WINDOW_MS, STEP_MS_MAX, STEP_MS_MIN } from "../src/core/retry.ts";
 import { SCOPES_MAX } from "../src/core/scopes.ts";
@@ -86,7 +86,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "One number in a body": [count(JSON_NUMBER_CHARS_MAX)],
   "`Idempotency-Key`": [count(IDEMPOTENCY_KEY_CHARS_MAX)],
   "`wait`": [seconds(WAIT_MS_MAX)],
-  "Holding a verdict": [seconds(HOLD_MS_MIN), seconds(HOLD_MS_MAX)],
+  "Holding a verdict": [seconds(HOLD_MS.min), seconds(HOLD_MS.max)],
   "A page of history": [count(LOOKED_AT_MAX)],
   "Browsers of one person": [count(SUBSCRIPTIONS_PER_PERSON_MAX)],
   "Note of an outcome": [count(OUTCOME_NOTE_CHARS_MAX)],

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commitsAt, HOLD_MS_MAX, HOLD_MS_MIN } from "./held-verdict.ts";
+import { commitsAt } from "./held-verdict.ts";
 
 test("[ours.hold.given] a verdict is given when it was held for as long as was asked for", () => {
-  assert.deepEqual([HOLD_MS_MIN, HOLD_MS_MAX], [1_000, 60_000]);
   assert.equal(commitsAt(10_000, 5_000, 60_000), 15_000);
   assert.equal(commitsAt(10_000, 5_000, 16_000), 15_000);
 });

@@ -4,10 +4,6 @@
  * Called by: castVerdict, and what reads the wish.
  */
 
-/** What may be asked for. */
-export const HOLD_MS_MIN = 1_000;
-export const HOLD_MS_MAX = 60_000;
-
 /** Left before the deadline for the verdict itself. */
 const BEFORE_DEADLINE_MS = 1_000;
 

@@ -6,6 +6,7 @@
  */
 
 import { formatTimestamp } from "@countersign/protocol";
+import { JsonText, writeJson } from "@countersign/review-api";
 import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
@@ -22,47 +23,51 @@ const NOTHING: Beyond = { server: false, consumption: undefined };
 
 /** @param beyond without it, exactly what the contract has */
 export function writeApprovalRequest(request: StoredRequest, beyond = NOTHING): string {
-  return `{${approvalRequestMembers(request, beyond)}}`;
+  return writeJson(toWireRequest(request, beyond));
 }
 
-/** The members without braces, for resources that add to them. */
-export function approvalRequestMembers(
-  request: StoredRequest,
-  { server, consumption }: Beyond,
-): string {
-  const { agentReasoning, context, decision } = request;
-  return (
-    `"id":"${request.id}","tool":${request.tool},"arguments":${request.arguments}` +
-    (server && request.server !== null ? `,"server":${request.server}` : "") +
-    `,"timeout":"${request.timeout}"` +
-    (agentReasoning === null ? "" : `,"agent_reasoning":${agentReasoning}`) +
-    (context === null ? "" : `,"context":${context}`) +
-    `,"status":"${request.status}"` +
-    `,"created_at":"${formatTimestamp(request.createdAt)}"` +
-    `,"deadline_at":"${formatTimestamp(request.deadlineAt)}"` +
-    (decision === null ? "" : `,"decision":${writeDecision(decision)}`) +
-    (consumption === undefined ? "" : `,"consumption":${writeConsumption(consumption)}`)
-  );
+/** A request as both APIs have it. */
+export function toWireRequest(request: StoredRequest, { server, consumption }: Beyond) {
+  const { decision } = request;
+  return {
+    id: request.id,
+    tool: new JsonText(request.tool),
+    arguments: new JsonText(request.arguments),
+    server: server ? textOf(request.server) : undefined,
+    timeout: request.timeout,
+    agent_reasoning: textOf(request.agentReasoning),
+    context: textOf(request.context),
+    status: request.status,
+    created_at: formatTimestamp(request.createdAt),
+    deadline_at: formatTimestamp(request.deadlineAt),
+    decision: decision === null ? undefined : toWireDecision(decision),
+    consumption: consumption && toWireConsumption(consumption),
+  };
 }
 
-function writeConsumption({ consumedAt, outcome }: StoredConsumption): string {
-  const reported = outcome === null ? "" : `,"outcome":${writeOutcome(outcome)}`;
-  return `{"consumed_at":"${formatTimestamp(consumedAt)}"${reported}}`;
+function toWireConsumption({ consumedAt, outcome }: StoredConsumption) {
+  return {
+    consumed_at: formatTimestamp(consumedAt),
+    outcome: outcome === null ? undefined : toWireOutcome(outcome),
+  };
 }
 
-function writeOutcome({ status, note, reportedAt }: StoredOutcome): string {
-  const said = note === null ? "" : `,"note":${note}`;
-  return `{"status":"${status}"${said},"reported_at":"${formatTimestamp(reportedAt)}"}`;
+function toWireOutcome({ status, note, reportedAt }: StoredOutcome) {
+  return { status, note: textOf(note), reported_at: formatTimestamp(reportedAt) };
 }
 
-function writeDecision({ status, note, decidedAt, expiresAt }: StoredDecision): string {
-  return (
-    `{"status":"${status}"` +
-    (note === null ? "" : `,"note":${note}`) +
-    `,"decided_at":"${formatTimestamp(decidedAt)}"` +
-    (expiresAt === null ? "" : `,"expires_at":"${formatTimestamp(expiresAt)}"`) +
-    "}"
-  );
+function toWireDecision({ status, note, decidedAt, expiresAt }: StoredDecision) {
+  return {
+    status,
+    note: textOf(note),
+    decided_at: formatTimestamp(decidedAt),
+    expires_at: expiresAt === null ? undefined : formatTimestamp(expiresAt),
+  };
+}
+
+/** The stored text of a member; undefined where there is none. */
+export function textOf(stored: string | null): JsonText | undefined {
+  return stored === null ? undefined : new JsonText(stored);
 }
 
 /** Never with the signing secret. */

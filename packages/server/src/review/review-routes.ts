@@ -3,7 +3,7 @@
  * agent's credential never reaches any of it.
  */
 
-import { grants } from "@countersign/review-api";
+import { grants, requests } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
@@ -25,7 +25,7 @@ import { addPeopleRoutes } from "./people/people-routes.ts";
 import { addPreferenceRoutes } from "./people/preference-routes.ts";
 import { addPolicyRoutes } from "./policy/policy-routes.ts";
 import { addPushRoutes } from "./push/push-routes.ts";
-import { addRequestRoutes } from "./requests/request-routes.ts";
+import { requestHandlers } from "./requests/request-handlers.ts";
 import { refuseUnknownParameters } from "./shared/known-parameters.ts";
 import { addInvitationRoutes } from "./sign-in/invitation-routes.ts";
 import { addOidcRoutes } from "./sign-in/oidc-routes.ts";
@@ -43,7 +43,6 @@ export function addReviewRoutes(
 ): void {
   app.addHook("preHandler", refuseUnknownParameters);
   addEventRoutes(app, context, gate, publicUrl, report);
-  addRequestRoutes(app, context, gate, publicUrl);
   addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
@@ -52,6 +51,7 @@ export function addReviewRoutes(
   addFreezeRoutes(app, context, gate);
   const { bodyBytesMax } = context.settings;
   addOperationRoutes(app, gate, grants, grantHandlers(context), bodyBytesMax);
+  addOperationRoutes(app, gate, requests, requestHandlers(context, publicUrl), bodyBytesMax);
   const limits = new SignInLimits(context.clock);
   addOidcRoutes(app, context, gate, publicUrl);
   addSessionRoutes(app, context, gate);

@@ -13,7 +13,7 @@ export interface Listing {
   readonly state: "pending" | "decided";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
 }
 
 export interface Page {

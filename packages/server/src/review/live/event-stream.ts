@@ -21,7 +21,7 @@ import {
 } from "../../operations/requests/reviewRequests.ts";
 import { needsPasskey } from "../../policy/decider.ts";
 import { writeFreeze } from "../freezes/freeze-wire.ts";
-import { writeShownRequest } from "../requests/review-wire.ts";
+import { writeShownRequest } from "../requests/request-to-wire.ts";
 import {
   type EventCursor,
   readCursor,

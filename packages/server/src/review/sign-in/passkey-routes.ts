@@ -3,7 +3,14 @@
  * people in a browser; no token reaches what is in here.
  */
 
-import { Fields, formatTimestamp, type JsonValue, Problem } from "@countersign/protocol";
+import {
+  Fields,
+  formatTimestamp,
+  type JsonObject,
+  type JsonValue,
+  Problem,
+} from "@countersign/protocol";
+import { readBody, toPlain, verdictBody } from "@countersign/review-api";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Context } from "../../context.ts";
 import { callerOf, type Gate, signedInBy } from "../../http/authenticate.ts";
@@ -25,7 +32,7 @@ import {
   signInWithPasskey,
 } from "../../operations/sign-in/signInWithPasskey.ts";
 import type { SignInLimits } from "../access/sign-in-limits.ts";
-import { parseVerdict, toBrowserAnswer } from "../requests/parse-verdict.ts";
+import { toVerdict } from "../requests/request-handlers.ts";
 import { parsePasskeyName } from "./parse-passkey.ts";
 import { sendSignedIn } from "./session-wire.ts";
 
@@ -58,7 +65,7 @@ function addChallengeRoute(app: FastifyInstance, context: Context, gate: Gate, p
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
-      const verdict = parseVerdict(jsonBody(request));
+      const verdict = toVerdict(readBody(verdictBody, toPlain(jsonBody(request))));
       const challenge = await challengeVerdict(context, party(), caller, id, verdict);
       const { nonce, options, expiresAt } = challenge;
       const until = formatTimestamp(expiresAt);
@@ -220,6 +227,10 @@ function idOf(request: FastifyRequest): string {
 function readAnswer(body: JsonValue): BrowserAnswer {
   const fields = new Fields(body, ["answer"]);
   return toBrowserAnswer(fields.required("answer", fields.object("answer")));
+}
+
+function toBrowserAnswer(object: JsonObject): BrowserAnswer {
+  return toPlain(object) as BrowserAnswer;
 }
 
 type Passkey = Awaited<ReturnType<typeof listPasskeys>>[number];

@@ -1,0 +1,89 @@
+/** Handlers of requests, verdicts, votes and delayed verdicts. */
+
+import { formatTimestamp, invalidField } from "@countersign/protocol";
+import { type BodyReceived, type requests, writeCursor } from "@countersign/review-api";
+import type { Context } from "../../context.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
+import { relyingPartyOf } from "../../identity/passkeys.ts";
+import { castVerdict } from "../../operations/requests/castVerdict.ts";
+import { listRequests } from "../../operations/requests/listRequests.ts";
+import { showBackground } from "../../operations/requests/showBackground.ts";
+import { reviewRequest, showRequest } from "../../operations/requests/showRequest.ts";
+import { takeBackVerdict } from "../../operations/requests/takeBackVerdict.ts";
+import type { Verdict } from "../../operations/requests/verdictNote.ts";
+import { verifySignature } from "../../operations/requests/verifySignature.ts";
+import { withdrawVote } from "../../operations/requests/withdrawVote.ts";
+import { toWireBackground, toWireReviewed } from "./request-to-wire.ts";
+
+/** @param publicUrl where people reach this server; their passkeys are bound to it */
+export function requestHandlers(
+  context: Context,
+  publicUrl: () => string,
+): Handlers<typeof requests> {
+  const now = () => formatTimestamp(context.clock.now());
+  return {
+    async listRequests({ caller, query }) {
+      const page = await listRequests(context, caller, query);
+      const url = publicUrl();
+      return {
+        requests: page.requests.map((one) => toWireReviewed(one, url)),
+        damaged: page.damaged.length === 0 ? undefined : page.damaged,
+        next: writeCursor(page.next),
+        now: now(),
+      };
+    },
+
+    async showRequest({ caller, path }) {
+      const reviewed = await showRequest(context, caller, path.id);
+      return { ...toWireReviewed(reviewed, publicUrl()), now: now() };
+    },
+
+    async showBackground({ caller, path }) {
+      return toWireBackground(await showBackground(context, caller, path.id), now());
+    },
+
+    async castVerdict({ caller, path: { id }, body }) {
+      const verdict = toVerdict(body);
+      const url = publicUrl();
+      const party = relyingPartyOf(url);
+      const signature = await verifySignature(context, party, caller, id, verdict, body.passkey);
+      const stored = await castVerdict(context, caller, id, { ...verdict, signature });
+      return toWireReviewed(await reviewRequest(context, caller, stored), url);
+    },
+
+    async withdrawVote({ caller, path }) {
+      return { withdrawn: await withdrawVote(context, caller, path.id) };
+    },
+
+    async takeBackVerdict({ caller, path }) {
+      return { taken_back: await takeBackVerdict(context, caller, path.id) };
+    },
+  };
+}
+
+type Sent = BodyReceived<typeof requests.castVerdict>;
+
+const OF_APPROVALS = ["valid_for", "confirmation", "passkey"] as const;
+
+/**
+ * The verdict of a body, without its signature.
+ *
+ * @throws Problem `invalid_request` that names a field which the verdict excludes
+ */
+export function toVerdict(body: Sent): Verdict {
+  const excluded = OF_APPROVALS.find((name) => body[name] !== undefined);
+  if (body.verdict === "deny" && excluded !== undefined) {
+    throw invalidField(excluded, "belongs to approvals only");
+  }
+  if (body.passkey !== undefined && body.hold !== undefined) {
+    throw invalidField("hold", "excludes passkey");
+  }
+  return {
+    verdict: body.verdict,
+    argumentsSha256: body.arguments_sha256,
+    note: body.note,
+    validityMs: body.valid_for,
+    confirmation: body.confirmation,
+    holdMs: body.hold,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * Requests as reviewers read them: the contract's resource with the stored text, and what a
+ * decision requires.
+ */
+
+import { formatDuration, formatTimestamp } from "@countersign/protocol";
+import {
+  JsonText,
+  type Background as WireBackground,
+  type ReviewedRequest as WireRequest,
+  type Writable,
+  writeJson,
+} from "@countersign/review-api";
+import { sha256Hex } from "../../core/digest.ts";
+import { textOf, toWireRequest } from "../../http/wire.ts";
+import type { ReviewedRequest } from "../../operations/requests/reviewRequests.ts";
+import type { Background } from "../../operations/requests/showBackground.ts";
+import { needsPasskey } from "../../policy/decider.ts";
+
+type Wire = Writable<WireRequest>;
+
+/** @param publicUrl where people reach this server */
+export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wire {
+  const { request, votes, held, consumption } = reviewed;
+  return {
+    ...toWireRequest(request, { server: true, consumption }),
+    instance: { id: request.instanceId, name: new JsonText(reviewed.instanceName) },
+    arguments_sha256: sha256Hex(request.arguments),
+    decided_by: request.decision?.decidedBy,
+    decider: reviewed.decider,
+    policy: toWirePolicy(reviewed),
+    requirement: toWireRequirement(reviewed, publicUrl),
+    votes: votes.map(({ reviewer, note, at }) => {
+      return { reviewer, at: formatTimestamp(at), note: textOf(note) };
+    }),
+    held: held && {
+      verdict: held.verdict,
+      held_at: formatTimestamp(held.heldAt),
+      commits_at: formatTimestamp(held.commitsAt),
+      note: textOf(held.note),
+    },
+    may_decide: reviewed.mayDecide,
+  };
+}
+
+/**
+ * A request as text, for the stream of events.
+ *
+ * @param now the server's time: a countdown must not depend on the reader's clock
+ */
+export function writeShownRequest(
+  reviewed: ReviewedRequest,
+  now: string,
+  publicUrl: string,
+): string {
+  return writeJson({ ...toWireReviewed(reviewed, publicUrl), now });
+}
+
+function toWirePolicy({ judgement }: ReviewedRequest): Wire["policy"] {
+  const { verb, because, fired, errors, project, floor, note } = judgement;
+  return { verdict: verb, because, fired, errors, versions: { project, floor }, note };
+}
+
+function toWireRequirement(
+  { request, requirement, judgement }: ReviewedRequest,
+  publicUrl: string,
+): Wire["requirement"] {
+  const { from, quorum, quorums, excludeOwner, confirm, noteRequired, grants, bots } = requirement;
+  const { validityMs } = judgement;
+  // For reviewers who cannot sign here, because they use a token.
+  const signAt = needsPasskey(requirement) ? `${publicUrl}/inbox/${request.id}` : undefined;
+  return {
+    from,
+    quorum,
+    quorums,
+    exclude: excludeOwner ? ["owner"] : [],
+    confirm: { ...confirm, sign_at: signAt },
+    note: noteRequired ? "required" : "optional",
+    grants,
+    bots,
+    valid_for_max: validityMs === undefined ? undefined : formatDuration(validityMs),
+  };
+}
+
+/** @param now the server's time */
+export function toWireBackground(
+  { lastApproved, similar, deniedBefore, timeline }: Background,
+  now: string,
+): Writable<WireBackground> {
+  const count = (status: "approved" | "denied" | "expired" | "cancelled" | "pending") =>
+    similar.counts.get(status) ?? 0;
+  return {
+    last_approved: toWireApproved(lastApproved),
+    similar: {
+      since: formatTimestamp(similar.since),
+      approved: count("approved"),
+      denied: count("denied"),
+      expired: count("expired"),
+      cancelled: count("cancelled"),
+      pending: count("pending"),
+      complete: similar.isComplete,
+    },
+    denied_before: toWireDenied(deniedBefore),
+    timeline: timeline.map(({ at, ...entry }) => ({ at: formatTimestamp(at), ...entry })),
+    now,
+  };
+}
+
+function toWireApproved(
+  request: Background["lastApproved"],
+): Writable<WireBackground>["last_approved"] {
+  if (request === undefined || request.decision === null) return null;
+  const { id, createdAt, decision, arguments: source } = request;
+  return {
+    id,
+    created_at: formatTimestamp(createdAt),
+    decided_at: formatTimestamp(decision.decidedAt),
+    decided_by: decision.decidedBy,
+    arguments_sha256: sha256Hex(source),
+    arguments: new JsonText(source),
+  };
+}
+
+function toWireDenied(
+  denied: Background["deniedBefore"],
+): Writable<WireBackground>["denied_before"] {
+  if (denied === undefined) return null;
+  const { id, decidedAt, decidedBy, note } = denied;
+  return {
+    id,
+    decided_at: formatTimestamp(decidedAt),
+    decided_by: decidedBy,
+    note: textOf(note),
+  };
+}
