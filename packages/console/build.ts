@@ -9,6 +9,9 @@ import { build, type Plugin } from "vite";
 
 const SERVICE_WORKER = "sw";
 
+/** The console, and the pages that open before anybody is signed in. */
+const PAGES = ["index", "sign-in", "invitation", "setup-complete", "sign-in-failed"];
+
 /**
  * The first style that a page loads says which layer is above which, and the build decides which
  * one that is: so each of them says it.
@@ -42,7 +45,9 @@ await build({
     reportCompressedSize: false,
     rolldownOptions: {
       input: {
-        index: join(import.meta.dirname, "index.html"),
+        ...Object.fromEntries(
+          PAGES.map((name) => [name, join(import.meta.dirname, `${name}.html`)]),
+        ),
         [SERVICE_WORKER]: join(import.meta.dirname, "src/device/service-worker.ts"),
       },
       output: {

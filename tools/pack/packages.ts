@@ -20,8 +20,6 @@ export interface Asset {
   readonly names: RegExp;
 }
 
-const PAGES = "packages/server/src/review/pages";
-
 export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
@@ -38,7 +36,6 @@ export const PUBLISHED: readonly PublishedPackage[] = [
     node: ">=24",
     assets: [
       { from: "packages/server/src/storage/migrations", to: "storage/migrations", names: /\.sql$/ },
-      { from: PAGES, to: "review/pages", names: /\.(css|html|js|svg)$/ },
       { from: "contract", to: "contract", names: /^openapi\.yaml$/ },
     ],
   },

@@ -181,6 +181,7 @@ export const DIVIDED = ["operations", "review", "storage/sql"];
  */
 export const FEATURES: readonly string[] = [
   "shared",
+  "pages",
   "access",
   "channels",
   "operate",

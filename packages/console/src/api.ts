@@ -61,6 +61,14 @@ export interface CallOptions {
 
 const TIMEOUT_MS = 15_000;
 
+/** Opens the sign-in page, which leads back here. */
+let onSignedOut = () => location.assign(signInUrl());
+
+/** For the pages that open before anybody is signed in. */
+export function stayWhenSignedOut(): void {
+  onSignedOut = () => {};
+}
+
 /** The operations of the reviewer API. @throws Refusal */
 export const api = new ReviewClient(({ target, ...request }) =>
   send(target, { ...request, timeoutMs: TIMEOUT_MS }),
@@ -184,8 +192,7 @@ async function send(
     throw new Refusal(0, {});
   }
   if (response.ok) return response;
-  // Nobody is signed in any more: the sign-in page leads back here.
-  if (response.status === 401) location.assign(signInUrl());
+  if (response.status === 401) onSignedOut();
   throw new Refusal(response.status, errorIn(await response.text().catch(() => "")));
 }
 

@@ -5,6 +5,7 @@ import { Text } from "./exact/text.tsx";
 import { startLive } from "./live/live.ts";
 import { ProposalCount } from "./live/proposals.tsx";
 import { Banners, ConnectionState, MineCount } from "./live/status.tsx";
+import { mark } from "./mark.ts";
 import { Icon } from "./parts/icon.tsx";
 import { KeysHelp, openKeysHelp } from "./parts/keys.tsx";
 import { may } from "./powers.ts";
@@ -24,8 +25,7 @@ export function App() {
       </a>
       <header class="rail">
         <a class="brand" href={href("/inbox")}>
-          <img src={href("/pages/mark.svg")} alt="" width="26" height="26" />{" "}
-          <span>Countersign</span>
+          <img src={mark} alt="" width="26" height="26" /> <span>Countersign</span>
         </a>
         {project !== undefined && <ConnectionState />}
         <nav aria-label="Screens">

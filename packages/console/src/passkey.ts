@@ -1,34 +1,50 @@
-/** Asks the browser for a passkey, in words that people understand when there is none. */
+/** Asks the browser for a passkey. */
 
 import { Refusal } from "./api.ts";
 
 const FAULTS: Readonly<Record<string, string>> = {
-  NotAllowedError: "No passkey was given. Try again when you are ready.",
-  InvalidStateError: "This device has a passkey for this account already.",
-  SecurityError: "Passkeys do not work at this address. Open the server under its own name.",
+  NotAllowedError:
+    "The browser returned no passkey: the prompt was closed or timed out. Try again.",
+  InvalidStateError: "This device already has a passkey for this account.",
+  SecurityError: "Passkeys do not work at this address. Open the server by its domain name.",
 };
 
-/** Whether the browser knows passkeys, and writes and reads them as the server does. */
-export function knowsPasskeys(): boolean {
+/** Whether the browser supports passkeys and their JSON format. */
+export function supportsPasskeys(): boolean {
   return typeof globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON === "function";
 }
 
 /**
- * Signs by options of the server.
+ * Signs the challenge of the server with a passkey.
  *
- * @returns what the server reads
- * @throws Refusal
+ * @throws Refusal when the browser returns none
  */
-export async function signWithPasskey(
-  options: PublicKeyCredentialRequestOptionsJSON,
-): Promise<unknown> {
-  if (!knowsPasskeys()) {
-    throw new Refusal(400, { message: "This browser cannot sign with passkeys. Use another one." });
+export function signWithPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
+  return credentialOf(() => {
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+    return navigator.credentials.get({ publicKey });
+  });
+}
+
+/**
+ * Creates a passkey.
+ *
+ * @throws Refusal when the browser returns none
+ */
+export function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<unknown> {
+  return credentialOf(() => {
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    return navigator.credentials.create({ publicKey });
+  });
+}
+
+/** @returns the JSON that the server verifies */
+async function credentialOf(prompt: () => Promise<Credential | null>): Promise<unknown> {
+  if (!supportsPasskeys()) {
+    throw new Refusal(400, { message: "This browser does not support passkeys. Use another one." });
   }
   try {
-    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-    const credential = await navigator.credentials.get({ publicKey });
-    return (credential as PublicKeyCredential).toJSON();
+    return ((await prompt()) as PublicKeyCredential).toJSON();
   } catch (error) {
     const message = error instanceof Error ? FAULTS[error.name] : undefined;
     throw message === undefined ? error : new Refusal(400, { code: "no_passkey", message });

@@ -109,7 +109,7 @@ test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises no
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");
-  await page.getByRole("alert").getByText("No passkey was given.").waitFor();
+  await page.getByRole("alert").getByText("The browser returned no passkey").waitFor();
   assert.equal(await statusOf(house, id), "pending");
   await recognise(device, true);
   await press(page, "Approve with a passkey");
@@ -170,7 +170,7 @@ test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, na
   await press(page, "Remove Passkey on Linux");
   await page.getByRole("alert").getByText("the only thing that you can sign in with").waitFor();
   await press(page, "Create a passkey");
-  await page.getByRole("alert").getByText("has a passkey for this account already").waitFor();
+  await page.getByRole("alert").getByText("already has a passkey for this account").waitFor();
   const [credential] = (
     await device.cdp.send("WebAuthn.getCredentials", { authenticatorId: device.id })
   ).credentials;

@@ -275,7 +275,6 @@ test("[ours.authorization.projects] every operation with an id is refused for an
     "showFloorProposal",
     "publishFloorProposal",
     "rejectFloorProposal",
-    "pageAsset",
     "consoleAsset",
     "requestPage",
   ]);

@@ -108,7 +108,7 @@ test("[ours.sign-in.invitation] [ours.sign-in.pages] somebody invited makes an a
   };
   const { page, complaints } = await newVisitor(browser, server.url, { width: 360, height: 740 });
   await page.goto(await invite("li"));
-  await page.getByText("to the project default, as reviewer").waitFor();
+  await page.getByText("Join the project default with the role reviewer.").waitFor();
   await picture(page, "invitation-360");
   await fill(page, { Login: "li", Password: "short" });
   await press(page, "Create account");

@@ -3,7 +3,7 @@
  * nothing that was typed is lost.
  */
 
-import { type ComponentChildren, createContext } from "preact";
+import { type ComponentChildren, createContext, type Ref } from "preact";
 import { useContext, useId, useState } from "preact/hooks";
 import { Refusal } from "../api.ts";
 import { messageOf } from "./button.tsx";
@@ -19,6 +19,64 @@ const Faulty = createContext<Fault | undefined>(undefined);
 /** What was typed or chosen, by the names of the fields; what is not there is empty. */
 export type Values = (name: string) => string;
 
+export interface Submission {
+  readonly isBusy: boolean;
+  readonly fault: Fault | undefined;
+  /**
+   * Runs one submission at a time and keeps the fault that it ends with.
+   *
+   * @returns whether it succeeded
+   */
+  submit(form: HTMLFormElement, work: (values: Values) => Promise<void>): Promise<boolean>;
+}
+
+export function useSubmission(): Submission {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault>();
+  async function submit(form: HTMLFormElement, work: (values: Values) => Promise<void>) {
+    if (isBusy) return false;
+    setBusy(true);
+    setFault(undefined);
+    const data = new FormData(form);
+    try {
+      await work((name) => String(data.get(name) ?? ""));
+      return true;
+    } catch (error) {
+      const param = error instanceof Refusal ? error.param?.split(/[.[]/)[0] : undefined;
+      const field = param === undefined ? null : form.elements.namedItem(param);
+      const message = messageOf(error);
+      setFault(
+        field === null ? { param: undefined, message } : { param, message: at(param, message) },
+      );
+      if (field instanceof HTMLElement) field.focus();
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  }
+  return { isBusy, fault, submit };
+}
+
+/** The fields of a form, and below them the fault that is about none of them. */
+export function Fields({
+  fault,
+  children,
+}: {
+  readonly fault: Fault | undefined;
+  readonly children?: ComponentChildren;
+}) {
+  return (
+    <>
+      <Faulty.Provider value={fault}>{children}</Faulty.Provider>
+      {fault !== undefined && fault.param === undefined && (
+        <p class="alert" role="alert">
+          {fault.message}
+        </p>
+      )}
+    </>
+  );
+}
+
 export interface FormProps {
   /** What the button says. */
   readonly submit: string;
@@ -31,30 +89,13 @@ export interface FormProps {
 }
 
 export function Form({ submit, kind = "primary", children, done = "", onSubmit }: FormProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<Fault>();
+  const submission = useSubmission();
   const [said, setSaid] = useState("");
   async function send(form: HTMLFormElement): Promise<void> {
-    if (isBusy) return;
-    setBusy(true);
-    setFault(undefined);
     setSaid("");
-    const data = new FormData(form);
-    try {
-      await onSubmit((name) => String(data.get(name) ?? ""));
-      form.reset();
-      setSaid(done);
-    } catch (error) {
-      const param = error instanceof Refusal ? error.param?.split(/[.[]/)[0] : undefined;
-      const field = param === undefined ? null : form.elements.namedItem(param);
-      const message = messageOf(error);
-      setFault(
-        field === null ? { param: undefined, message } : { param, message: at(param, message) },
-      );
-      if (field instanceof HTMLElement) field.focus();
-    } finally {
-      setBusy(false);
-    }
+    if (!(await submission.submit(form, onSubmit))) return;
+    form.reset();
+    setSaid(done);
   }
   return (
     <form
@@ -65,14 +106,9 @@ export function Form({ submit, kind = "primary", children, done = "", onSubmit }
         void send(event.currentTarget);
       }}
     >
-      <Faulty.Provider value={fault}>{children}</Faulty.Provider>
-      {fault !== undefined && fault.param === undefined && (
-        <p class="alert" role="alert">
-          {fault.message}
-        </p>
-      )}
+      <Fields fault={submission.fault}>{children}</Fields>
       <div class="actions">
-        <button type="submit" class={kind} aria-busy={isBusy}>
+        <button type="submit" class={kind} aria-busy={submission.isBusy}>
           {submit}
         </button>
         <span class="hint" role="status">
@@ -99,6 +135,9 @@ export interface FieldProps {
   readonly placeholder?: string;
   readonly autocomplete?: string;
   readonly maxLength?: number;
+  readonly readOnly?: boolean;
+  readonly autocapitalize?: "none";
+  readonly inputRef?: Ref<HTMLInputElement>;
 }
 
 /** One line of text. */
@@ -109,6 +148,7 @@ export function Field({
   type = "text",
   value,
   autocomplete = "off",
+  inputRef,
   ...rest
 }: FieldProps) {
   const { id, fault, described } = useField(name, hint);
@@ -118,6 +158,7 @@ export function Field({
       <input
         id={id}
         name={name}
+        ref={inputRef ?? null}
         autocomplete={autocomplete}
         {...rest}
         type={type as "text"}

@@ -3,7 +3,7 @@
  */
 
 import assert from "node:assert/strict";
-import { findConsole } from "@countersign/server/review/console-routes";
+import { findConsole } from "@countersign/server/review/pages/page-files";
 import {
   newVisitor,
   startBrowser,

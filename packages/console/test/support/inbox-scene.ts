@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { findConsole } from "@countersign/server/review/console-routes";
+import { findConsole } from "@countersign/server/review/pages/page-files";
 import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
 import { visit } from "@countersign/server/test/support/page-scene";
 import { NO_RATES } from "@countersign/server/test/support/scene";

@@ -398,7 +398,6 @@ const SIGN_IN: readonly AuthorizationRow[] = [
     (operation) => ({ operation, who: EVERYBODY, status: 200 }),
   ),
   { operation: "consoleAsset", who: EVERYBODY, status: 404, id: () => "none.js" },
-  { operation: "pageAsset", who: EVERYBODY, status: 200, id: () => "pages.css" },
   { operation: "listInvitations", who: ADMINISTERING, status: 200 },
   {
     // Whoever used a bot's link would count as a person, and reads.

@@ -2,14 +2,15 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../../api.ts";
+import { newPasskeyName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Field, Form } from "../../parts/form.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
+import { createPasskey, supportsPasskeys } from "../../passkey.ts";
 import { signInUrl } from "../../root.ts";
-import { knowsPasskeys, makePasskey, nameOfDevice } from "./passkeys.ts";
 
 interface Passkey {
   readonly id: string;
@@ -31,14 +32,14 @@ export function Passkeys() {
     <section class="panel" aria-labelledby="passkeys-title">
       <div class="panel-head">
         <h2 id="passkeys-title">Passkeys</h2>
-        {knowsPasskeys() && (
+        {supportsPasskeys() && (
           <Button
             onPress={async () => {
               const { options } = await call<Offered>("POST", "account/passkeys/options", {
                 body: {},
               });
-              const answer = await makePasskey(options);
-              await call("POST", "account/passkeys", { body: { name: nameOfDevice(), answer } });
+              const answer = await createPasskey(options);
+              await call("POST", "account/passkeys", { body: { name: newPasskeyName(), answer } });
               reload();
             }}
           >

@@ -1,6 +1,7 @@
 /** One's own account: who one is, passkeys, password, how the console behaves, where one is. */
 
 import { call } from "../../api.ts";
+import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { FactList } from "../../parts/facts.tsx";
@@ -11,7 +12,6 @@ import { When } from "../../parts/when.tsx";
 import { signInUrl, urlOf } from "../../root.ts";
 import { type Project, type Session, session, signOut } from "../../session.ts";
 import { Passkeys } from "./passkey-list.tsx";
-import { deviceOf } from "./passkeys.ts";
 import { ThisConsole } from "./this-console.tsx";
 import { ThisDevice } from "./this-device.tsx";
 
@@ -165,7 +165,7 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
           <li key={id}>
             <div>
               <strong>
-                <Text>{deviceOf(user_agent)}</Text>
+                <Text>{deviceName(user_agent)}</Text>
               </strong>{" "}
               {current && <span class="badge approved">This browser</span>}
               <p class="hint">
@@ -179,7 +179,7 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
                   account.reload();
                 }}
               >
-                Sign out there<span class="spoken">: {deviceOf(user_agent)}</span>
+                Sign out there<span class="spoken">: {deviceName(user_agent)}</span>
               </Button>
             )}
           </li>

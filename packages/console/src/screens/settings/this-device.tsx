@@ -2,12 +2,12 @@
 
 import { call, Refusal } from "../../api.ts";
 import { worker } from "../../device/register.ts";
+import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
-import { deviceOf } from "./passkeys.ts";
 
 interface Subscription {
   readonly id: string;
@@ -106,7 +106,7 @@ async function subscribe(publicKey: string): Promise<void> {
   if (registration === undefined) throw refusal("This browser takes no notifications here.");
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
   const { endpoint, keys } = (await registration.pushManager.subscribe(options)).toJSON();
-  const name = deviceOf(navigator.userAgent).slice(0, NAME_MAX);
+  const name = deviceName(navigator.userAgent).slice(0, NAME_MAX);
   await call("POST", "account/push", { body: { endpoint, keys, name } });
 }
 
