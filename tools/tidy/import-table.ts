@@ -24,8 +24,7 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
   "review-api": {
     name: "@countersign/review-api",
     imports: ["protocol"],
-    // Runs in browsers too.
-    outside: ["schema.ts", "read-input.ts", "operation.ts", "grants.ts", "requests.ts"],
+    outside: true,
   },
   server: { name: "@countersign/server", imports: ["protocol", "review-api"], outside: true },
   // Its core runs wherever fetch exists; what needs more has a subpath of its own.

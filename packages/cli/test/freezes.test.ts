@@ -123,7 +123,7 @@ test("[ours.freeze.cli] unfreeze finds the active freeze on the last page of a l
     );
     const next = page + 1 < PAGES ? String(page + 1) : null;
     if (next === null) freezes.push(last);
-    response.end(JSON.stringify({ freezes, next }));
+    response.end(JSON.stringify({ freezes, next, now: "2026-01-01T00:00:00Z" }));
   }).listen(0, "127.0.0.1");
   t.after(() => provider.close());
   await once(provider, "listening");

@@ -1,6 +1,7 @@
 /** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
 
 export * from "./exact.ts";
+export * from "./freezes.ts";
 export * from "./grants.ts";
 export * from "./operation.ts";
 export * from "./operations.ts";

@@ -1,5 +1,6 @@
 /** The table of all operations of the reviewer API, by name. */
 
+import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
 import type { Operation } from "./operation.ts";
 import { requests } from "./requests.ts";
@@ -8,6 +9,7 @@ import { requests } from "./requests.ts";
 export const REVIEW_PATH = "/review/v1";
 
 export const REVIEW_OPERATIONS = {
+  ...freezes,
   ...grants,
   ...requests,
 };

@@ -35,6 +35,12 @@ export function text(charsMax: number) {
   );
 }
 
+/** A text of 1 to `charsMax` characters that every database can store: without U+0000. */
+export function storableText(charsMax: number) {
+  const isStorable = (value: string) => !value.includes("\0");
+  return v.pipe(text(charsMax), v.check(isStorable, "must not contain the character U+0000"));
+}
+
 /** Like `5m`. The handler receives milliseconds. */
 export function duration(msMin = 0, msMax = Number.POSITIVE_INFINITY) {
   return v.pipe(

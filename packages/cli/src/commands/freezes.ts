@@ -1,10 +1,11 @@
 import { parseIdentifier } from "@countersign/protocol";
+import { exactText, type Freeze } from "@countersign/review-api";
 import type { Command } from "../command.ts";
 import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { CommandError, EXIT, usageError } from "../exit.ts";
-import { type Freeze, FreezeClient, type FreezeTarget } from "../freeze-client.ts";
+import { collect, type ReviewerApi } from "../reviewer-api.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -24,15 +25,16 @@ export const freeze: Command = {
 
   async run(line, terminal) {
     const target = targetOf(line);
-    const frozen = await client(line).freeze(target, line.text("note"));
+    const body = { ...target, note: line.text("note") };
+    const frozen = await connectApi(line).call("POST /freezes", { body });
     if (line.json) {
-      terminal.out(frozen.source);
+      terminal.out(exactText(frozen));
       return EXIT.done;
     }
-    const { denied, isComplete } = frozen;
+    const { denied, complete } = frozen;
     const requests = denied === 1 ? "request" : "requests";
     terminal.out(`Frozen: ${described(frozen)}. Denied ${denied} pending ${requests}.`);
-    if (!isComplete) terminal.note("The server goes on denying what was pending.");
+    if (!complete) terminal.note("The server goes on denying what was pending.");
     return EXIT.done;
   },
 };
@@ -45,16 +47,16 @@ export const unfreeze: Command = {
 
   async run(line, terminal) {
     const target = targetOf(line);
-    const freezes = client(line);
-    const { freezes: inForce } = await freezes.list("in_force", Number.POSITIVE_INFINITY);
-    const found = inForce.find(
-      ({ scope, instance }) => scope === target.scope && instance?.id === target.instanceId,
+    const api = connectApi(line);
+    const { items: active } = await listFreezes(api, "in_force", Number.POSITIVE_INFINITY);
+    const found = active.find(
+      ({ scope, instance }) => scope === target.scope && instance?.id === target.instance_id,
     );
     if (found === undefined) {
       throw new CommandError(EXIT.refused, "not_found", "it is not frozen; see freezes list");
     }
-    const lifted = await freezes.lift(found.id);
-    terminal.out(line.json ? lifted.source : `Lifted the freeze of ${described(lifted)}.`);
+    const lifted = await api.call("POST /freezes/{id}/lift", { path: { id: found.id } });
+    terminal.out(line.json ? exactText(lifted) : `Lifted the freeze of ${described(lifted)}.`);
     return EXIT.done;
   },
 };
@@ -75,21 +77,31 @@ export const freezesList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { freezes, next } = await client(line).list(state, limit);
+    const { items: freezes, hasMore } = await listFreezes(connectApi(line), state, limit);
     if (line.json) {
-      terminal.out(`[${freezes.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${freezes.map(exactText).join(",")}]`);
     } else if (freezes.length === 0) {
       terminal.out(state === "lifted" ? "No freeze was lifted." : "Nothing is frozen.");
     } else {
       terminal.out(table(freezes));
-      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     return EXIT.done;
   },
 };
 
-function client(line: CommandLine): FreezeClient {
-  return new FreezeClient(connect(line));
+function listFreezes(api: ReviewerApi, state: "in_force" | "lifted", limit: number) {
+  return collect(
+    limit,
+    (limit, after) => api.call("GET /freezes", { query: { state, limit, after } }),
+    (page) => page.freezes,
+  );
+}
+
+interface FreezeTarget {
+  readonly scope: Freeze["scope"];
+  /** Exactly with the scope `instance`. */
+  readonly instance_id?: string;
 }
 
 /** Exactly one of an instance, --project and --server. */
@@ -99,11 +111,11 @@ function targetOf(line: CommandLine): FreezeTarget {
   if (scopes.length + line.positionals.length > 1) {
     throw usageError("it takes one of the id of an instance, --project and --server");
   }
-  if (scope !== undefined) return { scope, instanceId: undefined };
+  if (scope !== undefined) return { scope };
   const [given = ""] = line.take("the id of an instance, --project or --server");
   const instanceId = parseIdentifier(given);
   if (instanceId === undefined) throw usageError("that is not the id of an instance");
-  return { scope: "instance", instanceId };
+  return { scope: "instance", instance_id: instanceId };
 }
 
 function described({ scope, instance }: Freeze): string {
@@ -127,8 +139,9 @@ function table(freezes: readonly Freeze[]): string {
     ]
       .join("  ")
       .trimEnd();
-  const rows = freezes.map(({ id, scope, instance, frozenAt, liftedAt = "", note = "" }) =>
-    row(id, instance?.name ?? scope, frozenAt, liftedAt, note),
-  );
+  const rows = freezes.map((freeze) => {
+    const { id, scope, instance, frozen_at: frozenAt, lifted_at: liftedAt, note } = freeze;
+    return row(id, instance?.name ?? scope, frozenAt, liftedAt ?? "", note ?? "");
+  });
   return [row("FREEZE", "OF", "SINCE", "LIFTED", "NOTE"), ...rows].join("\n");
 }

@@ -5,6 +5,7 @@
  * Called by: the frame, which starts it; screens read its signals.
  */
 
+import type { Freeze } from "@countersign/review-api";
 import { computed, effect, signal } from "@preact/signals";
 import { call, Refusal } from "../api.ts";
 import { memberSource } from "../exact/source.ts";
@@ -32,15 +33,6 @@ export const connection = signal<Connection>("connecting");
 
 /** False while what is shown may be old: then nothing is decided. */
 export const isLive = computed(() => connection.value === "live" || connection.value === "asking");
-
-export interface Freeze {
-  readonly id: string;
-  readonly scope: "instance" | "project" | "server";
-  readonly instance?: { readonly id: string; readonly name: string };
-  readonly note?: string;
-  readonly frozen_at: string;
-  readonly frozen_by: string;
-}
 
 /** Those in force, the newest first. */
 export const freezes = signal<readonly Freeze[]>([]);

@@ -1,7 +1,8 @@
 /** Whether the console hears the server, and what holds for everything: above every screen. */
 
+import type { Freeze } from "@countersign/review-api";
 import { Text } from "../exact/text.tsx";
-import { type Connection, connection, type Freeze, freezes, mine } from "./live.ts";
+import { type Connection, connection, freezes, mine } from "./live.ts";
 
 const WORDS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",

@@ -27,9 +27,7 @@ export interface StoredFreeze {
 export type FreezeRef = Pick<StoredFreeze, "id" | "note">;
 
 /** What a freeze is laid on. */
-export const FREEZE_SCOPES = ["instance", "project", "server"] as const;
-
-export type FreezeScope = (typeof FREEZE_SCOPES)[number];
+export type FreezeScope = "instance" | "project" | "server";
 
 export function scopeOf({
   projectId,

@@ -3,7 +3,7 @@
  * agent's credential never reaches any of it.
  */
 
-import { grants, requests } from "@countersign/review-api";
+import { freezes, grants, requests } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
@@ -13,7 +13,7 @@ import { SignInLimits } from "./access/sign-in-limits.ts";
 import { addAuditRoutes } from "./audit/audit-routes.ts";
 import { addChannelRoutes } from "./channels/channel-routes.ts";
 import { addDeliveryRoutes } from "./deliveries/delivery-routes.ts";
-import { addFreezeRoutes } from "./freezes/freeze-routes.ts";
+import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
 import { addHistoryRoutes } from "./history/history-routes.ts";
 import { addInstanceRoutes } from "./instances/instance-routes.ts";
@@ -47,8 +47,8 @@ export function addReviewRoutes(
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
   addInstanceRoutes(app, context, gate);
-  addFreezeRoutes(app, context, gate);
   const { bodyBytesMax } = context.settings;
+  addOperationRoutes(app, gate, freezes, freezeHandlers(context), bodyBytesMax);
   addOperationRoutes(app, gate, grants, grantHandlers(context), bodyBytesMax);
   addOperationRoutes(app, gate, requests, requestHandlers(context, publicUrl), bodyBytesMax);
   const limits = new SignInLimits(context.clock);

@@ -1,7 +1,8 @@
 /** Freezes: what is in force, setting one with a note, and lifting it. */
 
+import type { Freeze } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -9,13 +10,12 @@ import { Icon } from "../../parts/icon.tsx";
 import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
-import type { Freeze } from "./wire.ts";
 
 /** Those in force: of the server, the project and of instances. */
 export function useFreezes(): Loaded<readonly Freeze[]> {
   return useLoaded(async (signal) => {
-    const query = "freezes?state=in_force&limit=200";
-    return (await call<{ freezes: Freeze[] }>("GET", query, { signal })).freezes;
+    const query = { state: "in_force", limit: "200" } as const;
+    return (await api.call("GET /freezes", { query, signal })).freezes;
   }, "");
 }
 
@@ -39,7 +39,7 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
   const [isAsked, setAsked] = useState(false);
   const { id, scope, note, frozen_at: at } = freeze;
   const lift = async () => {
-    await call("POST", `freezes/${id}/lift`);
+    await api.call("POST /freezes/{id}/lift", { path: { id } });
     setAsked(false);
     onLifted();
   };
@@ -48,7 +48,7 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
       <Icon name="freeze" />
       <p>
         <strong>{COVERED[scope]}.</strong> Everything it asks is denied, since <When at={at} />.
-        {note != null && note !== "" && (
+        {note !== undefined && note !== "" && (
           <>
             {" "}
             <q>
@@ -114,7 +114,7 @@ export function FreezeButton({ scope, instanceId, children, onFrozen }: FreezeBu
       ...(instanceId !== undefined && { instance_id: instanceId }),
       ...(note.trim() !== "" && { note: note.trim() }),
     };
-    setFrozen(await call<Frozen>("POST", "freezes", { body }));
+    setFrozen(await api.call("POST /freezes", { body }));
   };
   const close = () => {
     setOpen(false);

@@ -1,3 +1,4 @@
+import type { Freeze } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { call, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
@@ -15,7 +16,7 @@ import { DeleteDialog, GroupDialog } from "./change-instance.tsx";
 import { DeliveryPanel } from "./deliveries.tsx";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { GrantPanel } from "./grants.tsx";
-import { countWords, type Freeze, type Instance, type ProposedChange } from "./wire.ts";
+import { countWords, type Instance, type ProposedChange } from "./wire.ts";
 
 /** One instance: what is known of it, what reaches its receiver, and what holds for its calls. */
 export function InstanceDetail({ id }: { readonly id: string }) {

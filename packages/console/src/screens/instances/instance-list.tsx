@@ -1,3 +1,4 @@
+import type { Freeze } from "@countersign/review-api";
 import { useMemo, useState } from "preact/hooks";
 import { call } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
@@ -12,7 +13,7 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { HealthBadge } from "./health-badge.tsx";
-import { countWords, type Freeze, type Instance } from "./wire.ts";
+import { countWords, type Instance } from "./wire.ts";
 
 const PAGE_SIZE = 100;
 

@@ -1,5 +1,5 @@
 /**
- * Instances, their deliveries, grants and freezes as the server answers them, and its words for
+ * Instances and their deliveries as the server answers them, and its words for
  * what became of an attempt.
  */
 
@@ -59,15 +59,6 @@ export interface Delivery {
   readonly gives_up_at: string;
   readonly ended_at?: string;
   readonly ended_by?: "acknowledged" | "window" | "removal" | "deletion";
-}
-
-export interface Freeze {
-  readonly id: string;
-  readonly scope: "instance" | "project" | "server";
-  readonly instance?: Named;
-  readonly note?: string | null;
-  readonly frozen_at: string;
-  readonly frozen_by: string;
 }
 
 /** How the receiver of an instance does. */

@@ -14,7 +14,7 @@ export interface FreezeListing {
   readonly state: "in_force" | "lifted";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
 }
 
 /** A freeze with what a reviewer needs to know beside it. */

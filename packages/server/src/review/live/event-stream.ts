@@ -8,6 +8,7 @@
 
 import { PassThrough } from "node:stream";
 import { formatTimestamp, Problem } from "@countersign/protocol";
+import { writeJson } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import type { ReviewedFreeze } from "../../operations/freezes/listFreezes.ts";
@@ -20,7 +21,7 @@ import {
   toSigner,
 } from "../../operations/requests/reviewRequests.ts";
 import { needsPasskey } from "../../policy/decider.ts";
-import { writeFreeze } from "../freezes/freeze-wire.ts";
+import { toWireFreeze } from "../freezes/freeze-to-wire.ts";
 import { writeShownRequest } from "../requests/request-to-wire.ts";
 import {
   type EventCursor,
@@ -342,7 +343,7 @@ class Raw {
 }
 
 function rawFreezes(freezes: readonly ReviewedFreeze[]): Raw {
-  return new Raw(`[${freezes.map(writeFreeze).join(",")}]`);
+  return new Raw(writeJson(freezes.map(toWireFreeze)));
 }
 
 function freezesMark(freezes: readonly ReviewedFreeze[]): string {

@@ -31,8 +31,8 @@ export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any"
   listDeliveries: ["instance_id", ...STATE_PAGE],
   listFloorProposals: STATE_PAGE,
   listFloorVersions: PAGE,
-  listFreezes: STATE_PAGE,
   // The table of operations declares and checks them.
+  listFreezes: "any",
   listGrants: "any",
   showGrant: "any",
   listRequests: "any",
