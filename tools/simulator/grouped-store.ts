@@ -15,7 +15,7 @@ import type {
   TransactionParts,
 } from "@countersign/server/storage/postgres/postgres-transaction";
 import { type Result, runWorks, type Work } from "@countersign/server/storage/postgres/run-works";
-import type { Row, SqlValue, Store, Transaction } from "@countersign/server/storage/store";
+import type { Row, SqlValue, Store } from "@countersign/server/storage/store";
 import { SimulatedConnection, TIME } from "./simulated-connection.ts";
 import { SimulatedStore, type StoreParts } from "./simulated-store.ts";
 
@@ -52,7 +52,7 @@ export class GroupedStore implements Store {
     const { clock, ownNow } = parts;
     const read: SharedTime["read"] = async (connection) => {
       const askedAt = ownNow();
-      const { rows } = await connection.query(TIME, []);
+      const { rows } = await connection.query("read", TIME, []);
       const now = Number(rows[0]?.now);
       clock.learn(now, askedAt);
       return now;
@@ -79,14 +79,14 @@ export class GroupedStore implements Store {
     }
   }
 
-  transactBeside<T>(subject: string, work: Work<T>): Promise<T> {
+  transactBatched<T>(subject: string, work: Work<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const settles = { resolve: (value: unknown) => resolve(value as T), reject };
       this.#grouped.add({ subject, work, ...settles });
     });
   }
 
-  transactAlone<T>(work: Work<T>): Promise<T> {
+  transactExclusive<T>(work: Work<T>): Promise<T> {
     return this.transact(work);
   }
 
@@ -120,9 +120,8 @@ export class GroupedStore implements Store {
   #faltering(work: Work<unknown>): Work<unknown> {
     const { world, actor } = this.#parts;
     let writes = world.draw.between(1, WRITES);
-    const run = async (tx: Transaction, sql: string, values?: readonly SqlValue[]) => {
-      const count = await tx.run(sql, values);
-      if (--writes !== 0) return count;
+    const written = <T>(result: T): T => {
+      if (--writes !== 0) return result;
       world.count("works failed beside others");
       world.note(actor, "a work fails beside others");
       throw new Failure("store", "it fails beside others");
@@ -135,7 +134,9 @@ export class GroupedStore implements Store {
         all: (sql, values) => tx.all(sql, values),
         lock: (mode, sql, values) => tx.lock(mode, sql, values),
         now: () => tx.now(),
-        run: (sql, values) => run(tx, sql, values),
+        insert: (sql, values) => tx.insert(sql, values).then(written),
+        run: (sql, values) => tx.run(sql, values).then(written),
+        runReturning: (sql, values) => tx.runReturning(sql, values).then(written),
       });
   }
 

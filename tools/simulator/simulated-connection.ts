@@ -8,7 +8,7 @@
 
 import type { Connection } from "@countersign/server/storage/postgres/connections";
 import { shareReads } from "@countersign/server/storage/postgres/shared-reads";
-import type { Answer, Statement } from "@countersign/server/storage/postgres/statement-batch";
+import type { Answer, Kind, Statement } from "@countersign/server/storage/postgres/statement-batch";
 import type { SqlValue } from "@countersign/server/storage/store";
 import { DatabaseError } from "pg";
 import type { Session } from "./database.ts";
@@ -51,10 +51,10 @@ export class SimulatedConnection implements Connection {
     this.#session = session;
   }
 
-  query(text: string, values: readonly SqlValue[] = []): Promise<Answer> {
+  query(kind: Kind, text: string, values: readonly SqlValue[] = []): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (this.#waiting.length === 0) process.nextTick(() => this.#send());
-    this.#waiting.push({ text, values, name: undefined, resolve, reject });
+    this.#waiting.push({ kind, text, values, name: undefined, resolve, reject });
     return promise;
   }
 

@@ -76,11 +76,11 @@ export class SimulatedStore implements Store {
   }
 
   /** Alone: how works share a transaction of PostgreSQL is not simulated. */
-  transactBeside<T>(_: string, work: Work<T>): Promise<T> {
+  transactBatched<T>(_: string, work: Work<T>): Promise<T> {
     return this.transact(work);
   }
 
-  transactAlone<T>(work: Work<T>): Promise<T> {
+  transactExclusive<T>(work: Work<T>): Promise<T> {
     return this.transact(work);
   }
 
@@ -172,6 +172,14 @@ class SimulatedTransaction implements Transaction {
 
   lock(_: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     return this.get(sql, values);
+  }
+
+  async insert(sql: string, values: readonly SqlValue[]): Promise<void> {
+    await this.run(sql, values);
+  }
+
+  runReturning(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    return this.all(sql, values);
   }
 
   run(sql: string, values?: readonly SqlValue[]): Promise<number> {

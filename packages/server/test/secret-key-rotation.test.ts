@@ -196,11 +196,11 @@ class EndingStore implements Store {
   check = () => this.#store.check();
   close = () => this.#store.close();
 
-  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transactExclusive<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.transact(work);
   }
 
-  transactBeside<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transactBatched<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.transact(work);
   }
 

@@ -101,7 +101,7 @@ export async function appendAudit(
   random: Random,
   entry: AuditEntry,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     toValues(tx, random, entry),
@@ -116,7 +116,7 @@ export async function appendTwoAudits(
   second: AuditEntry,
 ): Promise<void> {
   const ids = [uuidV7(first.at, random.bytes(10)), uuidV7(second.at, random.bytes(10))].sort();
-  await tx.run(
+  await tx.insert(
     `insert into audit_entry (id, at, project_id, kind, actor, subject, detail, mac)
      values ($1, $2, $3, $4, $5, $6, $7, $8), ($9, $10, $11, $12, $13, $14, $15, $16)`,
     [...toValues(tx, random, first, ids[0]), ...toValues(tx, random, second, ids[1])],

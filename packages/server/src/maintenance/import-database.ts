@@ -205,7 +205,7 @@ async function move(
     const examined = examine(source, tables, integrity, onProgress);
     assertCopyable(examined, acceptsDamaged);
     // Replicas that start meanwhile wait for the end of this, and so nobody serves half of it.
-    const wasThere = await target.store.transactAlone(async (tx) => {
+    const wasThere = await target.store.transactExclusive(async (tx) => {
       const isThere = (await contentsOf(tx, tables)).length > 0;
       if (!isThere) await copy(tx, source, tables, onProgress);
       else if (!isMoving) await assertEmpty(tx, tables);

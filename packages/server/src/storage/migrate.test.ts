@@ -46,7 +46,7 @@ for (const [engine, prepare] of Object.entries(ENGINES)) {
     const own = readMigrations();
     await using(open, (store) => migrate(store, own, systemClock));
     await using(open, (store) =>
-      store.transactAlone(async (tx) => {
+      store.transactExclusive(async (tx) => {
         await tx.run("drop table schema_version");
         await tx.run("create table schema_version (version bigint not null)");
         await tx.run("insert into schema_version (version) values ($1)", [KNOWN]);

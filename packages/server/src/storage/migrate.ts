@@ -36,7 +36,7 @@ export async function migrate(
   clock: Clock,
 ): Promise<SchemaVersion> {
   const known = schemaOf(migrations);
-  const schema = await store.transactAlone(async (tx) => {
+  const schema = await store.transactExclusive(async (tx) => {
     await ensureSchemaVersion(tx);
     const current = await readSchemaVersion(tx);
     assertKnown(current, known);
@@ -47,7 +47,7 @@ export async function migrate(
   });
   if (schema !== undefined) return schema;
   await new Promise<void>((resolve) => clock.after(NOTICE_MS, resolve));
-  return store.transactAlone(async (tx) => {
+  return store.transactExclusive(async (tx) => {
     const current = await readSchemaVersion(tx);
     assertKnown(current, known);
     return apply(tx, current, migrations);

@@ -14,40 +14,59 @@ export type { SqlValue };
 export type Row = Readonly<Record<string, SqlValue>>;
 
 export interface Reader {
-  /** Of the database that is read. */
+  /** Verifies rows of the database that this reads. */
   readonly integrity: Integrity;
 
-  /** The first row, as last committed. */
+  /**
+   * The first row of a select, as last committed. For a lookup by key or index: outside of a
+   * transaction the engine may send it in one message with others, which then wait for it.
+   */
   get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
+  /** Every row of a select, as last committed. */
   all(sql: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
 export type LockMode =
   /** Nobody else may lock or change the row until this transaction ends. */
   | "update"
-  /** Others may hold it too, but nobody may change it. */
+  /** Others may lock it in this mode too, but nobody may change it. */
   | "share";
 
+/**
+ * The method that is called states what the statement does: `get` and `all` read, `lock` reads and
+ * locks, `insert`, `run` and `runReturning` write. No driver derives it from the text.
+ */
 export interface Transaction extends Reader {
   /**
-   * How long it can take at most from any of its statements to its commit, ms: what takes longer
-   * is undone by the engine, whatever happens to this process. Infinity where nobody sees to that.
+   * The longest possible time from any statement to the commit, ms: the engine rolls back a
+   * transaction that takes longer, whatever happens to this process. Infinity without such a limit.
    */
   readonly lastsMsMax: number;
 
   /**
-   * As `get`, and holds the row. Read the clock after this, never before.
+   * As `get`, and locks the row. Read the clock after this, never before.
    *
-   * @param sql a plain select from one table, so that it is clear which row is held
+   * @param sql a select from one table, without a `for` clause
    */
   lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined>;
 
   /**
-   * @returns how many rows were written; an insert of plain values may be answered before it was
-   *   made, and what it fails with is then thrown by what comes next, the commit at the latest
+   * Inserts rows of values; anything that prevents it is an error. It may resolve before the
+   * database has executed it: the error then surfaces on the next statement or the commit.
+   *
+   * @param sql an insert without `on conflict` and `returning`
+   */
+  insert(sql: string, values: readonly SqlValue[]): Promise<void>;
+
+  /**
+   * @param values may be left out for what cannot be prepared, such as a change of the schema
+   * @returns how many rows were written
    */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+
+  /** @param sql an insert, update or delete with `returning` */
+  runReturning(sql: string, values: readonly SqlValue[]): Promise<Row[]>;
 
   /**
    * Epoch milliseconds by the clock that all replicas share. Call it after the row that the
@@ -62,8 +81,8 @@ export type Durability =
   /** Also a loss of power. */
   | "power"
   /**
-   * The end of the process, and only mostly a loss of power: for what nobody was told and what is
-   * safely done again. It waits for no disk.
+   * The end of the process, and not always a loss of power: for state that was not reported to
+   * anyone and can safely be written again. It does not wait for the disk.
    */
   | "process";
 
@@ -76,44 +95,43 @@ export interface PoolCounts {
 
 export interface Store extends Reader {
   /**
-   * True when this process alone takes leases in it, for as long as it lives: every lease that
-   * was taken before is that of a dead process. Never true of an engine that replicas share.
+   * True when only this process takes leases in the database while it runs: every older lease
+   * belongs to a dead process. Never true for an engine that replicas share.
    */
   readonly isExclusive: boolean;
 
   /**
-   * Runs `work` in one transaction and answers only after a commit that is as durable as asked:
-   * against a loss of power, unless it is said otherwise. What `work` throws undoes its own writes
-   * and nobody else's.
+   * Runs `work` in one transaction and resolves only after a commit of the requested durability:
+   * by default it survives a loss of power. An error from `work` rolls back its own writes and no
+   * others.
    *
-   * `work` may wait for nothing but its transaction, because others may be committing with it,
-   * and it may be run again after its writes were undone: only its last run counts, so it must
-   * change nothing but through its transaction.
+   * `work` may await only its transaction, because others may be committing with it. The engine
+   * may run it again after it rolled back its writes: only the last run counts, so `work` must
+   * change nothing except through its transaction.
    *
    * @throws Failure when the engine cannot write; nothing of `work` is then promised or lost
    */
   transact<T>(work: (tx: Transaction) => Promise<T>, durability?: Durability): Promise<T>;
 
   /**
-   * As `transact`, and the engine may commit it together with others of its kind, of which it may
-   * then undo this one for nothing that it did, and run it again. Fit for works that are many and
-   * short.
+   * As `transact`, for short and frequent works: the engine may commit several of them in one
+   * transaction, and roll one back and run it again because another one failed.
    *
-   * @param subject names what the work decides on. Works of one subject never have a transaction
-   *   together; of two subjects, neither may go by what the other one changes.
+   * @param subject names what the work decides on. Works of one subject never share a transaction;
+   *   of two subjects, neither may depend on what the other one changes.
    */
-  transactBeside<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transactBatched<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T>;
 
   /**
-   * As `transact`, and no other process is in one of these at the same time: for migrations and
-   * what else happens once for a database. It may take long.
+   * As `transact`, and at most one runs at a time across all processes: for migrations and
+   * everything else that happens once for a database. It may take long.
    */
-  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  transactExclusive<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 
   /** @throws Failure when the engine cannot write durably */
   check(): Promise<void>;
 
-  /** Connections of this process; missing where the engine is embedded. */
+  /** Connections of this process; undefined for an embedded engine. */
   countPool?(): PoolCounts;
 
   close(): Promise<void>;

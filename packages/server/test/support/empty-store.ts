@@ -54,7 +54,7 @@ export async function applyMigrations(
   const files = readdirSync(MIGRATIONS)
     .filter((name) => name.endsWith(".sql"))
     .filter((name) => Number.parseInt(name, 10) >= first && Number.parseInt(name, 10) <= last);
-  await store.transactAlone(async (tx) => {
+  await store.transactExclusive(async (tx) => {
     for (const name of files.sort()) {
       const sql = readFileSync(join(MIGRATIONS, name), "utf8").replace(/--.*$/gm, "");
       for (const statement of sql.split(";")) {

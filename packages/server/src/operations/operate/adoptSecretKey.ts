@@ -37,7 +37,7 @@ export async function adoptSecretKey(
   { store, keyring, random }: Pick<Context, "store" | "keyring" | "random">,
   mayReseal: boolean,
 ): Promise<Resealing> {
-  const adopted = await store.transactAlone((tx) => adopt(tx, keyring, mayReseal));
+  const adopted = await store.transactExclusive((tx) => adopt(tx, keyring, mayReseal));
   keyring.useFingerprintKey(adopted.fingerprintKey);
   store.integrity.useKey(adopted.rowKey);
   // Also when the current key is recorded: another process may have sealed with a previous one.

@@ -18,7 +18,7 @@ export async function cancelApprovalRequest(
   id: string,
 ): Promise<StoredRequest> {
   const subject = subjectOf({ projectId: caller.projectId, requestId: id });
-  const { request, resolution } = await context.store.transactBeside(subject, async (tx) => {
+  const { request, resolution } = await context.store.transactBatched(subject, async (tx) => {
     const locked = await lockResolvable(tx, { projectId: caller.projectId, id });
     if (locked?.instanceId !== caller.instanceId) throw new Problem("not_found");
     const ending = { status: "cancelled", by: `instance:${caller.instanceId}` } as const;

@@ -98,7 +98,7 @@ export function retryPastDeadline<T>(
   subject?: string,
 ): Promise<T> {
   const first =
-    subject === undefined ? store.transact(decide) : store.transactBeside(subject, decide);
+    subject === undefined ? store.transact(decide) : store.transactBatched(subject, decide);
   return first.catch((error: unknown) => {
     if (!(error instanceof DeadlinePassed)) throw error;
     // The deadline has passed by now, so the request expires.

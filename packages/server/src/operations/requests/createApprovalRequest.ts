@@ -65,7 +65,7 @@ export async function createApprovalRequest(
   const attempt = (how: Manner) => {
     const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how, charge);
     if (how.isAlone) return context.store.transact(work);
-    return context.store.transactBeside(`key:${keyHash}`, work);
+    return context.store.transactBatched(`key:${keyHash}`, work);
   };
   const { outcome, request, signal, inForce } = await insist(context, caller, input.tool, attempt);
   rememberInForce(context, caller, inForce);

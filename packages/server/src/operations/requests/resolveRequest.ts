@@ -23,7 +23,7 @@ export type Ended =
   | Exclude<Resolution, { readonly kind: "resolved" }>
   | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
 
-/** What transactions decide on that lock one request: see `Store.transactBeside`. */
+/** What transactions decide on that lock one request: see `Store.transactBatched`. */
 export function subjectOf(key: { readonly projectId: string; readonly requestId: string }): string {
   return `request:${key.projectId} ${key.requestId}`;
 }

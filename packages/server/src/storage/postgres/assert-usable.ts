@@ -100,10 +100,10 @@ async function executeAgain(one: Connection, other: Connection, random: Random):
   // A name of its own: what another process has prepared under it would hide the loss.
   const id = Buffer.from(random.bytes(16)).toString("hex");
   const probe = `select $1::text as probe /* ${id} */`;
-  await one.query(probe, ["prepared"]);
+  await one.query("read", probe, ["prepared"]);
   for (let round = 1; round <= ROUNDS; round++) {
-    await other.query("begin");
-    await one.query(probe, ["executed"]);
-    await other.query("rollback");
+    await other.query("write", "begin");
+    await one.query("read", probe, ["executed"]);
+    await other.query("write", "rollback");
   }
 }

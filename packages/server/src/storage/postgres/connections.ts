@@ -8,7 +8,13 @@ import { Pool, type PoolClient } from "pg";
 import type { PoolCounts, SqlValue } from "../store.ts";
 import { breaksConnection } from "./errors.ts";
 import { shareReads } from "./shared-reads.ts";
-import { type Answer, type Prepared, type Statement, StatementBatch } from "./statement-batch.ts";
+import {
+  type Answer,
+  type Kind,
+  type Prepared,
+  type Statement,
+  StatementBatch,
+} from "./statement-batch.ts";
 
 /** For a free connection, or for a new one to be made. */
 const CONNECT_MS_MAX = 5_000;
@@ -35,9 +41,10 @@ export interface Connection {
   /**
    * What is asked in the same turn of the loop goes in one message, and is answered together.
    *
-   * @param values of its places; without any it may be several statements, which cannot be prepared
+   * @param values of its parameters; undefined for what cannot be prepared, which may be several
+   *   statements
    */
-  query(sql: string, values?: readonly SqlValue[]): Promise<Answer>;
+  query(kind: Kind, sql: string, values?: readonly SqlValue[]): Promise<Answer>;
 
   /** Gives it back. @param error what it was last seen to fail with, if it did */
   release(error?: unknown): void;
@@ -137,11 +144,11 @@ class TakenConnection implements Connection {
     this.#patienceMs = patienceMs;
   }
 
-  query(text: string, values?: readonly SqlValue[]): Promise<Answer> {
+  query(kind: Kind, text: string, values?: readonly SqlValue[]): Promise<Answer> {
     if (values === undefined) return this.#querySimply(text);
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (this.#waiting.length === 0) process.nextTick(() => this.#send());
-    this.#waiting.push({ text, values, name: this.#nameOf(text), resolve, reject });
+    this.#waiting.push({ kind, text, values, name: this.#nameOf(text), resolve, reject });
     return promise;
   }
 

@@ -6,19 +6,9 @@
  * Called by: postgres-store.ts.
  */
 
-import type { Row, SqlValue } from "../store.ts";
+import type { SqlValue } from "../store.ts";
 import type { Connection } from "./connections.ts";
-
-/**
- * One table by equality, as an index answers: nobody is held up by what travels beside it. A list
- * of one is equality as well.
- */
-const EQUALITY = String.raw`\w+ (?:= \$\d|in \(\$\d\))`;
-
-const LOOKUP = new RegExp(
-  String.raw`^\s*select [\w\s,]+ from \w+\s+where ${EQUALITY}(?: and ${EQUALITY})*\s*$`,
-  "i",
-);
+import type { Answer } from "./statement-batch.ts";
 
 /** Bounds how long the first waits for the last. */
 const LOOKUPS_MAX = 64;
@@ -26,13 +16,12 @@ const LOOKUPS_MAX = 64;
 interface Lookup {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  readonly resolve: (rows: Row[]) => void;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
 
 export class GatheredLookups {
   readonly #take: () => Promise<Connection>;
-  readonly #isLookup = new Map<string, boolean>();
   #waiting: Lookup[] = [];
 
   /** @param take lends a connection, or throws a Failure */
@@ -40,21 +29,11 @@ export class GatheredLookups {
     this.#take = take;
   }
 
-  /** Whether it may go along with others. */
-  takes(sql: string): boolean {
-    const known = this.#isLookup.get(sql);
-    if (known !== undefined) return known;
-    const isLookup = LOOKUP.test(sql);
-    // Those that come in many texts are none.
-    if (isLookup) this.#isLookup.set(sql, isLookup);
-    return isLookup;
-  }
-
   /**
    * @throws Failure when there is no connection to be had; any other error came of this one, of
    *   one beside it or of the connection: ask again, alone
    */
-  read(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+  read(sql: string, values: readonly SqlValue[]): Promise<Answer> {
     return new Promise((resolve, reject) => {
       // After the poll phase: everything that arrived in one turn of the loop goes together.
       if (this.#waiting.length === 0) setImmediate(() => this.#send());
@@ -75,13 +54,13 @@ export class GatheredLookups {
 
   async #sendTogether(lookups: readonly Lookup[]): Promise<void> {
     const connection = await this.#take();
-    const asked = lookups.map(({ sql, values }) => connection.query(sql, values));
+    const asked = lookups.map(({ sql, values }) => connection.query("read", sql, values));
     const answers = await Promise.allSettled(asked);
     const failed = answers.find((answer) => answer.status === "rejected");
     connection.release(failed?.reason);
     for (const [i, { resolve, reject }] of lookups.entries()) {
       const answer = answers[i];
-      if (answer?.status === "fulfilled") resolve(answer.value.rows);
+      if (answer?.status === "fulfilled") resolve(answer.value);
       else reject(answer?.reason);
     }
   }

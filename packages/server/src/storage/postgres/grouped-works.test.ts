@@ -55,7 +55,7 @@ const LETTERS = ["a", "b", "c", "d"];
 
 test("works of one turn have one transaction, and each its own result", async (t) => {
   const { store } = await openItems(t, LETTERS);
-  const works = LETTERS.map((id) => store.transactBeside(id, (tx) => addLocked(tx, id)));
+  const works = LETTERS.map((id) => store.transactBatched(id, (tx) => addLocked(tx, id)));
   assert.equal(new Set(await Promise.all(works)).size, 1);
   assert.deepEqual(await numbers(store), [1, 1, 1, 1]);
 });
@@ -63,7 +63,7 @@ test("works of one turn have one transaction, and each its own result", async (t
 test("very many works are done in several transactions, each once", async (t) => {
   const ids = Array.from({ length: 5 * GROUP_MAX }, (_, i) => String(i));
   const { store } = await openItems(t, ids);
-  const works = ids.map((id) => store.transactBeside(id, (tx) => addLocked(tx, id)));
+  const works = ids.map((id) => store.transactBatched(id, (tx) => addLocked(tx, id)));
   const transactions = new Set(await Promise.all(works));
   assert.equal(transactions.size, 5);
   assert.deepEqual(new Set(await numbers(store)), new Set([1]));
@@ -77,7 +77,7 @@ test("two works of one subject see each other: they never have one transaction",
     if (row?.n === 0) await add(tx, "a");
     return row?.n;
   };
-  const works = [1, 2, 3].map(() => store.transactBeside("a", takeFirst));
+  const works = [1, 2, 3].map(() => store.transactBatched("a", takeFirst));
   assert.deepEqual((await Promise.all(works)).toSorted(), [0, 1, 1]);
   assert.deepEqual(await numbers(store), [1]);
 });
@@ -85,11 +85,11 @@ test("two works of one subject see each other: they never have one transaction",
 test("what a work throws before it has written concerns nobody beside it", async (t) => {
   const { store } = await openItems(t, ["a", "b"]);
   let runs = 0;
-  const done = store.transactBeside("a", (tx) => {
+  const done = store.transactBatched("a", (tx) => {
     runs++;
     return addLocked(tx, "a");
   });
-  const refused = store.transactBeside("b", async (tx) => {
+  const refused = store.transactBatched("b", async (tx) => {
     await lock(tx, "b");
     throw new RangeError("no");
   });
@@ -107,7 +107,7 @@ test("a work that fails after it has written is undone, and nobody beside it", a
     },
     async (tx) => {
       await add(tx, "b");
-      await tx.run("insert into item (id, n) values ($1, $2)", ["a", 7]);
+      await tx.insert("insert into item (id, n) values ($1, $2)", ["a", 7]);
     },
     async (tx) => {
       await add(tx, "b");
@@ -115,8 +115,8 @@ test("a work that fails after it has written is undone, and nobody beside it", a
     },
   ];
   for (const fail of failures) {
-    const beside = ["a", "c"].map((id) => store.transactBeside(id, (tx) => addLocked(tx, id)));
-    await assert.rejects(store.transactBeside("b", fail));
+    const beside = ["a", "c"].map((id) => store.transactBatched(id, (tx) => addLocked(tx, id)));
+    await assert.rejects(store.transactBatched("b", fail));
     await Promise.all(beside);
   }
   assert.deepEqual(await numbers(store), [3, 0, 3]);
@@ -133,8 +133,8 @@ test("a row that somebody holds holds up only who wants it", async (t) => {
     await add(tx, "a");
   });
   await isHeld.promise;
-  const waiting = store.transactBeside("a", (tx) => addLocked(tx, "a"));
-  const beside = ["b", "c"].map((id) => store.transactBeside(id, (tx) => addLocked(tx, id)));
+  const waiting = store.transactBatched("a", (tx) => addLocked(tx, "a"));
+  const beside = ["b", "c"].map((id) => store.transactBatched(id, (tx) => addLocked(tx, id)));
   await Promise.all(beside);
   assert.deepEqual(await numbers(store), [0, 1, 1]);
   hold.resolve();
@@ -153,7 +153,7 @@ test("a connection that breaks during a commit leaves it open for all of them", 
     proxy.cut = cut;
     let runs = 0;
     const works = ["a", "b"].map((id) =>
-      store.transactBeside(id, (tx) => {
+      store.transactBatched(id, (tx) => {
         runs++;
         return addLocked(tx, id);
       }),
@@ -171,7 +171,7 @@ test("a connection that breaks during a commit leaves it open for all of them", 
 
 test("closing waits for works that have no transaction yet", async (t) => {
   const { store, url } = await openItems(t, ["a", "b"]);
-  const works = ["a", "b"].map((id) => store.transactBeside(id, (tx) => addLocked(tx, id)));
+  const works = ["a", "b"].map((id) => store.transactBatched(id, (tx) => addLocked(tx, id)));
   await store.close();
   await Promise.all(works);
   assert.deepEqual(await numbers(await open(t, url)), [1, 1]);

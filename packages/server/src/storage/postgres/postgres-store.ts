@@ -25,6 +25,7 @@ import { GatheredLookups } from "./gathered-lookups.ts";
 import { GroupedWorks } from "./grouped-works.ts";
 import type { SharedTime, TransactionParts } from "./postgres-transaction.ts";
 import { type Result, runWorks, type Work } from "./run-works.ts";
+import type { Answer } from "./statement-batch.ts";
 
 /** Runs of a work that loses against others: deadlocks, foremost. */
 const RUNS_MAX = 6;
@@ -37,11 +38,11 @@ const RUNS_MS_MAX = 5_000;
 /** Before the second run; doubled for each one after it. */
 const PAUSE_MS = 10;
 
-/** Names the lock of `transactAlone` among the advisory locks of the database. */
-const ALONE_LOCK = 4_735_401_187_092_310;
+/** The advisory lock of `transactExclusive`. */
+const EXCLUSIVE_LOCK = 4_735_401_187_092_310;
 
-/** For what waits for other processes to migrate, and does so itself. */
-const ALONE_SETTINGS = ["set local lock_timeout = 60000", "set local statement_timeout = 0"];
+/** It may wait for the migration of another process, and may migrate itself. */
+const EXCLUSIVE_SETTINGS = ["set local lock_timeout = 60000", "set local statement_timeout = 0"];
 
 const IS_NEW = "select case when to_regclass('schema_version') is null then 1 end as is_new";
 
@@ -110,11 +111,11 @@ export class PostgresStore implements Store {
     this.#parts = { time, integrity: this.integrity };
   }
 
-  async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
-    return (await this.all(sql, values))[0];
+  async get(sql: string, values: readonly SqlValue[] = []): Promise<Row | undefined> {
+    return (await this.#track(() => this.#lookUp(sql, values)))[0];
   }
 
-  all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
+  all(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
     return this.#track(() => this.#read(sql, values));
   }
 
@@ -123,7 +124,7 @@ export class PostgresStore implements Store {
   }
 
   /** {@link GroupedWorks} */
-  transactBeside<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transactBatched<T>(subject: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const join = () =>
       new Promise<T>((resolve, reject) => {
         const settles = { resolve: (value: unknown) => resolve(value as T), reject };
@@ -132,14 +133,14 @@ export class PostgresStore implements Store {
     return this.#track(join);
   }
 
-  transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const alone = async (tx: Transaction): Promise<T> => {
-      for (const setting of ALONE_SETTINGS) await tx.run(setting);
+  transactExclusive<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const exclusive = async (tx: Transaction): Promise<T> => {
+      for (const setting of EXCLUSIVE_SETTINGS) await tx.run(setting);
       // Ends with the transaction, and so also behind a pooler that lends connections for one.
-      await tx.run("select pg_advisory_xact_lock($1)", [ALONE_LOCK]);
+      await tx.get("select pg_advisory_xact_lock($1)", [EXCLUSIVE_LOCK]);
       return work(tx);
     };
-    return this.#track(() => this.#transact(alone, "patient"));
+    return this.#track(() => this.#transact(exclusive, "patient"));
   }
 
   async check(): Promise<void> {
@@ -190,27 +191,32 @@ export class PostgresStore implements Store {
     }
   }
 
-  async #read(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    if (this.#lookups.takes(sql)) {
-      try {
-        return await this.#lookups.read(sql, values);
-      } catch (error) {
-        if (error instanceof Failure) throw error;
-        // Perhaps because of one beside it, or of a connection that broke: now alone.
-      }
+  async #lookUp(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    let answer: Answer;
+    try {
+      answer = await this.#lookups.read(sql, values);
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      // The cause may be another lookup of the message, or a connection that broke.
+      return this.#read(sql, values);
     }
-    if (!READS.test(sql)) throw new Error("a statement that writes was sent as a read");
+    return rowsOf(answer);
+  }
+
+  async #read(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
     for (let run = 1; ; run++) {
       const connection = await this.#take();
+      let answer: Answer;
       try {
-        const { rows } = await connection.query(sql, values);
-        connection.release();
-        return rows;
+        answer = await connection.query("read", sql, values);
       } catch (error) {
         connection.release(error);
-        // It broke while nobody used it, as all do when the server starts again.
+        // Idle connections break when the database server restarts.
         if (run === READS_MAX || !breaksConnection(error)) throw toThrown(error);
+        continue;
       }
+      connection.release();
+      return rowsOf(answer);
     }
   }
 
@@ -279,13 +285,16 @@ function told<T>(result: Result<T> | undefined): T {
   return result.value;
 }
 
-/** What may be sent outside of a transaction. */
-const READS = /^\s*(?:select|with)\b/i;
+/** SQLite prevents such a write; the statements of both engines are the same. */
+function rowsOf({ rows, command }: Answer): Row[] {
+  if (command === "SELECT") return rows;
+  throw new Error(`a statement that writes was sent as a read: ${command}`);
+}
 
 function databaseTime(clock: DatabaseClock): SharedTime {
   const read: SharedTime["read"] = async (connection) => {
     const askedAt = systemClock.now();
-    const { rows } = await connection.query(TIME, []);
+    const { rows } = await connection.query("read", TIME, []);
     const now = Number(rows[0]?.now);
     clock.learn(now, askedAt);
     return now;

@@ -8,7 +8,7 @@ import type { Integrity } from "../integrity.ts";
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
 import type { Connection } from "./connections.ts";
 import { isRetriable, toThrown } from "./errors.ts";
-import type { Answer } from "./statement-batch.ts";
+import type { Answer, Kind } from "./statement-batch.ts";
 
 /** The clock that all replicas share. */
 export interface SharedTime {
@@ -17,10 +17,6 @@ export interface SharedTime {
   /** @returns epoch ms */
   read(connection: Pick<Connection, "query">): Promise<number>;
 }
-
-/** One row or two, whose number is known: nothing in it asks what is there already. */
-const PLAIN_INSERT =
-  /^\s*insert into \w+\s*\([^()]*\)\s*values\s*\([^()]*\)(?<second>\s*,\s*\([^()]*\))?\s*$/i;
 
 /** Bounds what one message holds, of a work that inserts very many rows. */
 const UNAWAITED_MAX = 64;
@@ -31,8 +27,6 @@ const UNAWAITED_MAX = 64;
  * is time for a dozen of both.
  */
 const LASTS_MS_MAX = 300_000;
-
-const ONLY_READS = /^\s*select\b/i;
 
 /** What all transactions of a store share. */
 export interface TransactionParts {
@@ -84,44 +78,51 @@ export class PostgresTransaction implements Transaction {
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
-    if (!ONLY_READS.test(sql)) this.hasWritten = true;
-    return (await this.#query(sql, values ?? [])).rows;
+    return (await this.#query("read", sql, values ?? [])).rows;
   }
 
   /**
-   * Who locks wants to know the time next. It is read by a statement of its own behind this one,
-   * which begins when this one has the lock, and saves a message on the way.
+   * Reads the time as well, because most callers need it next: by a statement of its own, which
+   * starts when this one has the lock, and which travels in the same message.
    */
-  lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
-    const locked = this.get(`${sql} for ${mode}${this.#waits ? "" : " nowait"}`, values);
+  async lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
+    const text = `${sql} for ${mode}${this.#waits ? "" : " nowait"}`;
+    const locked = this.#query("lock", text, values ?? []);
     if (this.#time.isAsked) {
       const time = this.#readTime();
       time.catch(() => {});
       this.#timeAfterLock = time;
     }
-    return locked;
+    return (await locked).rows[0];
   }
 
   /**
-   * A plain insert is not waited for: it writes its row or fails, and then nothing behind it
-   * succeeds, the commit least of all. Except before it is known that the transaction has begun:
-   * what comes behind a refused beginning would stand by itself.
+   * Does not wait for the answer: after an insert that fails, PostgreSQL refuses every later
+   * statement and the commit. Before BEGIN was answered it does wait: after a BEGIN that failed,
+   * the statements behind it would each commit on their own.
    */
-  async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
+  async insert(sql: string, values: readonly SqlValue[]): Promise<void> {
     this.#assertRunning();
-    // Without values it may be a statement that cannot be prepared, such as those of migrations.
-    const written = this.#query(sql, values);
-    const plain = PLAIN_INSERT.exec(sql)?.groups;
-    const isAwaited = values === undefined || !this.#hasBegun || plain === undefined;
-    if (isAwaited) {
-      const { count } = await written;
-      if (count > 0 || values === undefined) this.hasWritten = true;
-      return count;
-    }
+    const inserted = this.#query("write", sql, values);
     this.hasWritten = true;
-    const unawaited = this.#unawaited.push(written.catch(() => {}));
+    if (!this.#hasBegun) {
+      await inserted;
+      return;
+    }
+    const unawaited = this.#unawaited.push(inserted.catch(() => {}));
     if (unawaited >= UNAWAITED_MAX) await this.settled();
-    return plain.second === undefined ? 1 : 2;
+  }
+
+  async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
+    const { count } = await this.#query("write", sql, values);
+    if (count > 0 || values === undefined) this.hasWritten = true;
+    return count;
+  }
+
+  async runReturning(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    const { rows } = await this.#query("write", sql, values);
+    if (rows.length > 0) this.hasWritten = true;
+    return rows;
   }
 
   /** A statement of its own: one that waits for a lock would tell the time before it. */
@@ -140,14 +141,14 @@ export class PostgresTransaction implements Transaction {
   }
 
   #readTime(): Promise<number> {
-    return this.#time.read({ query: (sql, values) => this.#query(sql, values) });
+    return this.#time.read({ query: (...statement) => this.#query(...statement) });
   }
 
-  async #query(sql: string, values?: readonly SqlValue[]): Promise<Answer> {
+  async #query(kind: Kind, sql: string, values?: readonly SqlValue[]): Promise<Answer> {
     this.#assertRunning();
     this.#timeAfterLock = undefined;
     try {
-      return await this.#connection.query(sql, values);
+      return await this.#connection.query(kind, sql, values);
     } catch (error) {
       // Those behind the first one failed because of it.
       this.fault ??= { error };

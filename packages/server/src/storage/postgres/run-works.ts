@@ -36,7 +36,7 @@ export async function runWorks<T>(
   works: readonly Work<T>[],
 ): Promise<Outcome<T>> {
   // On its way together with the first statement of the work, which waits for both answers.
-  const begun = connection.query(BEGIN, []).then(
+  const begun = connection.query("write", BEGIN, []).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
@@ -97,7 +97,7 @@ async function commit<T>(
   transactions: readonly PostgresTransaction[],
   results: readonly Result<T>[],
 ): Promise<Outcome<T>> {
-  const committing = connection.query("commit", []).catch((error: unknown) => ({ error }));
+  const committing = connection.query("write", "commit", []).catch((error: unknown) => ({ error }));
   const [committed] = await Promise.all([committing, settled(transactions)]);
   if (!("error" in committed)) {
     connection.release();
@@ -124,7 +124,7 @@ function undone(error: unknown): Outcome<never> {
 async function rollBack(connection: Connection, fault: unknown): Promise<void> {
   if (fault !== undefined && breaksConnection(fault)) return connection.release(fault);
   try {
-    await connection.query("rollback", []);
+    await connection.query("write", "rollback", []);
     connection.release();
   } catch {
     connection.discard();

@@ -1,41 +1,41 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { shareReads } from "./shared-reads.ts";
-import type { Answer, Statement } from "./statement-batch.ts";
+import type { Answer, Kind, Statement } from "./statement-batch.ts";
 
-const READ = "select stamp from stamps where id = $1";
-const LOCK = "select n from item where id = $1 for share nowait";
-const WRITE = "update item set n = n + 1 where id = $1";
+const READ: Kind = "read";
+const LOCK: Kind = "lock";
+const WRITE: Kind = "write";
 
 /** Statements as they are asked, with what each is told. */
-function ask(...texts: readonly (string | readonly [string, string])[]) {
-  const told: (Answer | unknown)[] = texts.map(() => "nothing");
-  const statements = texts.map((asked, i): Statement => {
-    const [text, value] = typeof asked === "string" ? [asked, "a"] : asked;
+function ask(...kinds: readonly (Kind | readonly [Kind, string])[]) {
+  const told: (Answer | unknown)[] = kinds.map(() => "nothing");
+  const statements = kinds.map((asked, i): Statement => {
+    const [kind, value] = typeof asked === "string" ? ([asked, "a"] as const) : asked;
     const tell = (answer: unknown) => {
       told[i] = answer;
     };
-    return { text, values: [value], name: text, resolve: tell, reject: tell };
+    return { kind, text: kind, values: [value], name: kind, resolve: tell, reject: tell };
   });
   const sent = shareReads(statements);
-  return { told, sent, texts: sent.map(({ text }) => text) };
+  return { told, sent, kinds: sent.map(({ kind }) => kind) };
 }
 
 test("the same read of one message is made once, behind the last lock", () => {
-  const { texts } = ask(LOCK, READ, [LOCK, "b"], READ, [LOCK, "c"], READ);
-  assert.deepEqual(texts, [LOCK, LOCK, LOCK, READ]);
+  const { kinds } = ask(LOCK, READ, [LOCK, "b"], READ, [LOCK, "c"], READ);
+  assert.deepEqual(kinds, [LOCK, LOCK, LOCK, READ]);
 });
 
 test("reads with other values, locks and writes are all made, in their order", () => {
   const order = [READ, [READ, "b"], LOCK, LOCK, WRITE, WRITE] as const;
   assert.deepEqual(
-    ask(...order).texts,
+    ask(...order).kinds,
     order.map((asked) => (typeof asked === "string" ? asked : asked[0])),
   );
 });
 
 test("reads on two sides of a write stay two", () => {
-  assert.deepEqual(ask(READ, WRITE, READ, READ).texts, [READ, WRITE, READ]);
+  assert.deepEqual(ask(READ, WRITE, READ, READ).kinds, [READ, WRITE, READ]);
 });
 
 test("everybody who asked is told, and has rows of their own", () => {

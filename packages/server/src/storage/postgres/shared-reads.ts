@@ -7,11 +7,6 @@
 
 import type { Answer, Statement } from "./statement-batch.ts";
 
-/** One that locks waits, and has to wait where it stands. */
-const READS = /^\s*select\b(?!.*\bfor\s+(?:update|share)\b)/is;
-
-const LOCKS = /^\s*select\b/i;
-
 /**
  * The same statements in the same order, but each read only once: where the last one asked. Who
  * asked earlier gets what was true later, and still before an answer to anything came; behind the
@@ -23,8 +18,8 @@ export function shareReads(statements: readonly Statement[]): readonly Statement
   const kept: Statement[] = [];
   let shared = new Map<string, Statement[]>();
   for (const statement of statements.toReversed()) {
-    if (!isRead(statement.text)) {
-      if (!LOCKS.test(statement.text)) shared = new Map();
+    if (statement.kind !== "read") {
+      if (statement.kind === "write") shared = new Map();
       kept.push(statement);
       continue;
     }
@@ -41,23 +36,11 @@ export function shareReads(statements: readonly Statement[]): readonly Statement
   return kept.reverse();
 }
 
-const known = new Map<string, boolean>();
-
-const KNOWN_MAX = 512;
-
-function isRead(text: string): boolean {
-  const isKnown = known.get(text);
-  if (isKnown !== undefined) return isKnown;
-  const reads = READS.test(text);
-  // Those that come in many texts are looked at each time.
-  if (known.size < KNOWN_MAX) known.set(text, reads);
-  return reads;
-}
-
 /** @param askers of one read; more may come until it is sent */
 function answering(askers: readonly Statement[]): Statement {
-  const [{ text, values, name }] = askers as readonly [Statement];
+  const [{ kind, text, values, name }] = askers as readonly [Statement];
   return {
+    kind,
     text,
     values,
     name,

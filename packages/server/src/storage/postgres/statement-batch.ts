@@ -24,7 +24,11 @@ export interface Answer {
   readonly command: string;
 }
 
+/** What a statement does, as its caller declares it. A locking read waits for its row. */
+export type Kind = "read" | "lock" | "write";
+
 export interface Statement {
+  readonly kind: Kind;
   readonly text: string;
   readonly values: readonly SqlValue[];
   /** Prepared once for a connection under this name; undefined for what comes in many texts. */

@@ -156,7 +156,7 @@ test("a work that fails before it has written disturbs nobody", async (t) => {
       await insert(tx, "neighbour");
     }),
     store.transact(async (tx) => {
-      await tx.run("update item set n = 1 where id = 'nobody'");
+      await tx.run("update item set n = 1 where id = $1", ["nobody"]);
       throw new Error("refused");
     }),
   ]);
@@ -248,9 +248,9 @@ test("what a migration would need to undo a statement is in a file, not in memor
   const where = async (tx: Transaction) => Object.values((await tx.get("pragma temp_store")) ?? {});
   const [file, memory] = [[1], [2]];
   assert.deepEqual(await store.transact(where), memory);
-  assert.deepEqual(await store.transactAlone(where), file);
+  assert.deepEqual(await store.transactExclusive(where), file);
   await assert.rejects(
-    store.transactAlone(() => Promise.reject(new Error("no"))),
+    store.transactExclusive(() => Promise.reject(new Error("no"))),
     /no/,
   );
   assert.deepEqual(await store.transact(where), memory);

@@ -98,7 +98,7 @@ export class SqliteStore implements Store {
   }
 
   /** All commit together anyway, and run one after another. */
-  transactBeside<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transactBatched<T>(_: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.transact(work);
   }
 
@@ -106,7 +106,7 @@ export class SqliteStore implements Store {
    * There is one writer anyway. But a single statement of a migration may change a whole table, and
    * what would undo it has to be somewhere: beside the database, not in memory.
    */
-  async transactAlone<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transactExclusive<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     await this.#keepTemporary("file");
     try {
       return await this.transact(work);
@@ -234,11 +234,6 @@ export class SqliteStore implements Store {
   }
 }
 
-/** What answers rows and is nothing else, as `delete ... returning`, changes them. */
-const ONLY_READS = /^\s*select\b/i;
-
-const CHANGES_ROWS = /^\s*(?:insert|update|delete)\b/i;
-
 class SqliteTransaction implements Transaction {
   /** A process that is stopped goes on where it was. */
   readonly lastsMsMax = Number.POSITIVE_INFINITY;
@@ -256,13 +251,11 @@ class SqliteTransaction implements Transaction {
 
   async get(sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     this.#assertRunning();
-    if (!ONLY_READS.test(sql)) this.hasWritten = true;
     return this.#statements.get(sql, values);
   }
 
   async all(sql: string, values?: readonly SqlValue[]): Promise<Row[]> {
     this.#assertRunning();
-    if (!ONLY_READS.test(sql)) this.hasWritten = true;
     return this.#statements.all(sql, values);
   }
 
@@ -271,12 +264,23 @@ class SqliteTransaction implements Transaction {
     return this.get(sql, values);
   }
 
+  async insert(sql: string, values: readonly SqlValue[]): Promise<void> {
+    await this.run(sql, values);
+  }
+
   async run(sql: string, values?: readonly SqlValue[]): Promise<number> {
     this.#assertRunning();
     const changes = this.#statements.run(sql, values);
-    // Statements that define tables report no changes.
-    if (changes > 0 || !CHANGES_ROWS.test(sql)) this.hasWritten = true;
+    // A change of the schema reports no changed rows.
+    if (changes > 0 || values === undefined) this.hasWritten = true;
     return changes;
+  }
+
+  async runReturning(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    this.#assertRunning();
+    const rows = this.#statements.all(sql, values);
+    if (rows.length > 0) this.hasWritten = true;
+    return rows;
   }
 
   async now(): Promise<number> {

@@ -25,7 +25,7 @@ export async function insertCredential(
   credential: StoredCredential,
   tokenHash: string,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into credential
        (id, token_hash, kind, holder_id, project_id, created_at, expires_at, scopes)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,

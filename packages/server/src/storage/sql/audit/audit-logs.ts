@@ -139,7 +139,7 @@ export async function claimLook(
   projectId: string,
   { begunBefore, lostBefore, now }: LookBounds,
 ): Promise<number | undefined> {
-  const [row] = await tx.all(
+  const [row] = await tx.runReturning(
     `update audit_log set looked_at = $3 where project_id = $4 and ${LOOK_IS_DUE}
      returning looked_through`,
     [begunBefore, lostBefore, now, projectId],

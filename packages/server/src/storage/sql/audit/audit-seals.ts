@@ -33,7 +33,7 @@ const SEAL = `project_id, position, entries, first_id, last_id, ids, hashes, che
   sealed_at`;
 
 export async function insertSeal(tx: Transaction, seal: StoredSeal): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into audit_seal (project_id, position, entries, first_id, last_id, ids, hashes,
        checkpoint, sealed_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

@@ -8,7 +8,7 @@ import type { InstanceKey, RowKey } from "../keys.ts";
 import { NOTIFICATION_COLUMNS, toNotification } from "./notifications.ts";
 
 export async function countWaitingNotifications(reader: Reader): Promise<number> {
-  const row = await reader.get(
+  const [row] = await reader.all(
     "select count(*) as waiting from notification where next_at is not null",
   );
   return Number(row?.waiting ?? 0);

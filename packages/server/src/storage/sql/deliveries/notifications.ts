@@ -25,7 +25,7 @@ export async function insertNotification(
     "id" | "requestId" | "instanceId" | "projectId" | "deliveryEpoch" | "body" | "createdAt"
   >,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into notification (id, request_id, instance_id, project_id, delivery_epoch, body,
        created_at, next_at, fence, attempts)
      values ($1, $2, $3, $4, $5, $6, $7, $7, 0, 0)`,

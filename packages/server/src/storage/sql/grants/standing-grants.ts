@@ -22,7 +22,7 @@ const LIST_ACTIVE = `${BEFORE} and ${ACTIVE} order by id desc limit $4`;
 const LIST_ENDED = `${BEFORE} and ${ENDED} order by id desc limit $4`;
 
 export async function insertGrant(tx: Transaction, grant: StoredGrant): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into standing_grant (id, project_id, instance_id, reviewer_id, terms, created_at,
        expires_at, calls_max)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,

@@ -53,7 +53,7 @@ export async function countMade(
   { projectId, since, beforeId }: Stretch,
   max: number,
 ): Promise<number> {
-  const row = await reader.get(
+  const [row] = await reader.all(
     `select count(*) as made from (select id from request
        where project_id = $1 and id >= $2 and id < $3 limit $4) as counted`,
     [projectId, firstIdAt(since), beforeId, max],

@@ -15,7 +15,7 @@ const COLUMNS = `id, project_id, provisioner_id, name, created_at, deleted_at,
 
 /** A new one belongs to no group and has no owner. */
 export async function insertInstance(tx: Transaction, instance: NewInstance): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into instance (id, project_id, provisioner_id, name, created_at)
      values ($1, $2, $3, $4, $5)`,
     [instance.id, instance.projectId, instance.provisionerId, instance.name, instance.createdAt],
@@ -100,7 +100,7 @@ export async function reassignOwned(
   { projectId, personId }: { readonly projectId: string; readonly personId: string },
   ownerId: string,
 ): Promise<StoredInstance[]> {
-  const rows = await tx.all(
+  const rows = await tx.runReturning(
     `update instance set owner_id = $3
      where project_id = $1 and deleted_at is null and owner_id in
        (select id from reviewer where project_id = $1 and person_id = $2 and id <> $3)

@@ -49,7 +49,7 @@ export async function insertProposal(
   tx: Transaction,
   proposal: Omit<StoredProposal, "isIntact">,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into policy_proposal (project_id, id, base_number, sha256, source, note, restores,
        tests, proposed_at, proposed_by, proposer_project_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,

@@ -22,7 +22,7 @@ export async function insertSubscription(
   subscription: NewSubscription,
 ): Promise<void> {
   const { id, personId, endpointSha256, name, targetShown, sealedTarget, createdAt } = subscription;
-  await tx.run(
+  await tx.insert(
     `insert into push_subscription (id, person_id, endpoint_sha256, name, target_shown,
        sealed_target, created_at, fence, failures)
      values ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,

@@ -15,7 +15,7 @@ export async function insertConsumption(
   { projectId, id }: RowKey,
   { keyHash, consumedAt }: StoredConsumption,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into consumption (project_id, request_id, key_hash, consumed_at)
      values ($1, $2, $3, $4)`,
     [projectId, id, keyHash, consumedAt],

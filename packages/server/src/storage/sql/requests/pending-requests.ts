@@ -75,6 +75,8 @@ export async function readNextDeadline(reader: Reader): Promise<number | undefin
 }
 
 export async function countPending(reader: Reader): Promise<number> {
-  const row = await reader.get("select count(*) as pending from request where status = 'pending'");
+  const [row] = await reader.all(
+    "select count(*) as pending from request where status = 'pending'",
+  );
   return Number(row?.pending ?? 0);
 }

@@ -27,7 +27,7 @@ export async function readPendingIds(
 }
 
 export async function countPendingOf(reader: Reader, projectId: string): Promise<number> {
-  const row = await reader.get(
+  const [row] = await reader.all(
     "select count(*) as pending from request where status = 'pending' and project_id = $1",
     [projectId],
   );

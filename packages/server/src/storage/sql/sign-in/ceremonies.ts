@@ -18,7 +18,7 @@ export interface StoredCeremony {
 
 export async function insertCeremony(tx: Transaction, ceremony: StoredCeremony): Promise<void> {
   const { id, kind, personId, detail, expiresAt } = ceremony;
-  await tx.run(
+  await tx.insert(
     `insert into ceremony (id, kind, person_id, detail, expires_at)
      values ($1, $2, $3, $4, $5)`,
     [id, kind, personId, detail, expiresAt],
@@ -34,7 +34,7 @@ export async function takeCeremony(
   id: string,
   kind: string,
 ): Promise<StoredCeremony | undefined> {
-  const row = await tx.get(
+  const [row] = await tx.runReturning(
     `delete from ceremony where id = $1 and kind = $2
      returning id, kind, person_id, detail, expires_at`,
     [id, kind],

@@ -32,7 +32,7 @@ export async function insertInvitation(
   invitation: StoredInvitation,
   tokenHash: string,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into invitation (token_hash, id, project_id, person_id, name, role, group_names,
        created_at, created_by, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -110,7 +110,7 @@ export async function deleteOpenInvitation(
   projectId: string,
   id: string,
 ): Promise<StoredInvitation | undefined> {
-  const row = await tx.get(
+  const [row] = await tx.runReturning(
     `delete from invitation where project_id = $1 and id = $2 and used_at is null
      returning ${COLUMNS}`,
     [projectId, id],
@@ -123,7 +123,7 @@ export async function deleteOpenInvitationsBy(
   tx: Transaction,
   createdBy: Actor,
 ): Promise<StoredInvitation[]> {
-  const rows = await tx.all(
+  const rows = await tx.runReturning(
     `delete from invitation where created_by = $1 and used_at is null returning ${COLUMNS}`,
     [createdBy],
   );
@@ -135,7 +135,7 @@ export async function deleteOpenInvitationsFor(
   tx: Transaction,
   personId: string,
 ): Promise<StoredInvitation[]> {
-  const rows = await tx.all(
+  const rows = await tx.runReturning(
     `delete from invitation where person_id = $1 and used_at is null returning ${COLUMNS}`,
     [personId],
   );

@@ -28,7 +28,7 @@ export async function insertSession(
   session: StoredSession,
   tokenHash: string,
 ): Promise<void> {
-  await tx.run(
+  await tx.insert(
     `insert into session (token_hash, id, person_id, project_id, method, user_agent, created_at,
        seen_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
