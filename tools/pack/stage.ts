@@ -44,6 +44,7 @@ export function pack(
   const staged: Record<string, readonly string[]> = {};
   mkdirSync(out, { recursive: true });
   // The types of a staged package name other packages, such as its dependencies.
+  mkdirSync(scratch, { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(scratch, "node_modules"));
   const stages = packages.map((entry) => {
     const stage = join(scratch, entry.folder);
