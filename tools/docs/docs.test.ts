@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
-import { CONFIG_PAGE } from "./pages.ts";
+import { PAGES as WRITTEN } from "./pages.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 const PAGES = ["*.md", "docs/**/*.md", "deploy/**/*.md", "examples/**/*.md"];
 
-test("the configuration page is what its table says: run `npm run docs` after a change", () => {
-  assert.equal(readFileSync(CONFIG_PAGE.file, "utf8"), CONFIG_PAGE.text());
-});
+for (const { file, text } of WRITTEN) {
+  test(`${relative(ROOT, file)} is up to date with its table (npm run docs)`, () => {
+    assert.equal(readFileSync(file, "utf8"), text());
+  });
+}
 
 test("the guide for receivers shows the receiver in thirty lines word for word", () => {
   const read = (path: string) => readFileSync(join(ROOT, path), "utf8");

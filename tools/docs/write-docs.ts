@@ -3,6 +3,6 @@
  */
 
 import { writeFileSync } from "node:fs";
-import { CONFIG_PAGE } from "./pages.ts";
+import { PAGES } from "./pages.ts";
 
-writeFileSync(CONFIG_PAGE.file, CONFIG_PAGE.text());
+for (const { file, text } of PAGES) writeFileSync(file, text());

@@ -36,7 +36,7 @@ export const PUBLISHED: readonly PublishedPackage[] = [
     node: ">=24",
     assets: [
       { from: "packages/server/src/storage/migrations", to: "storage/migrations", names: /\.sql$/ },
-      { from: "contract", to: "contract", names: /^openapi\.yaml$/ },
+      { from: "contract", to: "contract", names: /^(review\.)?openapi\.yaml$/ },
     ],
   },
   { folder: "cli", node: ">=24", assets: [] },

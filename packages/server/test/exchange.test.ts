@@ -164,6 +164,14 @@ test("[ours.openapi.valid] the description is served at /openapi.yaml, to everyb
   assert.equal(await response.text(), readFileSync(OPENAPI_PATH, "utf8"));
 });
 
+test("[ours.openapi.valid] GET /review/v1/openapi.json answers the reviewer API's description", async () => {
+  const answer = await server.call("GET", "/review/v1/openapi.json");
+  assert.equal(answer.status, 200);
+  const description = JSON.parse(answer.text) as { openapi: string; paths: object };
+  assert.match(description.openapi, /^3\.1\./);
+  assert.ok("/review/v1/grants" in description.paths);
+});
+
 test("[ours.openapi.valid] what is served is valid OpenAPI 3.1", async () => {
   const source = await (await fetch(`${server.url}/openapi.yaml`)).text();
   assert.match((parse(source) as { openapi: string }).openapi, /^3\.1\./);

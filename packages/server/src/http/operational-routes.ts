@@ -7,16 +7,21 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "@countersign/protocol";
+import { REVIEW_PATH } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
+import { parse } from "yaml";
 import type { Context } from "../context.ts";
 import type { Report } from "../report.ts";
 import { sendJson } from "./exchange.ts";
 
-/** A published package brings a copy along; in the repository there is the one. */
-const COPY = join(import.meta.dirname, "../contract/openapi.yaml");
-const OPENAPI_FILE = existsSync(COPY)
-  ? COPY
-  : join(import.meta.dirname, "../../../../contract/openapi.yaml");
+/** A published package contains a copy; the repository has the original. */
+function descriptionFile(name: string): string {
+  const copy = join(import.meta.dirname, "../contract", name);
+  return existsSync(copy) ? copy : join(import.meta.dirname, "../../../../contract", name);
+}
+
+const OPENAPI_FILE = descriptionFile("openapi.yaml");
+const REVIEW_OPENAPI_FILE = descriptionFile("review.openapi.yaml");
 
 /** The paths of the contract are relative to this address. */
 const SERVERS = "\nservers:\n  - url: ";
@@ -73,4 +78,17 @@ export function addOperationalRoutes(
     const served = text.replace(`${SERVERS}/\n`, () => `${SERVERS}${pathPrefix || "/"}\n`);
     return reply.header("content-type", "application/yaml").send(served);
   });
+
+  let reviewDescription: string | undefined;
+  const config = { operation: "reviewOpenapi" };
+  app.get(`${REVIEW_PATH}/openapi.json`, { config }, async (_, reply) => {
+    reviewDescription ??= await reviewOpenApi(context.settings.pathPrefix);
+    return sendJson(reply, 200, reviewDescription);
+  });
+}
+
+/** The description of the reviewer API, with the address that its paths are relative to. */
+async function reviewOpenApi(pathPrefix: string): Promise<string> {
+  const description = parse(await readFile(REVIEW_OPENAPI_FILE, "utf8")) as object;
+  return JSON.stringify({ ...description, servers: [{ url: pathPrefix || "/" }] });
 }

@@ -462,9 +462,13 @@ const PASSKEYS: readonly AuthorizationRow[] = [
 ];
 
 /** For probes and whoever else: they tell nothing of anybody. */
-const OPERATIONAL: readonly AuthorizationRow[] = ["healthz", "readyz", "metrics", "openapi"].map(
-  (operation) => ({ operation, who: EVERYBODY, status: 200 }),
-);
+const OPERATIONAL: readonly AuthorizationRow[] = [
+  "healthz",
+  "readyz",
+  "metrics",
+  "openapi",
+  "reviewOpenapi",
+].map((operation) => ({ operation, who: EVERYBODY, status: 200 }));
 
 export const ROWS: readonly AuthorizationRow[] = [
   ...REQUESTS,
