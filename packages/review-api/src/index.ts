@@ -1,10 +1,12 @@
 /** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
 
+export * from "./channels.ts";
 export * from "./exact.ts";
 export * from "./freezes.ts";
 export * from "./grants.ts";
 export * from "./operation.ts";
 export * from "./operations.ts";
+export * from "./push.ts";
 export * from "./read-input.ts";
 export * from "./requests.ts";
 export { type Cursor, writeCursor } from "./schema.ts";

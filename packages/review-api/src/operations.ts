@@ -1,8 +1,10 @@
 /** The table of all operations of the reviewer API, by name. */
 
+import { channels } from "./channels.ts";
 import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
 import type { Operation } from "./operation.ts";
+import { push } from "./push.ts";
 import { requests } from "./requests.ts";
 
 /** The path that the paths of the operations are relative to. */
@@ -12,6 +14,8 @@ export const REVIEW_OPERATIONS = {
   ...freezes,
   ...grants,
   ...requests,
+  ...channels,
+  ...push,
 };
 
 export type ReviewOperations = typeof REVIEW_OPERATIONS;

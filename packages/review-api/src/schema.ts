@@ -3,7 +3,12 @@
  * with the name of the field, as in "limit must be a whole number from 1 to 200."
  */
 
-import { formatDuration, parseDuration, parseIdentifier } from "@countersign/protocol";
+import {
+  formatDuration,
+  hasInvisible,
+  parseDuration,
+  parseIdentifier,
+} from "@countersign/protocol";
 import * as v from "valibot";
 import type { ExactObject } from "./exact.ts";
 
@@ -40,6 +45,19 @@ export function storableText(charsMax: number) {
   const isStorable = (value: string) => !value.includes("\0");
   return v.pipe(text(charsMax), v.check(isStorable, "must not contain the character U+0000"));
 }
+
+/** A name of 1 to `charsMax` characters, none of which is invisible. */
+export function visibleName(charsMax: number) {
+  const rule = `must be 1 to ${charsMax} visible characters`;
+  return v.pipe(
+    anyText,
+    v.check((name) => name.length <= charsMax && !hasInvisible(name), rule),
+  );
+}
+
+const TEXTS = "must be an array of strings";
+
+export const texts = v.array(v.string(TEXTS), TEXTS);
 
 /** Like `5m`. The handler receives milliseconds. */
 export function duration(msMin = 0, msMax = Number.POSITIVE_INFINITY) {

@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
 import { parseDuration } from "@countersign/protocol";
-import { type Channel, ChannelClient, type LastSending } from "../channel-client.ts";
+import { CHANNEL_KINDS, type Channel, exactText, type LastSending } from "@countersign/review-api";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import type { CommandLine, OwnOptions } from "../command-line.ts";
 import { EXIT, type ExitCode, usageError } from "../exit.ts";
 import { namesOf } from "../name-list.ts";
+import type { ReviewerApi } from "../reviewer-api.ts";
 import type { Terminal } from "../terminal.ts";
 import { visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
-const KINDS = ["webhook", "email", "slack", "ntfy"];
+const KINDS = CHANNEL_KINDS.join(", ");
 
 const FROM_FILE = "@FILE reads it from there, @- from the input.";
 
@@ -36,8 +37,9 @@ export const channelsCreate: Command = {
   options: OPTIONS,
 
   async run(line, terminal) {
-    const [kind = ""] = line.take(KINDS.join(", "));
-    if (!KINDS.includes(kind)) throw usageError(`a channel is one of ${KINDS.join(", ")}`);
+    const [given] = line.take(KINDS);
+    const kind = CHANNEL_KINDS.find((known) => known === given);
+    if (kind === undefined) throw usageError(`a channel is one of ${KINDS}`);
     const name = line.text("name");
     if (!name) throw usageError("--name is missing");
     const remindBefore = line.text("remind-before");
@@ -48,7 +50,7 @@ export const channelsCreate: Command = {
     const to = namesOf(line, "to");
     if (kind !== "email" && !url) throw usageError("--target is missing");
     if (kind === "email" && !to?.length) throw usageError("--to is missing");
-    const channel = await new ChannelClient(connect(line)).create({
+    const body = {
       name,
       kind,
       url,
@@ -58,10 +60,11 @@ export const channelsCreate: Command = {
       groups: namesOf(line, "groups"),
       ...(line.flag("include-arguments") && { include_arguments: true }),
       remind_before: remindBefore,
-    });
-    tell(channel, line, terminal);
-    if (channel.signingSecret !== undefined && !line.json) {
-      terminal.out(`secret     ${channel.signingSecret}`);
+    };
+    const channel = await connectApi(line).call("POST /channels", { body });
+    print(channel, line, terminal);
+    if (channel.signing_secret !== undefined && !line.json) {
+      terminal.out(`secret     ${channel.signing_secret}`);
       terminal.note("The secret is shown this once: it verifies what comes from this channel.");
     }
     return EXIT.done;
@@ -76,8 +79,8 @@ export const channelsList: Command = {
 
   async run(line, terminal) {
     line.take();
-    const channels = await new ChannelClient(connect(line)).list();
-    if (line.json) terminal.out(`[${channels.map(({ source }) => source).join(",")}]`);
+    const { channels } = await connectApi(line).call("GET /channels");
+    if (line.json) terminal.out(`[${channels.map(exactText).join(",")}]`);
     else if (channels.length === 0) terminal.out("There are no channels.");
     else terminal.out(table(channels));
     return EXIT.done;
@@ -91,10 +94,10 @@ export const channelsTest: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [client, channel] = await named(line);
-    const { outcome, message, source } = await client.test(channel);
-    terminal.out(line.json ? source : `${outcome}: ${message}`);
-    return outcome === "sent" ? EXIT.done : EXIT.refused;
+    const [api, { id }] = await findChannel(line);
+    const tested = await api.call("POST /channels/{id}/test", { path: { id } });
+    terminal.out(line.json ? exactText(tested) : `${tested.outcome}: ${tested.message}`);
+    return tested.outcome === "sent" ? EXIT.done : EXIT.refused;
   },
 };
 
@@ -105,8 +108,7 @@ export const channelsDisable: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [client, channel] = await named(line);
-    return tell(await client.change(channel, { disabled: true }), line, terminal);
+    return setDisabled(true, line, terminal);
   },
 };
 
@@ -117,8 +119,7 @@ export const channelsEnable: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [client, channel] = await named(line);
-    return tell(await client.change(channel, { disabled: false }), line, terminal);
+    return setDisabled(false, line, terminal);
   },
 };
 
@@ -129,17 +130,32 @@ export const channelsDelete: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [client, channel] = await named(line);
-    const deleted = await client.delete(channel);
-    terminal.out(line.json ? deleted.source : `Deleted ${visibleText(deleted.name)}.`);
+    const [api, { id }] = await findChannel(line);
+    const deleted = await api.call("DELETE /channels/{id}", { path: { id } });
+    terminal.out(line.json ? exactText(deleted) : `Deleted ${visibleText(deleted.name)}.`);
     return EXIT.done;
   },
 };
 
-async function named(line: CommandLine): Promise<readonly [ChannelClient, Channel]> {
-  const [name = ""] = line.take("the name or id of the channel");
-  const client = new ChannelClient(connect(line));
-  return [client, await client.find(name)];
+async function setDisabled(
+  disabled: boolean,
+  line: CommandLine,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const [api, { id }] = await findChannel(line);
+  const changed = await api.call("PATCH /channels/{id}", { path: { id }, body: { disabled } });
+  return print(changed, line, terminal);
+}
+
+/** @throws CommandError when the project has no channel of the given name or id */
+async function findChannel(line: CommandLine): Promise<readonly [ReviewerApi, Channel]> {
+  const [given = ""] = line.take("the name or id of the channel");
+  const api = connectApi(line);
+  const { channels } = await api.call("GET /channels");
+  const found =
+    channels.find(({ name }) => name === given) ?? channels.find(({ id }) => id === given);
+  if (found === undefined) throw usageError("there is no channel of this name or id");
+  return [api, found];
 }
 
 /** What other users of the machine should not read on a command line may come from a file. */
@@ -155,8 +171,8 @@ function secretOf(line: CommandLine, option: string): string | undefined {
   }
 }
 
-function tell(channel: Channel, line: CommandLine, terminal: Terminal): ExitCode {
-  terminal.out(line.json ? channel.source : card(channel));
+function print(channel: Channel, line: CommandLine, terminal: Terminal): ExitCode {
+  terminal.out(line.json ? exactText(channel) : card(channel));
   return EXIT.done;
 }
 
@@ -168,7 +184,7 @@ function card(channel: Channel): string {
     `tells of   ${groupsOf(channel)}`,
     `state      ${state}`,
     ...(last === undefined ? [] : [`last       ${lastOf(last)} at ${last.at}`]),
-    ...(failures === "0" ? [] : [`failures   ${failures} in a row`]),
+    ...(failures === 0 ? [] : [`failures   ${failures} in a row`]),
   ].join("\n");
 }
 

@@ -3,7 +3,7 @@
  * agent's credential never reaches any of it.
  */
 
-import { freezes, grants, requests } from "@countersign/review-api";
+import { channels, freezes, grants, push, requests } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
@@ -11,7 +11,7 @@ import { addOperationRoutes } from "../http/operation-routes.ts";
 import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
 import { addAuditRoutes } from "./audit/audit-routes.ts";
-import { addChannelRoutes } from "./channels/channel-routes.ts";
+import { channelHandlers } from "./channels/channel-handlers.ts";
 import { addDeliveryRoutes } from "./deliveries/delivery-routes.ts";
 import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
@@ -23,7 +23,7 @@ import { addAccountRoutes } from "./people/account-routes.ts";
 import { addPeopleRoutes } from "./people/people-routes.ts";
 import { addPreferenceRoutes } from "./people/preference-routes.ts";
 import { addPolicyRoutes } from "./policy/policy-routes.ts";
-import { addPushRoutes } from "./push/push-routes.ts";
+import { pushHandlers } from "./push/push-handlers.ts";
 import { requestHandlers } from "./requests/request-handlers.ts";
 import { refuseUnknownParameters } from "./shared/known-parameters.ts";
 import { addInvitationRoutes } from "./sign-in/invitation-routes.ts";
@@ -58,9 +58,9 @@ export function addReviewRoutes(
   addPasskeyRoutes(app, context, gate, publicUrl, limits);
   addAccountRoutes(app, context, gate, limits);
   addPreferenceRoutes(app, context, gate);
-  addPushRoutes(app, context, gate);
+  addOperationRoutes(app, gate, push, pushHandlers(context), bodyBytesMax);
   addPageRoutes(app, context);
   addInvitationRoutes(app, context, gate, publicUrl);
   addPeopleRoutes(app, context, gate);
-  addChannelRoutes(app, context, gate);
+  addOperationRoutes(app, gate, channels, channelHandlers(context), bodyBytesMax);
 }

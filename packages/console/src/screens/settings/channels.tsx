@@ -1,7 +1,8 @@
 /** What tells reviewers that a call waits: channels of the project, and whether they arrive. */
 
+import type { Channel, LastSending } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
@@ -11,24 +12,7 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 
-interface Sending {
-  readonly outcome: string;
-  readonly status?: number;
-}
-
-interface Channel {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: Kind;
-  readonly target: string;
-  readonly groups: readonly string[];
-  readonly include_arguments: boolean;
-  readonly state: "enabled" | "disabled";
-  readonly failures: number;
-  readonly last?: Sending & { readonly at: string };
-}
-
-type Kind = "webhook" | "slack" | "ntfy" | "email";
+type Kind = Channel["kind"];
 
 const KINDS = [
   ["slack", "Slack (or alike): incoming webhook"],
@@ -39,7 +23,7 @@ const KINDS = [
 
 export function ChannelSettings() {
   const { value, error, reload } = useLoaded(
-    (signal) => call<{ channels: readonly Channel[] }>("GET", "channels", { signal }),
+    (signal) => api.call("GET /channels", { signal }),
     "channels",
   );
   const isMine = may("people");
@@ -101,7 +85,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
           <Button
             kind="quiet"
             onPress={async () => {
-              const sent = await call<Sending & { message: string }>("POST", `channels/${id}/test`);
+              const sent = await api.call("POST /channels/{id}/test", { path: { id } });
               setTold(`Test ${wordsFor(sent)}. ${sent.message}`);
               onChange();
             }}
@@ -111,7 +95,8 @@ function Row({ channel, isMine, onChange }: RowProps) {
           <Button
             kind="quiet"
             onPress={async () => {
-              await call("PATCH", `channels/${id}`, { body: { disabled: isOn } });
+              const body = { disabled: isOn };
+              await api.call("PATCH /channels/{id}", { path: { id }, body });
               onChange();
             }}
           >
@@ -120,7 +105,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
           <Button
             kind="quiet"
             onPress={async () => {
-              await call("DELETE", `channels/${id}`);
+              await api.call("DELETE /channels/{id}", { path: { id } });
               onChange();
             }}
           >
@@ -132,7 +117,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
   );
 }
 
-function wordsFor({ outcome, status }: Sending): string {
+function wordsFor({ outcome, status }: Omit<LastSending, "at">): string {
   return status === undefined ? outcome : `${outcome} (${status})`;
 }
 
@@ -155,7 +140,7 @@ function NewChannel({ onMade }: { onMade(): void }) {
             ...(token !== "" && { token }),
             ...(reminder !== "" && { remind_before: reminder }),
           };
-          const made = await call<{ signing_secret?: string }>("POST", "channels", { body });
+          const made = await api.call("POST /channels", { body });
           setSecret(made.signing_secret);
           onMade();
         }}

@@ -1,6 +1,7 @@
 /** Whether this browser is told by Web Push of what the person may decide, and which others are. */
 
-import { call, Refusal } from "../../api.ts";
+import type { Subscription, Subscriptions } from "@countersign/review-api";
+import { api, Refusal } from "../../api.ts";
 import { worker } from "../../device/register.ts";
 import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
@@ -9,23 +10,9 @@ import { Fault } from "../../parts/notice.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 
-interface Subscription {
-  readonly id: string;
-  readonly name: string;
-  readonly endpoint_sha256: string;
-  readonly created_at: string;
-  readonly failures: number;
-}
-
-interface Push {
-  readonly available: boolean;
-  readonly public_key: string | null;
-  readonly subscriptions: readonly Subscription[];
-}
-
 /** What is known of this browser. */
 interface Here {
-  readonly push: Push;
+  readonly push: Subscriptions;
   /** Of its endpoint; undefined when it has not subscribed. */
   readonly mine: string | undefined;
   readonly isAble: boolean;
@@ -43,7 +30,7 @@ export function ThisDevice() {
 }
 
 async function look(signal: AbortSignal): Promise<Here> {
-  const push = await call<Push>("GET", "account/push", { signal });
+  const push = await api.call("GET /account/push", { signal });
   const registration = push.available ? await worker : undefined;
   const isAble = registration !== undefined && "pushManager" in registration;
   const subscription = isAble ? await registration.pushManager.getSubscription() : null;
@@ -105,9 +92,10 @@ async function subscribe(publicKey: string): Promise<void> {
   const registration = await worker;
   if (registration === undefined) throw refusal("This browser takes no notifications here.");
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
-  const { endpoint, keys } = (await registration.pushManager.subscribe(options)).toJSON();
+  const made = await registration.pushManager.subscribe(options);
+  const { endpoint = "", keys: { p256dh = "", auth = "" } = {} } = made.toJSON();
   const name = deviceName(navigator.userAgent).slice(0, NAME_MAX);
-  await call("POST", "account/push", { body: { endpoint, keys, name } });
+  await api.call("POST /account/push", { body: { endpoint, keys: { p256dh, auth }, name } });
 }
 
 /** Characters of a browser's name. */
@@ -137,7 +125,7 @@ function Row({ subscription, isHere, onChange }: RowProps) {
         <Button
           kind="quiet"
           onPress={async () => {
-            const { message } = await call<{ message: string }>("POST", `account/push/${id}/test`);
+            const { message } = await api.call("POST /account/push/{id}/test", { path: { id } });
             onChange();
             if (message !== "") throw refusal(message);
           }}
@@ -148,7 +136,7 @@ function Row({ subscription, isHere, onChange }: RowProps) {
           kind="quiet"
           onPress={async () => {
             if (isHere) await (await (await worker)?.pushManager.getSubscription())?.unsubscribe();
-            await call("DELETE", `account/push/${id}`);
+            await api.call("DELETE /account/push/{id}", { path: { id } });
             onChange();
           }}
         >

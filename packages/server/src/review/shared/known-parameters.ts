@@ -33,7 +33,9 @@ export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any"
   listFloorVersions: PAGE,
   // The table of operations declares and checks them.
   listFreezes: "any",
+  listChannels: "any",
   listGrants: "any",
+  listPushSubscriptions: "any",
   showGrant: "any",
   listRequests: "any",
   showRequest: "any",

@@ -1,17 +1,16 @@
-/**
- * How a message to a channel or a browser went, as people read it.
- */
+/** The result of a message to a channel or a browser, in fixed words: no text of the receiver. */
 
 import { formatTimestamp } from "@countersign/protocol";
+import type { LastSending, TestOutcome } from "@countersign/review-api";
 import {
-  type LastSending,
   type SendOutcome,
+  type LastSending as StoredSending,
   sendingStatus,
   sendingText,
 } from "../../core/channel.ts";
 
-export function toWireSending({ at, outcome, status }: LastSending): object {
-  return { at: formatTimestamp(at), outcome, ...(status !== null && { status }) };
+export function toWireSending({ at, outcome, status }: StoredSending): LastSending {
+  return { at: formatTimestamp(at), outcome, status: status ?? undefined };
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -23,12 +22,10 @@ const REASONS: Readonly<Record<string, string>> = {
   auth: "The mail server did not accept the login of smtp_url.",
 };
 
-/** In fixed words: what the other side said is not for the reader. */
-export function writeOutcome(outcome: SendOutcome): object {
-  const status = sendingStatus(outcome);
+export function toWireOutcome(outcome: SendOutcome): TestOutcome {
   return {
     outcome: sendingText(outcome),
-    ...(status !== null && { status }),
+    status: sendingStatus(outcome) ?? undefined,
     message: messageOf(outcome),
   };
 }

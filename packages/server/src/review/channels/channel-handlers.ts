@@ -1,0 +1,86 @@
+/** Handlers of the channels. */
+
+import { formatDuration, formatTimestamp } from "@countersign/protocol";
+import type { BodyReceived, Channel, channels, Writable } from "@countersign/review-api";
+import type { Context } from "../../context.ts";
+import type { StoredChannel } from "../../core/channel.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
+import { createChannel, type TargetOrder } from "../../operations/channels/createChannel.ts";
+import { deleteChannel } from "../../operations/channels/deleteChannel.ts";
+import { listChannels } from "../../operations/channels/listChannels.ts";
+import { testChannel } from "../../operations/channels/testChannel.ts";
+import { updateChannel } from "../../operations/channels/updateChannel.ts";
+import { toWireOutcome, toWireSending } from "./sending-to-wire.ts";
+import { TestLimit } from "./test-limit.ts";
+
+export function channelHandlers(context: Context): Handlers<typeof channels> {
+  const tests = new TestLimit(context.clock);
+  return {
+    async listChannels({ caller }) {
+      const listed = await listChannels(context, caller);
+      return { channels: listed.map(toWire), now: formatTimestamp(context.clock.now()) };
+    },
+
+    async createChannel({ caller, body, request }) {
+      const { channel, signingSecret } = await createChannel(context, caller, {
+        name: body.name,
+        kind: body.kind,
+        ...targetOf(body),
+        groups: body.groups ?? [],
+        includesArguments: body.include_arguments ?? false,
+        remindMs: remindMsOf(body) ?? null,
+      });
+      request.subjectId = channel.id;
+      return { ...toWire(channel), signing_secret: signingSecret };
+    },
+
+    async updateChannel({ caller, path, body }) {
+      const { channel, signingSecret } = await updateChannel(context, caller, path.id, {
+        ...targetOf(body),
+        groups: body.groups,
+        includesArguments: body.include_arguments,
+        remindMs: remindMsOf(body),
+        isDisabled: body.disabled,
+      });
+      return { ...toWire(channel), signing_secret: signingSecret };
+    },
+
+    async deleteChannel({ caller, path }) {
+      return toWire(await deleteChannel(context, caller, path.id));
+    },
+
+    async testChannel({ caller, path }) {
+      const countTest = () => tests.take(caller.projectId);
+      return toWireOutcome(await testChannel(context, caller, path.id, countTest));
+    },
+  };
+}
+
+type Settings = BodyReceived<typeof channels.updateChannel>;
+
+function targetOf({ url, signing_secret, token, to }: Omit<Settings, "disabled">): TargetOrder {
+  return { url, signingSecret: signing_secret, token, to };
+}
+
+function remindMsOf({ remind_before }: Pick<Settings, "remind_before">): number | null | undefined {
+  return remind_before === "off" ? null : remind_before;
+}
+
+function toWire(channel: StoredChannel): Writable<Channel> {
+  const { remindMs, disabledAt, last } = channel;
+  return {
+    id: channel.id,
+    name: channel.name,
+    kind: channel.kind,
+    target: channel.targetShown,
+    groups: channel.groups,
+    include_arguments: channel.includesArguments,
+    remind_before: remindMs === null ? undefined : formatDuration(remindMs),
+    state: disabledAt === null ? "enabled" : "disabled",
+    created_at: formatTimestamp(channel.createdAt),
+    created_by: channel.createdBy,
+    disabled_at: disabledAt === null ? undefined : formatTimestamp(disabledAt),
+    failures: channel.failures,
+    last: last === null ? undefined : toWireSending(last),
+  };
+}
