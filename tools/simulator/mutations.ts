@@ -231,13 +231,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "deadline-slept-past",
     breaks: "liveness",
-    file: "workers/at-times.ts",
-    edits: [
-      [
-        "      report.dependencyFailed(timed.name, error);\n    }",
-        "      report.dependencyFailed(timed.name, error); return;\n    }",
-      ],
-    ],
+    file: "timer-loop.ts",
+    edits: [["      return undefined;\n    }", "      return Number.POSITIVE_INFINITY;\n    }"]],
   },
   {
     name: "leases-of-the-dead-never-end",

@@ -28,11 +28,11 @@ import { PasswordHasher } from "@countersign/server/secrets/password-hasher";
 import type { ChannelListener } from "@countersign/server/storage/channel";
 import { Integrity } from "@countersign/server/storage/integrity";
 import { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
+import type { Worker } from "@countersign/server/timer-loop";
 import { LocalWake } from "@countersign/server/wake/local-wake";
 import { SharedWake } from "@countersign/server/wake/shared-wake";
 import { startAwaited } from "@countersign/server/workers/awaited";
 import { startWorkers } from "@countersign/server/workers/start-workers";
-import type { Worker } from "@countersign/server/workers/worker";
 import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
 import { GroupedStore } from "./grouped-store.ts";
@@ -117,7 +117,7 @@ export class Replica implements Actor {
     this.#wake.open({
       onListening: () => report.wakeListening(),
       onLost: (error) => report.wakeLost(error),
-      onResolvedElsewhere: (requestIds) => awaited.look(requestIds),
+      onResolvedElsewhere: (requestIds) => awaited.check(requestIds),
     });
     this.#workers = [...startWorkers(context, report), awaited];
   }

@@ -103,6 +103,7 @@ const DOOR: RoomEntry = {
 const EVERYTHING = [
   ...BASICS,
   "rate-limiter",
+  "timer-loop",
   ...MIDDLE,
   "http",
   "review",
@@ -120,6 +121,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   clock: { values: [], types: [] },
   "recently-used": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
+  "timer-loop": { values: BASICS, types: MIDDLE },
   core: { values: [], types: [] },
   policy: { values: ["recently-used"], types: [] },
   // Policies are read in a thread that knows nothing else.
@@ -162,7 +164,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
   review: { values: [...DOOR.values, "http"], types: [] },
   // The delivery worker keeps its own count of failing destinations.
-  workers: { values: [...DOOR.values, "delivery"], types: ["egress"] },
+  workers: { values: [...DOOR.values, "timer-loop", "delivery"], types: ["egress", "wake"] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },

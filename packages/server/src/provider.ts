@@ -30,12 +30,12 @@ import { Report } from "./report.ts";
 import { addReviewRoutes } from "./review/review-routes.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import type { Store } from "./storage/store.ts";
+import type { Worker } from "./timer-loop.ts";
 import { LocalWake } from "./wake/local-wake.ts";
 import { SharedWake } from "./wake/shared-wake.ts";
 import { startAwaited } from "./workers/awaited.ts";
 import { startSchemaWatch } from "./workers/schema-watch.ts";
 import { startWorkers } from "./workers/start-workers.ts";
-import type { Worker } from "./workers/worker.ts";
 
 export interface Provider {
   /** Where it listens, like `http://localhost:8787`. */
@@ -232,7 +232,7 @@ function startAwaiting(context: Context, shared: SharedWake, report: Report): Wo
   shared.open({
     onListening: () => report.wakeListening(),
     onLost: (error) => report.wakeLost(error),
-    onResolvedElsewhere: (requestIds) => worker.look(requestIds),
+    onResolvedElsewhere: (requestIds) => worker.check(requestIds),
   });
   return worker;
 }

@@ -19,7 +19,7 @@ import { isStillToTell } from "../operations/channels/isStillToTell.ts";
 import { listDueChannels } from "../operations/channels/listDueChannels.ts";
 import { type RecordedSending, recordSending } from "../operations/channels/recordSending.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import type { Worker } from "../timer-loop.ts";
 
 const SCAN_MS = 1_000;
 

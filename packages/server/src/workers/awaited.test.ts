@@ -7,7 +7,7 @@ import { Report } from "../report.ts";
 import { LocalWake } from "../wake/local-wake.ts";
 import { startAwaited } from "./awaited.ts";
 
-test("[ours.replicas.not-notified] hints that never cease do not keep the look of every second from what they do not name", async (t) => {
+test("[ours.replicas.not-notified] named requests that never cease do not delay the check of all, once a second", async (t) => {
   const clock = new ManualClock();
   const wake = new LocalWake();
   t.after(wake.onResolved(KEPT, "p", () => {}));
@@ -24,7 +24,7 @@ test("[ours.replicas.not-notified] hints that never cease do not keep the look o
   const context = { clock, wake, store } as unknown as Context;
   const worker = startAwaited(context, new Report("silent"));
   const lookBesideHint = async () => {
-    worker.look([HINTED]);
+    worker.check([HINTED]);
     end();
     await nextTurn();
   };

@@ -1,68 +1,46 @@
 /**
- * Looks for what other replicas have resolved and somebody here waits for: every second, and at
- * once when another replica says so. Not needed where no other process can resolve anything.
+ * Finds requests that other replicas resolved and that a long poll here waits for: all of them
+ * every second, single ones when another replica names them. Only needed where other processes
+ * can resolve requests.
  */
 
 import type { Context } from "../context.ts";
 import { wakeResolved } from "../operations/requests/wakeResolved.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import { TimerLoop, type Worker } from "../timer-loop.ts";
 
-const SLEEP_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 export interface AwaitedWorker extends Worker {
-  /** Looks now. @param requestIds of requests that somebody waits for, or all of them */
-  look(requestIds: readonly string[] | "all"): void;
+  /** Checks soon. @param requestIds of requests that somebody waits for, or all of them */
+  check(requestIds: readonly string[] | "all"): void;
 }
 
 export function startAwaited(context: Context, report: Report): AwaitedWorker {
-  /** To be looked at next. */
-  const hinted = new Set<string>();
-  let isForAll = false;
-  let isStopped = false;
-  let running: Promise<void> | undefined;
-  let cancel = () => {};
-
-  function look(requestIds: readonly string[] | "all"): void {
-    if (isStopped) return;
-    if (requestIds === "all") isForAll = true;
-    else for (const id of requestIds) hinted.add(id);
-    // Who comes during a look is looked at in the next, with all others that came.
-    running ??= work();
-  }
-
-  async function work(): Promise<void> {
-    while (isForAll || hinted.size > 0) {
-      const requestIds = isForAll ? context.wake.awaited() : [...hinted];
-      isForAll = false;
-      hinted.clear();
-      try {
-        await wakeResolved(context, requestIds);
-      } catch (error) {
-        report.dependencyFailed("wake", error);
-      }
-    }
-    running = undefined;
-  }
-
-  /** Not after the end of the look: with hints that never cease it may have none. */
-  function lookAndSleep(): void {
-    look("all");
-    sleep();
-  }
-
-  function sleep(): void {
-    if (!isStopped) cancel = context.clock.after(SLEEP_MS, lookAndSleep);
-  }
-
-  sleep();
-
-  return {
-    look,
-    async stop() {
-      isStopped = true;
-      cancel();
-      await running;
+  const { clock, wake } = context;
+  /** Checked in the next run. */
+  const named = new Set<string>();
+  /** Monotonic: named requests never delay the check of all. */
+  let allAt = clock.monotonic() + INTERVAL_MS;
+  const loop = new TimerLoop(clock, report, {
+    name: "wake",
+    intervalMs: INTERVAL_MS,
+    firstDelayMs: INTERVAL_MS,
+    async run() {
+      const isForAll = clock.monotonic() >= allAt;
+      if (isForAll) allAt = clock.monotonic() + INTERVAL_MS;
+      const requestIds = isForAll ? wake.awaited() : [...named];
+      named.clear();
+      await wakeResolved(context, requestIds);
+      return clock.now() + Math.ceil(allAt - clock.monotonic());
     },
+  });
+  return {
+    check(requestIds) {
+      if (requestIds === "all") allAt = clock.monotonic();
+      else for (const id of requestIds) named.add(id);
+      loop.runNow();
+    },
+    stop: () => loop.stop(),
   };
 }

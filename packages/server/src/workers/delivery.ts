@@ -25,8 +25,8 @@ import {
 } from "../operations/deliveries/listWaitingInstances.ts";
 import { type Recorded, recordAttempt } from "../operations/deliveries/recordAttempt.ts";
 import type { Report } from "../report.ts";
+import type { Worker } from "../timer-loop.ts";
 import { DeliveryLine, type Turn } from "./delivery-line.ts";
-import type { Worker } from "./worker.ts";
 
 /** How often the database is asked who waits, for what nobody signalled: retries foremost. */
 const SCAN_MS = 1_000;

@@ -1,16 +1,16 @@
 /**
- * Ends requests at their deadline.
+ * Resolves requests at their deadline.
  */
 
 import type { Context } from "../context.ts";
 import { expireRequests } from "../operations/requests/expireRequests.ts";
 import { nextDeadline } from "../operations/requests/nextDeadline.ts";
 import type { Report } from "../report.ts";
-import { startAtTimes } from "./at-times.ts";
-import type { Worker } from "./worker.ts";
+import type { Worker } from "../timer-loop.ts";
+import { startTimedWork } from "./timed-work.ts";
 
 export function startExpiry(context: Context, report: Report): Worker {
-  return startAtTimes(context, report, {
+  return startTimedWork(context, report, {
     name: "expiry",
     async act() {
       const { expired, more } = await expireRequests(context);

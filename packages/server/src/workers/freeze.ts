@@ -1,60 +1,37 @@
 /**
- * Denies what is pending under a freeze in force and was not denied by whoever froze: every
- * second, at once again while there is more. Where there is no freeze that is one look at an
- * empty index.
+ * Denies pending requests under an active freeze that the freezing request left: every second, and
+ * at once while more remain. Without a freeze, a run is one query on an empty index.
  */
 
 import type { Context } from "../context.ts";
 import { enforceFreezes, type FreezeWalks } from "../operations/freezes/enforceFreezes.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import { TimerLoop, type Worker } from "../timer-loop.ts";
 
-const SLEEP_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
-/** Between two rounds of a long denial, so that requests are served in between. */
-const BREATH_MS = 5;
+/** Between two batches of a long denial, so that requests are served in between. */
+const BATCH_PAUSE_MS = 5;
 
-/** After so long all that is frozen is walked over again, whatever was found before. */
-const WALKS_MS = 30_000;
+/** After this time everything that is frozen is scanned again. */
+const FULL_SCAN_MS = 30_000;
 
 export function startFreeze(context: Context, report: Report): Worker {
   const walks: FreezeWalks = new Map();
-  let stopped = false;
-  let running: Promise<void> = Promise.resolve();
-  let walkAgainAt = 0;
-  let cancel = () => {};
-
-  function sleep(ms: number): void {
-    if (stopped) return;
-    cancel = context.clock.after(ms, () => {
-      running = work();
-    });
-  }
-
-  async function work(): Promise<void> {
-    let pause = SLEEP_MS;
-    try {
+  let fullScanAt = 0;
+  return new TimerLoop(context.clock, report, {
+    name: "freeze",
+    intervalMs: INTERVAL_MS,
+    firstDelayMs: 0,
+    async run() {
       const now = context.clock.monotonic();
-      if (now >= walkAgainAt) {
+      if (now >= fullScanAt) {
         walks.clear();
-        walkAgainAt = now + WALKS_MS;
+        fullScanAt = now + FULL_SCAN_MS;
       }
       const { denied, more } = await enforceFreezes(context, walks);
       if (denied > 0) report.requestsFrozen(denied);
-      if (more) pause = BREATH_MS;
-    } catch (error) {
-      report.dependencyFailed("freeze", error);
-    }
-    sleep(pause);
-  }
-
-  sleep(0);
-
-  return {
-    async stop() {
-      stopped = true;
-      cancel();
-      await running;
+      return more ? context.clock.now() + BATCH_PAUSE_MS : undefined;
     },
-  };
+  });
 }

@@ -8,11 +8,11 @@ import {
   nextDelayedVerdict,
 } from "../operations/requests/applyDelayedVerdicts.ts";
 import type { Report } from "../report.ts";
-import { startAtTimes } from "./at-times.ts";
-import type { Worker } from "./worker.ts";
+import type { Worker } from "../timer-loop.ts";
+import { startTimedWork } from "./timed-work.ts";
 
 export function startHolding(context: Context, report: Report): Worker {
-  return startAtTimes(context, report, {
+  return startTimedWork(context, report, {
     name: "holding",
     act: () => applyDelayedVerdicts(context),
     nextAt: () => nextDelayedVerdict(context),

@@ -18,7 +18,7 @@ import {
 import { recordPush } from "../operations/push/recordPush.ts";
 import { spreadPushes } from "../operations/push/spreadPushes.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import type { Worker } from "../timer-loop.ts";
 
 type Signal = Parameters<Parameters<Context["wake"]["onSignal"]>[0]>[0];
 

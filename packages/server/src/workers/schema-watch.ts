@@ -1,16 +1,16 @@
 /**
- * Looks every second whether another process has migrated the database, or is about to. A program
- * that can go on with it goes on; another one ends itself before the migration is made, because
- * storage/migrate.ts announces it and waits. Not needed where no other process can migrate.
+ * Checks every second whether another process has migrated the database, or is about to. A program
+ * that supports the new schema continues. A program that does not stops before the migration:
+ * storage/migrate.ts announces it and waits. Only needed where other processes can migrate.
  */
 
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
 import { checkSchema } from "../operations/operate/checkSchema.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import { TimerLoop, type Worker } from "../timer-loop.ts";
 
-const SLEEP_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 export interface Watched {
   /** The schema that the database had at the start. */
@@ -26,42 +26,22 @@ export function startSchemaWatch(
   report: Report,
   { version: versionAtStart, known, onOutgrown }: Watched,
 ): Worker {
-  let stopped = false;
-  let running: Promise<void> = Promise.resolve();
-  let cancel = () => {};
   let seen = versionAtStart;
-
-  function sleep(): void {
-    if (stopped) return;
-    cancel = context.clock.after(SLEEP_MS, () => {
-      running = work();
-    });
-  }
-
-  async function work(): Promise<void> {
-    try {
+  return new TimerLoop(context.clock, report, {
+    name: "schema",
+    intervalMs: INTERVAL_MS,
+    firstDelayMs: INTERVAL_MS,
+    async run() {
       const { version, refusal } = await checkSchema(context, known);
       if (refusal !== undefined) {
         report.schemaOutgrown(refusal);
-        // Not awaited: what it does waits for this worker.
+        // Not awaited: the callback waits for this worker.
         onOutgrown(refusal);
-        return;
+        return Number.POSITIVE_INFINITY;
       }
       if (version !== seen) report.schemaChanged(version, known);
       seen = version;
-    } catch (error) {
-      report.dependencyFailed("schema", error);
-    }
-    sleep();
-  }
-
-  sleep();
-
-  return {
-    async stop() {
-      stopped = true;
-      cancel();
-      await running;
+      return undefined;
     },
-  };
+  });
 }

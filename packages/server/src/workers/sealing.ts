@@ -1,7 +1,6 @@
 /**
- * Seals the audit log: every second what is new in it, wherever that was committed; every few
- * minutes what was committed late; once a day a look over everything. Any replica does it, and
- * none is asked for leave: the row of a log is held while something is appended to it.
+ * Seals the audit log: new entries every second, late entries every few minutes, and a full scan
+ * once a day. Any replica may seal: it locks the row of a log while it appends to the log.
  */
 
 import type { KeyObject } from "node:crypto";
@@ -13,18 +12,18 @@ import { type SealedLately, sealEntries } from "../operations/audit/sealEntries.
 import { sealStragglers } from "../operations/audit/sealStragglers.ts";
 import { RecentlyUsed } from "../recently-used.ts";
 import type { Report } from "../report.ts";
-import type { Worker } from "./worker.ts";
+import { TimerLoop, type Worker } from "../timer-loop.ts";
 
-const SLEEP_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 /** Between two batches, so that requests are served in between. */
-const BREATH_MS_MIN = 2;
+const BATCH_PAUSE_MS_MIN = 2;
 
 /**
  * Of the time that a batch took: a log that is far behind, as after an update, is sealed with a
  * quarter of the time, and the rest is for requests.
  */
-const BREATH_SHARE = 3;
+const BATCH_PAUSE_SHARE = 3;
 
 /** Parts of a walk, between two records of how far it has come. */
 const STEPS_PER_RECORD = 50;
@@ -32,48 +31,17 @@ const STEPS_PER_RECORD = 50;
 /** About 500 bytes each. */
 const KEYS_MAX = 1_000;
 
-export function startSealing(context: Context, report: Report): Worker {
-  const { clock } = context;
-  const sealer = new Sealer(context, report);
-  let sealing: Promise<void> = Promise.resolve();
-  let looking: Promise<void> | undefined;
-  let cancel = () => {};
-
-  function sleep(): void {
-    if (sealer.isStopped) return;
-    cancel = clock.after(SLEEP_MS, () => {
-      sealing = work();
-    });
-  }
-
-  async function work(): Promise<void> {
-    try {
-      await sealer.sealAll();
-      looking ??= look();
-    } catch (error) {
-      report.dependencyFailed("audit", error);
-    }
-    sleep();
-  }
-
-  /** Beside the sealing: over a large log it takes its time. */
-  async function look(): Promise<void> {
-    try {
-      await sealer.lookForLate();
-    } catch (error) {
-      report.dependencyFailed("audit", error);
-    }
-    looking = undefined;
-  }
-
-  sleep();
-
+export function startSealing({ clock, ...rest }: Context, report: Report): Worker {
+  const sealer = new Sealer({ clock, ...rest }, report);
+  const every = { name: "audit", intervalMs: INTERVAL_MS, firstDelayMs: INTERVAL_MS };
+  const start = (run: () => Promise<undefined>) => new TimerLoop(clock, report, { ...every, run });
+  const sealing = start(() => sealer.sealAll());
+  // Beside the sealing: a scan of a large log takes long.
+  const late = start(() => sealer.sealLate());
   return {
     async stop() {
-      cancel();
       sealer.stop();
-      await sealing;
-      await looking;
+      await Promise.all([sealing.stop(), late.stop()]);
     },
   };
 }
@@ -87,8 +55,8 @@ class Sealer {
   #lately = new Map<string, SealedLately>();
   /** For the log before. */
   #hasStoreFailed = false;
-  /** Ends the breath that somebody takes. */
-  readonly #breaths = new Set<() => void>();
+  /** Ends the pauses that are under way. */
+  readonly #pauses = new Set<() => void>();
 
   constructor(context: Context, report: Report) {
     this.#context = context;
@@ -96,15 +64,16 @@ class Sealer {
   }
 
   /** Everything that is there to be sealed. */
-  async sealAll(): Promise<void> {
+  async sealAll(): Promise<undefined> {
     const lately = new Map<string, SealedLately>();
     for (const projectId of await listUnsealedLogs(this.#context)) {
-      if (this.isStopped) return;
+      if (this.isStopped) return undefined;
       const seen = await this.#despite(() => this.#seal(projectId));
       if (seen !== undefined) lately.set(projectId, seen);
     }
     // What is not written to any more need not be remembered.
     this.#lately = lately;
+    return undefined;
   }
 
   /** One log that is damaged, or without its key, is in no other's way. */
@@ -133,16 +102,17 @@ class Sealer {
       const step = await sealEntries(context, keys, projectId, lately, next);
       [lately, next] = [step.lately, step.next];
       this.#report.entriesSealed(step.sealed);
-      if (next !== undefined) await this.#breathe(context.clock.monotonic() - begunAt);
+      if (next !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
     } while (next !== undefined && !this.isStopped);
     return lately;
   }
 
-  /** Also over everything, when that is due. */
-  async lookForLate(): Promise<void> {
+  /** Seals late entries, also with a full scan when that is due. */
+  async sealLate(): Promise<undefined> {
     for (const look of await claimLooks(this.#context)) {
       await this.#despite(() => this.#look(look));
     }
+    return undefined;
   }
 
   async #look(look: Look): Promise<void> {
@@ -157,24 +127,24 @@ class Sealer {
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
       if (isWalk && isRecorded) await recordWalk(context, projectId, after);
-      if (after !== undefined) await this.#breathe(context.clock.monotonic() - begunAt);
+      if (after !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
     }
     if (after === undefined) await recordLook(context, look);
   }
 
-  #breathe(tookMs: number): Promise<void> {
+  #pause(tookMs: number): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
-        this.#breaths.delete(end);
+        this.#pauses.delete(end);
         resolve();
       };
-      this.#breaths.add(end);
-      this.#context.clock.after(Math.max(BREATH_MS_MIN, tookMs * BREATH_SHARE), end);
+      this.#pauses.add(end);
+      this.#context.clock.after(Math.max(BATCH_PAUSE_MS_MIN, tookMs * BATCH_PAUSE_SHARE), end);
     });
   }
 
   stop(): void {
     this.isStopped = true;
-    for (const end of this.#breaths) end();
+    for (const end of this.#pauses) end();
   }
 }

@@ -6,6 +6,7 @@
 
 import type { Context } from "../context.ts";
 import type { Report } from "../report.ts";
+import type { Worker } from "../timer-loop.ts";
 import { startAnnouncing } from "./announcing.ts";
 import { startDelivery } from "./delivery.ts";
 import { startExpiry } from "./expiry.ts";
@@ -14,7 +15,6 @@ import { startHolding } from "./holding.ts";
 import { startPushing } from "./pushing.ts";
 import { startRetention } from "./retention.ts";
 import { startSealing } from "./sealing.ts";
-import type { Worker } from "./worker.ts";
 
 const ALWAYS = [
   startExpiry,
