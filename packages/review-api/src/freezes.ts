@@ -10,7 +10,8 @@ import {
   identifier,
   named,
   page,
-  storableText,
+  storable,
+  text,
   timestamp,
   word,
   wordParameter,
@@ -66,7 +67,7 @@ export const freezes = {
       scope: word(SCOPES),
       /** With the scope `instance` only. */
       instance_id: v.optional(identifier("an instance")),
-      note: v.optional(storableText(2_000)),
+      note: v.optional(v.pipe(text(2_000), storable)),
     }),
     answers: { 200: frozen, 201: frozen },
     errors: ["forbidden", "not_found"],

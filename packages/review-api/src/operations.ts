@@ -3,6 +3,7 @@
 import { channels } from "./channels.ts";
 import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
+import { instances } from "./instances.ts";
 import type { Operation } from "./operation.ts";
 import { push } from "./push.ts";
 import { requests } from "./requests.ts";
@@ -13,6 +14,7 @@ export const REVIEW_PATH = "/review/v1";
 export const REVIEW_OPERATIONS = {
   ...freezes,
   ...grants,
+  ...instances,
   ...requests,
   ...channels,
   ...push,

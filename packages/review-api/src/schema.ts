@@ -40,11 +40,11 @@ export function text(charsMax: number) {
   );
 }
 
-/** A text of 1 to `charsMax` characters that every database can store: without U+0000. */
-export function storableText(charsMax: number) {
-  const isStorable = (value: string) => !value.includes("\0");
-  return v.pipe(text(charsMax), v.check(isStorable, "must not contain the character U+0000"));
-}
+/** Follows a text in a pipe. PostgreSQL does not store U+0000. */
+export const storable = v.check<string, string>(
+  (value) => !value.includes("\0"),
+  "must not contain the character U+0000",
+);
 
 /** A name of 1 to `charsMax` characters, none of which is invisible. */
 export function visibleName(charsMax: number) {
@@ -127,6 +127,16 @@ export const id = v.pipe(v.string(), v.metadata({ format: "uuid" }));
 
 /** Who or what did something, as `kind:id`. */
 export const actor = v.pipe(v.string(), v.metadata({ examples: ["reviewer:ID", "policy:RULE"] }));
+
+/** An attempt to deliver an event to the receiver of an instance. */
+export const deliveryAttempt = v.object({
+  at: timestamp,
+  /** Like `acknowledged`, `rejected` or `unreachable:timeout`. */
+  outcome: v.string(),
+  http_status: v.optional(v.number()),
+});
+
+export type DeliveryAttempt = v.InferOutput<typeof deliveryAttempt>;
 
 export const named = v.object({ id, name: v.string() });
 

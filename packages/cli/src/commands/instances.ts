@@ -1,11 +1,11 @@
+import { exactText, type Instance } from "@countersign/review-api";
 import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
 import { EXIT, usageError } from "../exit.ts";
-import { InstanceClient, type ReviewedInstance } from "../instance-client.ts";
 import { groupsOf } from "../name-list.ts";
+import { collect } from "../reviewer-api.ts";
 import { visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -23,9 +23,14 @@ export const instancesList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { instances, hasMore } = await client(line).list(limit);
+    const api = connectApi(line);
+    const { items: instances, hasMore } = await collect(
+      limit,
+      (limit, after) => api.call("GET /instances", { query: { limit, after } }),
+      (page) => page.instances,
+    );
     if (line.json) {
-      terminal.out(`[${instances.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${instances.map(exactText).join(",")}]`);
     } else if (instances.length === 0) {
       terminal.out("There are no instances.");
     } else {
@@ -52,21 +57,18 @@ export const instancesSet: Command = {
     if (groups === undefined && owner === undefined) {
       throw usageError("instances set needs --groups A,B or --owner NAME");
     }
-    const instance = await client(line).change(id, { groups, owner: owner === "" ? null : owner });
-    terminal.out(line.json ? instance.source : describeOutcome(instance));
+    const body = { groups, owner: owner === "" ? null : owner };
+    const instance = await connectApi(line).call("PATCH /instances/{id}", { path: { id }, body });
+    terminal.out(line.json ? exactText(instance) : describeOutcome(instance));
     return EXIT.done;
   },
 };
 
-function client(line: CommandLine): InstanceClient {
-  return new InstanceClient(connect(line));
-}
-
-function describeOutcome(instance: ReviewedInstance): string {
+function describeOutcome(instance: Instance): string {
   const [id, , groups, owner] = cells(instance);
   const now = `${id} has groups ${groups}, owner ${owner}.`;
-  if (instance.proposal === undefined) return now;
-  const proposed = cells({ ...instance, ...instance.proposal });
+  if (instance.proposed_change === undefined) return now;
+  const proposed = cells({ ...instance, ...instance.proposed_change });
   return [
     now,
     `Proposed: groups ${proposed[2]}, owner ${proposed[3]}. Policy takes two people, so the change`,
@@ -74,16 +76,11 @@ function describeOutcome(instance: ReviewedInstance): string {
   ].join("\n");
 }
 
-function table(instances: readonly ReviewedInstance[]): string {
+function table(instances: readonly Instance[]): string {
   return renderColumns([["INSTANCE", "NAME", "GROUPS", "OWNER"], ...instances.map(cells)]);
 }
 
-function cells({
-  id,
-  name,
-  groups,
-  owner,
-}: Pick<ReviewedInstance, "id" | "name" | "groups" | "owner">): string[] {
+function cells({ id, name, groups, owner }: Instance): string[] {
   const list = groups.length === 0 ? "-" : visibleText(groups.join(","));
   return [id, visibleText(name), list, visibleText(owner ?? "-")];
 }

@@ -3,7 +3,7 @@
  * agent's credential never reaches any of it.
  */
 
-import { channels, freezes, grants, push, requests } from "@countersign/review-api";
+import { channels, freezes, grants, instances, push, requests } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
@@ -16,7 +16,7 @@ import { addDeliveryRoutes } from "./deliveries/delivery-routes.ts";
 import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
 import { addHistoryRoutes } from "./history/history-routes.ts";
-import { addInstanceRoutes } from "./instances/instance-routes.ts";
+import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { addEventRoutes } from "./live/event-routes.ts";
 import { addPageRoutes } from "./pages/page-routes.ts";
 import { addAccountRoutes } from "./people/account-routes.ts";
@@ -46,10 +46,10 @@ export function addReviewRoutes(
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
-  addInstanceRoutes(app, context, gate);
   const { bodyBytesMax } = context.settings;
   addOperationRoutes(app, gate, freezes, freezeHandlers(context), bodyBytesMax);
   addOperationRoutes(app, gate, grants, grantHandlers(context), bodyBytesMax);
+  addOperationRoutes(app, gate, instances, instanceHandlers(context), bodyBytesMax);
   addOperationRoutes(app, gate, requests, requestHandlers(context, publicUrl), bodyBytesMax);
   const limits = new SignInLimits(context.clock);
   addOidcRoutes(app, context, gate, publicUrl);

@@ -1,14 +1,15 @@
 /** Questions before an instance is changed or deleted. */
 
+import type { Instance } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call, Refusal } from "../../api.ts";
+import { api, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { signInUrl } from "../../root.ts";
 import { groupsIn } from "./new-instance.tsx";
 import { OwnerField } from "./owner-field.tsx";
-import { countWords, type Instance } from "./wire.ts";
+import { countWords } from "./wire.ts";
 
 export interface InstanceDialogProps {
   readonly instance: Instance;
@@ -23,7 +24,7 @@ export function DeleteDialog({ instance, onClose, onDone }: InstanceDialogProps)
   const [isStale, setStale] = useState(false);
   const remove = async () => {
     try {
-      await call("DELETE", `instances/${id}`);
+      await api.call("DELETE /instances/{id}", { path: { id } });
     } catch (error) {
       setStale(error instanceof Refusal && error.status === 403);
       throw error;
@@ -85,7 +86,7 @@ export function GroupDialog({ instance, onClose, onDone }: InstanceDialogProps) 
   const [groups, setGroups] = useState(initial.groups.join(", "));
   const save = async () => {
     const body = { groups: groupsIn(groups), owner: owner === "" ? null : owner };
-    await call("PATCH", `instances/${instance.id}`, { body });
+    await api.call("PATCH /instances/{id}", { path: { id: instance.id }, body });
     onDone();
   };
   return (

@@ -1,5 +1,6 @@
 /** How decisions reach the receiver of an instance: what waits, what failed, and trying again. */
 
+import type { Instance, Receiver } from "@countersign/review-api";
 import { call } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -11,7 +12,7 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { serverNow } from "../../time.ts";
 import { HealthBadge } from "./health-badge.tsx";
-import { attemptWords, countWords, type Delivery, type Instance, type Receiver } from "./wire.ts";
+import { attemptWords, countWords, type Delivery } from "./wire.ts";
 
 const SHOWN = 50;
 /** Of the project; those of this instance are picked out. */

@@ -1,5 +1,6 @@
+import type { Receiver } from "@countersign/review-api";
 import { Icon } from "../../parts/icon.tsx";
-import { countWords, healthOf, type Receiver } from "./wire.ts";
+import { countWords, healthOf } from "./wire.ts";
 
 /** How a receiver does: a shape, words and a colour. */
 export function HealthBadge({ receiver }: { readonly receiver: Receiver | null }) {

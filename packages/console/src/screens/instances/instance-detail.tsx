@@ -1,6 +1,6 @@
-import type { Freeze } from "@countersign/review-api";
+import type { Freeze, Instance, ProposedChange } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call, Refusal } from "../../api.ts";
+import { api, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -16,13 +16,12 @@ import { DeleteDialog, GroupDialog } from "./change-instance.tsx";
 import { DeliveryPanel } from "./deliveries.tsx";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { GrantPanel } from "./grants.tsx";
-import { countWords, type Instance, type ProposedChange } from "./wire.ts";
+import { countWords } from "./wire.ts";
 
 /** One instance: what is known of it, what reaches its receiver, and what holds for its calls. */
 export function InstanceDetail({ id }: { readonly id: string }) {
-  const path = `instances/${encodeURIComponent(id)}`;
   const { value, error, reload } = useLoaded(
-    (signal) => call<Instance>("GET", path, { signal }),
+    (signal) => api.call("GET /instances/{id}", { path: { id }, signal }),
     id,
   );
   const freezes = useFreezes();

@@ -1,6 +1,6 @@
-import type { Freeze } from "@countersign/review-api";
+import type { Freeze, Instance } from "@countersign/review-api";
 import { useMemo, useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { ListHead } from "../../parts/list-head.tsx";
@@ -13,22 +13,17 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { FreezeBanner, FreezeButton, mayFreeze, useFreezes } from "./freezes.tsx";
 import { HealthBadge } from "./health-badge.tsx";
-import { countWords, type Instance } from "./wire.ts";
+import { countWords } from "./wire.ts";
 
-const PAGE_SIZE = 100;
+const PAGE_SIZE = "100";
 
 /** All instances of the project, and what freezes more than one of them. */
 export function InstanceList() {
   const [round, setRound] = useState(0);
   const { value: freezes = [], error, reload } = useFreezes();
   const pages = useKeptPages(`instances ${round}`, async (after, signal) => {
-    const cursor = after === undefined ? "" : `&after=${after}`;
-    const path = `instances?limit=${PAGE_SIZE}${cursor}`;
-    const { instances, next } = await call<{ instances: Instance[]; next: string | null }>(
-      "GET",
-      path,
-      { signal },
-    );
+    const query = { limit: PAGE_SIZE, after };
+    const { instances, next } = await api.call("GET /instances", { query, signal });
     return { items: instances, next };
   });
   const frozen = useMemo(() => new Set(freezes.map(({ instance }) => instance?.id)), [freezes]);

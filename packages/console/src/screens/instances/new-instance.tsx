@@ -1,7 +1,8 @@
 /** Makes an instance and shows its credential, this once: nothing keeps it but this page. */
 
+import type { CreatedInstance } from "@countersign/review-api";
 import { useEffect, useState } from "preact/hooks";
-import { call, Refusal } from "../../api.ts";
+import { api, Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { ConnectSnippets } from "../../parts/connect.tsx";
@@ -11,12 +12,9 @@ import { may } from "../../powers.ts";
 import { signInUrl } from "../../root.ts";
 import { href } from "../../route.ts";
 import { OwnerField } from "./owner-field.tsx";
-import type { Instance } from "./wire.ts";
-
-type Created = Instance & { readonly credential: string };
 
 export function NewInstance() {
-  const [created, setCreated] = useState<Created>();
+  const [created, setCreated] = useState<CreatedInstance>();
   useEffect(() => {
     // The browser may keep the page as it is and bring it back with Back.
     const forget = () => setCreated(undefined);
@@ -38,7 +36,7 @@ export function NewInstance() {
   return <InstanceForm onCreated={setCreated} />;
 }
 
-function InstanceForm({ onCreated }: { onCreated(created: Created): void }) {
+function InstanceForm({ onCreated }: { onCreated(created: CreatedInstance): void }) {
   const [name, setName] = useState("");
   const [owner, setOwner] = useState("");
   const [groups, setGroups] = useState("");
@@ -50,7 +48,7 @@ function InstanceForm({ onCreated }: { onCreated(created: Created): void }) {
       ...(groups.trim() !== "" && { groups: groupsIn(groups) }),
     };
     try {
-      onCreated(await call<Created>("POST", "instances", { body }));
+      onCreated(await api.call("POST /instances", { body }));
     } catch (error) {
       setStale(error instanceof Refusal && error.status === 403);
       throw error;
@@ -112,7 +110,7 @@ export function groupsIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((name) => name !== "");
 }
 
-function ShownOnce({ created: { id, name, credential } }: { readonly created: Created }) {
+function ShownOnce({ created: { id, name, credential } }: { readonly created: CreatedInstance }) {
   return (
     <Page title="Instance created">
       <p class="note">

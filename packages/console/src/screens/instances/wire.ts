@@ -1,46 +1,6 @@
-/**
- * Instances and their deliveries as the server answers them, and its words for
- * what became of an attempt.
- */
+/** Deliveries as the server answers them, and words for the outcome of an attempt. */
 
-export interface Attempt {
-  readonly at: string;
-  readonly outcome: string;
-  readonly http_status?: number;
-}
-
-export interface Receiver {
-  readonly origin: string | null;
-  readonly verified_at: string;
-  /** Deliveries that have not ended, counted up to 1,000. */
-  readonly waiting: number;
-  /** Of the one that was attempted most often. */
-  readonly attempts?: number;
-  readonly next_attempt_at?: string;
-  readonly last_attempt?: Attempt;
-}
-
-export interface Instance {
-  readonly id: string;
-  readonly name: string;
-  readonly groups: readonly string[];
-  readonly owner: string | null;
-  readonly created_at: string;
-  /** Counted up to 1,000. */
-  readonly pending: number;
-  readonly last_request_at: string | null;
-  readonly receiver: Receiver | null;
-  /** Waits for a second person; absent when there is none. */
-  readonly proposed_change?: ProposedChange;
-}
-
-export interface ProposedChange {
-  readonly groups: readonly string[];
-  readonly owner: string | null;
-  /** Null when the proposer is not a reviewer of the project anymore. */
-  readonly proposer: string | null;
-  readonly proposed_at: string;
-}
+import type { DeliveryAttempt, Receiver } from "@countersign/review-api";
 
 export interface Named {
   readonly id: string;
@@ -54,7 +14,7 @@ export interface Delivery {
   readonly status: "waiting" | "in_flight" | "ended";
   readonly destination: string | null;
   readonly attempts: number;
-  readonly last_attempt?: Attempt;
+  readonly last_attempt?: DeliveryAttempt;
   readonly next_attempt_at?: string;
   readonly gives_up_at: string;
   readonly ended_at?: string;
@@ -85,7 +45,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 };
 
 /** What came of an attempt, like `answered 500`. */
-export function attemptWords({ outcome, http_status: status }: Attempt): string {
+export function attemptWords({ outcome, http_status: status }: DeliveryAttempt): string {
   if (outcome === "acknowledged") return `acknowledged with ${status ?? "2xx"}`;
   if (outcome === "rejected") return `answered ${status ?? "an error"}`;
   return OUTCOMES[outcome] ?? outcome;

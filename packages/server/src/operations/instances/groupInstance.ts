@@ -19,9 +19,9 @@ import { assertMayPropose, refusalToPublish } from "../policy/assertOtherPerson.
 
 export interface InstanceChange {
   /** All groups from now on; undefined stays as it is. */
-  readonly groups: readonly string[] | undefined;
+  readonly groups?: readonly string[] | undefined;
   /** Name of a reviewer of the project; null for nobody; undefined stays as it is. */
-  readonly owner: string | null | undefined;
+  readonly owner?: string | null | undefined;
 }
 
 /**

@@ -66,7 +66,7 @@ export interface InstancePage {
 export interface InstanceListing {
   readonly limit: number;
   /** Id of the last instance of the page before. */
-  readonly after: string | undefined;
+  readonly after?: string | undefined;
 }
 
 /** Instances of the reviewer's project that are not deleted, the oldest first. */

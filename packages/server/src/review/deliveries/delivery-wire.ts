@@ -4,6 +4,7 @@
  */
 
 import { formatTimestamp } from "@countersign/protocol";
+import type { DeliveryAttempt } from "@countersign/review-api";
 import type { DeliveryPage, ReviewedDelivery } from "../../operations/deliveries/listDeliveries.ts";
 import { writeCursor } from "../shared/listing-parameters.ts";
 
@@ -29,12 +30,8 @@ export function writeDelivery(delivery: ReviewedDelivery): string {
 }
 
 /** Of the last attempt. */
-export function toWireAttempt({ at, outcome, status }: NonNullable<Last>): object {
-  return {
-    at: formatTimestamp(at),
-    outcome,
-    ...(status !== null && { http_status: status }),
-  };
+export function toWireAttempt({ at, outcome, status }: NonNullable<Last>): DeliveryAttempt {
+  return { at: formatTimestamp(at), outcome, http_status: status ?? undefined };
 }
 
 type Last = ReviewedDelivery["notification"]["last"];

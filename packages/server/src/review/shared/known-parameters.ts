@@ -34,6 +34,7 @@ export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any"
   // The table of operations declares and checks them.
   listFreezes: "any",
   listChannels: "any",
+  listInstances: "any",
   listGrants: "any",
   listPushSubscriptions: "any",
   showGrant: "any",
@@ -41,7 +42,6 @@ export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any"
   showRequest: "any",
   showBackground: "any",
   listHistory: ["before", ...PAGE, ...HISTORY_FILTER],
-  listInstances: PAGE,
   listPolicyProposals: STATE_PAGE,
   listPolicyVersions: PAGE,
   proveAuditEntry: ["log"],
