@@ -134,6 +134,7 @@ export class GroupedStore implements Store {
         all: (sql, values) => tx.all(sql, values),
         lock: (mode, sql, values) => tx.lock(mode, sql, values),
         now: () => tx.now(),
+        onCommit: (hook) => tx.onCommit(hook),
         insert: (sql, values) => tx.insert(sql, values).then(written),
         run: (sql, values) => tx.run(sql, values).then(written),
         runReturning: (sql, values) => tx.runReturning(sql, values).then(written),

@@ -6,6 +6,7 @@
  */
 
 import { Failure } from "@countersign/server/failure";
+import { CommitHooks } from "@countersign/server/storage/commit-hooks";
 import type { Integrity } from "@countersign/server/storage/integrity";
 import type { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
 import type {
@@ -69,7 +70,10 @@ export class SimulatedStore implements Store {
     for (let run = 1; ; run++) {
       const outcome = await this.#run(work);
       await world.turn(actor, outcome.kind);
-      if (outcome.kind === "committed") return outcome.value;
+      if (outcome.kind === "committed") {
+        outcome.hooks.run();
+        return outcome.value;
+      }
       if (outcome.kind === "failed") throw outcome.error;
       if (run === RUNS_MAX) throw new Failure("store", "a transaction could not be run to its end");
     }
@@ -127,7 +131,9 @@ export class SimulatedStore implements Store {
     } catch (error) {
       return { kind: "failed", error };
     }
-    if (!draw.happens(faults().commitUnknown)) return { kind: "committed", value };
+    if (!draw.happens(faults().commitUnknown)) {
+      return { kind: "committed", value, hooks: transaction.hooks };
+    }
     world.note(actor, "its commit came about, and it is told that nobody knows");
     return { kind: "failed", error: new Failure("store", "the outcome is unknown") };
   }
@@ -141,7 +147,7 @@ export class SimulatedStore implements Store {
 }
 
 type Outcome<T> =
-  | { readonly kind: "committed"; readonly value: T }
+  | { readonly kind: "committed"; readonly value: T; readonly hooks: CommitHooks }
   | { readonly kind: "again" }
   | { readonly kind: "failed"; readonly error: unknown };
 
@@ -150,6 +156,7 @@ class SimulatedTransaction implements Transaction {
   readonly integrity: Integrity;
   readonly #parts: StoreParts;
   readonly #session: Session;
+  readonly hooks = new CommitHooks();
   #isEnded = false;
   /** Statements are run in the order in which they were sent. */
   #last: Promise<unknown> = Promise.resolve();
@@ -194,6 +201,10 @@ class SimulatedTransaction implements Transaction {
       clock.learn(now, askedAt);
       return now;
     });
+  }
+
+  onCommit(hook: () => void): void {
+    this.hooks.add(hook);
   }
 
   end(): void {

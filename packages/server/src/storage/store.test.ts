@@ -229,9 +229,75 @@ onEveryEngine("a transaction that has ended answers no more queries", async ({ s
     await assert.rejects(tx.get("select 1 as one"), /has ended/);
     await assert.rejects(tx.all("select 1 as one"), /has ended/);
     await assert.rejects(tx.lock("update", "select 1 as one"), /has ended/);
+    assert.throws(() => tx.onCommit(() => {}), /has ended/);
   }
   assert.deepEqual(await ids(store), []);
 });
+
+onEveryEngine(
+  "a commit hook runs once, when readers see the commit, before the caller continues",
+  async ({ store }) => {
+    const events: string[] = [];
+    const seen: Promise<unknown>[] = [];
+    await store.transact(async (tx) => {
+      await insert(tx, "a");
+      tx.onCommit(() => {
+        events.push("hook");
+        seen.push(ids(store));
+      });
+      events.push("work");
+    });
+    events.push("answer");
+    assert.deepEqual(events, ["work", "hook", "answer"]);
+    assert.deepEqual(await Promise.all(seen), [["a"]]);
+  },
+);
+
+onEveryEngine("a transaction that is rolled back runs no commit hook", async ({ store }) => {
+  await store.transact((tx) => insert(tx, "taken"));
+  const ran: string[] = [];
+  const works: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
+    fails: () => Promise.reject(new Error("refused")),
+    async failsAfterWrite(tx) {
+      await insert(tx, "undone");
+      throw new Error("refused");
+    },
+    // PostgreSQL may find this out at the commit only.
+    failsAtCommit: (tx) => tx.insert("insert into item (id) values ($1)", ["taken"]),
+  };
+  for (const [name, work] of Object.entries(works)) {
+    const run = (tx: Transaction) => {
+      tx.onCommit(() => ran.push(name));
+      return work(tx);
+    };
+    await assert.rejects(store.transact(run));
+    await assert.rejects(store.transactBatched(name, run));
+    await assert.rejects(store.transactExclusive(run));
+  }
+  assert.deepEqual(ran, []);
+});
+
+onEveryEngine(
+  "of works that share a commit, each committed one runs its hooks once, also when run again",
+  async ({ store }) => {
+    const ran: string[] = [];
+    let runs = 0;
+    const work = (id: string) =>
+      store.transactBatched(id, async (tx) => {
+        runs++;
+        tx.onCommit(() => ran.push(id));
+        await insert(tx, id);
+        if (id === "c") throw new Error("refused");
+      });
+    const outcomes = await Promise.allSettled(["a", "b", "c", "d"].map(work));
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "fulfilled"],
+    );
+    assert.deepEqual(ran.sort(), ["a", "b", "d"]);
+    assert.ok(runs > 4, "the works were rolled back together and run again");
+  },
+);
 
 onEveryEngine("a write that is sent as a read is an error", async ({ store }) => {
   for (const read of ["get", "all"] as const) {

@@ -74,6 +74,12 @@ export interface Transaction extends Reader {
    * an approval would slip past its deadline.
    */
   now(): Promise<number>;
+
+  /**
+   * Runs `hook` once, after the commit of this transaction is durable and before its caller
+   * continues. Never runs it after a rollback, or when the outcome of the commit is unknown.
+   */
+  onCommit(hook: () => void): void;
 }
 
 /** What a commit survives once it is answered. */

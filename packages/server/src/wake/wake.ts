@@ -1,7 +1,7 @@
 /**
  * Who waits for what. A signal is a hint that a request may have changed: whoever is woken reads
- * the store again, and only that read is the truth. Signals are sent after the commit, never
- * before it.
+ * the store again, and only that read is the truth. Operations send signals with
+ * `Transaction.onCommit`, so that a signal never precedes its commit.
  *
  * Called by: operations (signal); the long poll, joined verifications and the workers (wait).
  */

@@ -14,7 +14,6 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
  * Called by: updateInstance and deleteInstance, after their commit.
  */
 export async function finishDeliveryEnd(context: Context, instance: InstanceKey): Promise<void> {
-  context.wake.signal({ kind: "removed", instanceId: instance.instanceId });
   for (;;) {
     const ended = await context.store.transact(async (tx) => {
       const state = await readDeliveryState(tx, instance);

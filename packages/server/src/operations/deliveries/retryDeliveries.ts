@@ -33,7 +33,7 @@ export async function retryDeliveries(
   instanceId: string,
 ): Promise<number> {
   assertMayRetry(caller);
-  const { store, wake } = context;
+  const { store } = context;
   const instance = { projectId: caller.projectId, instanceId };
   if ((await readActiveInstance(store, instance)) === undefined) throw new Problem("not_found");
   let count = 0;
@@ -44,19 +44,19 @@ export async function retryDeliveries(
     count += hurried.count;
     after = hurried.next;
   } while (after !== undefined);
-  // Also when none waited: what is due may be held back by a pause of its destination.
-  wake.signal({ kind: "hurried", ...instance });
   return count;
 }
 
 /** Goes by time, so that what is attempted meanwhile and fails again is not met again. */
 async function hurry(
   tx: Transaction,
-  { random }: Pick<Context, "random">,
+  { random, wake }: Pick<Context, "random" | "wake">,
   { reviewerId }: ReviewerCaller,
   { projectId, instanceId }: InstanceKey,
   after: Place | undefined,
 ): Promise<Hurried> {
+  // Also when none waits: due deliveries may be paused with their destination.
+  tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
   const now = await tx.now();
   const from = after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
   const limit = NOTIFICATIONS_PER_COMMIT_MAX;

@@ -31,10 +31,14 @@ export async function retryDelivery(
   const { projectId } = caller;
   const found = await readNotificationOfProject(store, { projectId, id });
   if (found === undefined) throw new Problem("not_found");
-  const delivery = await store.transact((tx) => hurry(tx, context, caller, found));
-  const { instanceId } = delivery.notification;
-  if (delivery.progress.kind === "waiting") wake.signal({ kind: "hurried", projectId, instanceId });
-  return delivery;
+  return store.transact(async (tx) => {
+    const delivery = await hurry(tx, context, caller, found);
+    const { instanceId } = delivery.notification;
+    if (delivery.progress.kind === "waiting") {
+      tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
+    }
+    return delivery;
+  });
 }
 
 /** @throws Problem `forbidden` */

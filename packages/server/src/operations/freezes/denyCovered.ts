@@ -10,7 +10,6 @@ import {
 import { EVERY_INSTANCE, isInForce } from "../../storage/sql/freezes/standing-freezes.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import type { Signal } from "../../wake/wake.ts";
 import { lockReadable } from "../requests/expireRequests.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
@@ -46,17 +45,11 @@ export async function denyCovered(
   const covered = await readCovered(context.store, freeze, after, REQUESTS_PER_PAGE);
   const last = covered.at(-1);
   const sorted = covered.toSorted(compareLockOrder);
-  const commits: Promise<Signal[]>[] = [];
+  const commits: Promise<number>[] = [];
   for (let from = 0; from < sorted.length; from += REQUESTS_PER_COMMIT_MAX) {
     commits.push(denyAll(context, freeze, sorted.slice(from, from + REQUESTS_PER_COMMIT_MAX)));
   }
-  const counts = await Promise.all(
-    commits.map(async (commit) => {
-      const signals = await commit;
-      for (const signal of signals) context.wake.signal(signal);
-      return signals.length;
-    }),
-  );
+  const counts = await Promise.all(commits);
   const isLast = last === undefined || covered.length < REQUESTS_PER_PAGE;
   return {
     count: counts.reduce((sum, count) => sum + count, 0),
@@ -68,17 +61,17 @@ function denyAll(
   context: Context,
   freeze: StoredFreeze,
   requests: readonly Covered[],
-): Promise<Signal[]> {
+): Promise<number> {
   return context.store.transact(async (tx) => {
-    const signals: Signal[] = [];
-    if (!(await isInForce(tx, freeze))) return signals;
+    let count = 0;
+    if (!(await isInForce(tx, freeze))) return count;
     for (const key of requests) {
       const request = await lockReadable(tx, key);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, endingOf(freeze));
-      if (resolution.kind === "resolved") signals.push(resolution.signal);
+      if (resolution.kind === "resolved") count++;
     }
-    return signals;
+    return count;
   });
 }
 

@@ -53,7 +53,6 @@ export async function freezeCalls(
   assertMay(caller, "freeze");
   if (order.scope === "server") assertMay(caller, "server");
   const { freeze, isNew } = await ensureFreeze(context, caller, order);
-  if (isNew) context.wake.signal({ kind: "frozen", projectId: freeze.projectId });
   await awaitCreates(context, freeze);
   let denied = 0;
   let place: Place | undefined = START;
@@ -81,6 +80,7 @@ async function ensureFreeze(
       const freeze = newFreeze(context, caller, order, cover, await tx.now());
       if (await insertFreeze(tx, freeze)) {
         await record(tx, context, freeze);
+        tx.onCommit(() => context.wake.signal({ kind: "frozen", projectId: freeze.projectId }));
         return { freeze, isNew: true };
       }
       const standing = await readFreezeOf(tx, cover);

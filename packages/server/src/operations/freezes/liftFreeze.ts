@@ -24,6 +24,7 @@ export async function liftFreeze(
     const freeze = await lockFreeze(tx, caller.projectId, id);
     if (freeze === undefined) throw new Problem("not_found");
     if (scopeOf(freeze) === "server") assertMay(caller, "server");
+    tx.onCommit(() => context.wake.signal({ kind: "frozen", projectId: freeze.projectId }));
     if (freeze.liftedAt !== null) return freeze;
     const liftedAt = await tx.now();
     const liftedBy: Actor = `reviewer:${caller.reviewerId}`;
@@ -37,6 +38,5 @@ export async function liftFreeze(
     });
     return { ...freeze, liftedAt, liftedBy };
   });
-  context.wake.signal({ kind: "frozen", projectId: lifted.projectId });
   return toReviewedFreeze(context.store, caller.projectId, lifted);
 }

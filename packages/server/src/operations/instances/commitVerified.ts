@@ -160,19 +160,22 @@ async function hold<T>(
   steps: Steps<T>,
 ): Promise<T | undefined> {
   const { scope, keyHash, instanceId } = verification;
+  const signal = () => context.wake.signal({ kind: "verified", scope, keyHash });
   try {
     const verified = await context.delivery.verify({ provisionerId, instanceId, delivery });
     if (verified.kind !== "verified") throw refusal(verified);
-    return await context.store.transact((tx) => finish(tx, verification, steps));
+    return await context.store.transact((tx) => {
+      tx.onCommit(signal);
+      return finish(tx, verification, steps);
+    });
   } catch (error) {
     const failure = toFailure(error);
-    const isOurs = await context.store.transact(async (tx) =>
-      failVerification(tx, verification, failure, await tx.now()),
-    );
+    const isOurs = await context.store.transact(async (tx) => {
+      tx.onCommit(signal);
+      return failVerification(tx, verification, failure, await tx.now());
+    });
     if (isOurs || !(error instanceof Problem)) throw error;
     return undefined;
-  } finally {
-    context.wake.signal({ kind: "verified", scope, keyHash });
   }
 }
 

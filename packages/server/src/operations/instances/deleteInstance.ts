@@ -10,7 +10,6 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import type { Signal } from "../../wake/wake.ts";
 import { currentCaller } from "../access/currentCaller.ts";
 import { finishDeliveryEnd } from "../deliveries/finishDeliveryEnd.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
@@ -33,16 +32,16 @@ export async function deleteInstance(
 ): Promise<void> {
   if (caller.kind === "reviewer") assertMay(caller, "people");
   const key = { projectId: caller.projectId, instanceId: id };
-  const ended = await context.store.transact(async (tx) => {
+  const hasMore = await context.store.transact(async (tx) => {
     // Who was lowered since the exchange began ends nothing any more.
     if (caller.kind === "reviewer") assertMay(await currentCaller(tx, caller), "people");
     const instance = await lockInstance(tx, "update", key);
     if (instance === undefined) throw new Problem("not_found");
     if (instance.deletedAt === null) await markDeleted(tx, context, caller, key);
+    tx.onCommit(() => context.wake.signal({ kind: "removed", instanceId: id }));
     return cancelPending(tx, context, key);
   });
-  signal(context, ended.signals);
-  if (ended.more) await finishDeletion(context, key);
+  if (hasMore) await finishDeletion(context, key);
   await finishDeliveryEnd(context, key);
 }
 
@@ -52,11 +51,7 @@ export async function deleteInstance(
  * Called by: the deletion itself, and the retention worker for one that was interrupted.
  */
 export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
-  for (;;) {
-    const ended = await context.store.transact((tx) => cancelPending(tx, context, instance));
-    signal(context, ended.signals);
-    if (!ended.more) return;
-  }
+  while (await context.store.transact((tx) => cancelPending(tx, context, instance)));
 }
 
 async function markDeleted(
@@ -83,32 +78,24 @@ async function markDeleted(
   });
 }
 
-interface Cancelled {
-  readonly signals: readonly Signal[];
-  /** Whether there may be others. */
-  readonly more: boolean;
-}
-
-/** Cancels one batch of the pending requests, also those that are overdue. */
+/**
+ * Cancels one batch of the pending requests, also those that are overdue.
+ *
+ * @returns whether there may be more
+ */
 async function cancelPending(
   tx: Transaction,
   context: Context,
   instance: InstanceKey,
-): Promise<Cancelled> {
-  const signals: Signal[] = [];
+): Promise<boolean> {
   const { cancellationsPerCommitMax: limit } = context.settings;
   const pending = await readPendingIdsOfInstance(tx, instance, limit);
   for (const id of pending) {
     const request = await lockResolvable(tx, { projectId: instance.projectId, id });
     if (request === undefined) continue;
     const by = "system:instance-deletion";
-    const resolution = await resolveRequest(tx, context, request, { status: "cancelled", by });
-    if (resolution.kind === "resolved") signals.push(resolution.signal);
+    await resolveRequest(tx, context, request, { status: "cancelled", by });
   }
   // Not how many ended here: some may have ended otherwise meanwhile.
-  return { signals, more: pending.length === limit };
-}
-
-function signal({ wake }: Context, signals: readonly Signal[]): void {
-  for (const one of signals) wake.signal(one);
+  return pending.length === limit;
 }

@@ -58,11 +58,13 @@ export async function updateInstance(
     await lockOwn(tx, instance);
     return replay(tx, key);
   };
-  let isApplied = false;
   const commit = async (tx: Transaction, { acceptedAt }: Pick<Accepted, "acceptedAt">) => {
     const accepted = { ...key, ...instance, acceptedAt, redirects: input.delivery !== undefined };
     const updated = await apply(tx, context, caller, input, accepted);
-    isApplied = updated !== undefined;
+    // A replay must not make the retries to a failing receiver more frequent.
+    if (updated !== undefined && input.delivery) {
+      tx.onCommit(() => context.wake.signal({ kind: "hurried", ...instance }));
+    }
     return updated;
   };
   const { delivery } = input;
@@ -72,12 +74,12 @@ export async function updateInstance(
       return id;
     };
     const steps = { replay: replayed, reserve, commit };
-    const answered = await commitVerified(context, caller, key, delivery, steps);
-    // A replay is no reason to spare a failing receiver less.
-    if (isApplied) context.wake.signal({ kind: "hurried", ...instance });
-    return answered;
+    return commitVerified(context, caller, key, delivery, steps);
   }
   const answered = await context.store.transact(async (tx) => {
+    if (delivery === null) {
+      tx.onCommit(() => context.wake.signal({ kind: "removed", instanceId: id }));
+    }
     const known = await replayed(tx);
     if (known !== undefined) return known;
     await assertNeverVerified(tx, key);

@@ -16,7 +16,6 @@ import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { isLetIn, toReviewerCaller } from "../access/authenticateCaller.ts";
 import { decideLocked, retryPastDeadline } from "./castVerdict.ts";
-import type { VerdictOutcome } from "./checkVerdict.ts";
 import { appendVerdictAudit } from "./delayVerdict.ts";
 import { lockReadable } from "./expireRequests.ts";
 
@@ -46,30 +45,23 @@ export function nextDelayedVerdict({ store }: Context): Promise<number | undefin
 /** @returns whether the delayed verdict is gone */
 async function apply(context: Context, key: HeldKey): Promise<boolean> {
   try {
-    const outcome = await retryPastDeadline(context, (tx) => applyLocked(tx, context, key));
-    if (outcome !== undefined) signal(context, key, outcome);
-    return outcome !== undefined;
+    return await retryPastDeadline(context, (tx) => applyLocked(tx, context, key));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     await context.store.transact((tx) => lapse(tx, context, key, error));
-    context.wake.signal({ kind: "held", ...key, commitsAt: undefined });
     return true;
   }
 }
 
 /**
- * @returns undefined when the verdict was applied or taken back meanwhile
+ * @returns false when the verdict was applied or taken back meanwhile
  * @throws Problem when the verdict is refused: then nothing of this may be committed
  */
-async function applyLocked(
-  tx: Transaction,
-  context: Context,
-  key: HeldKey,
-): Promise<VerdictOutcome | undefined> {
+async function applyLocked(tx: Transaction, context: Context, key: HeldKey): Promise<boolean> {
   const request = await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
   const delayed = await findHeld(tx, key);
   const now = await tx.now();
-  if (delayed === undefined || delayed.commitsAt > now) return undefined;
+  if (delayed === undefined || delayed.commitsAt > now) return false;
   if (request === undefined) throw new Problem("not_found");
   const caller = await callerOf(tx, delayed, now);
   await deleteHeld(tx, delayed);
@@ -91,7 +83,7 @@ async function applyLocked(
     const detail = { held_at: delayed.heldAt, reason: "already_terminal", status };
     await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
   }
-  return outcome;
+  return true;
 }
 
 /** Deletes a refused verdict; the audit entry has the reason. */
@@ -108,11 +100,7 @@ async function lapse(
   if (delayed === undefined || delayed.commitsAt > now || !(await deleteHeld(tx, delayed))) return;
   const detail = { held_at: delayed.heldAt, reason, message };
   await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
-}
-
-function signal({ wake }: Context, key: HeldKey, { resolution }: VerdictOutcome): void {
-  if (resolution === undefined) wake.signal({ kind: "voted", ...key });
-  else if (resolution.kind === "resolved") wake.signal(resolution.signal);
+  tx.onCommit(() => context.wake.signal({ kind: "held", ...key, commitsAt: undefined }));
 }
 
 /**

@@ -27,7 +27,6 @@ export async function cancelApprovalRequest(
   if (resolution.kind === "not_due") throw new Error("a cancellation cannot be early");
   const { decision } = resolution;
   const { status } = decision;
-  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   if (status !== "cancelled") throw new Problem("already_terminal");
   return { ...request, status, decision };
 }

@@ -64,22 +64,14 @@ export async function castVerdict(
   };
   // A signature writes its challenge and its passkey, which do not belong to the request.
   const subject = verdict.signature === undefined ? subjectOf(key) : undefined;
-  const { request, resolution, isAnswer, delayed, problem } = await retryPastDeadline(
+  const { request, resolution, isAnswer, problem } = await retryPastDeadline(
     context,
     decide,
     subject,
   );
   if (problem !== undefined) throw problem;
-  if (delayed !== undefined) {
-    context.wake.signal({ kind: "held", ...key, commitsAt: delayed.commitsAt });
-    return request;
-  }
-  if (resolution === undefined) {
-    context.wake.signal({ kind: "voted", ...key });
-    return request;
-  }
+  if (resolution === undefined) return request;
   const { decision } = resolution;
-  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   if (!isAnswer) {
     const message = `The request is already ${decision.status}.`;
     throw new Problem("already_terminal", message);
@@ -186,7 +178,11 @@ async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
   const rule = { requirement, ownerId: await excludedOwner(facts) };
   const use = () => signature && useSignature(tx, caller, request.id, signature, now);
   const tally = await recordVote(tx, context, request, rule, cast, use);
-  if (!tally.isEnough) return { request, resolution: undefined, isAnswer: true };
+  if (!tally.isEnough) {
+    const { projectId, id: requestId } = request;
+    tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId }));
+    return { request, resolution: undefined, isAnswer: true };
+  }
   const voters = tally.counted.map(({ reviewerId }) => reviewerId);
   const ending = approvalEnding(facts, tally.counted);
   const ended = await resolveRequest(tx, context, request, ending, { detail: { voters } });

@@ -14,6 +14,7 @@ import { endingOf, type FreezeRef } from "../../core/freeze.ts";
 import {
   type Ending,
   isClosed,
+  type Resolution,
   type ResolvableRequest,
   type StoredDecision,
   type StoredRequest,
@@ -35,7 +36,7 @@ import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { attemptsRefusal, countFailedAttempt } from "./countFailedAttempt.ts";
 import { delayVerdict, hasRecordedVote } from "./delayVerdict.ts";
-import { type Ended, resolveRequest } from "./resolveRequest.ts";
+import { resolveRequest } from "./resolveRequest.ts";
 import { toSigner } from "./reviewRequests.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
 
@@ -61,7 +62,7 @@ export interface VerdictFacts {
 export interface VerdictOutcome {
   readonly request: StoredRequest;
   /** Undefined when a vote was kept, or the verdict is delayed, and the request stays pending. */
-  readonly resolution: Exclude<Ended, { kind: "not_due" }> | undefined;
+  readonly resolution: Exclude<Resolution, { kind: "not_due" }> | undefined;
   /** Whether what is recorded now is this very verdict, from this attempt or an earlier one. */
   readonly isAnswer: boolean;
   readonly delayed?: HeldVerdict;
@@ -227,7 +228,7 @@ export async function checkVerdict(facts: VerdictFacts): Promise<VerdictOutcome 
 /** @param wanted the status that makes the resolution the answer to the verdict, if any does */
 export function toOutcome(
   request: StoredRequest,
-  resolution: Ended,
+  resolution: Resolution,
   wanted?: StoredDecision["status"],
 ): VerdictOutcome {
   if (resolution.kind === "not_due") throw new Error("a verdict cannot be early");

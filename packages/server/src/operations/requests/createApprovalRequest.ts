@@ -15,10 +15,9 @@ import { type Judgement, requirementOf, writeJudgement } from "../../policy/judg
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
-import type { InForce, KnownInForce } from "../../storage/sql/policy/in-force.ts";
+import type { InForce } from "../../storage/sql/policy/in-force.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import type { Signal } from "../../wake/wake.ts";
 import { announceRequest } from "../channels/announceRequest.ts";
 import { giveBackCall, useGrant } from "../grants/useGrant.ts";
 import { countHistory } from "../policy/countHistory.ts";
@@ -31,12 +30,6 @@ import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
 export interface Submission {
   readonly outcome: "created" | "replayed";
   readonly request: StoredRequest;
-}
-
-/** A submission, with what to tell others after the commit. */
-interface Submitted extends Submission {
-  readonly signal: Signal | undefined;
-  readonly inForce: KnownInForce;
 }
 
 /**
@@ -67,9 +60,7 @@ export async function createApprovalRequest(
     if (how.isAlone) return context.store.transact(work);
     return context.store.transactBatched(`key:${keyHash}`, work);
   };
-  const { outcome, request, signal, inForce } = await insist(context, caller, input.tool, attempt);
-  rememberInForce(context, caller, inForce);
-  if (signal !== undefined) context.wake.signal(signal);
+  const { outcome, request } = await insist(context, caller, input.tool, attempt);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
   }
@@ -95,8 +86,8 @@ async function insist(
   context: Context,
   caller: InstanceCaller,
   tool: string,
-  attempt: (how: Manner) => Promise<Submitted>,
-): Promise<Submitted> {
+  attempt: (how: Manner) => Promise<Submission>,
+): Promise<Submission> {
   let how: Manner = { mayApprove: true, isAlone: probablyCounts(context, caller, tool) };
   for (;;) {
     try {
@@ -131,7 +122,7 @@ async function submit(
   keyHash: string,
   { mayApprove, isAlone }: Manner,
   charge: (provisionerId: string) => void,
-): Promise<Submitted> {
+): Promise<Submission> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
   const [instance, now, inForce] = await Promise.all([
@@ -143,6 +134,7 @@ async function submit(
     throw new Problem("invalid_credential");
   }
   charge(instance.provisionerId);
+  tx.onCommit(() => rememberInForce(context, caller, inForce));
   const asked = askedInForce(context, caller.projectId, inForce, input.tool);
   if (asked.length > 0 && !isAlone) throw new NotAlone();
   const tool = JSON.stringify(input.tool);
@@ -158,27 +150,20 @@ async function submit(
   const opened = openedEntry(request, judgement);
   if (ending !== undefined) {
     const resolvable = { ...request, isInstanceDeleted: instance.deletedAt !== null };
-    const ended = await openResolved(tx, context, resolvable, keyHash, ending, opened);
-    if (ended === undefined) {
+    const decision = await openResolved(tx, context, resolvable, keyHash, ending, opened);
+    if (decision === undefined) {
       if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
-      return { ...(await replay(tx, caller, input, keyHash)), inForce };
+      return replay(tx, caller, input, keyHash);
     }
-    const { decision, signal } = ended;
-    return {
-      outcome: "created",
-      inForce,
-      request: { ...request, status: decision.status, decision },
-      signal,
-    };
+    return { outcome: "created", request: { ...request, status: decision.status, decision } };
   }
-  if (!(await insertRequest(tx, request, keyHash))) {
-    return { ...(await replay(tx, caller, input, keyHash)), inForce };
-  }
+  if (!(await insertRequest(tx, request, keyHash))) return replay(tx, caller, input, keyHash);
   await appendAudit(tx, context.random, opened);
   const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
   const { id: requestId, projectId, deadlineAt } = request;
   const signal = { kind: "opened", requestId, projectId, deadlineAt, announces } as const;
-  return { outcome: "created", request, signal, inForce };
+  tx.onCommit(() => context.wake.signal(signal));
+  return { outcome: "created", request };
 }
 
 interface AtOnce {
@@ -227,11 +212,11 @@ async function replay(
   { projectId }: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-): Promise<Omit<Submitted, "inForce">> {
+): Promise<Submission> {
   const existing = await lockRequestByKey(tx, projectId, keyHash);
   if (existing === undefined) throw new Error("a used key has no request");
   if (!isSameRequest(existing, input)) throw new Problem("idempotency_conflict");
-  return { outcome: "replayed", request: existing, signal: undefined };
+  return { outcome: "replayed", request: existing };
 }
 
 function openedEntry(request: StoredRequest, judgement: Judgement): AuditEntry {

@@ -29,7 +29,7 @@ import { type Verdict, verdictNote } from "./verdictNote.ts";
  */
 export async function delayVerdict(
   tx: Transaction,
-  context: Pick<Context, "random">,
+  context: Pick<Context, "random" | "wake">,
   caller: ReviewerCaller,
   request: StoredRequest,
   verdict: Verdict,
@@ -61,6 +61,7 @@ export async function delayVerdict(
   };
   if (earlier !== undefined && isSame(earlier, delayed)) return earlier;
   await writeHeld(tx, delayed);
+  tx.onCommit(() => context.wake.signal({ kind: "held", projectId, requestId, commitsAt: at }));
   const { validityMs, note } = delayed;
   await appendVerdictAudit(tx, context, delayed, "verdict.held", now, {
     arguments_sha256: delayed.argumentsSha256,

@@ -23,6 +23,5 @@ export async function expireRequest(
   });
   if (resolution.kind === "not_due") return locked;
   const { decision } = resolution;
-  if (resolution.kind === "resolved") context.wake.signal(resolution.signal);
   return { ...locked, status: decision.status, decision };
 }

@@ -5,7 +5,6 @@ import type { RowKey } from "../../storage/sql/keys.ts";
 import { readOverdue } from "../../storage/sql/requests/pending-requests.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import type { Signal } from "../../wake/wake.ts";
 import { resolveRequest } from "./resolveRequest.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
@@ -25,18 +24,16 @@ export async function expireRequests(
   const overdue = await readOverdue(context.store, context.clock.now(), REQUESTS_PER_CALL_MAX);
   if (overdue.length === 0) return { expired: 0, more: false };
   const expired = await context.store.transact(async (tx) => {
-    const ended: Signal[] = [];
+    let count = 0;
     for (const key of overdue) {
       const request = await lockReadable(tx, key);
       if (request === undefined) continue;
       const resolution = await resolveRequest(tx, context, request, { status: "expired" });
-      if (resolution.kind === "resolved") ended.push(resolution.signal);
+      if (resolution.kind === "resolved") count++;
     }
-    return ended;
+    return count;
   });
-  for (const signal of expired) context.wake.signal(signal);
-  const more = overdue.length === REQUESTS_PER_CALL_MAX && expired.length > 0;
-  return { expired: expired.length, more };
+  return { expired, more: overdue.length === REQUESTS_PER_CALL_MAX && expired > 0 };
 }
 
 /** One damaged row must not keep all others from expiring; whoever reads it is told. */

@@ -18,11 +18,6 @@ import { insertRequest, updateDecision } from "../../storage/sql/requests/reques
 import type { Transaction } from "../../storage/store.ts";
 import type { Signal } from "../../wake/wake.ts";
 
-/** As core's resolution, with the signal to send after the commit. */
-export type Ended =
-  | Exclude<Resolution, { readonly kind: "resolved" }>
-  | (Extract<Resolution, { readonly kind: "resolved" }> & { readonly signal: Signal });
-
 /** What transactions decide on that lock one request: see `Store.transactBatched`. */
 export function subjectOf(key: { readonly projectId: string; readonly requestId: string }): string {
   return `request:${key.projectId} ${key.requestId}`;
@@ -54,11 +49,11 @@ export interface ResolveOptions {
  */
 export async function resolveRequest(
   tx: Transaction,
-  { random }: Pick<Context, "random">,
+  { random, wake }: Pick<Context, "random" | "wake">,
   request: ResolvableRequest,
   ending: Ending,
   { detail, now: read }: ResolveOptions = {},
-): Promise<Ended> {
+): Promise<Resolution> {
   const now = read ?? (await tx.now());
   const resolution = resolve(request, ending, now);
   if (resolution.kind !== "resolved") return resolution;
@@ -69,7 +64,8 @@ export async function resolveRequest(
   const [notifies] = await Promise.all([epoch, updateDecision(tx, request, decision)]);
   await appendAudit(tx, random, auditOf(request, decision, detail));
   await assertInTime(tx, request, decision);
-  return { ...resolution, signal: signalOf(request, decision, notifies) };
+  tx.onCommit(() => wake.signal(signalOf(request, decision, notifies)));
+  return resolution;
 }
 
 /**
@@ -82,12 +78,12 @@ export async function resolveRequest(
  */
 export async function openResolved(
   tx: Transaction,
-  { random }: Pick<Context, "random">,
+  { random, wake }: Pick<Context, "random" | "wake">,
   request: ResolvableRequest,
   keyHash: string,
   ending: Ending,
   opened: AuditEntry,
-): Promise<Extract<Ended, { readonly kind: "resolved" }> | undefined> {
+): Promise<StoredDecision | undefined> {
   const resolution = resolve(request, ending, request.createdAt);
   if (resolution.kind !== "resolved") throw new Error("a new request cannot have ended");
   const { decision } = resolution;
@@ -102,7 +98,8 @@ export async function openResolved(
     appendTwoAudits(tx, random, opened, auditOf(request, decision)),
   ]);
   await assertInTime(tx, request, decision);
-  return { ...resolution, signal: signalOf(request, decision, notifies) };
+  tx.onCommit(() => wake.signal(signalOf(request, decision, notifies)));
+  return decision;
 }
 
 /** A table that somebody holds or a disk that is slow can take seconds of the window. */

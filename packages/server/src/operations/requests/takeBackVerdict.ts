@@ -25,7 +25,7 @@ export async function takeBackVerdict(
     throw new Problem("forbidden", refusalOf(caller, "decide"));
   }
   const { projectId, reviewerId } = caller;
-  const takenBack = await context.store.transact(async (tx) => {
+  return context.store.transact(async (tx) => {
     const request = await lockRequest(tx, { projectId, id: requestId });
     if (request === undefined) throw new Problem("not_found");
     if (request.decision !== null) {
@@ -39,10 +39,8 @@ export async function takeBackVerdict(
     }
     if (!(await deleteHeld(tx, delayed))) return false;
     await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());
+    const signal = { kind: "held", projectId, requestId, commitsAt: undefined } as const;
+    tx.onCommit(() => context.wake.signal(signal));
     return true;
   });
-  if (takenBack) {
-    context.wake.signal({ kind: "held", projectId, requestId, commitsAt: undefined });
-  }
-  return takenBack;
 }

@@ -1,19 +1,19 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { isClosed } from "../../core/request.ts";
+import { isClosed, type Resolution } from "../../core/request.ts";
 import { decidesFor } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import { deleteVote, readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type Ended, resolveRequest } from "./resolveRequest.ts";
+import { resolveRequest } from "./resolveRequest.ts";
 
 /** Whether there was a vote, and what ended the request if that was found on the way. */
 interface Outcome {
   readonly withdrawn: boolean;
-  readonly ended: Ended | undefined;
+  readonly ended: Resolution | undefined;
 }
 
 /**
@@ -35,10 +35,7 @@ export async function withdrawVote(
   const { withdrawn, ended } = await context.store.transact((tx) =>
     withdrawLocked(tx, context, caller, id),
   );
-  const { projectId } = caller;
-  if (withdrawn) context.wake.signal({ kind: "voted", projectId, requestId: id });
   if (ended === undefined || ended.kind === "not_due") return withdrawn;
-  if (ended.kind === "resolved") context.wake.signal(ended.signal);
   throw new Problem("already_terminal", `The request is already ${ended.decision.status}.`);
 }
 
@@ -73,5 +70,6 @@ async function withdrawLocked(
     actor: `reviewer:${reviewerId}`,
     subject: `request:${id}`,
   });
+  tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId: id }));
   return { withdrawn: true, ended: undefined };
 }

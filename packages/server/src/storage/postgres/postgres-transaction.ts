@@ -4,6 +4,7 @@
  * Called by: postgres-store.ts.
  */
 
+import { CommitHooks } from "../commit-hooks.ts";
 import type { Integrity } from "../integrity.ts";
 import type { LockMode, Row, SqlValue, Transaction } from "../store.ts";
 import type { Connection } from "./connections.ts";
@@ -57,6 +58,7 @@ export class PostgresTransaction implements Transaction {
   readonly #unawaited: Promise<unknown>[] = [];
   /** Who is not alone fails in place of waiting for a row: others would wait with it. */
   readonly #waits: boolean;
+  readonly hooks = new CommitHooks();
   /** Whether undoing it undoes anything. */
   hasWritten = false;
   #hasBegun = false;
@@ -128,6 +130,11 @@ export class PostgresTransaction implements Transaction {
   /** A statement of its own: one that waits for a lock would tell the time before it. */
   now(): Promise<number> {
     return this.#timeAfterLock ?? this.#readTime();
+  }
+
+  onCommit(hook: () => void): void {
+    this.#assertRunning();
+    this.hooks.add(hook);
   }
 
   /** Nothing more may be asked. */

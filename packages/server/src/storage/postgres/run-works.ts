@@ -101,7 +101,7 @@ async function commit<T>(
   const [committed] = await Promise.all([committing, settled(transactions)]);
   if (!("error" in committed)) {
     connection.release();
-    if (committed.command === "COMMIT") return { kind: "ended", results };
+    if (committed.command === "COMMIT") return ended(transactions, results);
     const fault = faultOf(transactions);
     return undone(fault?.error ?? new Failure("store", "a transaction was undone"));
   }
@@ -113,6 +113,22 @@ async function commit<T>(
   connection.release(error);
   const message = "the connection broke during a commit: its outcome is unknown";
   return { kind: "unknown", error: new Failure("store", message, error) };
+}
+
+/** Runs the hooks of the works that were committed. */
+function ended<T>(
+  transactions: readonly PostgresTransaction[],
+  results: readonly Result<T>[],
+): Outcome<T> {
+  const settled = results.map((result, i): Result<T> => {
+    try {
+      if ("value" in result) transactions[i]?.hooks.run();
+      return result;
+    } catch (error) {
+      return { error };
+    }
+  });
+  return { kind: "ended", results: settled };
 }
 
 /** What the database did not take. */

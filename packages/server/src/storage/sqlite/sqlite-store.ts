@@ -14,6 +14,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
+import { CommitHooks } from "../commit-hooks.ts";
 import { Integrity } from "../integrity.ts";
 import type { Durability, LockMode, Row, SqlValue, Store, Transaction } from "../store.ts";
 import {
@@ -161,7 +162,14 @@ export class SqliteStore implements Store {
         const transaction = new SqliteTransaction(this.#writing, this.#clock, this.integrity);
         try {
           const value = await work(transaction);
-          settle.push(() => resolve(value));
+          settle.push(() => {
+            try {
+              transaction.hooks.run();
+              resolve(value);
+            } catch (error) {
+              reject(error);
+            }
+          });
         } catch (error) {
           // A full disk undoes the whole commit; then nobody in it may be told of success.
           if (!this.#writer.isTransaction) throw error;
@@ -240,6 +248,7 @@ class SqliteTransaction implements Transaction {
   readonly integrity: Integrity;
   readonly #statements: Statements;
   readonly #clock: Clock;
+  readonly hooks = new CommitHooks();
   hasWritten = false;
   #ended = false;
 
@@ -285,6 +294,11 @@ class SqliteTransaction implements Transaction {
 
   async now(): Promise<number> {
     return this.#clock.now();
+  }
+
+  onCommit(hook: () => void): void {
+    this.#assertRunning();
+    this.hooks.add(hook);
   }
 
   end(): void {
