@@ -8,6 +8,7 @@ import { PROBLEMS, type ProblemCode } from "@countersign/protocol";
 import * as api from "@countersign/review-api";
 import {
   type Operation,
+  possibleErrors,
   REVIEW_OPERATIONS,
   REVIEW_PATH,
   type Schema,
@@ -17,20 +18,6 @@ import * as v from "valibot";
 import { stringify } from "yaml";
 
 type Json = Readonly<Record<string, unknown>>;
-
-/** Codes that every operation can answer, by what it takes. */
-const ALWAYS: readonly ProblemCode[] = ["rate_limited", "unavailable", "internal"];
-const WITH_INPUT: readonly ProblemCode[] = ["invalid_request"];
-const WITH_BODY: readonly ProblemCode[] = [
-  "invalid_request",
-  "invalid_json",
-  "duplicate_key",
-  "too_deep",
-  "number_too_long",
-  "body_too_large",
-];
-const WITH_CREDENTIAL: readonly ProblemCode[] = ["invalid_credential", "wrong_credential_kind"];
-const CROSS_ORIGIN: readonly ProblemCode[] = ["cross_origin"];
 
 /** The exported schemas: each becomes a component under its name. */
 const DEFINITIONS: Record<string, v.GenericSchema> = Object.fromEntries(
@@ -255,17 +242,8 @@ function answerOf(status: string, answer: Operation["answers"][200]): Json {
 }
 
 function errorsOf(row: Operation): Json {
-  const codes = new Set<ProblemCode>([
-    ...(row.query === undefined ? [] : WITH_INPUT),
-    ...(row.body === undefined ? [] : WITH_BODY),
-    ...(row.caller === "anonymous" ? [] : WITH_CREDENTIAL),
-    ...(row.caller === "reviewer" ? (["forbidden"] as const) : []),
-    ...CROSS_ORIGIN,
-    ...row.errors,
-    ...ALWAYS,
-  ]);
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of codes) {
+  for (const code of possibleErrors(row)) {
     const { status } = PROBLEMS[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

@@ -6,6 +6,7 @@ export * from "./freezes.ts";
 export * from "./grants.ts";
 export * from "./instances.ts";
 export * from "./operation.ts";
+export * from "./operation-errors.ts";
 export * from "./operations.ts";
 export * from "./push.ts";
 export * from "./read-input.ts";

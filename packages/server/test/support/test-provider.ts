@@ -30,6 +30,7 @@ import {
 } from "../../src/index.ts";
 import { databaseSettings } from "./engine.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { assertDeclared } from "./review-answers.ts";
 
 export interface Call {
   readonly token?: string | undefined;
@@ -134,6 +135,7 @@ export class TestProvider {
     const isOneText = response.headers.get("content-type") !== "application/x-ndjson";
     const json = isOneText && text.startsWith("{") ? (JSON.parse(text) as T) : (undefined as T);
     this.#assertConforms(method, path, response, json);
+    assertDeclared(method, path.slice(this.#prefix.length), response.status, json);
     return { status: response.status, headers: response.headers, text, json };
   }
 
