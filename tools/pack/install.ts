@@ -5,7 +5,15 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "./build.ts";
 import type { Manifest } from "./manifest.ts";
@@ -26,14 +34,40 @@ export function installByNpm(folder: string, tarballs: readonly Tarball[]): void
  * that a package.json declares, so that one which is not declared is missing here as well.
  */
 export function installLinked(folder: string, tarballs: readonly Tarball[]): void {
+  extract(folder, tarballs);
+  for (const { name } of tarballs) {
+    const home = join(folder, "node_modules", name);
+    for (const dependency of dependenciesOf(home)) link(folder, dependency);
+  }
+}
+
+/**
+ * As npm does, but without a network: extracts the tarballs and copies all of their dependencies
+ * from the repository. Nothing outside of the folder can be loaded.
+ */
+export function installCopied(folder: string, tarballs: readonly Tarball[]): void {
+  extract(folder, tarballs);
+  for (const { name } of tarballs) copyDependencies(folder, join(folder, "node_modules", name));
+}
+
+function copyDependencies(folder: string, home: string): void {
+  const nested = join(home, "node_modules");
+  for (const dependency of dependenciesOf(home)) {
+    const place = join(folder, "node_modules", dependency);
+    if (existsSync(place) || existsSync(join(nested, dependency))) continue;
+    if (dependency.startsWith("@countersign/")) throw new Error(`no tarball of ${dependency}`);
+    cpSync(join(ROOT, "node_modules", dependency), place, { recursive: true });
+    copyDependencies(folder, place);
+  }
+  if (!existsSync(nested)) return;
+  for (const name of readdirSync(nested)) copyDependencies(folder, join(nested, name));
+}
+
+function extract(folder: string, tarballs: readonly Tarball[]): void {
   for (const { name, file } of tarballs) {
     const home = join(folder, "node_modules", name);
     mkdirSync(home, { recursive: true });
     execFileSync("tar", ["-xzf", file, "-C", home, "--strip-components=1"]);
-  }
-  for (const { name } of tarballs) {
-    const home = join(folder, "node_modules", name);
-    for (const dependency of dependenciesOf(home)) link(folder, dependency);
   }
 }
 

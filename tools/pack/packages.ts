@@ -23,7 +23,9 @@ export interface Asset {
 export const PUBLISHED: readonly PublishedPackage[] = [
   { folder: "protocol", node: ">=22", assets: [] },
   { folder: "sdk", node: ">=22", assets: [] },
-  { folder: "adapters", node: ">=24", assets: [] },
+  { folder: "command-line", node: ">=24", assets: [] },
+  { folder: "agent-hooks", node: ">=24", assets: [] },
+  { folder: "mcp-gateway", node: ">=24", assets: [] },
   { folder: "conformance", node: ">=24", assets: [] },
   { folder: "review-api", node: ">=24", assets: [] },
   {

@@ -43,6 +43,7 @@ export function pack(
 ): Tarball[] {
   const staged: Record<string, readonly string[]> = {};
   mkdirSync(out, { recursive: true });
+  mkdirSync(scratch, { recursive: true });
   // The types of a staged package name other packages, such as its dependencies.
   mkdirSync(scratch, { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(scratch, "node_modules"));

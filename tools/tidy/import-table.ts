@@ -41,12 +41,34 @@ export const PACKAGES: Readonly<Record<string, PackageEntry>> = {
       "openai-agents.ts",
     ],
   },
-  adapters: { name: "@countersign/adapters", imports: ["sdk", "protocol"], outside: true },
-  conformance: { name: "@countersign/conformance", imports: ["protocol"], outside: true },
+  "command-line": { name: "@countersign/command-line", imports: ["protocol"], outside: true },
+  "agent-hooks": {
+    name: "@countersign/agent-hooks",
+    imports: ["sdk", "command-line", "protocol"],
+    outside: true,
+  },
+  "mcp-gateway": {
+    name: "@countersign/mcp-gateway",
+    imports: ["sdk", "command-line", "protocol"],
+    outside: true,
+  },
+  conformance: {
+    name: "@countersign/conformance",
+    imports: ["command-line", "protocol"],
+    outside: true,
+  },
   console: { name: "@countersign/console", imports: ["protocol", "review-api"], outside: true },
   cli: {
     name: "countersign",
-    imports: ["server", "protocol", "review-api", "adapters", "sdk", "conformance"],
+    imports: [
+      "server",
+      "protocol",
+      "review-api",
+      "command-line",
+      "agent-hooks",
+      "mcp-gateway",
+      "conformance",
+    ],
     outside: true,
   },
   // Tests alone import it.
@@ -243,9 +265,9 @@ export const FENCES: readonly Fence[] = [
       "packages/server/src/provider.ts",
       "packages/sdk/src/node.ts",
       // Doctor plays the model of an agent on a loopback port.
-      "packages/adapters/src/doctor/model-stand-in.ts",
-      "packages/adapters/src/mcp-gateway/http-front.ts",
-      "packages/cli/src/conformance-options.ts",
+      "packages/agent-hooks/src/doctor/model-stand-in.ts",
+      "packages/mcp-gateway/src/http-front.ts",
+      "packages/conformance/src/command/read-options.ts",
       ...KIT,
     ],
   },
@@ -267,11 +289,7 @@ export const FENCES: readonly Fence[] = [
   // MCP is known to the gateway and to the SDK's own subpath for servers.
   {
     module: /^(@modelcontextprotocol\/|eventsource-parser)/,
-    within: [
-      "packages/adapters/src/mcp-gateway/",
-      "packages/adapters/test/",
-      "packages/sdk/src/mcp.ts",
-    ],
+    within: ["packages/mcp-gateway/", "packages/sdk/src/mcp.ts"],
   },
   // Costs a start time and memory that only those should pay who use passkeys.
   { module: /^@simplewebauthn\//, within: ["packages/server/src/identity/passkeys.ts"] },

@@ -4,8 +4,8 @@
  */
 
 import { existsSync } from "node:fs";
+import { CommandError, EXIT } from "@countersign/command-line";
 import { databaseFile } from "@countersign/server";
-import { CommandError, EXIT } from "./exit.ts";
 
 /** The settings that say where the database is. */
 interface DatabasePlace {

@@ -4,6 +4,7 @@
  */
 
 import { existsSync, readFileSync } from "node:fs";
+import { CommandError, type CommandOptions, EXIT, usageError } from "@countersign/command-line";
 import {
   type AuditDatabase,
   type Checkpoint,
@@ -16,29 +17,28 @@ import {
   withAuditDatabase,
 } from "@countersign/server";
 import { assertDatabase } from "./assert-database.ts";
-import type { CommandLine, OwnOptions } from "./command-line.ts";
-import { CommandError, EXIT, usageError } from "./exit.ts";
+import type { SettingsLine } from "./settings-line.ts";
 
-export const WHICH_LOG: OwnOptions = {
+export const WHICH_LOG: CommandOptions = {
   project: { type: "text", value: "PROJECT", help: "Whose log. [default]" },
   server: { type: "flag", help: "The log of what is of the whole server." },
 };
 
 /** @returns the name of the project; undefined for the log of the whole server */
-export function projectOf(line: CommandLine): string | undefined {
+export function projectOf(line: SettingsLine): string | undefined {
   const project = line.text("project");
   if (!line.flag("server")) return project ?? "default";
   if (project !== undefined) throw usageError("--project and --server exclude each other");
   return undefined;
 }
 
-export function isLogNamed(line: CommandLine): boolean {
+export function isLogNamed(line: SettingsLine): boolean {
   return line.flag("server") || line.text("project") !== undefined;
 }
 
 /** Opens what the settings name for reading, also beside a running server. */
 export function withAudit<T>(
-  line: CommandLine,
+  line: SettingsLine,
   work: (database: AuditDatabase) => Promise<T>,
 ): Promise<T> {
   const config = line.config();
@@ -47,7 +47,7 @@ export function withAudit<T>(
 }
 
 /** The key itself, or the name of a file with it. */
-export function verifierOf(line: CommandLine): Verifier | undefined {
+export function verifierOf(line: SettingsLine): Verifier | undefined {
   const given = line.text("public-key");
   if (given === undefined) return undefined;
   const text = existsSync(given) ? readFileSync(given, "utf8") : given;
@@ -57,7 +57,7 @@ export function verifierOf(line: CommandLine): Verifier | undefined {
 }
 
 /** @throws CommandError when there is no such file, or no checkpoint in it */
-export function olderOf(line: CommandLine): { note: string; checkpoint: Checkpoint } | undefined {
+export function olderOf(line: SettingsLine): { note: string; checkpoint: Checkpoint } | undefined {
   const file = line.text("checkpoint");
   if (file === undefined) return undefined;
   if (!existsSync(file)) throw usageError(`there is no file ${file}`);
@@ -68,13 +68,13 @@ export function olderOf(line: CommandLine): { note: string; checkpoint: Checkpoi
 }
 
 /** @returns the checkpoint that was kept, after its signature was verified */
-export function olderBy(line: CommandLine, verifier: Verifier): Checkpoint | undefined {
+export function olderBy(line: SettingsLine, verifier: Verifier): Checkpoint | undefined {
   const older = olderOf(line);
   return older && readSigned(older.note, verifier);
 }
 
 /** A time as people write it, or a number of ms since the epoch. */
-export function timeOf(line: CommandLine, name: string): number | undefined {
+export function timeOf(line: SettingsLine, name: string): number | undefined {
   const text = line.text(name);
   if (text === undefined) return undefined;
   const time = /^\d{10,15}$/.test(text) ? Number(text) : Date.parse(text);

@@ -1,14 +1,10 @@
+import type { ExitCode, Command as PlainCommand, Terminal } from "@countersign/command-line";
 import type { Option } from "@countersign/server/config/options";
-import type { CommandLine, OwnOptions } from "./command-line.ts";
-import type { ExitCode } from "./exit.ts";
-import type { Terminal } from "./terminal.ts";
+import type { SettingsLine } from "./settings-line.ts";
 
-export interface Command {
-  /** Behind `countersign`, like `tokens create KIND`. */
-  readonly usage: string;
-  readonly help: string;
-  readonly options: OwnOptions;
+/** A command that also takes settings of the server or of its clients. */
+export interface Command extends PlainCommand {
   /** Groups of settings that this command takes. */
   readonly settings: readonly Option["group"][];
-  run(line: CommandLine, terminal: Terminal): Promise<ExitCode>;
+  run(line: SettingsLine, terminal: Terminal): Promise<ExitCode>;
 }

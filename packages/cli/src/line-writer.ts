@@ -4,7 +4,7 @@
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
-import { EXIT } from "./exit.ts";
+import { EXIT } from "@countersign/command-line";
 
 /** @param file undefined for stdout; one that is there is replaced */
 export async function writeLines(

@@ -1,20 +1,27 @@
 /**
- * The command `countersign`: finds the command, reads its options, runs it, and turns whatever
- * goes wrong into one clear line and an exit code.
+ * The command `countersign`. The commands of the hooks, the MCP gateway and the conformance kit are
+ * those of their own packages, which also run without this one.
  */
 
+import { COMMANDS as HOOK_COMMANDS } from "@countersign/agent-hooks/commands";
+import {
+  CommandError,
+  CommandLine,
+  EXIT,
+  type ExitCode,
+  type Command as PlainCommand,
+  runProgram,
+  type Terminal,
+} from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import { ConfigError } from "@countersign/server/config/read-config";
 import { Failure, Misconfigured } from "@countersign/server/failure";
 import type { Command } from "./command.ts";
-import { CommandLine } from "./command-line.ts";
-import { CommandError, EXIT, type ExitCode, usageError } from "./exit.ts";
-import { commandHelp, overview } from "./help.ts";
-import { processTerminal, type Terminal } from "./terminal.ts";
-import { visibleText } from "./visible-text.ts";
+import { SettingsLine, settingsHelp } from "./settings-line.ts";
+import { VERSION } from "./version.ts";
 
-/** Loaded when asked for: whoever lists requests does not wait for the server's code. */
-const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+/** Each loads when it is called: `requests list` does not load the server. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command | PlainCommand>>> = {
   serve: async () => (await import("./commands/serve.ts")).serve,
   "tokens create": async () => (await import("./commands/tokens.ts")).tokensCreate,
   "tokens list": async () => (await import("./commands/tokens.ts")).tokensList,
@@ -75,118 +82,82 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   "audit checkpoint": async () => (await import("./commands/audit.ts")).auditCheckpoint,
   "audit key": async () => (await import("./commands/audit.ts")).auditKey,
   "audit prove": async () => (await import("./commands/audit.ts")).auditProve,
-  conformance: async () => (await import("./commands/conformance.ts")).conformance,
-  "mcp-gateway": async () => (await import("./commands/mcp-gateway.ts")).mcpGateway,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   import: async () => (await import("./commands/import.ts")).importCommand,
   backup: async () => (await import("./commands/backup.ts")).backup,
-  hook: async () => (await import("./commands/hook.ts")).hook,
-  install: async () => (await import("./commands/install.ts")).installCommand,
-  uninstall: async () => (await import("./commands/uninstall.ts")).uninstallCommand,
-  status: async () => (await import("./commands/status.ts")).status,
-  doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  conformance: async () => {
+    return named("conformance", (await import("@countersign/conformance/command")).conformance);
+  },
+  "mcp-gateway": async () => {
+    return named("mcp-gateway", (await import("@countersign/mcp-gateway/command")).mcpGateway);
+  },
+  ...HOOK_COMMANDS,
 };
 
-/** The server's words, which are about its addresses. */
+/** The only command of another program, as a command of this one. */
+function named(name: string, command: PlainCommand): PlainCommand {
+  const { usage, example } = command;
+  const named = { ...command, usage: `${name} ${usage}` };
+  return example === undefined ? named : { ...named, example: `${name} ${example}` };
+}
+
+const SETTINGS_NOTES = ` Every setting can also be an
+environment variable (--port is COUNTERSIGN_PORT) or be in a YAML file (--config FILE).`;
+
+export function main(args: readonly string[], terminal?: Terminal): Promise<ExitCode> {
+  const program = {
+    name: "countersign",
+    version: VERSION,
+    summary: "the approval provider for AI agents' tool calls",
+    commands: COMMANDS,
+    notes: SETTINGS_NOTES,
+    read,
+    moreHelp,
+    explain,
+  };
+  return runProgram<PlainCommand>(program, args, terminal);
+}
+
+function read(command: PlainCommand, args: readonly string[]): CommandLine {
+  if (!takesSettings(command)) return new CommandLine(args, command.options);
+  return new SettingsLine(args, command.options, command.settings);
+}
+
+function moreHelp(command: PlainCommand): readonly string[] {
+  return takesSettings(command) ? settingsHelp(command.settings, command.options) : [];
+}
+
+function takesSettings(command: PlainCommand): command is Command {
+  return "settings" in command;
+}
+
+/** The server's message, which is about its paths. */
 const NOT_FOUND = new Problem("not_found").message;
 
-const NOTHING_SUCH = "nothing has this id or name, or it is not yours to see; look it up by list";
+const NOT_FOUND_HERE =
+  "not found, or you do not have access; run the matching list command to see what exists";
 
-/** @returns the exit code */
-export async function main(args: readonly string[], terminal = processTerminal): Promise<ExitCode> {
-  try {
-    return await dispatch(args, terminal);
-  } catch (error) {
-    const failure = toCommandError(error);
-    const { code, findings } = failure;
-    const message = failure.message === NOT_FOUND ? NOTHING_SUCH : failure.message;
-    terminal.note(
-      ownWords(args).includes("--json")
-        ? JSON.stringify({ error: { code, message, findings } })
-        : message
-            .split("\n")
-            .map((line) => `countersign: ${visibleText(line)}`)
-            .join("\n"),
-    );
-    return failure.exitCode;
-  }
-}
-
-async function dispatch(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const [first = "--help", second = ""] = args;
-  if (isHelp(first) || first === "help") {
-    terminal.out(overview(await family("")));
-    return EXIT.done;
-  }
-  if (first === "--version") {
-    const { version } = await import("./commands/serve.ts");
-    terminal.out(version());
-    return EXIT.done;
-  }
-  const name = Object.hasOwn(COMMANDS, first) ? first : `${first} ${second}`;
-  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (load === undefined) {
-    const commands = isHelp(second) ? await family(`${first} `) : [];
-    if (commands.length === 0) throw unknownCommand(first, second);
-    terminal.out(overview(commands));
-    return EXIT.done;
-  }
-  const command = await load();
-  const rest = args.slice(name.split(" ").length);
-  if (ownWords(rest).some(isHelp)) {
-    terminal.out(commandHelp(command));
-    return EXIT.done;
-  }
-  return command.run(new CommandLine(rest, command.options, command.settings), terminal);
-}
-
-function isHelp(word: string): boolean {
-  return word === "--help" || word === "-h";
-}
-
-/** Without what stands behind `--`: it is for another program. */
-function ownWords(args: readonly string[]): readonly string[] {
-  const end = args.indexOf("--");
-  return end < 0 ? args : args.slice(0, end);
-}
-
-/** The commands whose names begin so. */
-function family(beginning: string): Promise<Command[]> {
-  const entries = Object.entries(COMMANDS).filter(([name]) => name.startsWith(beginning));
-  return Promise.all(entries.map(([, load]) => load()));
-}
-
-function unknownCommand(first: string, second: string): CommandError {
-  const names = Object.keys(COMMANDS).filter((name) => name.startsWith(`${first} `));
-  if (names.length === 0) {
-    return usageError(`there is no command ${JSON.stringify(first)}; see countersign --help`);
-  }
-  const known = names.map((name) => name.split(" ")[1]).join(", ");
-  const given = second === "" || second.startsWith("-") ? "" : `, not ${JSON.stringify(second)}`;
-  return usageError(`${first} takes one of ${known}${given}`);
-}
-
-function toCommandError(error: unknown): CommandError {
-  if (error instanceof CommandError) return error;
+function explain(error: unknown): CommandError | undefined {
   if (error instanceof ConfigError) return new CommandError(EXIT.usage, "config", error.message);
-  if (error instanceof Problem) return new CommandError(EXIT.refused, error.code, error.message);
   if (error instanceof Failure) {
     const exitCode = error instanceof Misconfigured ? EXIT.usage : EXIT.refused;
-    return new CommandError(exitCode, error.dependency, explain(error));
+    return new CommandError(exitCode, error.dependency, withCause(error));
   }
-  if (error instanceof Error && "code" in error) {
-    return new CommandError(EXIT.refused, String(error.code), error.message);
+  if (error instanceof CommandError && error.message === NOT_FOUND) {
+    return new CommandError(error.exitCode, error.code, NOT_FOUND_HERE, error.findings);
   }
-  throw error;
+  if (error instanceof Problem && error.message === NOT_FOUND) {
+    return new CommandError(EXIT.refused, error.code, NOT_FOUND_HERE);
+  }
+  return undefined;
 }
 
-/** The message with what caused it, as far as it does not say so itself. */
-function explain({ message, cause }: Error): string {
-  if (!(cause instanceof Error) || message.includes(firstCause(cause))) return message;
-  return `${message}: ${explain(cause)}`;
+/** The message with its cause, unless it already includes it. */
+function withCause({ message, cause }: Error): string {
+  if (!(cause instanceof Error) || message.includes(innermost(cause))) return message;
+  return `${message}: ${withCause(cause)}`;
 }
 
-/** The innermost that says anything. */
-function firstCause({ message, cause }: Error): string {
-  return (cause instanceof Error && firstCause(cause)) || message;
+function innermost({ message, cause }: Error): string {
+  return (cause instanceof Error && innermost(cause)) || message;
 }

@@ -1,16 +1,16 @@
+import { usageError } from "@countersign/command-line";
 import { isGroupName } from "@countersign/server/core/groups";
-import type { CommandLine } from "./command-line.ts";
-import { usageError } from "./exit.ts";
+import type { SettingsLine } from "./settings-line.ts";
 
 /** Names with commas between them; none at all for the empty text. */
-export function namesOf(line: CommandLine, option: string): string[] | undefined {
+export function namesOf(line: SettingsLine, option: string): string[] | undefined {
   const text = line.text(option);
   if (text === undefined || text === "") return text === undefined ? undefined : [];
   return text.split(",").map((name) => name.trim());
 }
 
 /** @throws CommandError when one is no name of a group */
-export function groupsOf(line: CommandLine): string[] | undefined {
+export function groupsOf(line: SettingsLine): string[] | undefined {
   const names = namesOf(line, "groups");
   if (names === undefined || names.every(isGroupName)) return names;
   throw usageError(

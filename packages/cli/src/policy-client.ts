@@ -2,8 +2,8 @@
  * Policies as the reviewer surface answers them: those of the token's project, or the floor.
  */
 
+import type { Finding } from "@countersign/command-line";
 import { JsonArray, JsonObject } from "@countersign/protocol";
-import type { Finding } from "./exit.ts";
 import { object, text, texts } from "./json-members.ts";
 import { findings, type ReviewClient } from "./review-client.ts";
 

@@ -4,14 +4,18 @@
  */
 
 import { readFileSync } from "node:fs";
+import {
+  CommandError,
+  type CommandOptions,
+  EXIT,
+  type Finding,
+  type Terminal,
+} from "@countersign/command-line";
 import { type Examined, examinePolicy } from "@countersign/server/policy/examine";
-import type { OwnOptions } from "./command-line.ts";
-import { CommandError, EXIT, type Finding } from "./exit.ts";
-import type { Terminal } from "./terminal.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** Every command about policies takes it. */
-export const FLOOR: OwnOptions = {
+export const FLOOR: CommandOptions = {
   floor: { type: "flag", help: "The floor of the whole server, not the project's policy." },
 };
 

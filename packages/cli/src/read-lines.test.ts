@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { CommandError } from "./exit.ts";
+import { CommandError } from "@countersign/command-line";
 import { readLines } from "./read-lines.ts";
 
 async function linesOf(t: TestContext, content: string): Promise<string[]> {

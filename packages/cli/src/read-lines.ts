@@ -4,7 +4,7 @@
  */
 
 import { createReadStream } from "node:fs";
-import { CommandError, EXIT } from "./exit.ts";
+import { CommandError, EXIT } from "@countersign/command-line";
 
 /** In UTF-16: no line of ours comes near, and whoever made the file is not to fill the memory. */
 const LINE_CHARS_MAX = 16 * 1024 * 1024;

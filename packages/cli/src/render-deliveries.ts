@@ -2,7 +2,7 @@
  * Deliveries for people: a card for one, a table for many, and what came of an attempt in words.
  */
 
-import { type FixedColumn, renderTableOf } from "./columns.ts";
+import { type FixedColumn, renderTableOf } from "@countersign/command-line";
 import type { Attempt, Delivery } from "./delivery-client.ts";
 import { timeLeft } from "./render.ts";
 import { visibleText } from "./visible-text.ts";

@@ -2,8 +2,8 @@
  * Grants for people: a card for one, a table for many.
  */
 
+import { type FixedColumn, renderTableOf } from "@countersign/command-line";
 import type { Grant } from "@countersign/review-api";
-import { type FixedColumn, renderTableOf } from "./columns.ts";
 import { timeLeft } from "./render.ts";
 import { visibleText } from "./visible-text.ts";
 

@@ -2,7 +2,7 @@
  * Proposals of policies for people: one with all that is known of it, a table for many.
  */
 
-import { renderColumns } from "./columns.ts";
+import { renderColumns } from "@countersign/command-line";
 import type { PolicyProposal } from "./policy-client.ts";
 import { excerpt, visibleText } from "./visible-text.ts";
 

@@ -4,9 +4,9 @@
  */
 
 import { createHash } from "node:crypto";
+import { CommandError, EXIT, type Finding } from "@countersign/command-line";
 import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
 import { type Asked, readAsked } from "./asked.ts";
-import { CommandError, EXIT, type Finding } from "./exit.ts";
 import { object, text, texts } from "./json-members.ts";
 
 /** A request as the reviewer surface answers it. */

@@ -3,9 +3,9 @@
  * errors that carry an exit code.
  */
 
+import { CommandError, EXIT, type Finding } from "@countersign/command-line";
 import { isAnswer, operationAt, parseExact, REVIEW_PATH } from "@countersign/review-api";
 import { ReviewClient, type Route, type WireRequest } from "@countersign/review-api/client";
-import { CommandError, EXIT, type Finding } from "./exit.ts";
 
 /** Bounds one exchange that is not a stream. */
 const EXCHANGE_MS_MAX = 15_000;

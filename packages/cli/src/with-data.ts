@@ -2,9 +2,9 @@
  * For commands that work on the database itself, beside a running server or without one.
  */
 
+import { EXIT } from "@countersign/command-line";
 import { type OpenedContext, openKnownContext, toSecrets, toSettings } from "@countersign/server";
-import type { CommandLine } from "./command-line.ts";
-import { EXIT } from "./exit.ts";
+import type { SettingsLine } from "./settings-line.ts";
 
 /**
  * Opens a database that is there: a mistyped name must not become a new, empty one.
@@ -12,7 +12,7 @@ import { EXIT } from "./exit.ts";
  * @throws Failure when it is not there
  */
 export async function withKnownData(
-  line: CommandLine,
+  line: SettingsLine,
   work: (opened: OpenedContext) => Promise<void>,
 ): Promise<typeof EXIT.done> {
   const config = line.config();

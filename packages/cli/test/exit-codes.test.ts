@@ -48,7 +48,7 @@ const USAGE: Readonly<Record<string, readonly [command: string, message: RegExp]
   "a secret on the command line": ["requests list --token abc", /COUNTERSIGN_TOKEN/],
   "an option without its value": ["requests list --state", /--state/],
   "a missing argument": ["requests show", /the id of the request is missing/],
-  "an argument too many": ["requests show a b", /"b" is one argument too many/],
+  "an argument too many": ["requests show a b", /unexpected argument "b"/],
   "an unknown state": ["requests list --state all", /pending or decided/],
   "a limit out of bounds": ["requests list --limit 1001", /from 1 to 1000/],
   "an approval of what nobody saw": [`requests approve ${UNKNOWN}`, /--digest SHA256/],

@@ -88,6 +88,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   uninstall: ["--delete-instance", "--settings FILE", "--profile FILE"],
   status: [],
   doctor: ["--settings FILE", "--profile FILE"],
+  "mcp-gateway": ["--config FILE", "--provider-url URL", "--token-file FILE", "--check", "--pin"],
   conformance: [
     "--provisioner-token-file FILE",
     "--decider NAME",
@@ -112,12 +113,6 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   deliveries: ["client"],
   policy: ["client"],
   "policy test": [],
-  hook: [],
-  install: [],
-  uninstall: [],
-  status: [],
-  doctor: [],
-  conformance: [],
   freeze: ["client"],
   unfreeze: ["client"],
   freezes: ["client"],
@@ -128,6 +123,17 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   import: ["server"],
   backup: ["server"],
 };
+
+/** Commands of other packages, which take no settings. */
+const FORWARDED = [
+  "hook",
+  "install",
+  "uninstall",
+  "status",
+  "doctor",
+  "conformance",
+  "mcp-gateway",
+];
 
 test("[ours.cli.help] the overview names every command, the exit codes and the way to a setting", async (t) => {
   const outcomes = [
@@ -153,10 +159,10 @@ for (const [name, own] of Object.entries(COMMANDS)) {
     for (const option of [...own, "--json"]) assert.match(stdout, new RegExp(`^  ${option} `, "m"));
 
     const groups = GROUPS[name] ?? GROUPS[words[0] ?? ""] ?? [];
-    const settings = ALL_OPTIONS.filter(
-      ({ group, name }) => groups.includes(group) || name === "config",
-    );
-    assert.ok(settings.length > groups.length);
+    const settings = ALL_OPTIONS.filter(({ group, name: setting }) => {
+      return !FORWARDED.includes(name) && (groups.includes(group) || setting === "config");
+    });
+    assert.ok(FORWARDED.includes(name) || settings.length > groups.length);
     for (const { name, value, secret, help, default: fallback } of settings) {
       const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
       const variable = environmentName(name);
@@ -164,9 +170,9 @@ for (const [name, own] of Object.entries(COMMANDS)) {
       const shown = fallback ? `${help} [${fallback}]` : help;
       assert.ok(stdout.includes(`\n  ${given}\n      ${shown}\n`), `${name} is not in:\n${stdout}`);
     }
-    // The help of install names the variables of the hook, which are not settings of the command.
-    const named = stdout.replaceAll("COUNTERSIGN_ADAPTER_*", "").split("COUNTERSIGN_");
-    assert.equal(named.length - 1, settings.length);
+    // The help of a forwarded command can name variables that are not settings.
+    if (FORWARDED.includes(name)) assert.doesNotMatch(stdout, /^Settings/m);
+    else assert.equal(stdout.split("COUNTERSIGN_").length - 1, settings.length);
   });
 }
 

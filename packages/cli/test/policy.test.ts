@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, type TestContext, test } from "node:test";
+import type { Terminal } from "@countersign/command-line";
 import { makeToken, newAgent } from "@countersign/testing/agents";
 import { fileOwner, type Outcome, temporaryFolder } from "@countersign/testing/child";
 import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import { main } from "../src/main.ts";
-import type { Terminal } from "../src/terminal.ts";
 
 const file = fileOwner();
 let server: Server;

@@ -23,6 +23,7 @@ export {
 } from "./development-client.ts";
 export { SdkError, type SdkErrorCode } from "./errors.ts";
 export { type Call, Gate, type GateOptions } from "./gate.ts";
+export { type Probe, probeProvider } from "./probe-provider.ts";
 export {
   type CreateInstanceInput,
   Credential,

@@ -132,7 +132,7 @@ test("[ours.import.refused] what is no import is refused with one line, and touc
   const cases = [
     { args: [data], env: without, code: 2, says: /set COUNTERSIGN_DATABASE_URL to the Postgre/ },
     { args: [], env, code: 2, says: /the data folder or database file to import is missing/ },
-    { args: [data, data], env, code: 2, says: /one argument too many/ },
+    { args: [data, data], env, code: 2, says: /unexpected argument/ },
     { args: [join(folder, "nothing")], env, code: 1, says: /there is no database at / },
     { args: [folder], env, code: 1, says: /there is no database at / },
     { args: [text], env, code: 1, says: /cannot be read: file is not a database/ },

@@ -11,17 +11,27 @@ export const BIN = join(import.meta.dirname, "../../cli/bin/countersign.js");
 export interface Invocation {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Command words before it: a shell that sets limits, another runtime. */
+  /** Words before the command: a shell that sets limits, another runtime. */
   readonly under?: readonly string[];
 }
 
-/** Starts a command without waiting for its end. */
+/** Starts a command of `countersign` without waiting for its end. */
 export function spawnCountersign(
   owner: Owner,
   args: readonly string[],
+  invocation: Invocation = {},
+): Child {
+  return spawnProgram(owner, BIN, args, invocation);
+}
+
+/** Starts a program of a package without waiting for its end. */
+export function spawnProgram(
+  owner: Owner,
+  bin: string,
+  args: readonly string[],
   { env = {}, cwd, under = [] }: Invocation = {},
 ): Child {
-  const command = [...under, process.execPath, BIN, ...args];
+  const command = [...under, process.execPath, bin, ...args];
   return new Child(owner, command, {
     env: { ...ownEnvironment(), ...env },
     ...(cwd !== undefined && { cwd }),

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import {
   type DatabaseVerification,
   type Finding,
@@ -18,10 +19,8 @@ import {
   withAudit,
 } from "../audit-options.ts";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { readLines } from "../read-lines.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
 /** What was verified, as lines for people and as members of JSON. */
@@ -57,7 +56,7 @@ export const auditVerify: Command = {
   },
 };
 
-async function outcomeOf(line: CommandLine, terminal: Terminal): Promise<Outcome> {
+async function outcomeOf(line: SettingsLine, terminal: Terminal): Promise<Outcome> {
   const [file, proof] = [line.text("file"), line.text("proof")];
   if (file !== undefined && proof !== undefined) {
     throw usageError("--file and --proof exclude each other");
@@ -80,14 +79,14 @@ function findingOf(error: unknown): Finding | undefined {
 }
 
 /** @throws CommandError: without it, anybody could have signed */
-function offlineKey(line: CommandLine): Verifier {
+function offlineKey(line: SettingsLine): Verifier {
   const verifier = verifierOf(line);
   if (verifier === undefined) throw usageError("--public-key is missing");
   if (isLogNamed(line)) throw usageError("--project and --server belong to a database");
   return verifier;
 }
 
-async function ofDatabase(line: CommandLine, terminal: Terminal): Promise<Outcome> {
+async function ofDatabase(line: SettingsLine, terminal: Terminal): Promise<Outcome> {
   const [verifier, older] = [verifierOf(line), olderOf(line)];
   return withAudit(line, async (database) => {
     const { logs, finding } = await verifyDatabase(database, {
@@ -128,7 +127,7 @@ function toLog({ project, origin, size, unsealed, late, checkpoint }: VerifiedLo
 }
 
 async function ofExport(
-  line: CommandLine,
+  line: SettingsLine,
   file: string,
   verifier: Verifier,
   terminal: Terminal,

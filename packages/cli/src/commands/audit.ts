@@ -1,4 +1,5 @@
 import { writeFileSync } from "node:fs";
+import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import {
   exportLog,
@@ -9,7 +10,6 @@ import {
 } from "@countersign/server";
 import { projectOf, refuse, timeOf, WHICH_LOG, withAudit } from "../audit-options.ts";
 import type { Command } from "../command.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { writeLines } from "../line-writer.ts";
 
 export const auditExport: Command = {

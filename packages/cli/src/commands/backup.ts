@@ -1,7 +1,7 @@
+import { CommandError, EXIT } from "@countersign/command-line";
 import { backupDatabase, databaseFile } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
-import { CommandError, EXIT } from "../exit.ts";
 
 export const backup: Command = {
   usage: "backup FILE",

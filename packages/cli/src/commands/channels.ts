@@ -1,13 +1,18 @@
 import { readFileSync } from "node:fs";
+import {
+  type CommandOptions,
+  EXIT,
+  type ExitCode,
+  renderColumns,
+  type Terminal,
+  usageError,
+} from "@countersign/command-line";
 import { parseDuration } from "@countersign/protocol";
 import { CHANNEL_KINDS, type Channel, exactText, type LastSending } from "@countersign/review-api";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import type { CommandLine, OwnOptions } from "../command-line.ts";
-import { EXIT, type ExitCode, usageError } from "../exit.ts";
 import { namesOf } from "../name-list.ts";
 import type { ReviewerApi } from "../reviewer-api.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { connectApi } from "./requests.ts";
 
@@ -15,7 +20,7 @@ const KINDS = CHANNEL_KINDS.join(", ");
 
 const FROM_FILE = "@FILE reads it from there, @- from the input.";
 
-const OPTIONS: OwnOptions = {
+const OPTIONS: CommandOptions = {
   name: { type: "text", value: "NAME", help: "What it is called. Required." },
   target: { type: "text", value: "URL", help: `Where it leads, but for email. ${FROM_FILE}` },
   to: { type: "text", value: "ADDRESS,ADDRESS", help: "For email: whom it tells." },
@@ -139,7 +144,7 @@ export const channelsDelete: Command = {
 
 async function setDisabled(
   disabled: boolean,
-  line: CommandLine,
+  line: SettingsLine,
   terminal: Terminal,
 ): Promise<ExitCode> {
   const [api, { id }] = await findChannel(line);
@@ -148,7 +153,7 @@ async function setDisabled(
 }
 
 /** @throws CommandError when the project has no channel of the given name or id */
-async function findChannel(line: CommandLine): Promise<readonly [ReviewerApi, Channel]> {
+async function findChannel(line: SettingsLine): Promise<readonly [ReviewerApi, Channel]> {
   const [given = ""] = line.take("the name or id of the channel");
   const api = connectApi(line);
   const { channels } = await api.call("GET /channels");
@@ -159,7 +164,7 @@ async function findChannel(line: CommandLine): Promise<readonly [ReviewerApi, Ch
 }
 
 /** What other users of the machine should not read on a command line may come from a file. */
-function secretOf(line: CommandLine, option: string): string | undefined {
+function secretOf(line: SettingsLine, option: string): string | undefined {
   const given = line.text(option);
   if (given === undefined || !given.startsWith("@")) return given;
   const file = given.slice(1);
@@ -171,7 +176,7 @@ function secretOf(line: CommandLine, option: string): string | undefined {
   }
 }
 
-function print(channel: Channel, line: CommandLine, terminal: Terminal): ExitCode {
+function print(channel: Channel, line: SettingsLine, terminal: Terminal): ExitCode {
   terminal.out(line.json ? exactText(channel) : card(channel));
   return EXIT.done;
 }

@@ -1,9 +1,9 @@
+import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
 import { type Delivery, DeliveryClient } from "../delivery-client.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { connect } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
@@ -82,7 +82,7 @@ export const deliveriesRetryNow: Command = {
   },
 };
 
-function client(line: CommandLine): DeliveryClient {
+function client(line: SettingsLine): DeliveryClient {
   return new DeliveryClient(connect(line));
 }
 

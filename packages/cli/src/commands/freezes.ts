@@ -1,15 +1,15 @@
+import { CommandError, type CommandOptions, EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import { exactText, type Freeze } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import type { CommandLine, OwnOptions } from "../command-line.ts";
-import { CommandError, EXIT, usageError } from "../exit.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
 import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
-const SCOPES: OwnOptions = {
+const SCOPES: CommandOptions = {
   project: { type: "flag", help: "All instances of the project of the token." },
   server: { type: "flag", help: "All projects; takes the role operator." },
 };
@@ -105,7 +105,7 @@ interface FreezeTarget {
 }
 
 /** Exactly one of an instance, --project and --server. */
-function targetOf(line: CommandLine): FreezeTarget {
+function targetOf(line: SettingsLine): FreezeTarget {
   const scopes = (["project", "server"] as const).filter((name) => line.flag(name));
   const [scope] = scopes;
   if (scopes.length + line.positionals.length > 1) {

@@ -1,11 +1,10 @@
+import { EXIT, type ExitCode, type Terminal, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
 import { exactText, type Grant } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, type ExitCode, usageError } from "../exit.ts";
 import { renderGrant, renderGrants } from "../render-grants.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
@@ -117,14 +116,14 @@ export const grantsRevoke: Command = {
 function print(
   grant: Grant,
   { now }: ReviewerApi,
-  { json }: CommandLine,
+  { json }: SettingsLine,
   terminal: Terminal,
 ): ExitCode {
   terminal.out(json ? exactText(grant) : renderGrant(grant, now));
   return EXIT.done;
 }
 
-function callsOf(line: CommandLine): number | undefined {
+function callsOf(line: SettingsLine): number | undefined {
   const text = line.text("calls");
   if (text === undefined) return undefined;
   const calls = /^\d+$/.test(text) ? Number(text) : 0;
@@ -132,7 +131,7 @@ function callsOf(line: CommandLine): number | undefined {
   throw usageError(`--calls is a whole number from 1 to ${CALLS_MAX}`);
 }
 
-function durationOf(line: CommandLine, name: "lasts" | "valid-for"): string | undefined {
+function durationOf(line: SettingsLine, name: "lasts" | "valid-for"): string | undefined {
   const text = line.text(name);
   if (text === undefined || parseDuration(text) !== undefined) return text;
   throw usageError(`--${name} is a duration like 30m`);

@@ -1,7 +1,6 @@
+import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { type ImportOptions, importDatabase, toSecrets, toSettings } from "@countersign/server";
 import type { Command } from "../command.ts";
-import { EXIT, usageError } from "../exit.ts";
-import type { Terminal } from "../terminal.ts";
 
 type Imported = Awaited<ReturnType<typeof importDatabase>>;
 

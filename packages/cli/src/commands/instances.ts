@@ -1,7 +1,6 @@
+import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { exactText, type Instance } from "@countersign/review-api";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { groupsOf } from "../name-list.ts";
 import { collect } from "../reviewer-api.ts";
 import { visibleText } from "../visible-text.ts";

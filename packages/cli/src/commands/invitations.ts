@@ -1,7 +1,6 @@
+import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { type Invitation, InvitationClient } from "../invitation-client.ts";
 import { groupsOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";

@@ -1,7 +1,7 @@
+import { EXIT } from "@countersign/command-line";
 import { checkDatabase, migrateDatabase, toSecrets, toSettings } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
-import { EXIT } from "../exit.ts";
 
 type State = Awaited<ReturnType<typeof checkDatabase>>;
 

@@ -1,6 +1,6 @@
+import { usageError } from "@countersign/command-line";
 import { linkPerson } from "@countersign/server";
 import type { Command } from "../command.ts";
-import { usageError } from "../exit.ts";
 import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";
 

@@ -1,7 +1,7 @@
+import type { Terminal } from "@countersign/command-line";
 import { makeReturnLink, makeSetupLink, publicUrlOf, toSettings } from "@countersign/server";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { withKnownData } from "../with-data.ts";
 
 /** The project of the first person, as of tokens that name none. */
@@ -45,7 +45,7 @@ export const peopleRecoveryLink: Command = {
   },
 };
 
-function printLink(line: CommandLine, terminal: Terminal, page: string, token: string): void {
+function printLink(line: SettingsLine, terminal: Terminal, page: string, token: string): void {
   const url = linkTo(publicUrlOf(toSettings(line.config())), page, token);
   terminal.out(line.json ? JSON.stringify({ url }) : url);
   if (!line.json) terminal.note("It works once, for 24 hours. Whoever has it may use it.");

@@ -1,6 +1,6 @@
+import { renderColumns } from "@countersign/command-line";
 import { formatTimestamp } from "@countersign/protocol";
 import { disablePerson, type ListedPerson, listPeople } from "@countersign/server";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
 import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";

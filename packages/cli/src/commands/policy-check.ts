@@ -1,9 +1,8 @@
+import { EXIT, type Finding, type Terminal } from "@countersign/command-line";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, type Finding } from "../exit.ts";
 import { PolicyClient } from "../policy-client.ts";
 import { examineFile, FLOOR, readPolicyFile, renderFindings } from "../policy-file.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { connect } from "./requests.ts";
 
@@ -45,12 +44,12 @@ export const policyCheck: Command = {
   },
 };
 
-function hasToken(line: CommandLine): boolean {
+function hasToken(line: SettingsLine): boolean {
   const { token } = line.config();
   return token !== undefined && token !== "";
 }
 
-function askServer(line: CommandLine, source: string): Promise<readonly Finding[]> {
+function askServer(line: SettingsLine, source: string): Promise<readonly Finding[]> {
   return new PolicyClient(connect(line), line.flag("floor")).check(source);
 }
 

@@ -1,9 +1,8 @@
+import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
 import { renderProposal, renderProposals } from "../render-proposals.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { changesTo, noteOf, renderChanges } from "./policy-publish.ts";
 import { numberOf, policyClient, tellPolicy } from "./policy-versions.ts";
 
@@ -41,7 +40,7 @@ export const policyPropose: Command = {
   },
 };
 
-function readChecked(file: string, line: CommandLine, terminal: Terminal): string {
+function readChecked(file: string, line: SettingsLine, terminal: Terminal): string {
   const source = readPolicyFile(file);
   const { findings } = examineFile(source, line.flag("floor"));
   if (findings.length > 0) refuseFile(file, findings, terminal, line.json);

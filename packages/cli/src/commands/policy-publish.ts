@@ -1,15 +1,20 @@
+import {
+  type CommandOptions,
+  EXIT,
+  type ExitCode,
+  type Terminal,
+  usageError,
+} from "@countersign/command-line";
 import { loadPolicy } from "@countersign/server/policy/load";
 import { compareRules, type RuleChanges } from "@countersign/server/policy/rule-changes";
 import type { Command } from "../command.ts";
-import type { CommandLine, OwnOptions } from "../command-line.ts";
-import { EXIT, type ExitCode, usageError } from "../exit.ts";
 import type { PolicyVersion } from "../policy-client.ts";
 import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
 import { renderProposal } from "../render-proposals.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { numberOf, policyClient, renderVersion } from "./policy-versions.ts";
 
-const PUBLISHING: OwnOptions = {
+const PUBLISHING: CommandOptions = {
   ...FLOOR,
   note: { type: "text", value: "TEXT", help: "Why; kept with the version." },
   expect: {
@@ -54,7 +59,7 @@ export const policyPublish: Command = {
 
 async function publishProposal(
   id: string,
-  line: CommandLine,
+  line: SettingsLine,
   terminal: Terminal,
 ): Promise<ExitCode> {
   line.take();
@@ -105,7 +110,7 @@ interface Consent {
 }
 
 /** @throws CommandError when nobody can be asked and nothing was said */
-function consentOf(line: CommandLine, terminal: Terminal): Consent {
+function consentOf(line: SettingsLine, terminal: Terminal): Consent {
   const expected = numberOf(line, "expect", 0);
   const isGiven = expected !== undefined || line.flag("yes");
   if (!isGiven && !terminal.isInteractive) {
@@ -127,7 +132,7 @@ async function agreed(
   return /^y(es)?$/i.test(answer.trim());
 }
 
-export function noteOf(line: CommandLine): { readonly note?: string } {
+export function noteOf(line: SettingsLine): { readonly note?: string } {
   const note = line.text("note");
   return note === undefined ? {} : { note };
 }
@@ -173,13 +178,13 @@ function notPublished(terminal: Terminal): ExitCode {
   return EXIT.refused;
 }
 
-function tellInForce(current: PolicyVersion, line: CommandLine, terminal: Terminal): ExitCode {
+function tellInForce(current: PolicyVersion, line: SettingsLine, terminal: Terminal): ExitCode {
   const told = `Version ${current.number}, which is in force, is this very policy.`;
   terminal.out(line.json ? current.source : told);
   return EXIT.done;
 }
 
-function tellPublished(published: PolicyVersion, line: CommandLine, terminal: Terminal): ExitCode {
+function tellPublished(published: PolicyVersion, line: SettingsLine, terminal: Terminal): ExitCode {
   const told = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
   terminal.out(line.json ? published.source : told);
   return EXIT.done;

@@ -1,9 +1,8 @@
+import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
 import type { SimulatedChange, SimulationSummary } from "../policy-client.ts";
 import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { numberOf, policyClient } from "./policy-versions.ts";
 
@@ -37,7 +36,7 @@ export const policySimulate: Command = {
 
 type Order = Readonly<Record<string, unknown>>;
 
-async function follow(line: CommandLine, terminal: Terminal, order: Order): Promise<void> {
+async function follow(line: SettingsLine, terminal: Terminal, order: Order): Promise<void> {
   let total: number | undefined;
   for await (const told of policyClient(line).simulate(order)) {
     if (line.json) {
@@ -61,7 +60,7 @@ async function follow(line: CommandLine, terminal: Terminal, order: Order): Prom
   }
 }
 
-function orderOf(line: CommandLine, source: string): Order {
+function orderOf(line: SettingsLine, source: string): Order {
   const instance = line.text("instance");
   const limit = numberOf(line, "limit");
   return {
@@ -75,7 +74,7 @@ function orderOf(line: CommandLine, source: string): Order {
 }
 
 /** Days are ours; the server knows hours. */
-function spanOf(line: CommandLine, name: string): Order {
+function spanOf(line: SettingsLine, name: string): Order {
   const given = line.text(name);
   if (given === undefined) return {};
   const days = /^([1-9]\d{0,4})d$/.exec(given)?.[1];

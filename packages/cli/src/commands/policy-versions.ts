@@ -1,9 +1,8 @@
+import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { EXIT, usageError } from "../exit.ts";
 import { PolicyClient, type PolicyVersion } from "../policy-client.ts";
 import { FLOOR } from "../policy-file.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
 import { connect } from "./requests.ts";
 
@@ -65,12 +64,12 @@ export function tellPolicy(source: string, terminal: Terminal): void {
   terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
 }
 
-export function policyClient(line: CommandLine): PolicyClient {
+export function policyClient(line: SettingsLine): PolicyClient {
   return new PolicyClient(connect(line), line.flag("floor"));
 }
 
 /** @throws CommandError when the option is given and is no number from 1 on */
-export function numberOf(line: CommandLine, name: string, min = 1): number | undefined {
+export function numberOf(line: SettingsLine, name: string, min = 1): number | undefined {
   const given = line.text(name);
   if (given === undefined) return undefined;
   const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;

@@ -1,12 +1,18 @@
+import {
+  CommandError,
+  type CommandOptions,
+  EXIT,
+  type ExitCode,
+  type Terminal,
+  usageError,
+} from "@countersign/command-line";
 import { parseDuration } from "@countersign/protocol";
 import { type Asked, needsOf } from "../asked.ts";
 import type { Command } from "../command.ts";
-import type { CommandLine, OwnOptions } from "../command-line.ts";
-import { CommandError, EXIT, type ExitCode, usageError } from "../exit.ts";
 import { renderCard, renderTable } from "../render.ts";
 import { ReviewClient, type ReviewedRequest } from "../review-client.ts";
 import { ReviewerApi } from "../reviewer-api.ts";
-import type { Terminal } from "../terminal.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
 const LIMIT_MAX = 1_000;
@@ -61,7 +67,7 @@ export const requestsShow: Command = {
   },
 };
 
-const NOTE: OwnOptions = {
+const NOTE: CommandOptions = {
   note: { type: "text", value: "TEXT", help: "Told to the agent with the decision." },
 };
 
@@ -135,18 +141,18 @@ export const requestsWithdraw: Command = {
   },
 };
 
-export function connect(line: CommandLine): ReviewClient {
+export function connect(line: SettingsLine): ReviewClient {
   const { url, token } = reviewerAccess(line);
   return new ReviewClient(url, token);
 }
 
 /** @throws CommandError when the URL or the token cannot be used */
-export function connectApi(line: CommandLine): ReviewerApi {
+export function connectApi(line: SettingsLine): ReviewerApi {
   const { url, token } = reviewerAccess(line);
   return new ReviewerApi(url, token);
 }
 
-function reviewerAccess(line: CommandLine): { readonly url: string; readonly token: string } {
+function reviewerAccess(line: SettingsLine): { readonly url: string; readonly token: string } {
   const { url, token } = line.config();
   if (token === undefined || token === "") {
     const hint = "countersign tokens create reviewer --name NAME";
@@ -182,7 +188,7 @@ interface Approval {
 async function toApproval(
   client: ReviewClient,
   id: string,
-  line: CommandLine,
+  line: SettingsLine,
   terminal: Terminal,
 ): Promise<Approval | undefined> {
   const digest = line.text("digest");
@@ -254,7 +260,7 @@ async function askForRest(
   return { note, confirmation };
 }
 
-function tell(decided: ReviewedRequest, line: CommandLine, terminal: Terminal): ExitCode {
+function tell(decided: ReviewedRequest, line: SettingsLine, terminal: Terminal): ExitCode {
   const { status, id, asked, source, decision } = decided;
   const until = decision?.expiresAt;
   const usable = until === undefined ? "" : `, usable until ${until}`;

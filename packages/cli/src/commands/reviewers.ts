@@ -1,3 +1,4 @@
+import { renderColumns, usageError } from "@countersign/command-line";
 import { formatTimestamp } from "@countersign/protocol";
 import {
   type ListedReviewer,
@@ -5,9 +6,7 @@ import {
   removeReviewerNamed,
   setReviewer,
 } from "@countersign/server";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import { usageError } from "../exit.ts";
 import { groupsOf } from "../name-list.ts";
 import { ROLES, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";

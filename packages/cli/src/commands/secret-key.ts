@@ -1,7 +1,7 @@
+import { EXIT } from "@countersign/command-line";
 import { describeKeys, rotateSecretKey, toSecrets, toSettings } from "@countersign/server";
 import { assertDatabase } from "../assert-database.ts";
 import type { Command } from "../command.ts";
-import { EXIT } from "../exit.ts";
 
 export const secretKeyShow: Command = {
   usage: "secret-key show",

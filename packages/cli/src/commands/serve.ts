@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { CommandError, EXIT } from "@countersign/command-line";
 import { Problem } from "@countersign/protocol";
 import {
   Failure,
@@ -10,7 +10,7 @@ import {
   toSettings,
 } from "@countersign/server";
 import type { Command } from "../command.ts";
-import { CommandError, EXIT } from "../exit.ts";
+import { VERSION } from "../version.ts";
 import { DEFAULT_PROJECT, linkTo } from "./people-links.ts";
 
 export const serve: Command = {
@@ -88,7 +88,7 @@ function banner(provider: Provider, setup: string | undefined): string {
   const isFolder = context.store.isExclusive;
   const data = isFolder && dataDirectory !== "./data" ? ` --data ${shellQuote(dataDirectory)}` : "";
   return `
-Countersign ${version()}: ${opened(provider)}, serving ${url}
+Countersign ${VERSION}: ${opened(provider)}, serving ${url}
   Contract   ${base}/v1   (description: ${url}/openapi.yaml)
   Inbox      ${publicUrl}/inbox
   Health     ${url}/healthz  ${url}/readyz  ${url}/metrics
@@ -139,9 +139,4 @@ function opened({ context: { settings, store }, isNew }: Provider): string {
 
 function shellQuote(text: string): string {
   return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-export function version(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

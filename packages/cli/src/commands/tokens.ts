@@ -1,3 +1,4 @@
+import { renderColumns, usageError } from "@countersign/command-line";
 import { formatTimestamp, parseDuration, parseIdentifier } from "@countersign/protocol";
 import {
   createToken,
@@ -8,12 +9,10 @@ import {
   systemClock,
   type TokenOrder,
 } from "@countersign/server";
-import { renderColumns } from "../columns.ts";
 import type { Command } from "../command.ts";
-import type { CommandLine } from "../command-line.ts";
-import { usageError } from "../exit.ts";
 import { groupsOf, namesOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
+import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { withKnownData } from "../with-data.ts";
 
@@ -95,7 +94,7 @@ export const tokensRevoke: Command = {
   },
 };
 
-function expiryOf(line: CommandLine): number | null {
+function expiryOf(line: SettingsLine): number | null {
   const text = line.text("expires-in");
   if (text === undefined) return null;
   const ms = parseDuration(text);

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { onOneLine } from "@countersign/protocol";
 import type { Command } from "../command.ts";
-import { CommandError, EXIT } from "../exit.ts";
 import { renderTable } from "../render.ts";
 import type { Listing, ReviewClient, ReviewedRequest } from "../review-client.ts";
-import type { Terminal } from "../terminal.ts";
 import { excerpt } from "../visible-text.ts";
 import { connect } from "./requests.ts";
 

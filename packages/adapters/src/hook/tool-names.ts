@@ -1,8 +1,0 @@
-/** Names of tools with `*` for any characters, as people list them. */
-
-export function matchesAny(tool: string, globs: readonly string[]): boolean {
-  return globs.some((glob) => {
-    const parts = glob.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-    return new RegExp(`^${parts.join(".*")}$`, "s").test(tool);
-  });
-}

@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// Plain JavaScript that every Node can parse: it checks whether this Node can run the rest.
+const PROGRAM = "countersign-agent-hooks";
+const major = Number(process.versions.node.split(".")[0]);
+const [command, ...rest] = process.argv.slice(2);
+const isHook = command === "hook" && !rest.some((word) => word === "--help" || word === "-h");
+if (major < 24) {
+  console.error(
+    `${PROGRAM} needs Node 24 or newer; this is Node ${process.versions.node} (${process.execPath}).`,
+  );
+  process.exitCode = 2;
+} else if (isHook) {
+  await hook();
+} else {
+  const { main } = await import("#main");
+  process.exitCode = await main(process.argv.slice(2));
+}
+
+// The hook runs before every tool call, so nothing else is loaded. Agents run the tool after every
+// exit code except 2: a load error must not exit with Node's 1.
+async function hook() {
+  process.exitCode = 2;
+  try {
+    const { enableCache } = await import("@countersign/command-line/compile-cache");
+    enableCache();
+    const { runHook } = await import("#hook");
+    await runHook(rest, process.env, PROGRAM);
+  } catch (error) {
+    // Without the message, which contains paths: the model of an agent may read it.
+    const { code = "unknown error" } = Object(error);
+    console.error(`Countersign: the hook cannot be loaded (${code}). The call did not run.`);
+    process.exitCode = 2;
+  }
+}

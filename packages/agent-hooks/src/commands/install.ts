@@ -1,0 +1,127 @@
+import { resolve } from "node:path";
+import {
+  type Command,
+  CommandError,
+  type CommandLine,
+  EXIT,
+  type Terminal,
+  usageError,
+} from "@countersign/command-line";
+import { visibleText } from "@countersign/protocol";
+import { probeProvider } from "@countersign/sdk";
+import { lookAtSettings } from "../doctor/look-at-settings.ts";
+import { type InstallPlace, install } from "../install/install.ts";
+import { createInstance } from "../install/instance.ts";
+import { usesFolder } from "../profile/folders.ts";
+import { namesIn } from "../profile/hook-settings.ts";
+import { type Profile, readProfile, readWait, WAIT_MS } from "../profile/profile.ts";
+import { agentOf, changeFiles, PLACE, placeOf, readSecret } from "./options.ts";
+
+export const installCommand: Command = {
+  usage: "install AGENT",
+  help: "Add the hook to the settings of claude-code or codex.",
+  example: "install claude-code --url https://approvals.example.com",
+  options: {
+    url: {
+      type: "text",
+      value: "URL",
+      help: "URL of the provider. Reads its credential from stdin.",
+    },
+    provision: { type: "flag", help: "Read a provisioner token and create an instance." },
+    name: { type: "text", value: "NAME", help: "Name of the new instance." },
+    wait: { type: "text", value: "DURATION", help: "Time that a call waits, up to 168h. [24h]" },
+    leave: {
+      type: "text",
+      value: "TOOLS",
+      help: "Tools without approval, such as Read,mcp__docs__*.",
+    },
+    "keep-prompts": { type: "flag", help: "Keep the agent's own prompts after an approval." },
+    environment: { type: "flag", help: "Allow COUNTERSIGN_ADAPTER_* to override the profile." },
+    ...PLACE,
+  },
+
+  async run(line, terminal, program) {
+    const [name = ""] = line.take("the agent");
+    const agent = agentOf(name);
+    const place = placeOf(agent, line, program);
+    const known = changeFiles(() => readProfile(place.profile));
+    const provider = await providerOf(line, terminal, known);
+    const wanted = { ...optionsOf(line, known), ...provider, uses: usesOf(agent.name, known) };
+    const isChanged = changeFiles(() => install(place, wanted));
+    if (line.json) {
+      const { settings, profile } = place;
+      terminal.out(JSON.stringify({ agent: name, settings, profile, changed: isChanged }));
+      return EXIT.done;
+    }
+    const disabled = findDisabled(place, wanted);
+    const done = isChanged ? "Hook installed" : "Hook already installed";
+    terminal.out(
+      disabled.length > 0
+        ? `${done} but DISABLED. Calls of ${agent.title} run without approval.`
+        : `${done}. ${agent.title} requests approval at ${visibleText(provider.url)}.`,
+    );
+    for (const { text, advice = "" } of disabled) terminal.out(visibleText(`${text} ${advice}`));
+    terminal.note(`Settings: ${place.settings}\nProfile:  ${place.profile}`);
+    if (name === "codex") terminal.note("Codex skips the hook until you trust it: enter /hooks.");
+    terminal.note(`Test it: ${program} doctor ${name}`);
+    return EXIT.done;
+  },
+};
+
+/** Settings that disable hooks. */
+function findDisabled(place: InstallPlace, profile: Omit<Profile, "installed">) {
+  const { findings } = lookAtSettings(place, profile, process.cwd());
+  return findings.filter(({ check }) => check === "settings.disabled");
+}
+
+type Provider = Pick<Profile, "url" | "token" | "instanceId">;
+
+async function providerOf(
+  line: CommandLine,
+  terminal: Terminal,
+  known: Profile | undefined,
+): Promise<Provider> {
+  const url = line.text("url");
+  if (url === undefined) {
+    if (known === undefined) throw usageError("--url is missing: the URL of the provider");
+    const { token, instanceId } = known;
+    return { url: known.url, token, instanceId };
+  }
+  if (!line.flag("provision")) {
+    const token = await readSecret(terminal, "the credential of an instance");
+    await assertWorks(url, token);
+    return { url, token, instanceId: undefined };
+  }
+  const token = await readSecret(terminal, "the provisioner token");
+  const [name = ""] = line.positionals;
+  return { url, ...(await createInstance(agentOf(name), url, token, line.text("name"))) };
+}
+
+/** With a credential that does not work, the hook would block every call. */
+async function assertWorks(url: string, token: string): Promise<void> {
+  const { kind, text } = await probeProvider(url, token);
+  if (kind === "works") return;
+  const exitCode = kind === "refused" ? EXIT.refused : EXIT.unreachable;
+  throw new CommandError(exitCode, kind, `nothing was installed: ${text}`);
+}
+
+/** The options of the command line. Default: those of the existing profile. */
+function optionsOf(line: CommandLine, known: Profile | undefined) {
+  const wait = line.text("wait");
+  const waitMs = wait === undefined ? (known?.waitMs ?? WAIT_MS) : readWait(wait);
+  if (waitMs === undefined) throw usageError("--wait must be from 1s to 168h, such as 24h");
+  const leave = line.text("leave");
+  // The hook's environment is empty, so the profile stores the authorities of this process.
+  const { NODE_EXTRA_CA_CERTS: caFile } = process.env;
+  return {
+    waitMs,
+    leave: leave === undefined ? (known?.leave ?? []) : namesIn(leave),
+    keepPrompts: line.flag("keep-prompts") || (known?.keepPrompts ?? false),
+    environment: line.flag("environment") || (known?.environment ?? false),
+    caFile: caFile ? resolve(caFile) : known?.caFile,
+  };
+}
+
+function usesOf(agent: string, known: Profile | undefined): string {
+  return known?.uses ?? usesFolder(agent, process.env);
+}

@@ -1,0 +1,49 @@
+import { type Command, type CommandLine, EXIT, renderColumns } from "@countersign/command-line";
+import { visibleText } from "@countersign/protocol";
+import { AGENTS, type Agent } from "../agents.ts";
+import { ownHandlers } from "../install/edit-settings.ts";
+import { SettingsFile } from "../install/settings-file.ts";
+import { readProfile } from "../profile/profile.ts";
+import { placeOf } from "./options.ts";
+
+interface Row {
+  readonly agent: string;
+  readonly state: "installed" | "not installed" | "unreadable";
+  readonly settings: string;
+  /** Undefined without a readable profile. */
+  readonly url: string | undefined;
+}
+
+export const status: Command = {
+  usage: "status",
+  help: "Show which coding agents have the hook; doctor tests it.",
+  example: "status",
+  options: {},
+
+  async run(line, terminal, program) {
+    line.take();
+    const rows = AGENTS.map((agent) => statusOf(agent, line, program));
+    if (line.json) terminal.out(JSON.stringify(rows));
+    else {
+      const table = rows.map(({ agent, state, url, settings }) => {
+        return [agent, state, url ?? "-", settings].map(visibleText);
+      });
+      terminal.out(renderColumns([["AGENT", "HOOK", "PROVIDER", "SETTINGS"], ...table]));
+    }
+    return EXIT.done;
+  },
+};
+
+function statusOf(agent: Agent, line: CommandLine, program: string): Row {
+  const { settings, profile: path } = placeOf(agent, line, program);
+  let file = settings;
+  try {
+    const profile = readProfile(path);
+    file = profile?.installed?.settings ?? settings;
+    const count = ownHandlers(new SettingsFile(file).text || "{}", agent.name).length;
+    const state = count > 0 ? "installed" : "not installed";
+    return { agent: agent.name, state, settings: file, url: profile?.url };
+  } catch {
+    return { agent: agent.name, state: "unreadable", settings: file, url: undefined };
+  }
+}

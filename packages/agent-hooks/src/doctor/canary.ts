@@ -1,0 +1,149 @@
+/**
+ * Submits a harmless call that should be denied. It runs the command in the agent's settings as the
+ * agent does, with the input that the agent would send.
+ *
+ * Called by: doctor.
+ */
+
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { Client } from "@countersign/sdk";
+import type { Agent } from "../agents.ts";
+import { CANARY_TOOL, submissionOf } from "../hook/answer-call.ts";
+import { readHookInput } from "../hook/hook-input.ts";
+import type { HookSettings } from "../profile/hook-settings.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
+
+/** Above the canary's own wait plus the time after which an unreachable provider fails. */
+const CANARY_MS_MAX = 60_000;
+
+interface Ran {
+  /** Null if doctor stopped it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export async function runCanaries(
+  agent: Agent,
+  command: string,
+  settings: HookSettings | undefined,
+  environment: NodeJS.ProcessEnv,
+): Promise<Finding[]> {
+  const run = (input: string) => runAs(agent, command, input, environment);
+  const garbled = await run('{"hook_event_name":');
+  const findings = [judge(agent, "canary.garbled", garbled, "Invalid input")];
+  const bytes = Buffer.from(inputOf(agent));
+  const ran = await run(bytes.toString());
+  const blocked = judge(agent, "canary.blocked", ran, "A call without approval");
+  if (blocked.level === "fail" || settings === undefined) return [...findings, blocked];
+  return [...findings, blocked, await confirm(agent, bytes, settings, ran)];
+}
+
+/** The input of both agents, with new ids so that no earlier decision applies. */
+function inputOf(agent: Agent): string {
+  return JSON.stringify({
+    session_id: randomUUID(),
+    transcript_path: null,
+    cwd: process.cwd(),
+    permission_mode: "default",
+    hook_event_name: "PreToolUse",
+    tool_name: CANARY_TOOL,
+    tool_input: { note: `A test call of the hook for ${agent.title}. Deny it or ignore it.` },
+    tool_use_id: randomUUID(),
+  });
+}
+
+function judge(agent: Agent, check: string, ran: Ran, what: string): Finding {
+  const { code, stdout, stderr } = ran;
+  if (code === 2 && stderr.trim() !== "") {
+    if (stdout.trim() === "") return ok(check, `${what} is blocked.`);
+    return warn(check, `${what} is blocked, and something else prints to stdout.`, PRINTS);
+  }
+  if (code === 0 && agent.denied !== undefined && isDenial(stdout)) {
+    return ok(check, `${what} is denied.`);
+  }
+  if (code === null) {
+    return fail(check, `${what} is not blocked: the hook does not end.`, "Read its stderr.");
+  }
+  const text = `${what} is not blocked: the hook ends with ${code}.`;
+  return fail(check, text, code === 0 ? PRINTS : "Run install again.");
+}
+
+const PRINTS = "Something else writes to stdout, probably a shell startup file.";
+
+function isDenial(stdout: string): boolean {
+  try {
+    const { permissionDecision } = Object(JSON.parse(stdout).hookSpecificOutput);
+    return permissionDecision === "deny";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Verifies that the hook has submitted the canary: its key with other arguments returns 409, and
+ * the same key and input then return the request.
+ */
+async function confirm(
+  agent: Agent,
+  bytes: Uint8Array,
+  settings: HookSettings,
+  ran: Ran,
+): Promise<Finding> {
+  const client = new Client(settings.url, settings.token, { withinMs: 10_000 });
+  const submission = submissionOf(readHookInput(bytes, agent), settings);
+  try {
+    const { status } = await client.create({ ...submission, arguments: {} }).then(
+      async (made) => {
+        if (made.status === "pending") await client.cancel(made);
+        return { status: undefined };
+      },
+      (error: unknown) => {
+        if (Object(error).status !== 409) throw error;
+        return client.create(submission);
+      },
+    );
+    if (status === undefined) {
+      const words = ran.stderr.trim() || ran.stdout.trim();
+      return fail(
+        "canary.asked",
+        `The hook blocks without a request to the provider: ${words}`,
+        "Fix that.",
+      );
+    }
+    if (status !== "approved") {
+      return ok("canary.asked", `The provider received the canary, and it is ${status}.`);
+    }
+    const text = "The provider approves the canary automatically, so a denial was not tested.";
+    return warn("canary.asked", text, `Deny the tool ${CANARY_TOOL} by policy.`);
+  } catch (error) {
+    const text = `The provider cannot be used: ${Object(error).message}`;
+    return fail("canary.asked", text, "See the findings about the provider.");
+  }
+}
+
+function runAs(agent: Agent, command: string, input: string, env: NodeJS.ProcessEnv): Promise<Ran> {
+  const { promise, resolve } = Promise.withResolvers<Ran>();
+  const [shell, ...options] = agent.shell(env);
+  // In its own process group, so that its children can be stopped too.
+  const child = spawn(shell, [...options, command], { stdio: "pipe", detached: true, env });
+  let isStopped = false;
+  const timer = setTimeout(() => {
+    isStopped = true;
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  }, CANARY_MS_MAX);
+  const printed = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text) => (printed.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text) => (printed.stderr += text));
+  // A hook that does not read its input is judged by its exit code.
+  child.stdin.on("error", () => {});
+  child.stdin.end(input);
+  const done = (code: number | null) => {
+    clearTimeout(timer);
+    resolve({ code: isStopped ? null : code, ...printed });
+  };
+  child.once("error", () => done(127));
+  child.once("close", done);
+  return promise;
+}

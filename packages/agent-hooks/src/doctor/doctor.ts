@@ -1,0 +1,157 @@
+/**
+ * Checks that the hook of one agent is installed, reaches the provider, and blocks calls.
+ *
+ * Called by: the command doctor.
+ * Promises: changes nothing and submits only the canary.
+ */
+
+import { execFile } from "node:child_process";
+import { probeProvider } from "@countersign/sdk";
+import type { Agent } from "../agents.ts";
+import type { InstallPlace } from "../install/install.ts";
+import {
+  ADAPTER_VARIABLES,
+  type HookSettings,
+  readHookSettings,
+} from "../profile/hook-settings.ts";
+import { type Profile, readProfile } from "../profile/profile.ts";
+import { tryWithAgent } from "./agent-trial.ts";
+import { runCanaries } from "./canary.ts";
+import { type Finding, fail, ok, warn } from "./finding.ts";
+import { lookAtSettings } from "./look-at-settings.ts";
+
+/** A larger difference can end an approval early: two clocks check its validity. */
+const CLOCK_MS_MAX = 5_000;
+
+/** The first version that blocks when a hook fails. */
+const CLAUDE_CODE_MIN = [2, 1, 295] as const;
+
+export interface DoctorOrder {
+  readonly place: InstallPlace;
+  /** The project in which the agent would run. */
+  readonly folder: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Start the agent itself for a trial, if it is installed. */
+  readonly withAgent: boolean;
+}
+
+export async function examine(order: DoctorOrder): Promise<Finding[]> {
+  const { place, folder, environment, withAgent } = order;
+  const { agent } = place;
+  const { profile, findings: first } = lookAtProfile(place);
+  const { settings, findings: second } = lookAtEnvironment(place, profile, environment);
+  const look = lookAtSettings(place, profile, folder);
+  const third = settings === undefined ? [] : await lookAtProvider(place, settings);
+  // Skip the check that the provider was asked when it cannot be reached.
+  const asked = third.some(({ level }) => level === "fail") ? undefined : settings;
+  const canaries =
+    look.command === undefined ? [] : await runCanaries(agent, look.command, asked, environment);
+  const program = agent.name === "claude-code" ? "claude" : "codex";
+  const version = await versionOf(program, environment);
+  const trial =
+    withAgent && version !== undefined && look.command !== undefined
+      ? [await tryWithAgent(place, program, folder, environment)]
+      : [];
+  return [
+    ...first,
+    ...second,
+    ...look.findings,
+    ...third,
+    ...canaries,
+    lookAtVersion(agent, program, version),
+    ...trial,
+  ];
+}
+
+function lookAtProfile({ agent, profile: path, program }: InstallPlace) {
+  try {
+    const profile = readProfile(path);
+    if (profile !== undefined) {
+      const text = `Only you can read ${path}.`;
+      return { profile, findings: [ok("profile", text)] };
+    }
+    const advice = `Run: ${program} install ${agent.name} --url URL`;
+    return { profile, findings: [fail("profile", `${path} does not exist.`, advice)] };
+  } catch (error) {
+    const text = `The profile cannot be used: ${Object(error).message}`;
+    const advice = `Fix it, or run: ${program} install ${agent.name} --url URL`;
+    return { profile: undefined, findings: [fail("profile", text, advice)] };
+  }
+}
+
+function lookAtEnvironment(
+  { agent, profile: path, program }: InstallPlace,
+  profile: Profile | undefined,
+  environment: NodeJS.ProcessEnv,
+): { readonly settings: HookSettings | undefined; readonly findings: readonly Finding[] } {
+  if (profile === undefined) return { settings: undefined, findings: [] };
+  const setup = { agent: agent.name, profile: path, program };
+  const given = ADAPTER_VARIABLES.filter((name) => environment[name]);
+  if (!profile.environment) {
+    const text = `The hook ignores ${given.join(", ")}. Install with --environment to use it.`;
+    const findings = given.length === 0 ? [] : [warn("environment", text)];
+    return { settings: readHookSettings({ ...setup, environment: {} }), findings };
+  }
+  try {
+    return { settings: readHookSettings({ ...setup, environment }), findings: [] };
+  } catch (error) {
+    const findings = [fail("environment", Object(error).message)];
+    return { settings: undefined, findings };
+  }
+}
+
+async function lookAtProvider(
+  { agent, program }: InstallPlace,
+  { url, token }: HookSettings,
+): Promise<Finding[]> {
+  const { kind, text, aheadMs } = await probeProvider(url, token);
+  const advice = {
+    works: undefined,
+    refused: `Run: ${program} install ${agent.name} --url URL, with a new credential.`,
+    unreachable: "Every call is blocked until it can be reached.",
+  }[kind];
+  const first =
+    kind === "works"
+      ? ok("provider", `${url}: ${text}`)
+      : fail("provider", `${url}: ${text}`, advice);
+  if (aheadMs === undefined || Math.abs(aheadMs) <= CLOCK_MS_MAX) return [first];
+  const way = aheadMs > 0 ? "behind" : "ahead of";
+  const apart = `This clock is ${Math.round(Math.abs(aheadMs) / 1000)} s ${way} the provider's.`;
+  return [first, warn("clock", apart, "Approvals may end early. Synchronize the clock with NTP.")];
+}
+
+/** Checks the version of the agent, if it is installed. */
+function lookAtVersion(agent: Agent, program: string, text: string | undefined): Finding {
+  const version = /(\d+)\.(\d+)\.(\d+)/
+    .exec(text ?? "")
+    ?.slice(1)
+    .map(Number);
+  if (text === undefined || version === undefined) {
+    const missing = `${program} is not on the PATH. Its version and a trial with it are missing.`;
+    return warn("version", missing, `Run doctor where ${program} starts.`);
+  }
+  const seen = `${agent.title} ${version.join(".")}`;
+  if (agent.name === "codex") {
+    const advice = "Keep the time limit of the hook above its wait, as install does.";
+    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
+  }
+  if (isOlder(version, CLAUDE_CODE_MIN)) {
+    const advice = `Upgrade to ${CLAUDE_CODE_MIN.join(".")} or newer.`;
+    return warn("version", `${seen} runs a tool whose hook was stopped or timed out.`, advice);
+  }
+  return ok("version", `${seen} blocks when the hook is stopped or times out.`);
+}
+
+function isOlder(version: readonly number[], than: readonly number[]): boolean {
+  const at = than.findIndex((number, index) => version[index] !== number);
+  return at !== -1 && (version[at] ?? 0) < (than[at] ?? 0);
+}
+
+function versionOf(program: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const options = { env: environment, timeout: 10_000, encoding: "utf8" } as const;
+    execFile(program, ["--version"], options, (error, stdout) => {
+      resolve(error === null ? stdout : undefined);
+    });
+  });
+}

@@ -1,0 +1,117 @@
+/**
+ * Asks the provider about one call and waits for the decision. The answer allows the call in one
+ * case: the provider approved exactly this call, and the use of the approval was recorded.
+ *
+ * Called by: run-hook. Promises: never throws.
+ */
+
+import { randomInt } from "node:crypto";
+import { formatDuration, Problem } from "@countersign/protocol";
+import { Client, Gate, type NotPermitted, type Pending, SdkError } from "@countersign/sdk";
+import { FileStore } from "@countersign/sdk/file-store";
+import type { Agent } from "../agents.ts";
+import { type HookSettings, UnusableSetup } from "../profile/hook-settings.ts";
+import { canaryIdOf, canaryReason } from "./canary-call.ts";
+import { type HookInput, readHookInput, UnusableInput } from "./hook-input.ts";
+import { matchesAny } from "./tool-names.ts";
+
+export type HookAnswer =
+  /** `text` goes to stdout, and the exit code is 0. */
+  | { readonly kind: "say"; readonly text: string; mayStart(): boolean }
+  /** The call does not run, and the model reads `reason`. */
+  | { readonly kind: "block"; readonly reason: string };
+
+/** The tool name of the call that doctor submits. A reviewer or a policy should deny it. */
+export const CANARY_TOOL = "countersign_canary";
+
+/** Short, because the canary needs no decision by a reviewer. */
+const CANARY_WAIT_MS = 4_000;
+
+/** How long to retry when the provider restarts. A user may wait in front of the agent. */
+const WITHIN_MS = 10_000;
+
+/** How long a cancellation may take after the agent stopped the hook. */
+const CANCEL_MS = 3_000;
+
+/** Records are kept for nine days. The gate needs eight. */
+const KEPT_MS = 9 * 24 * 3_600_000;
+
+/** One call in this many deletes old records. */
+const PRUNE_EVERY = 256;
+
+export interface HookCall {
+  readonly agent: Agent;
+  readonly bytes: Uint8Array;
+  readonly settings: () => HookSettings;
+  /** Aborted when the agent has ended or its time limit is near. */
+  readonly signal: AbortSignal;
+  /** Name of the program, for commands that error messages recommend. */
+  readonly program: string;
+}
+
+export async function answerCall(call: HookCall): Promise<HookAnswer> {
+  try {
+    return await ask(call);
+  } catch (error) {
+    return block(explain(error, call));
+  }
+}
+
+async function ask({ agent, bytes, settings: read, signal }: HookCall): Promise<HookAnswer> {
+  const input = readHookInput(bytes, agent);
+  const canaryId = canaryIdOf(input.arguments);
+  if (canaryId !== undefined) return block(canaryReason(canaryId));
+  const settings = read();
+  if (input.tool !== CANARY_TOOL && matchesAny(input.tool, settings.leave)) {
+    return say(agent.left);
+  }
+  const store = new FileStore(settings.uses);
+  if (randomInt(PRUNE_EVERY) === 0) await store.prune(KEPT_MS);
+  const client = new Client(settings.url, settings.token, { withinMs: WITHIN_MS });
+  // The answer includes what a warning would say. The model reads stderr.
+  const gate = new Gate(client, { store, cancelMs: CANCEL_MS, warn: () => {} });
+  const verdict = await gate.check({ ...submissionOf(input, settings), signal });
+  await gate.settled();
+  if (!verdict.permitted) return block(reasonOf(verdict));
+  // The canary never runs. Doctor reads from the provider that it was approved.
+  if (input.tool === CANARY_TOOL) return block("The canary was approved, and is not run.");
+  const text = settings.keepPrompts ? agent.left : agent.approved;
+  return { kind: "say", text, mayStart: () => verdict.mayStart() };
+}
+
+/** The submission of a call: identical for the same input. */
+export function submissionOf(input: HookInput, { waitMs }: HookSettings) {
+  const ms = input.tool === CANARY_TOOL ? Math.min(CANARY_WAIT_MS, waitMs) : waitMs;
+  return { ...input, timeout: formatDuration(ms) };
+}
+
+/** Outcomes that the provider recorded. All others are failures. */
+const DECIDED = ["denied", "expired", "cancelled", "lapsed", "already_used"];
+
+/** The text for the model and its user. */
+function reasonOf(verdict: NotPermitted | Pending): string {
+  const { kind, reason, requestId } = verdict;
+  if (DECIDED.includes(kind)) return reason;
+  // A failure names the request, so that the operator can find it.
+  const about = requestId === undefined ? "" : ` (request ${requestId})`;
+  return `${reason}${about}`;
+}
+
+/** Errors with messages that contain neither a path nor a part of the call. */
+const EXPLAINED = [UnusableInput, UnusableSetup, Problem, SdkError];
+
+function explain(error: unknown, { agent, program }: HookCall): string {
+  const isExplained = EXPLAINED.some((type) => error instanceof type);
+  if (isExplained) return `This call was not run. ${Object(error).message}`;
+  const { code = "unknown error" } = Object(error);
+  const what = `The hook cannot use its profile or its records (${code})`;
+  return `This call was not run. ${what}. Run: ${program} doctor ${agent.name}`;
+}
+
+function block(reason: string): HookAnswer {
+  return { kind: "block", reason };
+}
+
+function say(text: string): HookAnswer {
+  return { kind: "say", text, mayStart: () => true };
+}

@@ -1,0 +1,145 @@
+/**
+ * The process of a hook: reads the call from stdin, and answers by exit code, stdout and stderr.
+ *
+ * Agents run the tool after other exit codes than 0 and 2. So this exits in two ways: 0 with the
+ * answer on stdout, or 2 with the reason on stderr and nothing on stdout.
+ *
+ * Called by: bin/countersign-agent-hooks.js and the command `countersign hook`.
+ */
+
+import { parseArgs } from "node:util";
+import { AGENTS, type Agent, findAgent } from "../agents.ts";
+import { readHookSettings } from "../profile/hook-settings.ts";
+import { WAIT_MS } from "../profile/profile.ts";
+import { answerCall, type HookAnswer } from "./answer-call.ts";
+import { INPUT_BYTES_MAX } from "./hook-input.ts";
+import { writeAll } from "./write-all.ts";
+
+/** Exit codes as both agents read them. */
+const GO = 0;
+const BLOCK = 2;
+
+/** Time after the window of a call in which the provider can still report that it expired. */
+export const GRACE_MS = 30_000;
+
+/** An agent writes its input immediately. */
+const INPUT_MS_MAX = 60_000;
+
+/** Interval of the check that the agent still runs. */
+const PARENT_MS = 1_000;
+
+/**
+ * Ends the process.
+ *
+ * @param args after `hook`
+ * @param program name of the program, for commands that error messages recommend
+ */
+export async function runHook(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  program: string,
+): Promise<never> {
+  process.exitCode = BLOCK;
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (error) =>
+      end(block(`The hook failed (${Object(error).code ?? "unknown error"}).`)),
+    );
+  }
+  const abandoned = new AbortController();
+  let isAsking = false;
+  let agent: Agent | undefined;
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(name, () => {
+      // The first signal cancels the pending request. The second one does not wait for that.
+      if (isAsking && !abandoned.signal.aborted) abandoned.abort();
+      else end(STOPPED, agent);
+    });
+  }
+  watchParent(abandoned);
+  const given = readArguments(args, program);
+  if (typeof given === "string") return end(block(given));
+  agent = given.agent;
+  const bytes = await readInput();
+  if (bytes === undefined) return end(TOO_LARGE, agent);
+  isAsking = true;
+  const settings = () => {
+    const { name } = given.agent;
+    const read = readHookSettings({ agent: name, profile: given.profile, environment, program });
+    boundBy(read.waitMs, abandoned);
+    return read;
+  };
+  const { signal } = abandoned;
+  const call = { agent: given.agent, bytes, settings, signal, program };
+  return end(await answerCall(call), agent);
+}
+
+const TOO_LARGE = block("This call was not run: its input is larger than 16 MiB.");
+const STOPPED: HookAnswer = block("This call was not run: the hook was stopped while it waited.");
+
+function readArguments(
+  args: readonly string[],
+  program: string,
+): { readonly agent: Agent; readonly profile: string | undefined } | string {
+  try {
+    const options = { profile: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const agent = findAgent(positionals[0]);
+    if (agent !== undefined && positionals.length === 1) return { agent, profile: values.profile };
+  } catch {
+    // The message below shows the usage.
+  }
+  const names = AGENTS.map(({ name }) => name).join("|");
+  return `Invalid arguments of the hook. Usage: ${program} hook ${names} [--profile FILE].`;
+}
+
+/**
+ * Reads all of stdin, even if it is too large: an agent that cannot write all of its input treats
+ * that as a failure of the hook.
+ *
+ * @returns undefined if it is too large
+ */
+async function readInput(): Promise<Uint8Array | undefined> {
+  if (process.stdin.isTTY) return new Uint8Array();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const timer = setTimeout(() => end(STOPPED), INPUT_MS_MAX);
+  for await (const chunk of process.stdin) {
+    length += (chunk as Uint8Array).length;
+    if (length <= INPUT_BYTES_MAX) chunks.push(chunk as Uint8Array);
+    else chunks.length = 0;
+  }
+  clearTimeout(timer);
+  return length > INPUT_BYTES_MAX ? undefined : Buffer.concat(chunks);
+}
+
+/** Ends the wait before the agent's own limit, past which the agent may run the tool. */
+function boundBy(waitMs: number, abandoned: AbortController): void {
+  const sinceStartMs = performance.now();
+  const leftMs = Math.max(0, (waitMs || WAIT_MS) + GRACE_MS - sinceStartMs);
+  setTimeout(() => abandoned.abort(), leftMs).unref();
+}
+
+/** Cancels the request when the agent has ended without a signal. */
+function watchParent(abandoned: AbortController): void {
+  const parent = process.ppid;
+  const check = () => {
+    if (process.ppid !== parent) abandoned.abort();
+  };
+  setInterval(check, PARENT_MS).unref();
+}
+
+/** Exits with 2 where the agent has no denial for stdout, is unknown, or stdout is closed. */
+function end(answer: HookAnswer, agent?: Agent): never {
+  // Checked immediately before the answer: the approval may have expired since the decision.
+  const isAllowed = answer.kind === "say" && answer.mayStart();
+  const reason = answer.kind === "block" ? answer.reason : "The approval ended before the call.";
+  const denial = `Countersign: ${reason}`;
+  const text = isAllowed ? answer.text : agent?.denied?.(denial);
+  if (text !== undefined && writeAll(1, text)) return process.exit(GO);
+  writeAll(2, denial);
+  return process.exit(BLOCK);
+}
+
+function block(reason: string): HookAnswer {
+  return { kind: "block", reason };
+}

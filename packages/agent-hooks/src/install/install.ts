@@ -1,0 +1,137 @@
+/**
+ * Adds the hook to an agent's settings and removes it again, so that the settings are as before.
+ *
+ * Called by: the commands install, uninstall and status.
+ * Promises: a second install changes nothing; a file that cannot be read is not written; the
+ * profile records a change before it is made.
+ */
+
+import { createHash } from "node:crypto";
+import { rmSync } from "node:fs";
+import type { Agent } from "../agents.ts";
+import { GRACE_MS } from "../hook/run-hook.ts";
+import { type Installed, type Profile, readProfile, writeProfile } from "../profile/profile.ts";
+import { insertHandler, ownHandlers, removeHandlers, UnusableSettings } from "./edit-settings.ts";
+import { hookCommand } from "./hook-command.ts";
+import { findSettingsFault } from "./settings-fault.ts";
+import { SettingsFile } from "./settings-file.ts";
+
+/** Between the end of the hook's wait and the agent's limit: time to start and to cancel. */
+const LIMIT_MARGIN_MS = 60_000;
+
+export interface InstallPlace {
+  readonly agent: Agent;
+  /** The agent's settings. */
+  readonly settings: string;
+  /** Where our profile is. */
+  readonly profile: string;
+  /** Path of Node. */
+  readonly node: string;
+  /** Path of the program, which runs the hook. */
+  readonly script: string;
+  /** Name of the program, for commands that messages recommend. */
+  readonly program: string;
+  /** Home of the user. */
+  readonly home: string;
+}
+
+/** What the entry in the settings depends on. */
+export type EntryOptions = Pick<Profile, "waitMs" | "environment" | "caFile">;
+
+/** The entry of the hook, as agents read it. */
+export function handlerFor(place: InstallPlace, options: EntryOptions): Record<string, unknown> {
+  const { agent, ...paths } = place;
+  const { waitMs, environment, caFile } = options;
+  return {
+    type: "command",
+    command: hookCommand({ ...paths, agent: agent.name, environment, caFile }),
+    // Seconds. The hook itself ends before this limit.
+    timeout: Math.ceil((waitMs + GRACE_MS + LIMIT_MARGIN_MS) / 1000),
+    statusMessage: "Waiting for approval",
+    ...agent.entry,
+  };
+}
+
+/**
+ * @param wanted the new profile
+ * @returns whether the settings have changed
+ * @throws UnusableSettings, Error: nothing was written to the settings
+ */
+export function install(place: InstallPlace, wanted: Omit<Profile, "installed">): boolean {
+  const { agent, profile } = place;
+  const file = openSettings(place.settings);
+  const fault = findSettingsFault(file.text ?? "", agent);
+  if (fault !== undefined) {
+    const what = `${file.path} was not changed. ${agent.title} ignores the whole file: ${fault}`;
+    throw new UnusableSettings(`${what}. Fix that, then run install again.`);
+  }
+  const before = readProfile(profile)?.installed;
+  if (before !== undefined && before.settings !== place.settings) {
+    const advice = `uninstall ${agent.name} first`;
+    throw new Error(`The hook is in ${before.settings}; ${advice}, or use another --profile.`);
+  }
+  const original = originalOf(file, agent, before);
+  const edited = inserting(original ?? "", handlerFor(place, wanted), file.path);
+  const installed: Installed = {
+    settings: place.settings,
+    sha256: digest(edited.text),
+    inserted: edited.inserted,
+    backup: original,
+  };
+  writeProfile(profile, { ...wanted, installed });
+  file.replace(edited.text);
+  return file.text !== edited.text;
+}
+
+/**
+ * @param settings the file to use if no profile names one
+ * @throws UnusableSettings, Error
+ */
+export function uninstall(
+  agent: Agent,
+  profile: string,
+  settings: string,
+): { readonly settings: string; readonly isChanged: boolean } {
+  const before = readProfile(profile)?.installed;
+  const path = before?.settings ?? settings;
+  const file = openSettings(path);
+  const original = originalOf(file, agent, before);
+  file.replace(original);
+  rmSync(profile, { force: true });
+  return { settings: path, isChanged: file.text !== original };
+}
+
+/** The settings without the hook. Restores the backup if nothing else has changed the file. */
+function originalOf(
+  file: SettingsFile,
+  agent: Agent,
+  before: Installed | undefined,
+): string | undefined {
+  if (file.text === undefined) return undefined;
+  if (before !== undefined && digest(file.text) === before.sha256) return before.backup;
+  return reading(file.path, () => removeHandlers(file.text ?? "", agent.name, before?.inserted));
+}
+
+function openSettings(path: string): SettingsFile {
+  const file = new SettingsFile(path);
+  // Parsed before anything is written: a rejected file leaves no trace.
+  reading(file.path, () => ownHandlers(file.text || "{}", ""));
+  return file;
+}
+
+function inserting(text: string, handler: object, path: string) {
+  return reading(path, () => insertHandler(text, handler));
+}
+
+function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UnusableSettings)) throw error;
+    throw new UnusableSettings(`${path} is left as it is: ${error.message}.`);
+  }
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

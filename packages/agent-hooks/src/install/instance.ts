@@ -1,0 +1,34 @@
+/**
+ * Creates and deletes the instance of an agent with a provisioner token, which is not stored.
+ *
+ * Called by: the commands install and uninstall.
+ */
+
+import { hostname } from "node:os";
+import { Provisioner } from "@countersign/sdk";
+import type { Agent } from "../agents.ts";
+
+/** A user waits for the result. */
+const WITHIN_MS = 10_000;
+
+export interface AgentCredential {
+  readonly token: string;
+  readonly instanceId: string | undefined;
+}
+
+/** @throws SdkError */
+export async function createInstance(
+  agent: Agent,
+  url: string,
+  provisionerToken: string,
+  name = `${agent.name} on ${hostname()}`,
+): Promise<AgentCredential> {
+  const provisioner = new Provisioner(url, provisionerToken, { withinMs: WITHIN_MS });
+  const { instance, credential } = await provisioner.create({ name });
+  return { token: credential.take(), instanceId: instance.id };
+}
+
+/** @throws SdkError */
+export async function deleteInstance(url: string, provisionerToken: string, id: string) {
+  await new Provisioner(url, provisionerToken, { withinMs: WITHIN_MS }).delete(id);
+}

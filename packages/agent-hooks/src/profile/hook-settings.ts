@@ -1,0 +1,118 @@
+/**
+ * The settings of the hook: the profile, and environment variables if the profile allows them or
+ * does not exist.
+ *
+ * A project's settings can set variables for an agent and its hooks. A repository could so name
+ * another provider that approves everything. With a profile, the hook therefore rejects these
+ * variables unless the profile allows them.
+ */
+
+import { isAbsolute } from "node:path";
+import { profileFile, usesFolder } from "./folders.ts";
+import { type Profile, readProfile, readWait, WAIT_MS } from "./profile.ts";
+
+/** A setup that the hook cannot use. The message goes to the model: it names no file. */
+export class UnusableSetup extends Error {}
+
+const VARIABLES = {
+  url: "COUNTERSIGN_ADAPTER_URL",
+  token: "COUNTERSIGN_ADAPTER_TOKEN",
+  wait: "COUNTERSIGN_ADAPTER_WAIT",
+  leave: "COUNTERSIGN_ADAPTER_LEAVE",
+  keepPrompts: "COUNTERSIGN_ADAPTER_KEEP_PROMPTS",
+} as const;
+
+export const ADAPTER_VARIABLES: readonly string[] = Object.values(VARIABLES);
+
+/** Variables of Node that send requests through a proxy or accept any certificate. */
+const MISLEADING: Readonly<Record<string, string>> = {
+  NODE_USE_ENV_PROXY: "1",
+  NODE_TLS_REJECT_UNAUTHORIZED: "0",
+};
+
+export type HookSettings = Omit<Profile, "installed" | "instanceId" | "environment" | "caFile">;
+
+export interface HookSetup {
+  /** Name of the agent. */
+  readonly agent: string;
+  /** Path of the profile, as install wrote it into the command. Default: by the agent's name. */
+  readonly profile: string | undefined;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Name of the program, for commands that error messages recommend. */
+  readonly program: string;
+}
+
+/** @throws UnusableSetup, Problem; Error with the path of the profile */
+export function readHookSettings(setup: HookSetup): HookSettings {
+  const { agent: name, profile: path, environment, program } = setup;
+  const install = `${program} install`;
+  if (path !== undefined && !isAbsolute(path))
+    throw new UnusableSetup("--profile must be an absolute path.");
+  const file = path ?? profileFile(name, environment);
+  const profile = readProfile(file);
+  const misleading = Object.keys(MISLEADING).filter((variable) => {
+    return environment[variable] === MISLEADING[variable];
+  });
+  const set = ADAPTER_VARIABLES.filter((variable) => environment[variable]);
+  const given = [...set, ...misleading];
+  if (profile === undefined && path !== undefined) {
+    throw new UnusableSetup(`The profile does not exist. Run: ${install} ${name}`);
+  }
+  if (profile !== undefined && !profile.environment) {
+    if (given.length === 0) return profile;
+    const advice = `Unset it, or run: ${install} ${name} --environment`;
+    throw new UnusableSetup(
+      `The profile does not allow ${given.join(", ")} in the environment. ${advice}`,
+    );
+  }
+  const { url, token, wait, leave, keepPrompts } = VARIABLES;
+  return {
+    url: pick(environment[url], profile?.url, url, `${install} ${name}`),
+    token: pick(environment[token], profile?.token, token, `${install} ${name}`),
+    waitMs: waitOf(environment[wait], profile, install) ?? profile?.waitMs ?? WAIT_MS,
+    leave: environment[leave] ? namesIn(environment[leave]) : (profile?.leave ?? []),
+    keepPrompts: flagOf(environment[keepPrompts]) ?? profile?.keepPrompts ?? false,
+    uses: profile?.uses ?? usesFolder(name, environment),
+  };
+}
+
+/** Tool names in a list separated by commas. */
+export function namesIn(text: string): string[] {
+  return text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}
+
+function pick(
+  given: string | undefined,
+  kept: string | undefined,
+  variable: string,
+  install: string,
+): string {
+  const value = given || kept;
+  if (value !== undefined) return value;
+  throw new UnusableSetup(`No profile exists and ${variable} is not set. Run: ${install}`);
+}
+
+/** The agent's time limit is based on the profile. After it, the agent may run the tool. */
+function waitOf(
+  text: string | undefined,
+  profile: Profile | undefined,
+  install: string,
+): number | undefined {
+  if (!text) return undefined;
+  const waitMs = readWait(text);
+  if (waitMs === undefined) {
+    throw new UnusableSetup(`${VARIABLES.wait} must be from 1s to 168h, like 24h.`);
+  }
+  if (profile === undefined || waitMs <= profile.waitMs) return waitMs;
+  const advice = `Unset it, or run ${install} with a longer --wait.`;
+  throw new UnusableSetup(`${VARIABLES.wait} is longer than the wait of the profile. ${advice}`);
+}
+
+function flagOf(text: string | undefined): boolean | undefined {
+  if (!text) return undefined;
+  if (text === "true" || text === "false") return text === "true";
+  throw new UnusableSetup(`${VARIABLES.keepPrompts} must be true or false.`);
+}

@@ -1,0 +1,83 @@
+/**
+ * Files with credentials, which only their owner may read or write. A file that other users can
+ * read is rejected, so that the owner corrects its mode.
+ *
+ * Called by: profiles; install for settings, which keep their own mode.
+ * Promises: a file is replaced as a whole, synced, or not at all.
+ */
+
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+export const OWNER_ONLY = 0o600;
+
+/**
+ * @returns undefined if the file does not exist
+ * @throws Error if other users can read or write it
+ */
+export function readOwnerOnly(path: string): string | undefined {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch (error) {
+    if (Object(error).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    // Checks the open file: nothing can replace it between the check and the read.
+    const { mode, uid } = fstatSync(file);
+    const own = process.getuid?.() ?? uid;
+    if (uid !== own && uid !== 0) throw new Error(`${path} belongs to another user.`);
+    if (process.platform !== "win32" && (mode & 0o077) !== 0) {
+      throw new Error(`Others can read ${path}, which holds a credential: chmod 600 it.`);
+    }
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** @param mode of the new file */
+export function replaceFile(path: string, text: string, mode = OWNER_ONLY): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomUUID()}.draft`;
+  try {
+    const file = openSync(draft, "wx", mode);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    // The umask of the process may have removed bits of the mode.
+    chmodSync(draft, mode);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  syncFolder(dirname(path));
+}
+
+/** Without it, a crash of the machine could undo the rename. */
+function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const folder = openSync(path, "r");
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

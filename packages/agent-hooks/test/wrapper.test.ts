@@ -1,0 +1,306 @@
+/**
+ * The command that stands in an agent's settings: whatever becomes of the hook inside, and whenever
+ * it is killed, the agent is told yes by an approval alone.
+ */
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { before, type TestContext, test } from "node:test";
+import type { ApprovalRequest } from "@countersign/protocol";
+import { fileOwner, temporaryFolder } from "@countersign/testing/child";
+import { eventually } from "@countersign/testing/eventually";
+import { hookCommand } from "../src/install/hook-command.ts";
+import { readHookSettings } from "../src/profile/hook-settings.ts";
+import { readProfile, writeProfile } from "../src/profile/profile.ts";
+import {
+  assertBlocked,
+  BIN,
+  callInput,
+  decisionIn,
+  feed,
+  type HookScene,
+  startHookScene,
+} from "./support/hook-scene.ts";
+
+const file = fileOwner();
+let scene: HookScene;
+let profile: string;
+
+before(async () => {
+  scene = await startHookScene(file);
+  profile = join(scene.home, "adapters/claude-code.json");
+  writeProfile(profile, {
+    url: scene.url,
+    token: scene.token,
+    // What is left over when a test fails must not outlive it for long.
+    waitMs: 60_000,
+    leave: [],
+    keepPrompts: false,
+    environment: false,
+    uses: join(scene.home, "uses"),
+  });
+});
+
+function commandOf(fields: object = {}): string {
+  const place = {
+    node: process.execPath,
+    script: BIN,
+    agent: "claude-code",
+    profile,
+    home: scene.home,
+    caFile: undefined,
+    environment: false,
+    program: "countersign-agent-hooks",
+  };
+  return hookCommand({ ...place, ...fields });
+}
+
+/** As an agent runs it. */
+function runAsAgent(
+  t: TestContext,
+  command: string,
+  input: string,
+  env: Readonly<Record<string, string>> = {},
+) {
+  return feed(t, scene.home, ["/bin/sh", "-c", command], { input, env });
+}
+
+/** Processes of Node below one process. */
+function hooksBelow(pid: number): number[] {
+  const table = execFileSync("ps", ["-eo", "pid=,ppid=,comm="], { encoding: "utf8" });
+  const rows = table
+    .trim()
+    .split("\n")
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line)?.slice(1) ?? []);
+  const below = (parent: number): number[] => {
+    const children = rows.filter(([, ppid]) => Number(ppid) === parent);
+    return children.flatMap(([child, , name]) => {
+      const deeper = below(Number(child));
+      return /node|MainThread/.test(name ?? "") ? [Number(child), ...deeper] : deeper;
+    });
+  };
+  return below(pid);
+}
+
+test("[ours.adapters.hook.wrapped] the answer of the hook passes through as it is", async (t) => {
+  const hook = runAsAgent(t, commandOf(), callInput());
+  await scene.decideNext("approve");
+  const outcome = await hook.ends();
+  assert.deepEqual([outcome.code, outcome.stderr], [0, ""]);
+  assert.equal(decisionIn(outcome).permissionDecision, "allow");
+  const denied = runAsAgent(t, commandOf(), callInput());
+  await scene.decideNext("deny", { note: 'Say "no" \\n %s $HOME' });
+  const reason = decisionIn(await denied.ends()).permissionDecisionReason;
+  assert.equal(reason, 'Countersign: The provider denied this call: Say "no" \\n %s $HOME');
+});
+
+test("[ours.adapters.hook.wrapped] a hook that is gone, broken, empty or crashes lets nothing run", async (t) => {
+  const folder = temporaryFolder(t, "it's a test ");
+  const script = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return { script: path };
+  };
+  const hidden = join(folder, "no-node");
+  writeFileSync(hidden, "#!/bin/sh\nexit 0\n", { mode: 0o600 });
+  const broken = {
+    "node is gone": { node: "/nowhere/node" },
+    "node may not be run": { node: hidden },
+    "the script is gone": { script: join(folder, "gone.js") },
+    "the script is empty": script("empty.js", ""),
+    "the script is cut off": script("half.js", 'const a = "'),
+    "it throws": script("throws.js", "throw new Error('x')"),
+    "it ends well without a word": script("silent.js", "process.exit(0)"),
+    "it ends badly with words": script("words.js", "console.log('{}'); process.exit(1)"),
+    "it kills itself": script("kills.js", "process.kill(process.pid, 'SIGKILL')"),
+    "it runs out of memory": script("abort.js", "process.abort()"),
+    "nobody awaits it": script("waits.mjs", "await new Promise(() => {})"),
+    "the profile is gone": { profile: join(folder, "gone.json") },
+  };
+  for (const [name, fields] of Object.entries(broken)) {
+    const claude = await runAsAgent(t, commandOf(fields), callInput()).ends();
+    assertBlocked(claude, /Run: countersign-agent-hooks (doctor|install) claude-code/);
+    // The model must not read where the credential is.
+    assert.ok(!claude.stdout.includes("/"), `${name}: ${claude.stdout}`);
+    const codex = commandOf({ agent: "codex", ...fields });
+    assertBlocked(await runAsAgent(t, codex, callInput()).ends(), /Countersign: /, "codex");
+  }
+});
+
+test("[ours.adapters.hook.wrapped] a package that cannot be loaded lets nothing run", async (t) => {
+  const folder = temporaryFolder(t);
+  const bin = join(folder, "cli/bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  // Alone, without the packages that it needs.
+  execFileSync("cp", [BIN, join(bin, "countersign-agent-hooks.js")]);
+  const lonely = { script: join(bin, "countersign-agent-hooks.js") };
+  const outcome = await runAsAgent(t, commandOf(lonely), callInput()).ends();
+  assertBlocked(outcome, /The approval hook failed/);
+  assert.match(outcome.stderr, /cannot be loaded \(ERR_MODULE_NOT_FOUND\)/);
+});
+
+test("[ours.adapters.hook.wrapped] compiled code is taken from no folder that others can write to", async (t) => {
+  const home = temporaryFolder(t);
+  const hostile = temporaryFolder(t);
+  const env = {
+    HOME: hostile,
+    TMPDIR: hostile,
+    XDG_CACHE_HOME: hostile,
+    NODE_COMPILE_CACHE: hostile,
+  };
+  await runAsAgent(t, commandOf({ home }), "{}", env).ends();
+  assert.deepEqual(readdirSync(hostile), []);
+  assert.equal(readdirSync(join(home, ".cache/countersign/compiled")).length, 1);
+});
+
+test("[ours.adapters.hook.environment] the hook receives the variables of install, and no others", async (t) => {
+  const folder = temporaryFolder(t, "it's $HOME ");
+  const script = join(folder, "environment.js");
+  writeFileSync(script, "console.log(JSON.stringify(process.env))");
+  const evil = join(folder, "evil.js");
+  writeFileSync(evil, "console.log('{}'); process.exit(0)");
+  const env = {
+    NODE_OPTIONS: `--require "${evil}"`,
+    NODE_COMPILE_CACHE: ".claude/cache",
+    OPENSSL_CONF: join(folder, "openssl.cnf"),
+    SSL_CERT_FILE: join(folder, "ca.pem"),
+    XDG_CACHE_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    HOME: folder,
+    PATH: `${folder}:/usr/bin:/bin`,
+    BASH_ENV: evil,
+    ENV: evil,
+    COUNTERSIGN_ADAPTER_URL: "http://localhost:1/'\"$HOME",
+  };
+  // The shell itself sets these.
+  const ofShell = ["PWD", "OLDPWD", "SHLVL", "_"];
+  const received = async (fields: object) => {
+    const { stdout, stderr } = await runAsAgent(t, commandOf(fields), "{}", env).ends();
+    assert.equal(stderr, "");
+    const entries = Object.entries(JSON.parse(stdout) as Record<string, string>);
+    return Object.fromEntries(entries.filter(([name]) => !ofShell.includes(name)));
+  };
+  const fixed = { HOME: folder, PATH: "/usr/bin:/bin" };
+  assert.deepEqual(await received({ script, home: folder }), fixed);
+  const caFile = join(folder, "corporate.pem");
+  writeFileSync(caFile, "");
+  const withCa = await received({ script, home: folder, caFile });
+  assert.deepEqual(withCa, { ...fixed, NODE_EXTRA_CA_CERTS: caFile });
+  const { COUNTERSIGN_ADAPTER_URL } = env;
+  const unset = ["TOKEN", "WAIT", "LEAVE", "KEEP_PROMPTS"];
+  const empty = Object.fromEntries(unset.map((name) => [`COUNTERSIGN_ADAPTER_${name}`, ""]));
+  const open = await received({ script, home: folder, environment: true });
+  assert.deepEqual(open, { ...fixed, ...empty, COUNTERSIGN_ADAPTER_URL });
+});
+
+test("[ours.adapters.hook.profile] next to a profile the environment is refused, unless the profile lets it speak", async (t) => {
+  const kept = readProfile(profile);
+  assert.ok(kept !== undefined);
+  // Who sets variables for an agent could name a provider that approves everything.
+  const env = { COUNTERSIGN_ADAPTER_WAIT: "1s" };
+  const words = [process.execPath, BIN, "hook", "claude-code", "--profile", profile];
+  // A proxy could answer for the provider, and would receive the credential.
+  const variables = { ...env, NODE_USE_ENV_PROXY: "1", NODE_TLS_REJECT_UNAUTHORIZED: "0" };
+  for (const [variable, value] of Object.entries(variables)) {
+    const run = { input: callInput(), env: { [variable]: value } };
+    const refused = await feed(t, scene.home, words, run).ends();
+    assertBlocked(refused, new RegExp(`profile does not allow ${variable} in the environment`));
+  }
+  const open = join(scene.home, "adapters/open.json");
+  writeProfile(open, { ...kept, environment: true });
+  const command = commandOf({ profile: open, environment: true });
+  assertBlocked(await runAsAgent(t, command, callInput(), env).ends(), /Nobody decided/);
+  // Past the limit that was installed for the profile's wait, an agent may run the tool.
+  const setup = { agent: "codex", profile: open, program: "countersign-agent-hooks" };
+  const longer = { COUNTERSIGN_ADAPTER_WAIT: "61s" };
+  assert.throws(
+    () => readHookSettings({ ...setup, environment: longer }),
+    /WAIT is longer than the wait of/,
+  );
+});
+
+test("[ours.adapters.hook.profile] a profile that others can read or that has a fault asks nobody", async (t) => {
+  const text = readFileSync(profile, "utf8");
+  const faults: readonly (readonly [string, RegExp, number?])[] = [
+    [text, /cannot use its profile .+ Run: countersign-agent-hooks doctor claude-code/, 0o644],
+    [text, /cannot use its profile/, 0o620],
+    ["", /invalid|JSON|empty/i],
+    [text.replace('"version": 1', '"version": 2'), /version/],
+    [text.replace('"wait": "1m"', '"wait": "169h"'), /wait/],
+    [text.replace('"leave": []', '"leave": "Read"'), /leave/],
+    [text.replace('"leave": []', '"leave": [], "leave": ["*"]'), /twice/],
+    [text.replace('"leave": []', '"laeve": []'), /unknown field/],
+  ];
+  for (const [written, reason, mode = 0o600] of faults) {
+    const path = join(scene.home, "adapters/fault.json");
+    writeFileSync(path, written);
+    chmodSync(path, mode);
+    const outcome = await runAsAgent(t, commandOf({ profile: path }), callInput()).ends();
+    assertBlocked(outcome, reason);
+    const { stdout, stderr } = outcome;
+    for (const secret of [scene.token, scene.home]) {
+      assert.ok(!`${stdout}${stderr}`.includes(secret));
+    }
+  }
+});
+
+test("[ours.adapters.hook.stopped] when the agent kills the command alone, the hook takes the request back", async (t) => {
+  const agent = runAsAgent(t, commandOf(), callInput());
+  const id = await scene.nextPending();
+  agent.signal("SIGKILL");
+  await eventually("that the request is cancelled", async () => {
+    const { status } = await scene.server.read(scene.token, id);
+    return status === "cancelled" ? true : undefined;
+  });
+  assert.equal((await agent.ends()).stdout, "");
+});
+
+test("[ours.adapters.hook.killed] a hook that is killed while it waits lets nothing run", async (t) => {
+  const agent = runAsAgent(t, commandOf(), callInput());
+  const id = await scene.nextPending();
+  const [hook] = await eventually("the hook", () => {
+    const found = hooksBelow(agent.pid);
+    return found.length > 0 ? found : undefined;
+  });
+  assert.ok(hook !== undefined);
+  process.kill(hook, "SIGKILL");
+  const outcome = await agent.ends();
+  assertBlocked(outcome, /The approval hook failed/);
+  assert.match(outcome.stderr, /failed \(code 137\)/);
+  // Nobody is left to take it back; approved later, it runs nothing.
+  await scene.server.decide(scene.reviewer, id, "approve");
+});
+
+test("[ours.adapters.hook.killed] killed at any moment of an approval: at most one yes, and none without it", async (t) => {
+  const input = (n: number) => callInput({ session_id: "killed", tool_use_id: `call-${n}` });
+  let answered = 0;
+  for (let n = 0; n < 8; n++) {
+    const agent = runAsAgent(t, commandOf(), input(n));
+    const id = await scene.nextPending();
+    const [hook] = hooksBelow(agent.pid);
+    assert.ok(hook !== undefined);
+    const deciding = scene.server.decide(scene.reviewer, id, "approve");
+    // Turns of this loop, so that the blow falls before, in and after the answer.
+    for (let turn = 0; turn < n * 60; turn++) await new Promise(setImmediate);
+    try {
+      process.kill(hook, "SIGKILL");
+    } catch {
+      // It was done.
+    }
+    await deciding;
+    const first = await agent.ends();
+    const second = await runAsAgent(t, commandOf(), input(n)).ends();
+    const yes = [first, second].filter(({ code, stdout }) => {
+      return code === 0 && decisionIn({ code, stdout, stderr: "" }).permissionDecision === "allow";
+    });
+    assert.ok(yes.length <= 1, `call ${n}: two calls may run`);
+    if (first.stderr !== "") assertBlocked(first, /The approval hook failed/);
+    const request: ApprovalRequest = await scene.server.read(scene.token, id);
+    assert.equal(request.status, "approved");
+    answered += yes.length;
+  }
+  t.diagnostic(`${answered} of 8 approvals were used`);
+});

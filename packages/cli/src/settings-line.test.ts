@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CommandError } from "@countersign/command-line";
+import { SettingsLine } from "./settings-line.ts";
+
+const OWN = {
+  name: { type: "text", value: "NAME", help: "" },
+  yes: { type: "flag", help: "" },
+} as const;
+
+function faultOf(args: readonly string[]): string {
+  try {
+    new SettingsLine(args, OWN, ["server"]);
+  } catch (error) {
+    assert.ok(error instanceof CommandError);
+    assert.equal(error.exitCode, 2);
+    return error.message;
+  }
+  assert.fail(`accepted: ${args.join(" ")}`);
+}
+
+test("[ours.cli.exit-codes] a command line is read into its options and positional arguments", () => {
+  const line = new SettingsLine(["one", "--name", "me", "--yes", "--port=80", "two"], OWN, [
+    "server",
+  ]);
+  assert.deepEqual(line.take("the first", "the second"), ["one", "two"]);
+  assert.equal(line.text("name"), "me");
+  assert.equal(line.flag("yes"), true);
+  assert.equal(line.json, false);
+  assert.equal(line.config().port, 80);
+});
+
+test("[ours.cli.exit-codes] an unknown option is named", () => {
+  assert.equal(faultOf(["--nome", "me"]), "there is no option --nome; see --help");
+  assert.equal(faultOf(["-x"]), "there is no option -x; see --help");
+});
+
+test("[ours.cli.exit-codes] a setting of another group of commands is an unknown option", () => {
+  assert.equal(faultOf(["--url", "http://localhost"]), "there is no option --url; see --help");
+});
+
+test("[ours.cli.exit-codes] a secret is refused on the command line, with the place where it belongs", () => {
+  const hint = "is not accepted here, where other users can read it; set";
+  assert.equal(faultOf(["--token", "abc"]), `--token ${hint} COUNTERSIGN_TOKEN`);
+  assert.equal(faultOf(["--secret-key=abc"]), `--secret-key ${hint} COUNTERSIGN_SECRET_KEY`);
+});
+
+test("[ours.cli.exit-codes] an option without its value and a flag with one are named", () => {
+  assert.match(faultOf(["--name"]), /--name/);
+  assert.match(faultOf(["--yes=no"]), /--yes/);
+});
+
+test("[ours.cli.exit-codes] a missing and a superfluous argument are named", () => {
+  const one = new SettingsLine(["one"], OWN, []);
+  assert.throws(() => one.take("the first", "the second"), { message: "the second is missing" });
+  assert.throws(() => one.take(), { message: 'unexpected argument "one"' });
+});

@@ -1,0 +1,3 @@
+import { readVersion } from "@countersign/command-line";
+
+export const VERSION = readVersion(new URL("../package.json", import.meta.url));

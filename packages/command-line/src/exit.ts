@@ -1,0 +1,49 @@
+/**
+ * Exit codes and errors of commands. Scripts may depend on the numbers.
+ */
+
+export const EXIT = {
+  done: 0,
+  /** The command was rejected: wrong state, missing permission, unusable data. */
+  refused: 1,
+  /** The command line or the configuration is wrong. */
+  usage: 2,
+  /** The server did not respond, or it is not available. */
+  unreachable: 3,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** One error in a file, as a server or a parser reported it. */
+export interface Finding {
+  readonly line: number;
+  readonly column: number;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Stops a command with one message, as text or as JSON. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: ExitCode;
+  /** Machine-readable reason: an error code of the server or of the command. */
+  readonly code: string;
+  /** All errors in a file. */
+  readonly findings: readonly Finding[] | undefined;
+
+  constructor(
+    exitCode: ExitCode,
+    code: string,
+    message: string,
+    findings?: readonly Finding[] | undefined,
+  ) {
+    super(message);
+    this.exitCode = exitCode;
+    this.code = code;
+    this.findings = findings;
+  }
+}
+
+export function usageError(message: string): CommandError {
+  return new CommandError(EXIT.usage, "usage", message);
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parseJson } from "@countersign/protocol";
+import { temporaryFolder } from "@countersign/testing/child";
+import { readConfig } from "./config.ts";
+import { GatewayConfigError, loadConfig } from "./config-file.ts";
+
+function faultsOf(config: object): string[] {
+  const faults: string[] = [];
+  readConfig(parseJson(JSON.stringify(config)), faults);
+  return faults;
+}
+
+const A = { command: "a" };
+
+test("[ours.mcp.config] every fault is told, with its place", () => {
+  const faults = faultsOf({
+    timeout: "soon",
+    extra: 1,
+    listen: { host: "0.0.0.0", port: 99_999 },
+    servers: {
+      Bad_Name: { command: "a", url: "https://x.example.com" },
+      b: { url: "http://x.example.com", headers: { "a b": "secret" } },
+      c: { command: "c", args: "no list", ask_as: "{tool}s" },
+    },
+  });
+  assert.deepEqual(faults, [
+    "servers.Bad_Name is no name: a-z, 0-9 and -, up to 32 characters.",
+    "servers.Bad_Name needs either a command or a url.",
+    "servers.b.headers has a name or value that no header can have (a b).",
+    "servers.b.url must be https; plain http is for this machine alone.",
+    "servers.c.ask_as must end with {tool}, behind printable ASCII without spaces.",
+    "servers.c.args must be a list of strings.",
+    "timeout must be a duration like 30s, up to 168h.",
+    "listen.port must be a whole number from 0 to 65535.",
+    "listen.token_file is required: nobody listens unasked.",
+    "listen.hosts is required where others than this machine can connect.",
+    "extra is unknown here.",
+  ]);
+  assert.doesNotMatch(faults.join(), /secret/);
+});
+
+test("[ours.mcp.config] names that two servers could mean are refused", () => {
+  assert.deepEqual(faultsOf({ servers: { a: A, b: A } }), []);
+  assert.match(faultsOf({ servers: { a: A, b: { ...A, prefix: "" } } }).join(), /a\.prefix begins/);
+  const nested = { a: { ...A, prefix: "x" }, b: { ...A, prefix: "xy" } };
+  assert.match(faultsOf({ servers: nested }).join(), /b\.prefix begins with that of a/);
+  const asked = { a: { ...A, ask_as: "same/{tool}" }, b: { ...A, ask_as: "same/{tool}" } };
+  assert.match(faultsOf({ servers: asked }).join(), /ask_as begins/);
+  assert.deepEqual(faultsOf({ servers: {} }), ["servers must name one server at least."]);
+});
+
+test("[ours.mcp.config] a config file is closed to others, and strict JSON", async (t) => {
+  const path = join(temporaryFolder(t), "gateway.json");
+  const refused = (rule: RegExp) => {
+    return assert.rejects(loadConfig(path), (error) => {
+      assert.ok(error instanceof GatewayConfigError);
+      assert.match(error.message, rule);
+      return true;
+    });
+  };
+  await refused(/cannot be read \(ENOENT\)/);
+  writeFileSync(path, '{"servers":{"a":{"command":"a"}}}');
+  chmodSync(path, 0o640);
+  await refused(/Run: chmod 600/);
+  chmodSync(path, 0o600);
+  assert.equal((await loadConfig(path)).servers[0]?.askPrefix, "a/");
+  writeFileSync(path, '{"servers":{"a":{"command":"a"}},"servers":{}}');
+  await refused(/same key twice/);
+});

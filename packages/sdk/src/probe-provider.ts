@@ -1,0 +1,45 @@
+/**
+ * Checks that a provider can be reached and accepts a credential, before an agent depends on it.
+ */
+
+import { Client } from "./client.ts";
+import { systemTiming } from "./clock.ts";
+import type { SdkError } from "./errors.ts";
+
+/** A user waits for the result. */
+const PROBE_MS = 3_000;
+
+/** What a provider answers when it is asked for a request that does not exist. */
+export interface Probe {
+  readonly kind: "works" | "refused" | "unreachable";
+  /** A sentence for the user. */
+  readonly text: string;
+  /** Milliseconds by which the provider's clock is ahead of this one. Undefined if unknown. */
+  readonly aheadMs: number | undefined;
+}
+
+/** Creates nothing and asks no reviewer. Never throws. */
+export async function probeProvider(url: string, token: string): Promise<Probe> {
+  let date: string | null = null;
+  const recordDate: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    date = response.headers.get("date");
+    return response;
+  };
+  // The header has whole seconds: on average, half a second is missing.
+  const ahead = () => (date === null ? undefined : Date.parse(date) + 500 - systemTiming.now());
+  try {
+    const client = new Client(url, token, { fetch: recordDate, withinMs: PROBE_MS });
+    await client.read(crypto.randomUUID());
+    const text = "Unexpected answer: it returned a request for a random id. Check the URL.";
+    return { kind: "unreachable", text, aheadMs: ahead() };
+  } catch (error) {
+    const { code, status, message } = Object(error) as SdkError;
+    const text = message ?? "unknown";
+    if (code === "refused" && status === 404) {
+      return { kind: "works", text: "It accepts the credential.", aheadMs: ahead() };
+    }
+    const kind = code === "refused" || code === "invalid_option" ? "refused" : "unreachable";
+    return { kind, text, aheadMs: ahead() };
+  }
+}
