@@ -228,7 +228,7 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
   201: "Created.",
   202: "Proposed: a second person must agree.",
   204: "Done; there is no body.",
-  302: "Redirects the browser.",
+  303: "Redirects the browser.",
 };
 
 function answerOf(status: string, answer: Operation["answers"][200]): Json {

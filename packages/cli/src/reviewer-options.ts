@@ -3,7 +3,7 @@
  */
 
 import { type CommandOptions, usageError } from "@countersign/command-line";
-import { REVIEWER_ROLES, type ReviewerRole } from "@countersign/server";
+import { REVIEWER_ROLES, type ReviewerRole } from "@countersign/review-api";
 import type { SettingsLine } from "./settings-line.ts";
 
 export const ROLES = `${REVIEWER_ROLES.slice(0, -1).join(", ")} or ${REVIEWER_ROLES.at(-1)}`;

@@ -2,6 +2,9 @@
 
 import { Refusal } from "./api.ts";
 
+/** The JSON that the server verifies. */
+type Answer = Readonly<Record<string, unknown>>;
+
 const FAULTS: Readonly<Record<string, string>> = {
   NotAllowedError:
     "The browser returned no passkey: the prompt was closed or timed out. Try again.",
@@ -19,9 +22,11 @@ export function supportsPasskeys(): boolean {
  *
  * @throws Refusal when the browser returns none
  */
-export function signWithPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
+export function signWithPasskey(options: object): Promise<Answer> {
   return credentialOf(() => {
-    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
+    const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
+      options as PublicKeyCredentialRequestOptionsJSON,
+    );
     return navigator.credentials.get({ publicKey });
   });
 }
@@ -31,20 +36,21 @@ export function signWithPasskey(options: PublicKeyCredentialRequestOptionsJSON):
  *
  * @throws Refusal when the browser returns none
  */
-export function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<unknown> {
+export function createPasskey(options: object): Promise<Answer> {
   return credentialOf(() => {
-    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
+      options as PublicKeyCredentialCreationOptionsJSON,
+    );
     return navigator.credentials.create({ publicKey });
   });
 }
 
-/** @returns the JSON that the server verifies */
-async function credentialOf(prompt: () => Promise<Credential | null>): Promise<unknown> {
+async function credentialOf(prompt: () => Promise<Credential | null>): Promise<Answer> {
   if (!supportsPasskeys()) {
     throw new Refusal(400, { message: "This browser does not support passkeys. Use another one." });
   }
   try {
-    return ((await prompt()) as PublicKeyCredential).toJSON();
+    return { ...((await prompt()) as PublicKeyCredential).toJSON() };
   } catch (error) {
     const message = error instanceof Error ? FAULTS[error.name] : undefined;
     throw message === undefined ? error : new Refusal(400, { code: "no_passkey", message });

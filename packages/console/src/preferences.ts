@@ -3,27 +3,9 @@
  * keeps a copy, so that a page looks right before the server has answered.
  */
 
+import type { Preferences } from "@countersign/review-api";
 import { computed, effect, signal } from "@preact/signals";
-import { call } from "./api.ts";
-
-export type Theme = "system" | "light" | "dark";
-
-/** When Web Push is quiet; may be past midnight. */
-export interface QuietHours {
-  /** `HH:MM` */
-  readonly from: string;
-  readonly to: string;
-  /** IANA name. */
-  readonly time_zone: string;
-}
-
-/** As `GET /review/v1/account/preferences` answers. */
-export interface Preferences {
-  readonly theme: Theme;
-  /** Whether single keys act. */
-  readonly keys: boolean;
-  readonly quiet_hours: QuietHours | null;
-}
+import { api } from "./api.ts";
 
 const COPY = "countersign.preferences";
 const DEFAULTS: Preferences = { theme: "system", keys: true, quiet_hours: null };
@@ -58,7 +40,7 @@ function take(chosen: Preferences): void {
 
 /** @throws Refusal */
 export async function loadPreferences(): Promise<void> {
-  take(await call<Preferences>("GET", "account/preferences"));
+  take(await api.call("GET /account/preferences"));
 }
 
 /**
@@ -70,7 +52,7 @@ export async function changePreferences(change: Partial<Preferences>): Promise<v
   const before = preferences.value;
   preferences.value = { ...before, ...change };
   try {
-    take(await call<Preferences>("PATCH", "account/preferences", { body: change }));
+    take(await api.call("PATCH /account/preferences", { body: change }));
   } catch (error) {
     preferences.value = before;
     throw error;

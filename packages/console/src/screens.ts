@@ -1,7 +1,7 @@
 /** The screens by their paths, each loaded when it is first opened. */
 
+import type { Power } from "@countersign/review-api";
 import type { ComponentType } from "preact";
-import type { Power } from "./powers.ts";
 import type { ScreenProps } from "./screen-props.ts";
 
 export type Screen = ComponentType<ScreenProps>;

@@ -1,14 +1,21 @@
 /** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
 
+export * from "./account.ts";
 export * from "./channels.ts";
 export * from "./exact.ts";
 export * from "./freezes.ts";
 export * from "./grants.ts";
 export * from "./instances.ts";
+export * from "./invitations.ts";
 export * from "./operation.ts";
 export * from "./operation-errors.ts";
 export * from "./operations.ts";
+export * from "./passkeys.ts";
+export * from "./people.ts";
 export * from "./push.ts";
 export * from "./read-input.ts";
 export * from "./requests.ts";
+export * from "./roles.ts";
 export { type Cursor, type DeliveryAttempt, writeCursor } from "./schema.ts";
+export * from "./session.ts";
+export * from "./tokens.ts";

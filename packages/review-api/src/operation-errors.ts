@@ -16,7 +16,6 @@ const WITH_BODY: readonly ProblemCode[] = [
   "duplicate_key",
   "too_deep",
   "number_too_long",
-  "body_too_large",
 ];
 
 const WITH_CREDENTIAL: readonly ProblemCode[] = ["invalid_credential", "wrong_credential_kind"];
@@ -24,6 +23,7 @@ const WITH_CREDENTIAL: readonly ProblemCode[] = ["invalid_credential", "wrong_cr
 /** All codes that an operation can answer, each once. */
 export function possibleErrors(row: Operation): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(ALWAYS);
+  if (row.method !== "GET") codes.add("body_too_large");
   if (row.body !== undefined) for (const code of WITH_BODY) codes.add(code);
   if (row.caller !== "anonymous") for (const code of WITH_CREDENTIAL) codes.add(code);
   if (row.caller === "reviewer") codes.add("forbidden");

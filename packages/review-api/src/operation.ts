@@ -6,11 +6,9 @@
 import type { ProblemCode } from "@countersign/protocol";
 import type * as v from "valibot";
 import type { ExactObject, Writable } from "./exact.ts";
+import type { Power } from "./roles.ts";
 
 export type Schema = v.GenericSchema;
-
-/** What a reviewer's role and token must allow. */
-export type Power = "read" | "decide" | "freeze" | "publish" | "people" | "audit" | "server";
 
 /**
  * Who may call an operation: a reviewer, by token or session; a person who has signed in, in a
@@ -26,7 +24,7 @@ export interface StreamAnswer {
   readonly line?: Schema;
 }
 
-export type AnswerStatus = 200 | 201 | 202 | 204 | 302;
+export type AnswerStatus = 200 | 201 | 202 | 204 | 303;
 
 export interface Operation {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -36,8 +34,8 @@ export interface Operation {
   readonly summary: string;
   readonly caller: CallerKind;
   /**
-   * What a reviewer needs. For GET the server checks it before the handler runs; otherwise the
-   * operation checks it, because it may depend on what the body names.
+   * What the role and the token of a reviewer must allow. For GET the server checks it before the
+   * handler runs; otherwise the operation checks it, because it may depend on what the body names.
    */
   readonly power?: Power;
   /** Whether the caller must have signed in recently; see docs/reference/sign-in-api.md. */

@@ -1,23 +1,35 @@
 /** The table of all operations of the reviewer API, by name. */
 
+import { account } from "./account.ts";
 import { channels } from "./channels.ts";
 import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
 import { instances } from "./instances.ts";
+import { invitations } from "./invitations.ts";
 import type { Operation } from "./operation.ts";
+import { passkeys } from "./passkeys.ts";
+import { people } from "./people.ts";
 import { push } from "./push.ts";
 import { requests } from "./requests.ts";
+import { session } from "./session.ts";
+import { tokens } from "./tokens.ts";
 
 /** The path that the paths of the operations are relative to. */
 export const REVIEW_PATH = "/review/v1";
 
 export const REVIEW_OPERATIONS = {
+  ...account,
+  ...channels,
   ...freezes,
   ...grants,
   ...instances,
-  ...requests,
-  ...channels,
+  ...invitations,
+  ...passkeys,
+  ...people,
   ...push,
+  ...requests,
+  ...session,
+  ...tokens,
 };
 
 export type ReviewOperations = typeof REVIEW_OPERATIONS;

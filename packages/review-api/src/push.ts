@@ -3,7 +3,15 @@
 import * as v from "valibot";
 import { lastSending, testOutcome } from "./channels.ts";
 import { operation } from "./operation.ts";
-import { anyText, body, id, sha256, timestamp, visibleName } from "./schema.ts";
+import {
+  anyText,
+  body,
+  id,
+  SMALL_BODY_BYTES_MAX,
+  sha256,
+  timestamp,
+  visibleName,
+} from "./schema.ts";
 
 /** Characters of the name of a browser. */
 export const PUSH_NAME_CHARS_MAX = 64;
@@ -48,7 +56,7 @@ export const push = {
     path: "/account/push",
     summary: "Subscribe a browser, or renew its keys.",
     caller: "person",
-    bodyBytesMax: 8_192,
+    bodyBytesMax: SMALL_BODY_BYTES_MAX,
     /** As `PushSubscription.toJSON()` of a browser writes it, and a name. */
     body: body({
       endpoint: anyText,

@@ -188,7 +188,7 @@ const background = v.object({
 export type Background = v.InferOutput<typeof background>;
 
 /** A verdict; `valid_for`, `confirmation` and `passkey` belong to approvals. */
-export const verdictBody = body({
+const verdictBody = body({
   verdict: word(["approve", "deny"]),
   /** Of the exact arguments that the reviewer saw. */
   arguments_sha256: v.pipe(
@@ -257,6 +257,20 @@ export const requests = {
     body: verdictBody,
     answers: { 200: reviewedRequest },
     errors: ["forbidden", "not_found", "arguments_mismatch", "already_terminal", "passkey_refused"],
+  }),
+
+  challengeVerdict: operation({
+    method: "POST",
+    path: "/requests/{id}/verdict/challenge",
+    summary: "Create the options with which a browser signs an approval.",
+    caller: "reviewer",
+    power: "decide",
+    /** The verdict as it will be sent, without `passkey`. */
+    body: verdictBody,
+    answers: {
+      200: v.object({ nonce: v.string(), options: exactObject, expires_at: timestamp }),
+    },
+    errors: ["forbidden", "not_found", "arguments_mismatch", "already_terminal"],
   }),
 
   withdrawVote: operation({

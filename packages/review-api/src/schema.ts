@@ -12,6 +12,9 @@ import {
 import * as v from "valibot";
 import type { ExactObject } from "./exact.ts";
 
+/** Longer than any login and password, written in escapes. */
+export const SMALL_BODY_BYTES_MAX = 8_192;
+
 /** An identifier, in the spelling in which the server writes it. */
 export function identifier(of: string) {
   const rule = `must be the id of ${of}`;

@@ -187,7 +187,7 @@ test("[ours.oidc.unavailable] while the provider is down everything else goes on
   await scene.idp.stop();
   const page = await late.visit(callback.href);
   assert.equal(page.status, 503);
-  assert.match(page.text, /identity provider cannot be asked/);
+  assert.match(page.text, /identity provider cannot be reached/);
   assert.equal(page.headers.get("retry-after"), "30");
   assert.equal((await session(scene, browser)).status, 200);
   const { token } = await scene.server.instance();

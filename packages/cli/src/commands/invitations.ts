@@ -1,11 +1,11 @@
 import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
+import { exactText, type Invitation } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import { type Invitation, InvitationClient } from "../invitation-client.ts";
 import { groupsOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 export const invitationsCreate: Command = {
   usage: "invitations create NAME",
@@ -22,14 +22,14 @@ export const invitationsCreate: Command = {
     if (lasts !== undefined && parseDuration(lasts) === undefined) {
       throw usageError("--lasts is a whole number followed by s, m or h, like 24h");
     }
-    const order = { name, role: roleOf(line), groups: groupsOf(line), lasts };
-    const made = await new InvitationClient(connect(line)).create(order);
+    const body = { name, role: roleOf(line), groups: groupsOf(line), lasts };
+    const made = await connectApi(line).call("POST /invitations", { body });
     if (line.json) {
-      terminal.out(made.source);
+      terminal.out(exactText(made));
       return EXIT.done;
     }
-    terminal.out(visibleText(made.url ?? ""));
-    const until = `until ${visibleText(made.expiresAt)}`;
+    terminal.out(visibleText(made.url));
+    const until = `until ${visibleText(made.expires_at)}`;
     terminal.note(`For ${visibleText(made.name)}, once, ${until}. Whoever has it may use it.`);
     return EXIT.done;
   },
@@ -43,8 +43,8 @@ export const invitationsList: Command = {
 
   async run(line, terminal) {
     line.take();
-    const invitations = await new InvitationClient(connect(line)).list();
-    if (line.json) terminal.out(`[${invitations.map(({ source }) => source).join(",")}]`);
+    const { invitations } = await connectApi(line).call("GET /invitations");
+    if (line.json) terminal.out(`[${invitations.map(exactText).join(",")}]`);
     else terminal.out(invitations.length === 0 ? "There are no invitations." : table(invitations));
     return EXIT.done;
   },
@@ -60,17 +60,15 @@ export const invitationsRevoke: Command = {
     const [given = ""] = line.take("the id of the invitation");
     const id = parseIdentifier(given);
     if (id === undefined) throw usageError("the id is not one that invitations list shows");
-    await new InvitationClient(connect(line)).revoke(id);
+    await connectApi(line).call("DELETE /invitations/{id}", { path: { id } });
     terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);
     return EXIT.done;
   },
 };
 
 function table(invitations: readonly Invitation[]): string {
-  const rows = invitations.map(({ id, name, role, groups, state, expiresAt }) =>
-    [id, name || "-", role, groups.join(",") || "-", `${state}, until ${expiresAt}`].map(
-      visibleText,
-    ),
+  const rows = invitations.map(({ id, name, role, groups, state, expires_at: until }) =>
+    [id, name || "-", role, groups.join(",") || "-", `${state}, until ${until}`].map(visibleText),
   );
   return renderColumns([["INVITATION", "NAME", "ROLE", "GROUPS", "STATE"], ...rows]);
 }

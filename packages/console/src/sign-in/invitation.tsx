@@ -3,15 +3,15 @@
  * send to no server.
  */
 
+import type { OpenedInvitation, Session } from "@countersign/review-api";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, Refusal } from "../api.ts";
+import { api, Refusal } from "../api.ts";
 import { newPasskeyName } from "../device-name.ts";
 import { Text } from "../exact/text.tsx";
 import { Button, messageOf } from "../parts/button.tsx";
 import { Field, Fields, useSubmission, type Values } from "../parts/form.tsx";
 import { createPasskey, supportsPasskeys } from "../passkey.ts";
 import { urlOf } from "../root.ts";
-import type { Session } from "../session.ts";
 import { Card, renderPage } from "./card.tsx";
 
 /** Keeps the secret in this tab while the user signs in first. */
@@ -19,30 +19,20 @@ const KEPT = "countersign.invitation";
 
 const token = location.hash.slice(1) || (sessionStorage.getItem(KEPT) ?? "");
 
-/** As `POST /review/v1/invitation` returns. */
-interface Invitation {
-  readonly kind: "setup" | "join" | "return";
-  readonly project: string;
-  readonly role: string;
-  readonly name: string;
-  /** Of a `return` only. */
-  readonly login?: string;
-}
-
 const TITLES = {
   setup: "Set up Countersign",
   join: "You are invited",
   return: "Welcome back",
 };
 
-function Invited({ kind, project, role, name }: Invitation) {
+function Invited({ kind, project, role, name }: OpenedInvitation) {
   switch (kind) {
     case "setup":
       return <>You are the first user of this server. You get the role operator.</>;
     case "join":
       return (
         <>
-          Join the project <Text>{project}</Text> with the role {role}.
+          Join the project <Text>{project ?? ""}</Text> with the role {role}.
         </>
       );
     case "return":
@@ -55,16 +45,16 @@ function Invited({ kind, project, role, name }: Invitation) {
 }
 
 type State =
-  | { readonly invitation: Invitation; readonly session: Session | undefined }
+  | { readonly invitation: OpenedInvitation; readonly session: Session | undefined }
   | { readonly error: unknown };
 
 async function load(): Promise<State> {
   try {
     const body = { token: token || "none" };
-    const invitation = await call<Invitation>("POST", "invitation", { body });
+    const invitation = await api.call("POST /invitation", { body });
     const session =
       invitation.kind === "join"
-        ? await call<Session>("GET", "session").catch(() => undefined)
+        ? await api.call("GET /session").catch(() => undefined)
         : undefined;
     return { invitation, session };
   } catch (error) {
@@ -123,7 +113,7 @@ function SignInInstead() {
 /** A user who has an account joins with it. */
 function Join({ session }: { readonly session: Session }) {
   async function join(): Promise<void> {
-    await call("POST", "invitation/join", { body: { token } });
+    await api.call("POST /invitation/join", { body: { token } });
     openInbox();
   }
   return (
@@ -140,7 +130,7 @@ function Join({ session }: { readonly session: Session }) {
 }
 
 interface AccountFormProps {
-  readonly invitation: Invitation;
+  readonly invitation: OpenedInvitation;
   readonly hasFocus: boolean;
 }
 
@@ -160,7 +150,7 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
 
   async function usePassword(values: Values): Promise<void> {
     const body = { token, password: values("password"), ...chosen(values, "login", "name") };
-    await call("POST", "invitation/use", { body });
+    await api.call("POST /invitation/use", { body });
     openInbox();
   }
 
@@ -169,15 +159,13 @@ function AccountForm({ invitation, hasFocus }: AccountFormProps) {
       // The browser would ask for a passkey that the server then rejects.
       if (values(name) === "") throw new Refusal(400, { param: name, message: "is required." });
     }
-    const { options } = await call<{ readonly options: PublicKeyCredentialCreationOptionsJSON }>(
-      "POST",
-      "invitation/passkey/options",
-      { body: { token, ...chosen(values, "login") } },
-    );
+    const { options } = await api.call("POST /invitation/passkey/options", {
+      body: { token, ...chosen(values, "login") },
+    });
     const answer = await createPasskey(options);
     const passkey_name = newPasskeyName();
     const body = { token, ...chosen(values, "login", "name"), passkey_name, answer };
-    await call("POST", "invitation/passkey", { body });
+    await api.call("POST /invitation/passkey", { body });
     openInbox();
   }
 

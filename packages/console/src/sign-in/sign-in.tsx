@@ -1,7 +1,8 @@
 /** The page `/sign-in`: by SSO, by passkey or by password, as the server and the browser allow. */
 
+import type { SignInWays } from "@countersign/review-api";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../api.ts";
+import { api } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { Field, Form, type Values } from "../parts/form.tsx";
 import { Fault } from "../parts/notice.tsx";
@@ -10,20 +11,13 @@ import { urlOf } from "../root.ts";
 import { Card, renderPage } from "./card.tsx";
 import { nextPage, returnPath } from "./next-page.ts";
 
-/** As `GET /review/v1/session/ways` returns. */
-interface Ways {
-  readonly oidc: boolean;
-  /** Whether everybody signs in by SSO, except one account for emergencies. */
-  readonly only: boolean;
-}
-
 function SignIn() {
-  const [ways, setWays] = useState<Ways>({ oidc: false, only: false });
+  const [ways, setWays] = useState<SignInWays>({ oidc: false, only: false });
   const [fault, setFault] = useState<unknown>();
   const [isAsked, setAsked] = useState(false);
   const hasForm = !ways.only || isAsked;
   useEffect(() => {
-    call<Ways>("GET", "session/ways").then(setWays, setFault);
+    api.call("GET /session/ways").then(setWays, setFault);
   }, []);
   return (
     <Card title="Sign in" lead="to Countersign, where people approve what AI agents do">
@@ -58,7 +52,7 @@ function PasswordForm() {
   async function signIn(values: Values): Promise<void> {
     const body = { login: values("login"), password: values("password") };
     try {
-      await call("POST", "session", { body });
+      await api.call("POST /session", { body });
     } catch (error) {
       if (password.current !== null) password.current.value = "";
       password.current?.focus();
@@ -89,13 +83,9 @@ function PasswordForm() {
 }
 
 async function signInWithPasskey(): Promise<void> {
-  const { options } = await call<{ readonly options: PublicKeyCredentialRequestOptionsJSON }>(
-    "POST",
-    "session/passkey/options",
-    { body: {} },
-  );
+  const { options } = await api.call("POST /session/passkey/options");
   const answer = await signWithPasskey(options);
-  await call("POST", "session/passkey", { body: { answer } });
+  await api.call("POST /session/passkey", { body: { answer } });
   location.replace(nextPage());
 }
 

@@ -49,14 +49,6 @@ function minuteOfDay(now: number, timeZone: string): number {
   return numberOf("hour") * 60 + numberOf("minute");
 }
 
-const CLOCK = /^([01]\d|2[0-3]):([0-5]\d)$/;
-
-/** @returns minutes after midnight; undefined when it is no time like `07:30` */
-export function parseWallClock(text: string): number | undefined {
-  const [, hour, minute] = CLOCK.exec(text) ?? [];
-  return hour === undefined ? undefined : Number(hour) * 60 + Number(minute);
-}
-
 export function writeWallClock(minutes: number): string {
   const two = (part: number) => String(part).padStart(2, "0");
   return `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;

@@ -48,10 +48,10 @@ export type Handler<Row extends Operation> = (
   exchange: Exchange<Row>,
 ) => Promise<Answered<Row> | FastifyReply>;
 
-type Table = Readonly<Record<string, Operation>>;
+export type OperationTable = Readonly<Record<string, Operation>>;
 
 /** A handler for each operation of a table; the compiler names the missing ones. */
-export type Handlers<Rows extends Table> = {
+export type Handlers<Rows extends OperationTable> = {
   readonly [Name in keyof Rows]: Handler<Rows[Name]>;
 };
 
@@ -59,7 +59,7 @@ export type Handlers<Rows extends Table> = {
 type AnyHandler = (exchange: object) => Promise<unknown>;
 
 /** @param bodyBytesMax the operator's limit of a body */
-export function addOperationRoutes<Rows extends Table>(
+export function addOperationRoutes<Rows extends OperationTable>(
   app: FastifyInstance,
   gate: Gate,
   rows: Rows,

@@ -3,11 +3,28 @@
  * agent's credential never reaches any of it.
  */
 
-import { channels, freezes, grants, instances, push, requests } from "@countersign/review-api";
+import {
+  account,
+  channels,
+  freezes,
+  grants,
+  instances,
+  invitations,
+  passkeys,
+  people,
+  push,
+  requests,
+  session,
+  tokens,
+} from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
-import { addOperationRoutes } from "../http/operation-routes.ts";
+import {
+  addOperationRoutes,
+  type Handlers,
+  type OperationTable,
+} from "../http/operation-routes.ts";
 import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
 import { addAuditRoutes } from "./audit/audit-routes.ts";
@@ -19,18 +36,16 @@ import { addHistoryRoutes } from "./history/history-routes.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { addEventRoutes } from "./live/event-routes.ts";
 import { addPageRoutes } from "./pages/page-routes.ts";
-import { addAccountRoutes } from "./people/account-routes.ts";
-import { addPeopleRoutes } from "./people/people-routes.ts";
-import { addPreferenceRoutes } from "./people/preference-routes.ts";
+import { accountHandlers } from "./people/account-handlers.ts";
+import { peopleHandlers } from "./people/people-handlers.ts";
 import { addPolicyRoutes } from "./policy/policy-routes.ts";
 import { pushHandlers } from "./push/push-handlers.ts";
 import { requestHandlers } from "./requests/request-handlers.ts";
 import { refuseUnknownParameters } from "./shared/known-parameters.ts";
-import { addInvitationRoutes } from "./sign-in/invitation-routes.ts";
-import { addOidcRoutes } from "./sign-in/oidc-routes.ts";
-import { addPasskeyRoutes } from "./sign-in/passkey-routes.ts";
-import { addSessionRoutes } from "./sign-in/session-routes.ts";
-import { addSignInRoutes } from "./sign-in/sign-in-routes.ts";
+import { invitationHandlers } from "./sign-in/invitation-handlers.ts";
+import { passkeyHandlers } from "./sign-in/passkey-handlers.ts";
+import { sessionHandlers } from "./sign-in/session-handlers.ts";
+import { tokenHandlers } from "./tokens/token-handlers.ts";
 
 /** @param publicUrl where people reach this server; asked for when it listens */
 export function addReviewRoutes(
@@ -46,21 +61,21 @@ export function addReviewRoutes(
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
   addPolicyRoutes(app, context, gate);
-  const { bodyBytesMax } = context.settings;
-  addOperationRoutes(app, gate, freezes, freezeHandlers(context), bodyBytesMax);
-  addOperationRoutes(app, gate, grants, grantHandlers(context), bodyBytesMax);
-  addOperationRoutes(app, gate, instances, instanceHandlers(context), bodyBytesMax);
-  addOperationRoutes(app, gate, requests, requestHandlers(context, publicUrl), bodyBytesMax);
-  const limits = new SignInLimits(context.clock);
-  addOidcRoutes(app, context, gate, publicUrl);
-  addSessionRoutes(app, context, gate);
-  addSignInRoutes(app, context, gate, limits);
-  addPasskeyRoutes(app, context, gate, publicUrl, limits);
-  addAccountRoutes(app, context, gate, limits);
-  addPreferenceRoutes(app, context, gate);
-  addOperationRoutes(app, gate, push, pushHandlers(context), bodyBytesMax);
   addPageRoutes(app, context);
-  addInvitationRoutes(app, context, gate, publicUrl);
-  addPeopleRoutes(app, context, gate);
-  addOperationRoutes(app, gate, channels, channelHandlers(context), bodyBytesMax);
+  const limits = new SignInLimits(context.clock);
+  const { bodyBytesMax } = context.settings;
+  const add = <Rows extends OperationTable>(rows: Rows, handlers: Handlers<Rows>) =>
+    addOperationRoutes(app, gate, rows, handlers, bodyBytesMax);
+  add(account, accountHandlers(context, limits));
+  add(channels, channelHandlers(context));
+  add(freezes, freezeHandlers(context));
+  add(grants, grantHandlers(context));
+  add(instances, instanceHandlers(context));
+  add(invitations, invitationHandlers(context, publicUrl));
+  add(passkeys, passkeyHandlers(context, publicUrl, limits));
+  add(people, peopleHandlers(context));
+  add(push, pushHandlers(context));
+  add(requests, requestHandlers(context, publicUrl));
+  add(session, sessionHandlers(context, publicUrl, limits));
+  add(tokens, tokenHandlers(context));
 }

@@ -375,7 +375,7 @@ const PAGES = ["signInPage", "invitationPage", "setupPage", "inboxPage"].map((op
 
 const SIGN_IN: readonly AuthorizationRow[] = [
   ...OWN.map((operation) => ({ operation, ...OF_SESSIONS })),
-  { operation: "endSession", ...OF_SESSIONS },
+  { operation: "signOut", ...OF_SESSIONS },
   {
     operation: "endSession",
     about: "another",

@@ -1,7 +1,8 @@
 /** The passkeys of the person who is signed in. */
 
+import type { Passkey } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { newPasskeyName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -12,20 +13,9 @@ import { When } from "../../parts/when.tsx";
 import { createPasskey, supportsPasskeys } from "../../passkey.ts";
 import { signInUrl } from "../../root.ts";
 
-interface Passkey {
-  readonly id: string;
-  readonly name: string;
-  readonly created_at: string;
-  readonly used_at: string | null;
-}
-
-interface Offered {
-  readonly options: PublicKeyCredentialCreationOptionsJSON;
-}
-
 export function Passkeys() {
   const { value, error, reload } = useLoaded(
-    (signal) => call<{ passkeys: readonly Passkey[] }>("GET", "account/passkeys", { signal }),
+    (signal) => api.call("GET /account/passkeys", { signal }),
     "passkeys",
   );
   return (
@@ -35,11 +25,10 @@ export function Passkeys() {
         {supportsPasskeys() && (
           <Button
             onPress={async () => {
-              const { options } = await call<Offered>("POST", "account/passkeys/options", {
-                body: {},
-              });
+              const { options } = await api.call("POST /account/passkeys/options");
               const answer = await createPasskey(options);
-              await call("POST", "account/passkeys", { body: { name: newPasskeyName(), answer } });
+              const body = { name: newPasskeyName(), answer };
+              await api.call("POST /account/passkeys", { body });
               reload();
             }}
           >
@@ -71,7 +60,8 @@ function Row({ passkey, onChange }: { readonly passkey: Passkey; onChange(): voi
           kind="plain"
           submit="Save name"
           onSubmit={async (values) => {
-            await call("PATCH", `account/passkeys/${id}`, { body: { name: values("name") } });
+            const body = { name: values("name") };
+            await api.call("PATCH /account/passkeys/{passkey}", { path: { passkey: id }, body });
             setNaming(false);
             onChange();
           }}
@@ -105,7 +95,7 @@ function Row({ passkey, onChange }: { readonly passkey: Passkey; onChange(): voi
         <Button
           kind="quiet"
           onPress={async () => {
-            await call("DELETE", `account/passkeys/${id}`);
+            await api.call("DELETE /account/passkeys/{passkey}", { path: { passkey: id } });
             onChange();
           }}
         >

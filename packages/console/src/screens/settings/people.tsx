@@ -1,7 +1,8 @@
 /** Who decides in the project: reviewers with their roles and groups, and invitations. */
 
+import type { Reviewer, ReviewerRole } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -14,23 +15,6 @@ import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 import { session } from "../../session.ts";
 
-interface Reviewer {
-  readonly id: string;
-  readonly name: string;
-  readonly kind: "person" | "bot";
-  readonly role: string;
-  readonly groups: readonly string[];
-  readonly signs_in: boolean;
-}
-
-interface Invitation {
-  readonly id: string;
-  readonly state: "open" | "used" | "expired";
-  readonly name: string;
-  readonly role: string;
-  readonly expires_at: string;
-}
-
 export const ROLES = [
   ["viewer", "Viewer: looks"],
   ["reviewer", "Reviewer: decides"],
@@ -41,10 +25,7 @@ export const ROLES = [
 ] as const;
 
 export function PeopleSettings() {
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: readonly Reviewer[] }>("GET", "reviewers", { signal }),
-    "reviewers",
-  );
+  const reviewers = useLoaded((signal) => api.call("GET /reviewers", { signal }), "reviewers");
   const [changing, setChanging] = useState<Reviewer>();
   const isMine = may("people");
   return (
@@ -118,8 +99,9 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
       <Form
         submit="Save"
         onSubmit={async (values) => {
-          const body = { role: values("role"), groups: wordsOf(values("groups")) };
-          await call("PATCH", `reviewers/${id}`, { body });
+          const role = values("role") as ReviewerRole;
+          const body = { role, groups: wordsOf(values("groups")) };
+          await api.call("PATCH /reviewers/{id}", { path: { id }, body });
           done();
         }}
       >
@@ -136,7 +118,7 @@ function Changing({ reviewer, onClose, onChange }: ChangingProps) {
         kind="danger"
         submit="Remove from the project"
         onSubmit={async () => {
-          await call("DELETE", `reviewers/${id}`);
+          await api.call("DELETE /reviewers/{id}", { path: { id } });
           done();
         }}
       >
@@ -152,7 +134,7 @@ const INVITATION_HINT =
 
 function Invitations() {
   const { value, error, reload } = useLoaded(
-    (signal) => call<{ invitations: readonly Invitation[] }>("GET", "invitations", { signal }),
+    (signal) => api.call("GET /invitations", { signal }),
     "invitations",
   );
   const [link, setLink] = useState<string>();
@@ -166,10 +148,10 @@ function Invitations() {
         onSubmit={async (values) => {
           const body = {
             name: values("name"),
-            role: values("role"),
+            role: values("role") as ReviewerRole,
             groups: wordsOf(values("groups")),
           };
-          const { url } = await call<{ url: string }>("POST", "invitations", { body });
+          const { url } = await api.call("POST /invitations", { body });
           setLink(url);
           reload();
         }}
@@ -199,7 +181,7 @@ function Invitations() {
             <Button
               kind="quiet"
               onPress={async () => {
-                await call("DELETE", `invitations/${id}`);
+                await api.call("DELETE /invitations/{id}", { path: { id } });
                 reload();
               }}
             >

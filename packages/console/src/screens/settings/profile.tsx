@@ -1,6 +1,7 @@
 /** One's own account: who one is, passkeys, password, how the console behaves, where one is. */
 
-import { call } from "../../api.ts";
+import type { Account, Project, Session } from "@countersign/review-api";
+import { api } from "../../api.ts";
 import { deviceName } from "../../device-name.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -10,25 +11,13 @@ import { Fault } from "../../parts/notice.tsx";
 import { type Loaded, useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { signInUrl, urlOf } from "../../root.ts";
-import { type Project, type Session, session, signOut } from "../../session.ts";
+import { session, signOut } from "../../session.ts";
 import { Passkeys } from "./passkey-list.tsx";
 import { ThisConsole } from "./this-console.tsx";
 import { ThisDevice } from "./this-device.tsx";
 
-interface Account {
-  readonly has_password: boolean;
-  readonly person: { readonly login: string };
-  readonly sessions: readonly {
-    readonly id: string;
-    readonly method: string;
-    readonly user_agent: string;
-    readonly current: boolean;
-    readonly seen_at: string;
-  }[];
-}
-
 export function ProfileSettings() {
-  const account = useLoaded((signal) => call<Account>("GET", "account", { signal }), "account");
+  const account = useLoaded((signal) => api.call("GET /account", { signal }), "account");
   return (
     <>
       <WhoIAm />
@@ -85,7 +74,7 @@ function Projects({ who: { project, projects } }: { readonly who: Session }) {
   const others = projects.filter(({ id }) => id !== project?.id);
   if (others.length === 0) return null;
   const look = async ({ id }: Project) => {
-    session.value = await call<Session>("POST", "session/project", { body: { project_id: id } });
+    session.value = await api.call("POST /session/project", { body: { project_id: id } });
   };
   return (
     <div class="actions">
@@ -118,7 +107,7 @@ function Password({ account: { has_password, person }, onChange }: PasswordProps
             ...(current !== "" && { current_password: current }),
             new_password: values("new_password"),
           };
-          await call("PUT", "account/password", { body });
+          await api.call("PUT /account/password", { body });
           onChange();
         }}
       >
@@ -175,7 +164,7 @@ function Sessions({ account }: { readonly account: Loaded<Account> }) {
             {!current && (
               <Button
                 onPress={async () => {
-                  await call("DELETE", `account/sessions/${id}`);
+                  await api.call("DELETE /account/sessions/{id}", { path: { id } });
                   account.reload();
                 }}
               >

@@ -1,7 +1,8 @@
 /** How the console looks and behaves for the person, on all their devices. */
 
+import type { Preferences, QuietHours } from "@countersign/review-api";
 import { Choice, Field, Form, type Values } from "../../parts/form.tsx";
-import { changePreferences, preferences, type QuietHours, type Theme } from "../../preferences.ts";
+import { changePreferences, preferences } from "../../preferences.ts";
 
 const THEMES = [
   ["system", "As the device"],
@@ -26,7 +27,7 @@ export function ThisConsole() {
         submit="Save"
         onSubmit={(values) =>
           changePreferences({
-            theme: values("theme") as Theme,
+            theme: values("theme") as Preferences["theme"],
             keys: values("keys") === "on",
             quiet_hours: quietOf(values),
           })

@@ -1,7 +1,8 @@
 /** Tokens of reviewers, bots and provisioners: made, told once, revoked. */
 
+import type { ReviewerRole, Token } from "@countersign/review-api";
 import { useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Choice, Field, Form, wordsOf } from "../../parts/form.tsx";
@@ -13,15 +14,6 @@ import { When } from "../../parts/when.tsx";
 import { may } from "../../powers.ts";
 import { ROLES } from "./people.tsx";
 
-interface Token {
-  readonly id: string;
-  readonly kind: "reviewer" | "provisioner";
-  readonly holder: { readonly name: string; readonly kind?: string; readonly role?: string };
-  readonly scopes: readonly string[] | null;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-}
-
 export function TokenSettings() {
   if (!may("people")) {
     return <Empty title="Tokens are for admins">Ask an admin of the project for one.</Empty>;
@@ -31,7 +23,7 @@ export function TokenSettings() {
 
 function Tokens() {
   const { value, error, reload } = useLoaded(
-    (signal) => call<{ tokens: readonly Token[] }>("GET", "tokens", { signal }),
+    (signal) => api.call("GET /tokens", { signal }),
     "tokens",
   );
   return (
@@ -60,7 +52,7 @@ function Tokens() {
                 <Button
                   kind="quiet"
                   onPress={async () => {
-                    await call("DELETE", `tokens/${id}`);
+                    await api.call("DELETE /tokens/{id}", { path: { id } });
                     reload();
                   }}
                 >
@@ -96,11 +88,11 @@ function NewToken({ onMade }: { onMade(): void }) {
           const name = values("name").trim();
           const ends = values("expires_in").trim();
           const body = {
-            ...(name !== "" && { name, role: values("role") }),
+            ...(name !== "" && { name, role: values("role") as ReviewerRole }),
             ...(scopes.length > 0 && { scopes }),
             ...(ends !== "" && { expires_in: ends }),
           };
-          const made = await call<{ token: string }>("POST", "tokens", { body });
+          const made = await api.call("POST /tokens", { body });
           setToken(made.token);
           onMade();
         }}

@@ -1,11 +1,12 @@
 /** Handlers of requests, verdicts, votes and delayed verdicts. */
 
 import { formatTimestamp, invalidField } from "@countersign/protocol";
-import { type BodyReceived, type requests, writeCursor } from "@countersign/review-api";
+import { type BodyReceived, JsonText, type requests, writeCursor } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { relyingPartyOf } from "../../identity/passkeys.ts";
 import { castVerdict } from "../../operations/requests/castVerdict.ts";
+import { challengeVerdict } from "../../operations/requests/challengeVerdict.ts";
 import { listRequests } from "../../operations/requests/listRequests.ts";
 import { showBackground } from "../../operations/requests/showBackground.ts";
 import { reviewRequest, showRequest } from "../../operations/requests/showRequest.ts";
@@ -51,6 +52,16 @@ export function requestHandlers(
       return toWireReviewed(await reviewRequest(context, caller, stored), url);
     },
 
+    async challengeVerdict({ caller, path, body }) {
+      const party = relyingPartyOf(publicUrl());
+      const challenge = await challengeVerdict(context, party, caller, path.id, toVerdict(body));
+      return {
+        nonce: challenge.nonce,
+        options: new JsonText(challenge.options),
+        expires_at: formatTimestamp(challenge.expiresAt),
+      };
+    },
+
     async withdrawVote({ caller, path }) {
       return { withdrawn: await withdrawVote(context, caller, path.id) };
     },
@@ -70,7 +81,7 @@ const OF_APPROVALS = ["valid_for", "confirmation", "passkey"] as const;
  *
  * @throws Problem `invalid_request` that names a field which the verdict excludes
  */
-export function toVerdict(body: Sent): Verdict {
+function toVerdict(body: Sent): Verdict {
   const excluded = OF_APPROVALS.find((name) => body[name] !== undefined);
   if (body.verdict === "deny" && excluded !== undefined) {
     throw invalidField(excluded, "belongs to approvals only");

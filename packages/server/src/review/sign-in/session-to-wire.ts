@@ -1,37 +1,37 @@
-/**
- * Who is signed in, as pages read it.
- */
+/** Who is signed in, as pages read it. */
 
 import { formatTimestamp } from "@countersign/protocol";
+import type { Project, Session, Writable } from "@countersign/review-api";
 import type { FastifyReply } from "fastify";
 import type { Context } from "../../context.ts";
 import { SESSION_IDLE_MS } from "../../core/session.ts";
-import { sendJson } from "../../http/exchange.ts";
 import { setSessionCookie } from "../../http/session-cookie.ts";
 import { type ShownSession, showBegunSession } from "../../operations/access/showSession.ts";
 
 /**
- * Answers that somebody has signed in, in whatever way: the cookie, and what
- * `GET /review/v1/session` would answer with it.
+ * Sets the cookie of a user who has signed in.
  *
  * @param cookie as beginSession answered it
+ * @returns the answer of `GET /review/v1/session` with that cookie
  */
-export async function sendSignedIn(
+export async function setSession(
   reply: FastifyReply,
   context: Context,
   cookie: string,
-  status = 200,
-): Promise<FastifyReply> {
+): Promise<Writable<Session>> {
   const shown = await showBegunSession(context, cookie);
   setSessionCookie(reply, cookie);
-  return sendJson(reply, status, writeSession(shown, context.clock.now()));
+  return toWireSession(shown, context.clock.now());
 }
 
-/** @param now the server's time, epoch ms */
-export function writeSession({ signedIn, memberships }: ShownSession, now: number): string {
+/** @param now the server's time, in milliseconds since 1970 */
+export function toWireSession(
+  { signedIn, memberships }: ShownSession,
+  now: number,
+): Writable<Session> {
   const { person, session, membership } = signedIn;
   const { id, method, createdAt, expiresAt } = session;
-  return JSON.stringify({
+  return {
     person: { id: person.id, login: person.login, name: person.name },
     session: {
       id,
@@ -44,10 +44,10 @@ export function writeSession({ signedIn, memberships }: ShownSession, now: numbe
     project: membership === undefined ? null : toWireProject(membership),
     projects: memberships.map(toWireProject),
     now: formatTimestamp(now),
-  });
+  };
 }
 
-function toWireProject(membership: ShownSession["memberships"][number]): object {
+function toWireProject(membership: ShownSession["memberships"][number]): Writable<Project> {
   const { projectId, projectName, reviewerId, name, role, groups } = membership;
   return { id: projectId, name: projectName, reviewer: { id: reviewerId, name }, role, groups };
 }
