@@ -1,3 +1,4 @@
+// Needs: promtool
 /**
  * The alerting rules in Prometheus' own checker, against faults in alerts.test.yaml.
  */

@@ -1,3 +1,4 @@
+// Needs: nginx, caddy
 /**
  * The configuration files of deploy/nginx and deploy/caddy in the real proxies. The short time-out
  * is shortened to one second, so that a test does not wait for 20 s.

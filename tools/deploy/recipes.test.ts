@@ -1,3 +1,5 @@
+// Tier: slow
+// Needs: git
 /**
  * Each recipe of deploy/ installs a server from a fresh clone, and that server answers agents and
  * shows people their pages.

@@ -13,7 +13,7 @@
  * as well. The Go command is tried with `--go`, or `--aap FILE` for one built elsewhere: its
  * stories were written from its source and have not met it yet.
  *
- * Called by: people, and .ci/run.
+ * Called by: people, and .ci/nightly.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";

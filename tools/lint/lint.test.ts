@@ -1,3 +1,4 @@
+// Needs: git
 /** Plants violations and runs Biome with the repository's own configuration. */
 
 import assert from "node:assert/strict";

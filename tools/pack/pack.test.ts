@@ -1,3 +1,5 @@
+// Tier: slow
+// Needs: tar
 /**
  * What people install is what the tests prove: every package is packed, installed into an empty
  * project without a network, and used there. `npm run pack -- --on COMMAND` runs this page with the

@@ -1,3 +1,4 @@
+// Needs: git
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import test from "node:test";

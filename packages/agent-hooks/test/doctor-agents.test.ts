@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * doctor starts the agent itself for a trial. `COUNTERSIGN_TEST_CLAUDE` and
  * `COUNTERSIGN_TEST_CODEX` are paths of the real programs; without them only a stand-in for the

@@ -1,3 +1,4 @@
+// Needs: ps
 /**
  * The command that stands in an agent's settings: whatever becomes of the hook inside, and whenever
  * it is killed, the agent is told yes by an approval alone.

@@ -1,3 +1,4 @@
+// Needs: bash
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,3 +1,4 @@
+// Needs: bash
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";

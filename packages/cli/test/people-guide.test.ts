@@ -1,3 +1,4 @@
+// Needs: bash, curl
 import { test } from "node:test";
 import { playGuide } from "./support/play-guide.ts";
 

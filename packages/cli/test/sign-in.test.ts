@@ -1,3 +1,4 @@
+// Needs: bash, curl
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

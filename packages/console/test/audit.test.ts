@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The audit log in a real browser: entries in words, their exact text, verifying and proving.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * What holds for every screen: it works at a zoom of 200 %, nothing moves for who wants no motion,
  * and no secret is in it or in what can be taken away from it. The screens are walked through once,

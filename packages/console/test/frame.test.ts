@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The frame that all screens share.
  */

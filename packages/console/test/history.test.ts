@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The history in a real browser: rows, filters, figures, files, and a list of any length.
  */

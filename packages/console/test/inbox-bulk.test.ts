@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Many calls decided in one go: what may be, and that each gets a verdict of its own.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The inbox by keyboard alone, and what its address holds.
  */

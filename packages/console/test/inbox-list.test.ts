@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The list of the inbox: what is in it, in which order, and that nobody loses their place.
  */

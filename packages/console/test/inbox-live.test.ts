@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The console and its server: one stream for a browser, what a break does, and whose clock counts.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The inbox when it is full, hostile or narrow; axe in both themes; and what it weighs.
  */

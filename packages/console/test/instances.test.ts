@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Instances in a real browser: the list, one of them with what waits, holds and freezes, a new one
  * with its credential, and deleting.

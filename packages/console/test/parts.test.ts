@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Parts that need no browser: times in words, and pages of a long list.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Policies in a real browser: written, checked, tried, published and taken back.
  */

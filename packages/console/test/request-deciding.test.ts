@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Deciding on the page of a request: keys, holds, several people, and what ends meanwhile.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * What agents could send to deceive or to break the page where people decide: it is text there,
  * whole, and the page goes on answering.

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * The page of a request, to which messages lead, in a real browser.
  */

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Passkeys as people have them: in a real browser, with an authenticator that the browser plays.
  */

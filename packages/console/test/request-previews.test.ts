@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * What arguments mean, beside their exact text; axe in both themes; and a narrow screen.
  */

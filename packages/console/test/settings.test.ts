@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Settings in a real browser: one's own account, and the people, tokens and channels of a project.
  */

@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * Gateways that are killed, at moments that matter: no tool runs without an approval of its own,
  * and none runs twice, whatever the next gateway is asked.

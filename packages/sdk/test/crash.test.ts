@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * An agent's process is killed at every point at which anything can have happened, and started
  * again with the same key: the call never runs twice, and never without an approval.

@@ -1,3 +1,4 @@
+// Tier: own process
 import assert from "node:assert/strict";
 import perfHooks from "node:perf_hooks";
 import { mock, test } from "node:test";

@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * Telling people goes on after `kill -9`.
  */

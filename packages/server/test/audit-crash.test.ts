@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * Server processes that seal at one time and are killed while they do, and what a rotation of the
  * secret key and a move to PostgreSQL leave of a log. On its engines whatever the test run is on.

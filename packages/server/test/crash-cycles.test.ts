@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * A few cycles of `npm run crash`, on the engine of the run.
  */

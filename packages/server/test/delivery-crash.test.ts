@@ -1,3 +1,4 @@
+// Tier: slow
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Agent } from "@countersign/testing/agents";

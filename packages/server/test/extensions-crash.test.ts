@@ -1,3 +1,4 @@
+// Tier: slow
 /** Approvals that are being consumed while the power is cut. */
 
 import assert from "node:assert/strict";

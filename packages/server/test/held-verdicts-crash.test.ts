@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * A verdict that is held when its server is killed.
  */

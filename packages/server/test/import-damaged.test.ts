@@ -1,3 +1,4 @@
+// Tier: slow
 import assert from "node:assert/strict";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";

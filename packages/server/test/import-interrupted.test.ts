@@ -1,3 +1,4 @@
+// Tier: slow
 import assert from "node:assert/strict";
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";

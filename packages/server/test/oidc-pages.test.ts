@@ -1,3 +1,4 @@
+// Needs: browser
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

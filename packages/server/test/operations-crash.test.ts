@@ -1,3 +1,4 @@
+// Tier: slow
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Tier: slow
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import {

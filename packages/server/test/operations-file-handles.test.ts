@@ -1,3 +1,4 @@
+// Needs: prlimit
 /**
  * A server that has no file handle left: what it can do without a new one it does, all else is
  * refused so that it can be asked again, and it is well as soon as there are handles.

@@ -1,3 +1,4 @@
+// Needs: prlimit
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { chmodSync, readdirSync } from "node:fs";

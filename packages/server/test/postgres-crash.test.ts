@@ -1,3 +1,4 @@
+// Tier: slow
 /**
  * Three server processes on one PostgreSQL, with callers who send everything again until it is
  * answered, while processes are killed and the database starts anew.

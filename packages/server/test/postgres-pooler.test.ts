@@ -1,3 +1,4 @@
+// Needs: pgbouncer
 /**
  * A real PgBouncer in transaction mode, with the file of deploy/pgbouncer, in front of a real
  * PostgreSQL.

@@ -1,3 +1,4 @@
+// Needs: browser
 /**
  * Web Push: who subscribes, who is told of what, and what becomes of it.
  */

@@ -1,22 +1,17 @@
-/**
- * A real Chromium, as Debian packages it, for tests of pages.
- */
+/** A real Chromium for tests of pages: tools/test-run/browser.ts finds it. */
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { findBrowser } from "../../../../tools/test-run/browser.ts";
 import type { Lifetime } from "./test-provider.ts";
-
-const EXECUTABLE = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** Starts a browser that ends with the tests of a file. */
 export async function startBrowser(t: Lifetime): Promise<Browser> {
-  assert.ok(
-    existsSync(EXECUTABLE),
-    `${EXECUTABLE} is missing: install the package chromium, or name another one in CHROMIUM`,
-  );
+  const found = findBrowser();
+  assert.ok(found, "No browser. Install chromium or Chrome, or name an executable in CHROMIUM.");
   const browser = await chromium.launch({
-    executablePath: EXECUTABLE,
+    executablePath: found.executable,
+    env: { ...process.env, ...found.environment },
     // Tests may run as root and in containers with little shared memory; only our pages are opened.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   });
@@ -56,8 +51,11 @@ export async function newVisitor(
   page.on("console", (message) => {
     // Chromium writes a refusal of the server there as well; what it says is on the page.
     const isRefusal = message.text().startsWith("Failed to load resource: the server responded");
-    if (["error", "warning"].includes(message.type()) && !isRefusal)
+    // Some versions of Chromium warn when a service worker answers for a preloaded module.
+    const isPreload = message.text().includes("cross-world service worker resource mismatch");
+    if (["error", "warning"].includes(message.type()) && !isRefusal && !isPreload) {
       complaints.push(message.text());
+    }
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("request", (request) => {

@@ -1,0 +1,144 @@
+// Needs: browser with notifications
+/**
+ * Web Push to the console as an app on a device.
+ *
+ * A push is dispatched as an event inside the worker: the debugger's own message for it can be lost
+ * on a busy machine.
+ */
+
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { picture } from "@countersign/server/test/support/page-scene";
+import { until } from "@countersign/server/test/support/until";
+import type { Worker } from "playwright-core";
+import { startConsoleScene } from "./support/console-scene.ts";
+import { submitText, untilEnabled } from "./support/request-scene.ts";
+import { untilInstalled } from "./support/service-worker.ts";
+import { answered } from "./support/waits.ts";
+
+const scene = await startConsoleScene({ after });
+const { server, instance } = scene;
+
+/** What a push did: each notification that was shown, once it was. */
+const PUSH = `async (data) => {
+  const shown = [];
+  const show = registration.showNotification;
+  registration.showNotification = (title, options) => {
+    shown.push({ title, ...options });
+    return show.call(registration, title, options);
+  };
+  const work = [];
+  const event = new PushEvent("push", { data });
+  event.waitUntil = (promise) => work.push(promise);
+  dispatchEvent(event);
+  await Promise.all(work);
+  delete registration.showNotification;
+  return shown;
+}`;
+
+interface Shown {
+  readonly title: string;
+  readonly body: string;
+  readonly tag: string;
+  readonly data: { readonly path: string };
+}
+
+function push(worker: Worker, message: object): Promise<readonly Shown[]> {
+  const told = worker.evaluate(`(${PUSH})(${JSON.stringify(JSON.stringify(message))})`);
+  return answered(told as Promise<readonly Shown[]>, "what a push shows");
+}
+
+/** Taps a notification; what would open a window, which a script may not, is only noted. */
+const TAP = `async (data) => {
+  const opened = [];
+  clients.openWindow = async (url) => { opened.push(url); };
+  const work = [];
+  const event = new Event("notificationclick");
+  event.notification = { data, close() {} };
+  event.waitUntil = (promise) => work.push(promise);
+  dispatchEvent(event);
+  await Promise.all(work);
+  return opened;
+}`;
+
+/** @returns the windows that it wants opened */
+function tap(worker: Worker, { data }: Shown): Promise<readonly string[]> {
+  const done = worker.evaluate(`(${TAP})(${JSON.stringify(data)})`);
+  return answered(done as Promise<readonly string[]>, "what a tap opens");
+}
+
+/** As the server tells a browser of a call; docs/reference/review-api.md, Web Push. */
+function waiting(id: string): object {
+  return {
+    type: "request.waiting",
+    tag: id,
+    path: `/inbox/${id}`,
+    tool: "stripe.refund",
+    instance_name: "quiet-heron",
+    deadline_at: "2026-01-01T01:00:00.000Z",
+  };
+}
+
+test("[ours.console.push] a push names the tool and the time left, and a tap on it opens the request and decides nothing", async () => {
+  const { page, context, complaints } = await scene.visitor("pus");
+  await context.grantPermissions(["notifications"]);
+  await page.goto("/settings");
+  const worker = await untilInstalled(page, context);
+  const id = await submitText(scene, '{"amount":12}', { tool: "stripe.refund" });
+  const [note, ...others] = await push(worker, waiting(id));
+  assert.ok(note !== undefined && others.length === 0);
+  assert.deepEqual(
+    [note.title, note.tag, note.data.path],
+    ["stripe.refund waits for you", id, `/inbox/${id}`],
+  );
+  assert.match(note.body, /^quiet-heron, until \d/);
+  assert.deepEqual(await tap(worker, note), []);
+  await page.waitForURL(`**/inbox/${id}`);
+  await untilEnabled(page);
+  await page.getByText('{"amount":12}').first().waitFor();
+  assert.equal((await server.read(instance.token, id)).status, "pending");
+  await picture(page, "push-tapped");
+
+  await page.goto("/history");
+  await page.getByRole("heading", { level: 1, name: "History" }).waitFor();
+  await server.decide(scene.reviewer, id, "deny", { note: "Somebody was faster." });
+  assert.deepEqual(await tap(worker, note), []);
+  await page.waitForURL(`**/inbox/${id}`);
+  await page.getByText("Note: Somebody was faster.").waitFor();
+  assert.equal(await page.locator("#approve, #deny").count(), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("[ours.console.push] with no window open a tap opens one at the request, and what has ended is said in place of what waited", async () => {
+  const { page, context } = await scene.visitor("pul");
+  await context.grantPermissions(["notifications"]);
+  await page.goto("/settings");
+  const worker = await untilInstalled(page, context);
+  const [note] = await push(worker, waiting("one"));
+  const [over] = await push(worker, {
+    type: "request.resolved",
+    tag: "one",
+    path: "/inbox/one",
+    tool: "stripe.refund",
+    instance_name: "quiet-heron",
+    status: "denied",
+    silent: true,
+  });
+  assert.ok(note !== undefined && over !== undefined);
+  assert.deepEqual(
+    [over.title, over.body, over.tag],
+    ["stripe.refund: denied", "quiet-heron. Nothing is left to decide.", note.tag],
+  );
+  // Not the console's: it stays where it is.
+  await page.goto("about:blank");
+  const windows = "clients.matchAll({ type: 'window' }).then((all) => all.length)";
+  await until(
+    async () => (await answered(worker.evaluate(windows), "its windows")) === 0,
+    "the worker has no window",
+  );
+  assert.deepEqual(await tap(worker, note), [
+    new URL("/inbox/one", server.provider.publicUrl).href,
+  ]);
+  await context.close();
+});

@@ -1,0 +1,67 @@
+/**
+ * Programs that some tests need besides Node. A machine without them still runs all other tests:
+ * run-tests.ts leaves out the files that name a missing program, and lists them at the end. With
+ * COUNTERSIGN_TEST_COMPLETE=yes, as in .ci/run, a missing program fails the run.
+ */
+
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { findBrowser } from "./browser.ts";
+
+/** The packages of Debian and Ubuntu that have them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  bash: "bash",
+  browser: "chromium",
+  "browser with notifications": "chromium",
+  caddy: "caddy",
+  curl: "curl",
+  git: "git",
+  nginx: "nginx-light",
+  pgbouncer: "pgbouncer",
+  prlimit: "util-linux",
+  promtool: "prometheus",
+  ps: "procps",
+  tar: "tar",
+};
+
+/** Programs of the system are not always on the PATH of a user. */
+const MORE_FOLDERS = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
+
+export function findProgram(name: string, path = process.env.PATH ?? ""): string | undefined {
+  const folders = [...path.split(delimiter), ...(path === "" ? [] : MORE_FOLDERS)];
+  const files = folders.filter((folder) => folder !== "").map((folder) => join(folder, name));
+  return files.find(isExecutable);
+}
+
+export interface Missing {
+  readonly program: string;
+  /** A command that installs it. */
+  readonly install: string;
+}
+
+/** @throws Error for a program without a row in the table above */
+export function findMissing(programs: Iterable<string>): Missing[] {
+  const missing: Missing[] = [];
+  for (const program of new Set(programs)) {
+    const debian = PACKAGES[program];
+    if (debian === undefined) throw new Error(`tools/test-run/programs.ts has no "${program}".`);
+    if (isThere(program)) continue;
+    missing.push({ program, install: `apt-get install --no-install-recommends ${debian}` });
+  }
+  return missing;
+}
+
+function isThere(program: string): boolean {
+  if (program === "browser") return findBrowser() !== undefined;
+  if (program === "browser with notifications") return findBrowser()?.hasNotifications === true;
+  return findProgram(program) !== undefined;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
