@@ -30,7 +30,6 @@ import { ConditionError, compileCondition } from "@countersign/server/policy/con
 import { evaluatePolicies } from "@countersign/server/policy/evaluate";
 import { loadPolicy, PolicyError } from "@countersign/server/policy/load";
 import { callOf } from "@countersign/server/policy/policy-fixture";
-import { readCursor } from "@countersign/server/review/live/event-cursor";
 import { isWellFormedToken } from "@countersign/server/secrets/token";
 import fc from "fast-check";
 import { inputsOf, jsonTexts } from "./inputs.ts";
@@ -131,7 +130,6 @@ function checkHeaders(text: string): void {
   if (login !== undefined) assert.equal(normalizeLogin(login), login);
   const id = parseIdentifier(text);
   if (id !== undefined) assert.equal(id, text.toLowerCase());
-  readCursor(text, "scope");
 }
 
 function checkAddress(text: string): void {

@@ -257,7 +257,7 @@ test("[ours.console.break] a lost connection is told and lets nothing be decided
   await page.keyboard.press("Escape");
 });
 
-test("[ours.console.break] a cut is resumed where it was", async () => {
+test("[ours.console.break] after a cut the list is current again", async () => {
   const { page } = ana;
   detour.lead(undefined);
   await page.getByText("Not live.").waitFor();

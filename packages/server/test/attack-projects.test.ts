@@ -167,19 +167,6 @@ test("[ours.authorization.projects] no list, export, count or proof shows what i
   }
 });
 
-test("[ours.authorization.projects] a stream that is asked to go on where another project's was tells nothing of it", async () => {
-  const abort = new AbortController();
-  const response = await fetch(`${server.url}/review/v1/events?last_event_id=${ids.entry}`, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: abort.signal,
-  });
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  const first = await reader?.read();
-  abort.abort();
-  for (const id of Object.values(ids)) assert.ok(!first?.value?.includes(id));
-  assert.doesNotMatch(first?.value ?? "", new RegExp(CANARY));
-});
-
 /** What the table has only one id for, of nothing that is there. */
 const CHANGES: readonly (readonly [string, keyof typeof ids, object?])[] = [
   ["showDelivery", "notification"],

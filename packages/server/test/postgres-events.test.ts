@@ -16,9 +16,8 @@ const { servers, settings } = await startReplicas({ after }, 2);
 const [here, there] = servers as [TestProvider, TestProvider];
 const reviewer = await here.token({ kind: "reviewer" });
 const { token } = await here.instance();
-function follow(t: TestContext, at: TestProvider, last?: string): Promise<EventReader> {
-  const resuming = last === undefined ? {} : { "last-event-id": last };
-  return EventReader.open(t, at, { authorization: `Bearer ${reviewer}`, ...resuming });
+function follow(t: TestContext, at: TestProvider): Promise<EventReader> {
+  return EventReader.open(t, at, { authorization: `Bearer ${reviewer}` });
 }
 
 /** With a key that no replica has used: each counts its own. */
@@ -28,50 +27,23 @@ async function submit(at: TestProvider): Promise<ApprovalRequest> {
   return answer.json;
 }
 
-test("[ours.events.told] what one replica does is told by the other", async (t) => {
+test("[ours.events.told] a change at one replica makes a hint at the other", async (t) => {
   const reader = await follow(t, there);
   await reader.next("ready");
-  const { id } = await submit(here);
-  await reader.next("request.opened", id);
-  await here.decide(reviewer, id, "approve");
-  const { request } = (await reader.next("request.resolved", id)).data;
-  assert.equal(request?.status, "approved");
+  const first = await submit(here);
+  const rest = await Promise.all([submit(here), submit(here)]);
+  for (const { id } of [first, ...rest]) await reader.next("request", id);
+  await here.decide(reviewer, first.id, "approve");
+  await reader.next("request", first.id);
+  assert.equal((await there.read(token, first.id)).status, "approved");
   const body = { scope: "project" };
   const frozen = await here.call<{ id: string }>("POST", "/review/v1/freezes", {
     token: reviewer,
     body,
   });
-  assert.equal((await reader.next("freezes")).data.freezes[0]?.id, frozen.json.id);
+  await reader.next("freezes");
   await here.call("POST", `/review/v1/freezes/${frozen.json.id}/lift`, { token: reviewer });
-  assert.deepEqual((await reader.next("freezes")).data.freezes, []);
-  assert.deepEqual(reader.requests, []);
-});
-
-test("[ours.events.resumed] a reader goes on at another replica, and is told nothing twice", async (t) => {
-  let [at, other] = [here, there];
-  let reader = await follow(t, at);
-  await reader.next("ready");
-  const told: string[] = [];
-  const submitted: string[] = [];
-  for (let round = 0; round < 5; round++) {
-    const { id } = await submit(at);
-    submitted.push(id);
-    await reader.next("request.opened", id);
-    told.push(...reader.requests, `request.opened ${id}`);
-    await reader.close();
-    submitted.push((await submit(at)).id, (await submit(other)).id);
-    [at, other] = [other, at];
-    reader = await follow(t, at, reader.lastEventId);
-    assert.equal((await reader.next("ready")).data.resumed, true);
-  }
-  told.push(...reader.requests);
-  for (const id of submitted) {
-    const event = `request.opened ${id}`;
-    if (told.includes(event)) continue;
-    await reader.next("request.opened", id);
-    told.push(event);
-  }
-  assert.deepEqual([...told].sort(), submitted.map((id) => `request.opened ${id}`).sort());
+  await reader.next("freezes");
 });
 
 test("[ours.hold.durable] what one replica holds another gives, once, also when the first is gone", async (t) => {

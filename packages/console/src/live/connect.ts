@@ -1,54 +1,53 @@
 /**
- * How a tab hears the one stream of its browser: from a shared worker; where there is none, from
- * the tab that leads, which is the one that holds a lock; where there is neither, by asking.
+ * Connects a tab to the one stream of its browser: through a shared worker; without one, through
+ * the tab that holds a lock; where neither is supported, the tab polls.
  *
  * Called by: live.ts.
  */
 
 import { urlOf } from "../root.ts";
 import { trustedScriptUrl } from "../trusted-url.ts";
-import { Feed } from "./feed.ts";
+import { Feed, type FeedMessage } from "./feed.ts";
 import workerUrl from "./feed-worker.ts?worker&url";
-import { type HeardMessage, heardNow } from "./heard.ts";
 
-export type Hear = (heard: HeardMessage) => void;
+export type Receive = (message: FeedMessage) => void;
 
-/** The tab that leads says that the stream is silent; when it does not, it is gone itself. */
+/** The leading tab reports a silent stream; when it does not report, it is gone itself. */
 const LEADER_LATE_MS = 200;
-const ASK_EVERY_MS = 2_000;
-/** Of a tab that leads and has no stream: it says every 2 s that everybody asks. */
-const ASK_SILENCE_MS = 3_400;
+const POLL_MS = 2_000;
+/** A leading tab without a stream sends `poll` every 2 s. */
+const POLL_SILENCE_MS = 3_400;
 
 /**
- * The first message says how things stand.
+ * The first message is the state of the stream.
  *
- * @param name of the session and project: another one has another stream
+ * @param name identifies session and project: each has its own stream
  * @returns leaves
  */
-export function joinFeed(name: string, hear: Hear): () => void {
+export function joinFeed(name: string, receive: Receive): () => void {
   if (typeof SharedWorker === "function") {
     try {
-      return joinWorker(name, hear);
+      return joinWorker(name, receive);
     } catch (error) {
       console.warn(error);
     }
   }
-  return joinWithout(name, hear);
+  return joinWithout(name, receive);
 }
 
-function joinWithout(name: string, hear: Hear): () => void {
+function joinWithout(name: string, receive: Receive): () => void {
   const canLead = navigator.locks !== undefined && typeof BroadcastChannel === "function";
-  return canLead ? joinTabs(name, hear) : askAlone(hear);
+  return canLead ? joinTabs(name, receive) : pollAlone(receive);
 }
 
-function joinWorker(name: string, hear: Hear): () => void {
+function joinWorker(name: string, receive: Receive): () => void {
   const url = new URL(workerUrl as string, import.meta.url).href;
   const worker = new SharedWorker(trustedScriptUrl(url), { name, type: "module" });
   let leaveOther: (() => void) | undefined;
-  worker.port.onmessage = ({ data }: MessageEvent<HeardMessage>) => hear(data);
-  // A worker whose script did not load: without it, as where there are none.
+  worker.port.onmessage = ({ data }: MessageEvent<FeedMessage>) => receive(data);
+  // The script of the worker did not load.
   worker.onerror = () => {
-    leaveOther ??= joinWithout(name, hear);
+    leaveOther ??= joinWithout(name, receive);
   };
   return () => {
     worker.port.postMessage("leave");
@@ -59,36 +58,35 @@ function joinWorker(name: string, hear: Hear): () => void {
 
 const HELLO = "hello";
 
-function joinTabs(name: string, hear: Hear): () => void {
+function joinTabs(name: string, receive: Receive): () => void {
   const channel = new BroadcastChannel(`countersign-feed/${name}`);
   const stop = new AbortController();
   let silence: ReturnType<typeof setTimeout> | undefined;
   let silenceMs: number | undefined;
-  let answer: (() => HeardMessage) | undefined;
+  let state: (() => FeedMessage) | undefined;
 
-  function listen(heard: HeardMessage): void {
+  function pass(message: FeedMessage): void {
     clearTimeout(silence);
-    const { message } = heard;
     if (message.kind === "open") silenceMs = message.silenceMs;
     else if (message.kind !== "event") silenceMs = undefined;
-    if (message.kind === "ask") silence = setTimeout(miss, ASK_SILENCE_MS);
+    if (message.kind === "poll") silence = setTimeout(miss, POLL_SILENCE_MS);
     if (silenceMs !== undefined) silence = setTimeout(miss, silenceMs + LEADER_LATE_MS);
-    hear(heard);
+    receive(message);
   }
 
-  /** The tab that leads is asleep, or has gone. */
+  /** The leading tab is suspended or closed. */
   function miss(): void {
-    hear(heardNow({ kind: "lost" }));
+    receive({ kind: "lost" });
     channel.postMessage(HELLO);
   }
 
   function lead(): Promise<void> {
     clearTimeout(silence);
     const feed = new Feed(urlOf(""), (message) => {
-      hear(heardNow(message));
-      channel.postMessage(heardNow(message));
+      receive(message);
+      channel.postMessage(message);
     });
-    answer = () => heardNow(feed.state);
+    state = () => feed.state;
     return new Promise((resolve) => {
       stop.signal.addEventListener("abort", () => {
         feed.close();
@@ -97,9 +95,9 @@ function joinTabs(name: string, hear: Hear): () => void {
     });
   }
 
-  channel.onmessage = ({ data }: MessageEvent<HeardMessage | typeof HELLO>) => {
-    if (data !== HELLO) listen(data);
-    else if (answer !== undefined) channel.postMessage(answer());
+  channel.onmessage = ({ data }: MessageEvent<FeedMessage | typeof HELLO>) => {
+    if (data !== HELLO) pass(data);
+    else if (state !== undefined) channel.postMessage(state());
   };
   channel.postMessage(HELLO);
   const waiting = navigator.locks.request(
@@ -115,9 +113,9 @@ function joinTabs(name: string, hear: Hear): () => void {
   };
 }
 
-function askAlone(hear: Hear): () => void {
-  const ask = () => hear(heardNow({ kind: "ask" }));
-  ask();
-  const timer = setInterval(ask, ASK_EVERY_MS);
+function pollAlone(receive: Receive): () => void {
+  const poll = () => receive({ kind: "poll" });
+  poll();
+  const timer = setInterval(poll, POLL_MS);
   return () => clearInterval(timer);
 }

@@ -2,19 +2,18 @@
 
 import { urlOf } from "../root.ts";
 import { Feed } from "./feed.ts";
-import { heardNow } from "./heard.ts";
 
 const ports = new Set<MessagePort>();
 
 const feed = new Feed(urlOf(""), (message) => {
-  for (const port of ports) port.postMessage(heardNow(message));
+  for (const port of ports) port.postMessage(message);
 });
 
 addEventListener("connect", (event) => {
   const [port] = (event as MessageEvent).ports;
   if (port === undefined) return;
   ports.add(port);
-  // A tab that closes says so.
+  // A tab sends a message only when it leaves.
   port.onmessage = () => ports.delete(port);
-  port.postMessage(heardNow(feed.state));
+  port.postMessage(feed.state);
 });

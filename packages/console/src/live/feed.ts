@@ -1,67 +1,57 @@
 /**
  * One event stream with the server, kept open: `GET /review/v1/events`. Runs once per browser, in
- * a shared worker or in the tab that leads; all tabs hear what it says.
+ * a shared worker or in the leading tab, which pass its messages to all tabs.
  *
- * Called by: feed-worker.ts, connect.ts. Promises: what it says in order is what the server said
- * in order; after a break it resumes, or says that nothing can be relied on any more.
+ * Called by: feed-worker.ts, connect.ts.
  */
 
+/** A hint of the server; its reader fetches what changed. */
+export type FeedEvent =
+  | { readonly name: "request"; readonly id: string }
+  | { readonly name: "freezes" }
+  /** The permissions of the caller have changed. */
+  | { readonly name: "caller" }
+  /** The session uses another project now. */
+  | { readonly name: "project" }
+  | { readonly name: "pulse" };
+
 export type FeedMessage =
-  /** It has only begun. */
   | { readonly kind: "opening" }
   /**
-   * The stream is open. `resumed`: what has been shown, with what follows, is right. After
-   * `silenceMs` without a word it is not there any more.
+   * The stream is open: everything that was fetched before may be old. Silence of `silenceMs` means
+   * that the connection is broken.
    */
-  | { readonly kind: "open"; readonly resumed: boolean; readonly silenceMs: number }
-  | { readonly kind: "event"; readonly name: string; readonly data: string }
-  /** Nothing is heard; what is shown may be old. */
+  | { readonly kind: "open"; readonly silenceMs: number }
+  | { readonly kind: "event"; readonly event: FeedEvent }
+  /** The stream is broken; what is shown may be old. */
   | { readonly kind: "lost" }
-  /** No stream to be had: everybody asks by themselves. */
-  | { readonly kind: "ask" }
+  /** The server gives no stream: each tab polls. */
+  | { readonly kind: "poll" }
   | { readonly kind: "signed-out" };
 
 /**
- * With so many pulses of the server missed, and a little more, the connection is broken; a page
- * says so when it has not come back within the grace of live.ts, and that is within 5 s.
+ * A connection that missed so many pulses is broken. With the grace period of live.ts a page shows
+ * it within 5 s.
  */
 const PULSES_MISSED = 2;
 const PULSE_LATE_MS = 200;
-/** Of a server that has no pulse and says something every 10 s. */
-const SILENCE_MS = 13_000;
 const OPENING_MS = 8_000;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 3_000;
-/** How often a stream is tried again that the server does not give. */
+/** How often a stream is requested again that the server does not give. */
 const REFUSED_MS = 15_000;
-const ASK_EVERY_MS = 2_000;
-
-const EVENTS = [
-  "request.opened",
-  "request.changed",
-  "request.resolved",
-  "freezes",
-  "heartbeat",
-  "pulse",
-  "reset",
-];
-
-interface ReadyData {
-  readonly resumed: boolean;
-  readonly pulse_ms?: number;
-}
+const POLL_MS = 2_000;
 
 export class Feed {
   readonly #root: string;
-  readonly #tell: (message: FeedMessage) => void;
+  readonly #send: (message: FeedMessage) => void;
   #source: EventSource | undefined;
-  #lastId = "";
   #state: FeedMessage = { kind: "opening" };
   #retryMs = RETRY_MS_MIN;
-  #silenceMs = SILENCE_MS;
+  #silenceMs = OPENING_MS;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #next: ReturnType<typeof setTimeout> | undefined;
-  #asking: ReturnType<typeof setInterval> | undefined;
+  #polling: ReturnType<typeof setInterval> | undefined;
   readonly #onOffline = () => this.#lose();
   readonly #onOnline = () => {
     if (this.#state.kind !== "open") this.#open();
@@ -71,17 +61,17 @@ export class Feed {
    * Opens the stream.
    *
    * @param root the address of the server, with a slash at its end
-   * @param tell hears everything, and gets `open` before the first event
+   * @param send receives every message, `open` before the first event
    */
-  constructor(root: string, tell: (message: FeedMessage) => void) {
+  constructor(root: string, send: (message: FeedMessage) => void) {
     this.#root = root;
-    this.#tell = tell;
+    this.#send = send;
     addEventListener("offline", this.#onOffline);
     addEventListener("online", this.#onOnline);
     this.#open();
   }
 
-  /** What a listener who comes now has to know. */
+  /** The first message for a tab that joins. */
   get state(): FeedMessage {
     return this.#state;
   }
@@ -89,50 +79,55 @@ export class Feed {
   close(): void {
     removeEventListener("offline", this.#onOffline);
     removeEventListener("online", this.#onOnline);
-    this.#hangUp();
-    clearInterval(this.#asking);
+    this.#disconnect();
+    clearInterval(this.#polling);
   }
 
-  #say(message: FeedMessage): void {
-    this.#state = message;
-    this.#tell(message);
+  #become(state: FeedMessage): void {
+    this.#state = state;
+    this.#send(state);
   }
 
-  #expectWord(withinMs: number): void {
+  #expectWithin(ms: number): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#lose(), withinMs);
+    this.#silence = setTimeout(() => this.#lose(), ms);
   }
 
   #open(): void {
-    this.#hangUp();
-    const resume = this.#lastId === "" ? "" : `?last_event_id=${encodeURIComponent(this.#lastId)}`;
-    const source = new EventSource(`${this.#root}review/v1/events${resume}`);
+    this.#disconnect();
+    const source = new EventSource(`${this.#root}review/v1/events`);
     this.#source = source;
-    this.#expectWord(OPENING_MS);
-    source.addEventListener("ready", (event) => {
+    this.#expectWithin(OPENING_MS);
+    const on = (name: string, act: (data: string) => void) =>
+      source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        this.#expectWithin(this.#silenceMs);
+        act(data);
+      });
+    const pass = (event: FeedEvent) => this.#send({ kind: "event", event });
+    on("ready", (data) => {
+      const { pulse_ms } = JSON.parse(data) as { readonly pulse_ms: number };
+      this.#silenceMs = PULSES_MISSED * pulse_ms + PULSE_LATE_MS;
+      this.#expectWithin(this.#silenceMs);
       this.#retryMs = RETRY_MS_MIN;
-      clearInterval(this.#asking);
-      const { resumed, pulse_ms: pulseMs } = JSON.parse(event.data) as ReadyData;
-      this.#silenceMs =
-        pulseMs === undefined ? SILENCE_MS : PULSES_MISSED * pulseMs + PULSE_LATE_MS;
-      this.#say({ kind: "open", resumed, silenceMs: this.#silenceMs });
-      this.#pass(event);
+      clearInterval(this.#polling);
+      this.#become({ kind: "open", silenceMs: this.#silenceMs });
     });
-    for (const name of EVENTS) source.addEventListener(name, (event) => this.#pass(event));
-    source.addEventListener("end", (event) => {
-      this.#pass(event);
+    on("request", (data) => {
+      const { id } = JSON.parse(data) as { readonly id: string };
+      pass({ name: "request", id });
+    });
+    on("freezes", () => pass({ name: "freezes" }));
+    on("caller", () => pass({ name: "caller" }));
+    on("pulse", () => pass({ name: "pulse" }));
+    on("end", (data) => {
+      const { reason } = JSON.parse(data) as { readonly reason: string };
+      if (reason === "project") pass({ name: "project" });
       this.#lose();
     });
     source.onerror = () => this.#lose();
   }
 
-  #pass({ type, data, lastEventId }: MessageEvent<string>): void {
-    this.#lastId = lastEventId || this.#lastId;
-    this.#expectWord(this.#silenceMs);
-    this.#tell({ kind: "event", name: type, data });
-  }
-
-  #hangUp(): void {
+  #disconnect(): void {
     clearTimeout(this.#silence);
     clearTimeout(this.#next);
     this.#source?.close();
@@ -141,10 +136,10 @@ export class Feed {
 
   #lose(): void {
     const wasOpen = this.#state.kind === "open";
-    this.#hangUp();
-    if (this.#state.kind !== "ask") this.#say({ kind: "lost" });
+    this.#disconnect();
+    if (this.#state.kind !== "poll") this.#become({ kind: "lost" });
     if (wasOpen) this.#retry();
-    else void this.#findOut();
+    else void this.#diagnose();
   }
 
   #retry(): void {
@@ -157,30 +152,24 @@ export class Feed {
     this.#next = setTimeout(() => this.#open(), ms);
   }
 
-  /** A stream that never opened does not say why. */
-  async #findOut(): Promise<void> {
+  /** An EventSource that never opened does not report the status. */
+  async #diagnose(): Promise<void> {
     const status = await statusOf(`${this.#root}review/v1/session`);
-    if (status === 200) this.#askInstead();
-    else if (status === 401) {
-      clearInterval(this.#asking);
-      this.#say({ kind: "signed-out" });
-    } else {
-      // The server itself is away: asking is of no use.
-      clearInterval(this.#asking);
-      if (this.#state.kind === "ask") this.#say({ kind: "lost" });
+    clearInterval(this.#polling);
+    if (status === 200) {
+      this.#become({ kind: "poll" });
+      this.#polling = setInterval(() => this.#send({ kind: "poll" }), POLL_MS);
+      this.#openIn(REFUSED_MS);
+    } else if (status === 401) this.#become({ kind: "signed-out" });
+    else {
+      // The server itself is away.
+      if (this.#state.kind === "poll") this.#become({ kind: "lost" });
       this.#retry();
     }
   }
-
-  #askInstead(): void {
-    clearInterval(this.#asking);
-    this.#say({ kind: "ask" });
-    this.#asking = setInterval(() => this.#tell({ kind: "ask" }), ASK_EVERY_MS);
-    this.#openIn(REFUSED_MS);
-  }
 }
 
-/** @returns 0 where nothing answers */
+/** @returns 0 without a response */
 async function statusOf(url: string): Promise<number> {
   try {
     const signal = AbortSignal.timeout(OPENING_MS);

@@ -1,6 +1,6 @@
 /**
- * The server as it is now, for all screens: what is pending, which freezes hold, and whether what
- * is shown can be relied on. Where it cannot, nothing may be decided.
+ * The state of the server in this tab: pending requests, active freezes, and whether what is shown
+ * is current. Where it is not, nothing can be decided.
  *
  * Called by: the frame, which starts it; screens read its signals.
  */
@@ -8,68 +8,56 @@
 import type { Freeze } from "@countersign/review-api";
 import { computed, effect, signal } from "@preact/signals";
 import { call, Refusal } from "../api.ts";
-import { memberSource } from "../exact/source.ts";
 import { signInUrl } from "../root.ts";
 import { loadSession } from "../session.ts";
-import { noteServerTime } from "../time.ts";
 import { joinFeed } from "./connect.ts";
-import type { FeedMessage } from "./feed.ts";
-import { type HeardMessage, isFresh } from "./heard.ts";
+import type { FeedEvent, FeedMessage } from "./feed.ts";
 import {
   dropOverdue,
+  dropRequest,
   forgetRequests,
   inOrder,
-  listAnew,
-  listing,
+  listAgain,
   readAgain,
-  requests,
-  takeRequest,
 } from "./pending-list.ts";
 import { isMine, type PendingRequest } from "./pending-request.ts";
 
-export type Connection = "connecting" | "live" | "asking" | "lost";
+export type Connection = "connecting" | "live" | "polling" | "lost";
 
 export const connection = signal<Connection>("connecting");
 
-/** False while what is shown may be old: then nothing is decided. */
-export const isLive = computed(() => connection.value === "live" || connection.value === "asking");
+/** False while what is shown may be old: then nothing can be decided. */
+export const isLive = computed(() => connection.value === "live" || connection.value === "polling");
 
-/** Those in force, the newest first. */
+/** The active ones, the latest first. */
 export const freezes = signal<readonly Freeze[]>([]);
 
-/** What is pending, the earliest deadline first, as far as it has been listed. */
+/** Pending requests, the earliest deadline first, as far as they have been listed. */
 export const pending = computed(inOrder);
 
 export const mine = computed<readonly PendingRequest[]>(() => pending.value.filter(isMine));
 
 const RETRY_MS = 2_000;
-/** A stream that a proxy has cut is there again before that. */
+/** A stream that a proxy cuts is open again before that. */
 const GRACE_MS = 1_500;
 const FREEZES_EVERY_MS = 5_000;
-/** An answer that takes longer says nothing of now; with the pause between two, that is 5 s. */
-const ASKED_MS_MAX = 2_800;
-/** Messages that say another number than is listed, before the list is read anew. */
-const MISCOUNTS_MAX = 2;
-
-interface EventData {
-  readonly id?: string;
-  readonly request?: unknown;
-  readonly now?: string;
-  readonly pending?: number;
-  readonly freezes?: readonly Freeze[];
-  readonly reason?: string;
-}
+/** A slower list is old when it arrives; with the pause between two polls, that is 5 s. */
+const LIST_MS_MAX = 2_800;
+/** More requests than that are fetched by listing them again. */
+const SINGLE_READS_MAX = 8;
+/** Hints that arrive meanwhile are fetched together. */
+const PAUSE_MS = { reads: 200, list: 500 };
 
 /**
- * Begins to listen for a project, and ends what was begun for another.
+ * Connects the tab to the stream of a project.
  *
- * @returns ends
+ * @returns disconnects
  */
 export function startLive(sessionId: string, projectId: string): () => void {
-  const tab = new Listening();
+  const tab = new LiveTab();
   const leaveFeed = { current: () => {} };
   const join = () => {
-    leaveFeed.current = joinFeed(`${sessionId}/${projectId}`, (heard) => tab.hear(heard));
+    leaveFeed.current = joinFeed(`${sessionId}/${projectId}`, (message) => tab.receive(message));
   };
   join();
   const stopDropping = effect(dropOverdue);
@@ -77,7 +65,7 @@ export function startLive(sessionId: string, projectId: string): () => void {
     tab.lose();
     leaveFeed.current();
   };
-  // A page that is kept for the back button hears nothing.
+  // A page in the back-forward cache receives nothing.
   const onShow = ({ persisted }: PageTransitionEvent) => {
     if (persisted) join();
   };
@@ -95,138 +83,157 @@ export function startLive(sessionId: string, projectId: string): () => void {
   };
 }
 
-/** What one tab makes of what it hears. */
-class Listening {
+/** Fetches in one tab what the hints of the stream name. */
+class LiveTab {
   #isClosed = false;
   #hasListed = false;
-  #isListing = false;
-  #miscounts = 0;
+  #mode: "live" | "polling" = "live";
+  /** Undefined: everything is to be listed. */
+  #changed: Set<string> | undefined = new Set();
+  #fetching: Promise<void> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #grace: ReturnType<typeof setTimeout> | undefined;
-  /** How often the connection was lost: what began before is not relied on after. */
-  #losses = 0;
-  #freezesAskedAt = Number.NEGATIVE_INFINITY;
+  /** Aborted when the connection is lost, and replaced when it is back. */
+  #connected = new AbortController();
+  #freezesReadAt = Number.NEGATIVE_INFINITY;
 
   close(): void {
     this.#isClosed = true;
+    this.#connected.abort();
     clearTimeout(this.#retry);
     clearTimeout(this.#grace);
   }
 
-  /** Before anything is relied on again, it is listed anew. */
   lose(): void {
-    this.#hasListed = false;
     this.#miss();
-    this.#be("lost");
+    this.#become("lost");
   }
 
   #miss(): void {
-    this.#losses++;
+    this.#connected.abort();
     clearTimeout(this.#retry);
-    this.#grace ??= setTimeout(() => this.#be("lost"), GRACE_MS);
+    this.#grace ??= setTimeout(() => this.#become("lost"), GRACE_MS);
   }
 
-  #be(state: Connection): void {
+  #become(state: Connection): void {
     clearTimeout(this.#grace);
     this.#grace = undefined;
     connection.value = state;
   }
 
-  hear(heard: HeardMessage): void {
+  receive(message: FeedMessage): void {
     if (this.#isClosed) return;
-    const { message } = heard;
     switch (message.kind) {
       case "open":
-        if (message.resumed && this.#hasListed) this.#be("live");
-        else void this.#list("live");
+        this.#connected.abort();
+        this.#connected = new AbortController();
+        this.#mode = "live";
+        this.#fetch(undefined);
         break;
       case "event":
-        this.#take(message, isFresh(heard));
+        this.#take(message.event);
         break;
-      case "ask":
-        // What nobody sees is not asked for, and is old when it is seen again.
-        if (document.hidden) this.#be("lost");
-        else if (!this.#isListing) void this.#list("asking");
+      case "poll":
+        // A hidden tab does not poll, and is not current when it is shown again.
+        if (document.hidden) this.#become("lost");
+        else if (this.#fetching === undefined) {
+          if (this.#connected.signal.aborted) this.#connected = new AbortController();
+          this.#mode = "polling";
+          this.#fetch(undefined);
+        }
         break;
       case "lost":
         this.#miss();
         break;
       case "signed-out":
         location.assign(signInUrl());
+    }
+  }
+
+  #take(event: FeedEvent): void {
+    switch (event.name) {
+      case "request":
+        this.#fetch(event.id);
         break;
+      case "freezes":
+        this.#readFreezes().catch(() => this.#fetch(undefined));
+        break;
+      case "caller":
+        this.#fetch(undefined);
+        loadSession().catch(console.error);
+        break;
+      case "project":
+        loadSession().catch(console.error);
     }
   }
 
-  #take({ name, data }: FeedMessage & { kind: "event" }, tellsTime: boolean): void {
-    const event = JSON.parse(data) as EventData;
-    if (event.now !== undefined && tellsTime)
-      noteServerTime(Date.parse(event.now), performance.now());
-    if (event.freezes !== undefined) freezes.value = event.freezes;
-    if (name.startsWith("request.") && event.id !== undefined) {
-      if (event.request === null) void this.#readAgain(event.id);
-      else takeRequest(requestSource(data));
-    }
-    // Another tab looks at another project now, and so does this one.
-    if (name === "end" && event.reason === "project") loadSession().catch(console.error);
-    if (name === "reset") {
-      if (event.reason === "caller") loadSession().catch(console.error);
-      void this.#list("live");
-    }
-    if (name === "heartbeat" && event.pending !== undefined) this.#count(event.pending);
-  }
-
-  /** Whether as many are listed as there are; a difference for a moment is no fault. */
-  #count(there: number): void {
-    const { next, damaged } = listing.value;
-    const isRight = next !== null || [0, damaged].includes(there - requests.value.size);
-    this.#miscounts = isRight ? 0 : this.#miscounts + 1;
-    if (this.#miscounts >= MISCOUNTS_MAX) void this.#list("live");
-  }
-
-  async #readAgain(id: string): Promise<void> {
-    try {
-      await readAgain(id);
-    } catch (error) {
-      if (!(error instanceof Refusal) || error.status === 0) void this.#list("live");
-    }
-  }
-
-  async #list(then: "live" | "asking"): Promise<void> {
+  /** @param id the request that changed; undefined: any of them may have */
+  #fetch(id: string | undefined): void {
+    if (id === undefined) this.#changed = undefined;
+    else this.#changed?.add(id);
     clearTimeout(this.#retry);
-    this.#isListing = true;
-    this.#miscounts = 0;
-    const losses = this.#losses;
-    const slow = setTimeout(() => {
-      if (connection.value === "asking") this.#be("lost");
-    }, ASKED_MS_MAX);
+    this.#fetching ??= this.#fetchChanged().finally(() => {
+      this.#fetching = undefined;
+    });
+  }
+
+  /** One fetch at a time, so that an older answer never replaces a later one. */
+  async #fetchChanged(): Promise<void> {
+    while (this.#changed?.size !== 0) {
+      const { signal } = this.#connected;
+      // The next connection lists everything.
+      if (signal.aborted) return;
+      const ids = this.#changed;
+      this.#changed = new Set();
+      const isList = ids === undefined || ids.size > SINGLE_READS_MAX;
+      if (!isList) await Promise.all([...ids].map((id) => this.#read(id, signal)));
+      else if (!(await this.#list(signal))) return;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS[isList ? "list" : "reads"]));
+    }
+  }
+
+  async #read(id: string, signal: AbortSignal): Promise<void> {
     try {
-      if (then === "asking") await this.#askFreezes();
-      if (!(await listAnew(this.#hasListed)) || this.#isClosed) return;
-      this.#hasListed = losses === this.#losses;
-      if (this.#hasListed) this.#be(then);
+      await readAgain(id, { isBackground: true, signal });
     } catch (error) {
-      if (this.#isClosed || losses !== this.#losses) return;
+      if (error instanceof Refusal && error.status === 404) dropRequest(id);
+      else this.#changed = undefined;
+    }
+  }
+
+  /** @returns false when it failed although the connection is not lost; a later try is scheduled */
+  async #list(signal: AbortSignal): Promise<boolean> {
+    const slow = setTimeout(() => {
+      if (connection.value === "polling") this.#become("lost");
+    }, LIST_MS_MAX);
+    try {
+      if (this.#mode === "live" || performance.now() - this.#freezesReadAt > FREEZES_EVERY_MS)
+        await this.#readFreezes();
+      await listAgain({ isBackground: this.#hasListed, signal });
+      if (signal.aborted) return true;
+      this.#hasListed = true;
+      this.#become(this.#mode);
+      return true;
+    } catch (error) {
+      this.#changed = undefined;
+      if (signal.aborted) return true;
       if (!(error instanceof Refusal)) console.error(error);
-      this.#be("lost");
-      if (then === "live") this.#retry = setTimeout(() => void this.#list(then), RETRY_MS);
+      this.#become("lost");
+      if (this.#mode === "live") this.#retry = setTimeout(() => this.#fetch(undefined), RETRY_MS);
+      return false;
     } finally {
       clearTimeout(slow);
-      this.#isListing = false;
     }
   }
 
-  /** The stream tells them; who asks does not have to ask as often. */
-  async #askFreezes(): Promise<void> {
-    if (performance.now() - this.#freezesAskedAt < FREEZES_EVERY_MS) return;
-    this.#freezesAskedAt = performance.now();
-    const path = "freezes?state=in_force&limit=50";
-    const options = { isBackground: true };
-    const answer = await call<{ readonly freezes: readonly Freeze[] }>("GET", path, options);
-    freezes.value = answer.freezes;
+  async #readFreezes(): Promise<void> {
+    this.#freezesReadAt = performance.now();
+    const { signal } = this.#connected;
+    const answer = await call<{ readonly freezes: readonly Freeze[] }>(
+      "GET",
+      "freezes?state=in_force&limit=50",
+      { isBackground: true, signal },
+    );
+    if (!signal.aborted) freezes.value = answer.freezes;
   }
-}
-
-/** The exact text of the request in an event. */
-function requestSource(data: string): string {
-  return memberSource(data, "request") ?? "{}";
 }

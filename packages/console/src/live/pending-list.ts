@@ -1,8 +1,7 @@
 /**
- * What is pending, in the tab: listed page by page, then kept by what the stream tells. What is
- * told while a list is on its way is newer than the list.
+ * The pending requests in the tab: listed page by page; each request is fetched again after a hint.
  *
- * Called by: live.ts, and screens that read `requests` or hand in the answer to a verdict.
+ * Called by: live.ts, and screens that read `requests` or pass in the answer to a verdict.
  */
 
 import { batch, signal, untracked } from "@preact/signals";
@@ -11,7 +10,7 @@ import { itemSources, memberSource } from "../exact/source.ts";
 import { noteServerTime, now } from "../time.ts";
 import { byDeadline, type PendingRequest, readRequest } from "./pending-request.ts";
 
-/** By id. What is not there has ended, or ends later than what has been listed. */
+/** By id. Requests that end later than the listed ones may be missing. */
 export const requests = signal<ReadonlyMap<string, PendingRequest>>(new Map());
 
 export interface Listing {
@@ -19,14 +18,14 @@ export interface Listing {
   readonly next: string | null | undefined;
   /** Up to where the list is complete, epoch ms. */
   readonly listedTo: number;
-  /** Requests that nobody can read or decide any more. */
+  /** Requests whose stored rows fail verification; they cannot be decided. */
   readonly damaged: number;
 }
 
 const NOTHING: Listing = { next: undefined, listedTo: 0, damaged: 0 };
 export const listing = signal<Listing>(NOTHING);
 
-/** Ids of what has come since the page was opened, the newest last. */
+/** Ids of requests that arrived since the page was opened, the latest last. */
 export const arrivals = signal<readonly string[]>([]);
 const ARRIVALS_MAX = 200;
 
@@ -36,9 +35,7 @@ interface Page extends Listing {
   readonly items: readonly PendingRequest[];
 }
 
-/** What was told while a list is on its way; null has ended. */
-let told: Map<string, PendingRequest | null> | undefined;
-/** The text that each was read from: what has not changed stays the same object. */
+/** The text of each request: an unchanged one stays the same object. */
 const texts = new WeakMap<PendingRequest, string>();
 let round = 0;
 
@@ -50,12 +47,15 @@ function read(source: string): PendingRequest {
   return request;
 }
 
-async function readPage(after: string | null | undefined, isBackground: boolean): Promise<Page> {
+interface ReadOptions {
+  readonly isBackground: boolean;
+  readonly signal?: AbortSignal;
+}
+
+async function readPage(after: string | null | undefined, options: ReadOptions): Promise<Page> {
   const from = typeof after === "string" ? `&after=${encodeURIComponent(after)}` : "";
   const askedAt = performance.now();
-  const source = await callSource("GET", `requests?state=pending&limit=${PAGE}${from}`, {
-    isBackground,
-  });
+  const source = await callSource("GET", `requests?state=pending&limit=${PAGE}${from}`, options);
   const answer = JSON.parse(source) as {
     readonly next: string | null;
     readonly now: string;
@@ -69,43 +69,38 @@ async function readPage(after: string | null | undefined, isBackground: boolean)
 }
 
 /**
- * Lists anew, as many as had been listed before.
+ * Lists again, as many as were listed before.
  *
- * @returns false when another list began meanwhile
+ * @returns false when a later list replaced it
  * @throws Refusal
  */
-export async function listAnew(isBackground: boolean): Promise<boolean> {
+export async function listAgain(options: ReadOptions): Promise<boolean> {
   const mine = ++round;
-  const overlay = new Map<string, PendingRequest | null>();
-  told = overlay;
   const before = requests.value.size;
   const listed = new Map<string, PendingRequest>();
   let damaged = 0;
   let page: Page | undefined;
   do {
-    page = await readPage(page?.next, isBackground);
+    page = await readPage(page?.next, options);
     if (mine !== round) return false;
     for (const item of page.items) listed.set(item.id, item);
     damaged += page.damaged;
   } while (page.next !== null && listed.size < before);
-  told = undefined;
-  for (const [id, request] of overlay) {
-    if (request === null) listed.delete(id);
-    else listed.set(id, request);
-  }
   const isFirst = listing.value.next === undefined;
-  const news = [...listed.keys()].filter((id) => !requests.value.has(id));
+  const added = [...listed.keys()].filter((id) => !requests.value.has(id));
   batch(() => {
     requests.value = listed;
     listing.value = { next: page.next, listedTo: page.listedTo, damaged };
-    if (!isFirst) note(news);
+    if (!isFirst) noteArrivals(added);
   });
   return true;
 }
 
 let more: Promise<void> | undefined;
+/** Requests that ended while the next page was on its way. */
+let goneMeanwhile = new Set<string>();
 
-/** The next page, if there is one; once at a time. */
+/** The next page, if there is one; one at a time. */
 export function listMore(): Promise<void> {
   more ??= readMore().finally(() => {
     more = undefined;
@@ -115,29 +110,22 @@ export function listMore(): Promise<void> {
 
 async function readMore(): Promise<void> {
   const { next, damaged } = listing.value;
-  if (typeof next !== "string" || told !== undefined) return;
-  const mine = ++round;
-  const overlay = new Map<string, PendingRequest | null>();
-  told = overlay;
-  try {
-    const page = await readPage(next, true);
-    if (mine !== round) return;
-    const all = new Map(requests.value);
-    for (const item of page.items) all.set(item.id, item);
-    for (const id of overlay.keys()) if (overlay.get(id) === null) all.delete(id);
-    for (const [id, request] of overlay) if (request !== null) all.set(id, request);
-    batch(() => {
-      requests.value = all;
-      listing.value = { ...page, damaged: damaged + page.damaged };
-    });
-  } finally {
-    if (mine === round) told = undefined;
-  }
+  if (typeof next !== "string") return;
+  const mine = round;
+  const gone = new Set<string>();
+  goneMeanwhile = gone;
+  const page = await readPage(next, { isBackground: true });
+  if (mine !== round) return;
+  const added = page.items.filter(({ id }) => !gone.has(id));
+  batch(() => {
+    // A request that was fetched meanwhile is at least as new as the page.
+    requests.value = new Map([...added.map((one) => [one.id, one] as const), ...requests.value]);
+    listing.value = { ...page, damaged: damaged + page.damaged };
+  });
 }
 
 /**
- * Puts the state of a request in place of what is shown: from the stream, or the answer to what
- * was sent.
+ * Replaces the shown state of a request by an answer of the server.
  *
  * @param source as the server wrote it
  */
@@ -145,33 +133,34 @@ export function takeRequest(source: string): PendingRequest {
   const request = read(source);
   if (request.status !== "pending") dropRequest(request.id);
   else {
-    told?.set(request.id, request);
     const isNew = !requests.value.has(request.id);
     batch(() => {
       requests.value = new Map(requests.value).set(request.id, request);
-      if (isNew && listing.value.next !== undefined) note([request.id]);
+      if (isNew && listing.value.next !== undefined) noteArrivals([request.id]);
     });
   }
   return request;
 }
 
 export function dropRequest(id: string): void {
-  told?.set(id, null);
+  goneMeanwhile.add(id);
   if (!requests.value.has(id)) return;
   const rest = new Map(requests.value);
   rest.delete(id);
   requests.value = rest;
 }
 
-/** What shows a request that is too long for the stream, or might have been missed. */
-export async function readAgain(id: string): Promise<PendingRequest> {
-  return takeRequest(await callSource("GET", `requests/${id}`, { isBackground: true }));
+/** Fetches one request. @throws Refusal */
+export async function readAgain(
+  id: string,
+  options: ReadOptions = { isBackground: true },
+): Promise<PendingRequest> {
+  return takeRequest(await callSource("GET", `requests/${id}`, options));
 }
 
-/** Forgets everything: another person, or another project. */
+/** For another user or project. */
 export function forgetRequests(): void {
   round++;
-  told = undefined;
   batch(() => {
     requests.value = new Map();
     listing.value = NOTHING;
@@ -179,7 +168,7 @@ export function forgetRequests(): void {
   });
 }
 
-/** What is over by the server's time leaves by itself. */
+/** Removes requests whose deadline has passed by the server's time. */
 export function dropOverdue(): void {
   const at = now.value;
   untracked(() => {
@@ -187,13 +176,13 @@ export function dropOverdue(): void {
   });
 }
 
-/** In their order, as far as the list is complete. */
+/** Sorted, as far as the list is complete. */
 export function inOrder(): PendingRequest[] {
   const { listedTo } = listing.value;
   const known = [...requests.value.values()].filter(({ deadlineAt }) => deadlineAt <= listedTo);
   return known.sort(byDeadline);
 }
 
-function note(ids: readonly string[]): void {
+function noteArrivals(ids: readonly string[]): void {
   if (ids.length > 0) arrivals.value = [...arrivals.value, ...ids].slice(-ARRIVALS_MAX);
 }

@@ -7,7 +7,7 @@ import { type Connection, connection, freezes, mine } from "./live.ts";
 const WORDS: Readonly<Record<Connection, string>> = {
   connecting: "Connecting",
   live: "Live",
-  asking: "Live",
+  polling: "Live",
   lost: "Not live",
 };
 

@@ -56,7 +56,7 @@ export function addReviewRoutes(
   report: Report,
 ): void {
   app.addHook("preHandler", refuseUnknownParameters);
-  addEventRoutes(app, context, gate, publicUrl, report);
+  addEventRoutes(app, context, gate, report);
   addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);

@@ -40,6 +40,8 @@ export type Signal =
       readonly kind: "held";
       readonly projectId: string;
       readonly requestId: string;
+      /** The owner of the verdict. */
+      readonly reviewerId: string;
       /** When it is given, epoch ms; undefined when it was taken back. */
       readonly commitsAt: number | undefined;
     }

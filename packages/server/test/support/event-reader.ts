@@ -1,24 +1,18 @@
 /**
- * A reader of Server-Sent Events as the format says it, with what a browser remembers of them.
+ * A reader of Server-Sent Events.
  */
 
 import assert from "node:assert/strict";
-import type { Lifetime, ReviewedRequest, TestProvider } from "./test-provider.ts";
+import type { Lifetime, TestProvider } from "./test-provider.ts";
 
 export interface ReadEvent {
   readonly name: string;
-  readonly id: string | undefined;
   /** Exactly as it was sent. */
   readonly source: string;
   readonly data: {
     readonly id: string;
-    readonly now: string;
-    readonly request: (ReviewedRequest & { readonly held?: object }) | null;
-    readonly pending: number;
-    readonly resumed: boolean;
     readonly pulse_ms: number;
     readonly reason: string;
-    readonly freezes: readonly { readonly id: string; readonly note?: string }[];
   };
 }
 
@@ -27,7 +21,6 @@ const PATIENCE_MS = 30_000;
 export class EventReader {
   readonly response: Response;
   readonly events: ReadEvent[] = [];
-  lastEventId: string | undefined;
   /** Resolves when nothing more can come. */
   readonly over: Promise<void>;
   readonly #abort: AbortController;
@@ -43,7 +36,6 @@ export class EventReader {
     });
   }
 
-  /** @param headers who reads; `last-event-id` when they were told something before */
   static async open(
     t: Lifetime,
     { url }: Pick<TestProvider, "url">,
@@ -75,10 +67,9 @@ export class EventReader {
     }
   }
 
-  /** What was told of requests and not taken, as `name id`. */
+  /** The ids of the hints about requests that were not taken. */
   get requests(): readonly string[] {
-    const ofRequests = this.events.filter(({ name }) => name.startsWith("request."));
-    return ofRequests.map(({ name, data }) => `${name} ${data.id}`);
+    return this.events.filter(({ name }) => name === "request").map(({ data }) => data.id);
   }
 
   async close(): Promise<void> {
@@ -106,10 +97,8 @@ export class EventReader {
     const valuesOf = (field: string) => lines.flatMap(([, f, v = ""]) => (f === field ? v : []));
     const [name] = valuesOf("event");
     if (name === undefined) return;
-    const [id] = valuesOf("id");
-    if (id !== undefined) this.lastEventId = id;
     const source = valuesOf("data").join("\n");
-    this.events.push({ name, id, source, data: JSON.parse(source) });
+    this.events.push({ name, source, data: JSON.parse(source) });
     this.#onEvent.resolve();
     this.#onEvent = Promise.withResolvers();
   }

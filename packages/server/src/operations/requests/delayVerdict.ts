@@ -61,7 +61,8 @@ export async function delayVerdict(
   };
   if (earlier !== undefined && isSame(earlier, delayed)) return earlier;
   await writeHeld(tx, delayed);
-  tx.onCommit(() => context.wake.signal({ kind: "held", projectId, requestId, commitsAt: at }));
+  const signal = { kind: "held", projectId, requestId, reviewerId, commitsAt: at } as const;
+  tx.onCommit(() => context.wake.signal(signal));
   const { validityMs, note } = delayed;
   await appendVerdictAudit(tx, context, delayed, "verdict.held", now, {
     arguments_sha256: delayed.argumentsSha256,

@@ -75,7 +75,7 @@ export async function reviewRequests(
 }
 
 /** A request with what is to be known beside it, whoever looks at it. */
-export interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceName"> {
+interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceName"> {
   readonly judgement: Judgement;
   readonly requirement: Requirement;
   readonly ownerId: string | null;
@@ -88,7 +88,7 @@ export interface GatheredRequest extends Pick<ReviewedRequest, "request" | "inst
 }
 
 /** @param requests of this project */
-export async function gatherRequests(
+async function gatherRequests(
   reader: Reader,
   projectId: string,
   requests: readonly StoredRequest[],
@@ -152,7 +152,7 @@ function isMatched({ requirement }: { readonly requirement: Requirement }): bool
 }
 
 /** What was gathered, as this caller sees it. */
-export function reviewFor(
+function reviewFor(
   caller: ReviewerCaller,
   signer: Signer,
   gathered: GatheredRequest,
@@ -181,7 +181,7 @@ export function deciderId({ decision }: StoredRequest): string | undefined {
 
 export type Signer = Parameters<typeof passkeyRefusal>[0];
 
-export const NOBODY: Signer = { isPerson: false, hasPasskey: false };
+const NOBODY: Signer = { isPerson: false, hasPasskey: false };
 
 /** Whether a caller can sign an approval. */
 export async function toSigner(

@@ -39,7 +39,8 @@ export async function takeBackVerdict(
     }
     if (!(await deleteHeld(tx, delayed))) return false;
     await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());
-    const signal = { kind: "held", projectId, requestId, commitsAt: undefined } as const;
+    const key = { projectId, requestId, reviewerId };
+    const signal = { kind: "held", ...key, commitsAt: undefined } as const;
     tx.onCommit(() => context.wake.signal(signal));
     return true;
   });

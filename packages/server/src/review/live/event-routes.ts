@@ -1,9 +1,6 @@
-/**
- * What happens in a project, as Server-Sent Events: for pages that stay open.
- */
+/** `GET /review/v1/events`: hints about a project as Server-Sent Events. */
 
-import { invalidField } from "@countersign/protocol";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { Context } from "../../context.ts";
 import { callerOf, type Gate } from "../../http/authenticate.ts";
 import { onGone } from "../../http/exchange.ts";
@@ -15,7 +12,6 @@ export function addEventRoutes(
   app: FastifyInstance,
   context: Context,
   gate: Gate,
-  publicUrl: () => string,
   report: Report,
 ): void {
   const onFailure = (error: unknown) => report.dependencyFailed("events", error);
@@ -33,19 +29,10 @@ export function addEventRoutes(
     },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
-      const lastEventId = readLastEventId(request);
-      const giveBack = streams.take(caller.credentialId);
-      reply.raw.once("close", giveBack);
-      const stream = new EventStream({
-        context,
-        streams,
-        caller,
-        publicUrl,
-        onFailure,
-        lastEventId,
-        lookAgain: () => gate.lookAgain(request),
-      });
-      await stream.begin();
+      reply.raw.once("close", streams.take(caller.credentialId));
+      const reauthenticate = () => gate.lookAgain(request);
+      const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
+      await stream.open();
       onGone(reply, () => stream.close());
       return reply
         .code(200)
@@ -54,11 +41,4 @@ export function addEventRoutes(
         .send(stream.body);
     },
   );
-}
-
-/** Of a browser that reconnects, or of a client that can set no header. */
-function readLastEventId({ headers, query }: FastifyRequest): string | undefined {
-  const given = headers["last-event-id"] ?? (query as Record<string, unknown>).last_event_id;
-  if (given === undefined || typeof given === "string") return given;
-  throw invalidField("last_event_id", "must be given once");
 }

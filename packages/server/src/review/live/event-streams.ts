@@ -1,6 +1,6 @@
 /**
- * The streams that are open in this process: how many there may be, what they follow, how much of
- * what was sent is still unread, and that each says something all the time.
+ * The open event streams of this process: their number, the feeds that they follow, and their
+ * keepalive.
  *
  * Called by: event-routes.ts, event-stream.ts.
  */
@@ -11,28 +11,24 @@ import type { Context } from "../../context.ts";
 import { ProjectFeed } from "./project-feed.ts";
 
 /** Of one session or token. */
-const OF_ONE_MAX = 8;
+const PER_CREDENTIAL_MAX = 8;
 
-const IN_ALL_MAX = 1_000;
-
-/** Bytes that wait for readers, over all streams. */
-const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
+const STREAMS_MAX = 1_000;
 
 const RETRY_S = 5;
 
 /**
- * How often each stream says that it is there. A connection can die without a word to either side,
- * and its reader, who may decide only what is true now, has no other way to tell.
+ * How often each stream sends a pulse. A reader that misses pulses knows that the connection is
+ * broken, and must not decide by what it shows.
  */
 export const PULSE_MS = 1_500;
 
-/** One timer is for all streams, and each of its ticks for a part of them: no burst of many. */
+/** One timer serves all streams, a part of them at each tick, which avoids bursts. */
 const PULSE_PARTS = 6;
 
 interface Stream {
-  /** Says that it is there. */
   pulse(): void;
-  /** Says that the server stops, and ends. */
+  /** Announces the shutdown and closes. */
   stop(): void;
 }
 
@@ -46,31 +42,32 @@ export class EventStreams {
   readonly #unsubscribe: () => void;
   #isStopped = false;
   #added = 0;
-  #cancelPulse: (() => void) | undefined;
   #taking = 0;
-  #unread = 0;
+  #cancelPulse: (() => void) | undefined;
 
   constructor(context: Context, onFailure: (error: unknown) => void) {
     this.#context = context;
     this.#onFailure = onFailure;
     this.#unsubscribe = context.wake.onSignal((signal) => {
-      for (const feed of this.#feeds.values()) feed.hear(signal);
+      for (const feed of this.#feeds.values()) feed.receive(signal);
     });
   }
 
   /**
+   * Takes one of the limited number of streams.
+   *
    * @param key session or token
-   * @returns gives the place back
-   * @throws Problem `rate_limited` when it has too many, `unavailable` when there are too many, or
-   *   the server stops
+   * @returns gives it back
+   * @throws Problem `rate_limited` when the key has too many, `unavailable` when the process has
+   *   too many or stops
    */
   take(key: string): () => void {
     const taken = this.#taken.get(key) ?? 0;
-    if (this.#isStopped || this.#taking >= IN_ALL_MAX) {
+    if (this.#isStopped || this.#taking >= STREAMS_MAX) {
       throw new Problem("unavailable", undefined, { retryAfterS: RETRY_S });
     }
-    if (taken >= OF_ONE_MAX) {
-      const message = `This session or token has ${OF_ONE_MAX} streams of events already.`;
+    if (taken >= PER_CREDENTIAL_MAX) {
+      const message = `This session or token already has ${PER_CREDENTIAL_MAX} event streams.`;
       throw new Problem("rate_limited", message, { retryAfterS: RETRY_S });
     }
     this.#taking++;
@@ -83,7 +80,7 @@ export class EventStreams {
     };
   }
 
-  /** What happens in a project, for as long as somebody follows it. */
+  /** The feed of a project; it closes when its last follower leaves. */
   feed(projectId: string): ProjectFeed {
     const feed =
       this.#feeds.get(projectId) ?? new ProjectFeed(this.#context, projectId, this.#onFailure);
@@ -91,13 +88,13 @@ export class EventStreams {
     return feed;
   }
 
-  /** Nobody may follow it any more. */
   leave(feed: ProjectFeed): void {
     if (feed.followers > 0 || this.#feeds.get(feed.projectId) !== feed) return;
     this.#feeds.delete(feed.projectId);
-    feed.end();
+    feed.close();
   }
 
+  /** @returns removes the stream */
   add(stream: Stream): () => void {
     const part = this.#open[this.#added++ % PULSE_PARTS];
     part?.add(stream);
@@ -106,10 +103,7 @@ export class EventStreams {
     return () => part?.delete(stream);
   }
 
-  /**
-   * In real time, also where a test or a simulation sets the clock: like the timeouts of Node's own
-   * sockets it is about the connection, and decides nothing.
-   */
+  /** In real time also under a test's clock: like a socket timeout it is about the connection. */
   #pulseLater(turn: number): void {
     this.#cancelPulse = systemClock.after(PULSE_MS / PULSE_PARTS, () => {
       for (const stream of this.#open[turn] ?? []) stream.pulse();
@@ -119,17 +113,11 @@ export class EventStreams {
     });
   }
 
-  /** @returns whether there is room for so much more that is unread */
-  countUnread(bytes: number): boolean {
-    this.#unread += bytes;
-    return this.#unread <= UNREAD_BYTES_MAX;
-  }
-
   stop(): void {
     this.#isStopped = true;
     this.#cancelPulse?.();
     this.#unsubscribe();
     for (const stream of this.#open.flatMap((part) => [...part])) stream.stop();
-    for (const feed of this.#feeds.values()) feed.end();
+    for (const feed of this.#feeds.values()) feed.close();
   }
 }

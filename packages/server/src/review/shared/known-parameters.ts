@@ -24,7 +24,6 @@ const HISTORY_FILTER = [
 export const KNOWN_PARAMETERS: Readonly<Record<string, readonly string[] | "any">> = {
   exportAuditLog: ["log", "since"],
   exportHistory: ["format", ...HISTORY_FILTER],
-  followEvents: ["last_event_id"],
   listAuditEntries: ["log", "kind", "subject", "actor", "since", "until", ...PAGE],
   listDeliveries: ["instance_id", ...STATE_PAGE],
   listFloorProposals: STATE_PAGE,

@@ -80,3 +80,17 @@ export async function countPending(reader: Reader): Promise<number> {
   );
   return Number(row?.pending ?? 0);
 }
+
+/** Ids of pending requests of a project, the earliest deadline first. */
+export async function readPendingIds(
+  reader: Reader,
+  projectId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await reader.all(
+    `select id from request where status = 'pending' and project_id = $1
+     order by deadline_at limit $2`,
+    [projectId, limit],
+  );
+  return rows.map((row) => row.id as string);
+}

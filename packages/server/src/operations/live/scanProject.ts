@@ -1,0 +1,33 @@
+import type { Context } from "../../context.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { readPendingIds } from "../../storage/sql/requests/pending-requests.ts";
+import { listFreezes } from "../freezes/listFreezes.ts";
+
+/** A project with more pending requests is not compared, and depends on signals alone. */
+const PENDING_MAX = 5_000;
+
+const FREEZES_MAX = 200;
+
+export interface ProjectScan {
+  /** Ids of the pending requests; undefined when there are too many. */
+  readonly pending: ReadonlySet<string> | undefined;
+  /** Differs when a freeze was set or lifted. */
+  readonly freezes: string;
+}
+
+/** What is pending and frozen in a project: two reads of bounded cost. */
+export async function scanProject(context: Context, projectId: string): Promise<ProjectScan> {
+  const [ids, freezes] = await Promise.all([
+    readPendingIds(context.store, projectId, PENDING_MAX + 1),
+    listFreezes(context, { projectId }, { state: "in_force", limit: FREEZES_MAX }),
+  ]);
+  return {
+    pending: ids.length > PENDING_MAX ? undefined : new Set(ids),
+    freezes: freezes.freezes.map(({ freeze }) => freeze.id).join(),
+  };
+}
+
+/** Whether a freeze there also holds in this project. */
+export function concerns(frozenProjectId: string, projectId: string): boolean {
+  return frozenProjectId === projectId || frozenProjectId === SERVER;
+}
