@@ -6,21 +6,35 @@ import { existsSync, linkSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../failure.ts";
 
-/**
- * `synchronous = full` makes WAL sync before a commit is answered (acknowledged writes survive
- * a power cut); without it WAL is only safe against a crash of the process.
- */
 const SETTINGS = `
   pragma journal_mode = wal;
-  pragma synchronous = full;
   pragma foreign_keys = on;
   pragma trusted_schema = off;
   pragma secure_delete = on;
   pragma temp_store = memory;
   pragma cache_size = -32768;
-  pragma wal_autocheckpoint = 16000;
   pragma journal_size_limit = 67108864;
 `;
+
+/**
+ * What makes a commit survive a loss of power: who syncs the write-ahead log, and who copies it
+ * into the database.
+ */
+const SYNC_SETTINGS = {
+  /** SQLite syncs the log within each commit, and copies it after 16,000 pages (64 MB). */
+  sqlite: "pragma synchronous = full; pragma wal_autocheckpoint = 16000",
+  /**
+   * `WriteAheadLog` syncs after each commit, in another thread, and the store answers only then.
+   * It also starts the checkpoints; before one, SQLite still syncs the log.
+   */
+  writeAheadLog: "pragma synchronous = normal; pragma wal_autocheckpoint = 0",
+};
+
+export interface OpenOptions {
+  /** How long a statement may wait, and block this thread, for another process. */
+  readonly busyMs?: number | undefined;
+  readonly syncedBy?: keyof typeof SYNC_SETTINGS;
+}
 
 /** Up to this size a whole check costs a start no noticeable time. */
 const CHECKED_BYTES_MAX = 16 * 1024 * 1024;
@@ -69,15 +83,16 @@ function damaged(file: string, reason: string, cause?: unknown): Failure {
 /** How long a command waits for the process that is writing. */
 const PATIENCE_MS = 5_000;
 
-/**
- * @param busyMs how long a statement may wait, and hold this thread, for another process
- * @throws Failure when the file is no database, damaged or out of reach
- */
-export function openDatabase(file: string, busyMs = PATIENCE_MS): DatabaseSync {
+/** @throws Failure when the file is not a database, is damaged or cannot be reached */
+export function openDatabase(
+  file: string,
+  { busyMs = PATIENCE_MS, syncedBy = "sqlite" }: OpenOptions = {},
+): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(file, { timeout: PATIENCE_MS });
     database.exec(SETTINGS);
+    database.exec(SYNC_SETTINGS[syncedBy]);
     database.exec(`pragma busy_timeout = ${busyMs}`);
     // Reads the schema, which opening alone does not.
     database.prepare("select count(*) from sqlite_schema").get();

@@ -65,10 +65,10 @@ export class SqliteStore implements Store {
     this.isExclusive = isExclusive;
     ensureDatabase(file);
     assertSound(file);
-    this.#writer = openDatabase(file, busyMs);
+    this.#writer = openDatabase(file, { busyMs, syncedBy: "writeAheadLog" });
     keepTemporaryFilesIn(this.#writer, dirname(file));
     this.#writing = new Statements(this.#writer);
-    this.#reader = new SnapshotReader(openDatabase(file, busyMs));
+    this.#reader = new SnapshotReader(openDatabase(file, { busyMs }));
     this.#log = new WriteAheadLog(file, this.#writer);
     if (isExclusive) this.#log.carryOverWhatWasLeft();
     this.#clock = clock;

@@ -26,10 +26,8 @@ export class WriteAheadLog {
   readonly #descriptor: number;
   #carriedOverAt = LOG_BYTES_MAX;
 
-  /** Takes sync and checkpoints over from the connection. */
+  /** @param writer opened as `syncedBy: "writeAheadLog"` */
   constructor(file: string, writer: DatabaseSync) {
-    // SQLite still syncs the log before it carries it over.
-    writer.exec("pragma synchronous = normal; pragma wal_autocheckpoint = 0");
     this.#writer = writer;
     this.#descriptor = openSync(`${file}-wal`, "r+");
     // Its name must survive a loss of power as well.
