@@ -33,7 +33,7 @@ export interface Faults {
   readonly commitUnknown: number;
   /** For each commit: the engine undoes it and has the work run again. */
   readonly rerun: number;
-  /** For each transaction that works share: one of them fails by itself, between its writes. */
+  /** For each work in a transaction that works share: it fails by itself, between its writes. */
   readonly falter: number;
   /** For each message between replicas and each of them: it does not arrive. */
   readonly wakeLost: number;

@@ -160,8 +160,8 @@ export const MUTATIONS: readonly Mutation[] = [
     file: "http/wire.ts",
     edits: [
       [
-        "const { agentReasoning, context, decision } = request;",
-        "const { agentReasoning, context, decision } = request;\n" +
+        "const { decision } = request;",
+        "const { decision } = request;\n" +
           "request = { ...request, arguments: JSON.stringify(JSON.parse(request.arguments)) };",
       ],
     ],

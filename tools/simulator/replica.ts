@@ -26,7 +26,6 @@ import { Report } from "@countersign/server/report";
 import { Keyring } from "@countersign/server/secrets/keyring";
 import { PasswordHasher } from "@countersign/server/secrets/password-hasher";
 import type { ChannelListener } from "@countersign/server/storage/channel";
-import { Integrity } from "@countersign/server/storage/integrity";
 import { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
 import type { Worker } from "@countersign/server/timer-loop";
 import { LocalWake } from "@countersign/server/wake/local-wake";
@@ -35,7 +34,6 @@ import { startAwaited } from "@countersign/server/workers/awaited";
 import { startWorkers } from "@countersign/server/workers/start-workers";
 import type { Database } from "./database.ts";
 import type { Faults } from "./faults.ts";
-import { GroupedStore } from "./grouped-store.ts";
 import type { Receivers } from "./receivers.ts";
 import { SimulatedStore } from "./simulated-store.ts";
 import type { Actor, World } from "./world.ts";
@@ -182,22 +180,21 @@ export class Replica implements Actor {
 
   #compose(clock: DatabaseClock, report: Report): Context {
     const { world, database, faults, isGrouped } = this.#house;
-    const integrity = new Integrity();
-    integrity.useKey({ key: ROW_KEY, since: 0 });
-    const parts = {
+    const random = world.draw.random();
+    const store = new SimulatedStore({
       world,
       database,
       actor: this,
-      clock,
       faults,
-      ownNow: () => this.#ownNow(),
-      integrity,
-    };
-    const random = world.draw.random();
+      isGrouped,
+      random,
+      ownClock: this.#ownClock(),
+      databaseClock: clock,
+    });
+    store.integrity.useKey({ key: ROW_KEY, since: 0 });
     const keyring = new Keyring(SECRET_KEY);
     keyring.useFingerprintKey(FINGERPRINT_KEY);
     const examiner = { examine: this.#examine.bind(this), close: async () => {} };
-    const store = isGrouped ? new GroupedStore(parts, this.#ownClock()) : new SimulatedStore(parts);
     return {
       store,
       clock,

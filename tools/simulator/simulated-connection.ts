@@ -1,26 +1,35 @@
 /**
- * A connection as PostgreSQL's: what is asked in one turn travels as one batch, a statement that
+ * Connections as PostgreSQL's: what is asked in one turn travels as one batch, a statement that
  * is refused spoils its transaction, and one that breaks leaves a COMMIT without an answer. Behind
- * it is the one database of the simulation.
+ * them is the one database of the simulation.
  *
- * Called by: grouped-store.ts, which hands it to the product's own runs of transactions.
+ * Called by: simulated-store.ts, which gives them to the product's own PostgresStore.
  */
 
-import type { Connection } from "@countersign/server/storage/postgres/connections";
+import { Failure } from "@countersign/server/failure";
+import type {
+  Connection,
+  ConnectionSource,
+} from "@countersign/server/storage/postgres/connections";
+import { TIME } from "@countersign/server/storage/postgres/postgres-store";
 import { shareReads } from "@countersign/server/storage/postgres/shared-reads";
 import type { Answer, Kind, Statement } from "@countersign/server/storage/postgres/statement-batch";
-import type { SqlValue } from "@countersign/server/storage/store";
+import type { Row, SqlValue } from "@countersign/server/storage/store";
 import { DatabaseError } from "pg";
-import type { Session } from "./database.ts";
-import { type StoreParts, shortOf } from "./simulated-store.ts";
-import type { Actor } from "./world.ts";
+import type { Database, Session } from "./database.ts";
+import type { Faults } from "./faults.ts";
+import type { Actor, World } from "./world.ts";
 
-/** What asks for the time; it is not read from the engine. */
-export const TIME = "select the time";
+export interface ConnectionParts {
+  readonly world: World;
+  readonly database: Database;
+  readonly actor: Actor;
+  readonly faults: () => Faults;
+}
 
 const LOCK = /\s+for (?:update|share)(?<nowait> nowait)?\s*$/;
 
-const ANSWERS_ROWS = /^\s*(?:select|with)\b|\breturning\b/i;
+const RETURNS_ROWS = /\breturning\b/i;
 
 const DEADLOCK = "40P01";
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -35,9 +44,35 @@ const BETWEEN = 0.2;
 /** It goes on with what was sent, whatever becomes of who sent it. */
 const SERVER: Actor = { name: "database", isAlive: true, isFrozen: false };
 
-export class SimulatedConnection implements Connection {
-  readonly #parts: StoreParts;
-  readonly #session: Session;
+export class SimulatedConnections implements ConnectionSource {
+  readonly #parts: ConnectionParts;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+  }
+
+  async take(): Promise<Connection> {
+    const { world, actor, faults } = this.#parts;
+    // To be given one at once is a schedule like another, and a turn less.
+    if (world.draw.happens(world.awaitsReads)) await world.turn(actor, "takes a connection");
+    if (world.draw.happens(faults().statement)) {
+      world.note(actor, "gets none");
+      throw new Failure("store", "there is no connection");
+    }
+    return new SimulatedConnection(this.#parts);
+  }
+
+  count() {
+    return { used: 0, idle: 0, waiting: 0 };
+  }
+
+  async end(): Promise<void> {}
+}
+
+class SimulatedConnection implements Connection {
+  readonly #parts: ConnectionParts;
+  /** Its transaction; undefined before BEGIN. */
+  #session: Session | undefined;
   #waiting: Statement[] = [];
   /** Batches are answered in the order in which they were sent. */
   #last: Promise<void> = Promise.resolve();
@@ -46,9 +81,8 @@ export class SimulatedConnection implements Connection {
   #isSpoilt = false;
   #isOver = false;
 
-  constructor(parts: StoreParts, session: Session) {
+  constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#session = session;
   }
 
   query(kind: Kind, text: string, values: readonly SqlValue[] = []): Promise<Answer> {
@@ -59,15 +93,16 @@ export class SimulatedConnection implements Connection {
   }
 
   release(error?: unknown): void {
-    const { world, database } = this.#parts;
-    const isKnown = this.#isOver || this.#isBroken || error !== undefined;
-    world.assert(isKnown, "bug", () => "a connection was given back in its transaction");
-    database.rollback(this.#session);
+    const isIdle = this.#session === undefined || this.#isOver || this.#isBroken;
+    const isKnown = isIdle || error !== undefined;
+    const message = () => "a connection was given back in its transaction";
+    this.#parts.world.assert(isKnown, "bug", message);
+    this.#end();
   }
 
   discard(): void {
     this.#isBroken = true;
-    this.#parts.database.rollback(this.#session);
+    this.#end();
   }
 
   #send(): void {
@@ -80,7 +115,10 @@ export class SimulatedConnection implements Connection {
     const { world, actor } = this.#parts;
     const [first, ...others] = statements;
     const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    await world.turn(actor, `sends ${shortOf(first?.text ?? "")}${more}`);
+    const awaitsTurn = this.#session !== undefined || first?.kind !== "read";
+    if (awaitsTurn || world.draw.happens(world.awaitsReads)) {
+      await world.turn(actor, `sends ${shortOf(first?.text ?? "")}${more}`);
+    }
     const answers: Answer[] = [];
     let failure: unknown;
     for (const statement of statements) {
@@ -88,7 +126,7 @@ export class SimulatedConnection implements Connection {
         await world.turn(SERVER, `comes to ${shortOf(statement.text)} of ${actor.name}`);
       }
       try {
-        answers.push(this.#execute(statement));
+        answers.push(await this.#execute(statement));
       } catch (error) {
         failure = error;
         break;
@@ -102,32 +140,37 @@ export class SimulatedConnection implements Connection {
     }
   }
 
-  #execute({ text, values }: Statement): Answer {
+  async #execute(statement: Statement): Promise<Answer> {
+    const { text } = statement;
     if (this.#isBroken) throw new Error("the connection is closed");
-    if (text.startsWith("begin")) return done("BEGIN");
+    if (text.startsWith("begin")) return this.#begin();
     if (text === "rollback") return this.#rollBack();
     if (text === "commit") return this.#isSpoilt ? this.#rollBack() : this.#commit();
     if (this.#isSpoilt) throw refusal(TRANSACTION_FAILED);
     this.#fail(text);
     try {
-      return this.#run(text, values);
+      return this.#run(statement);
     } catch (error) {
-      if (this.#session.isCutOff) throw this.#break(refusal(SESSION_ENDED));
+      if (this.#session?.isCutOff) throw this.#break(refusal(SESSION_ENDED));
       this.#isSpoilt = true;
       throw refusal(CONSTRAINT, error instanceof Error ? error.message : String(error));
     }
   }
 
-  #run(text: string, values: readonly SqlValue[]): Answer {
-    const { database } = this.#parts;
-    if (text === TIME) return { rows: [{ now: database.now(this.#session) }], ...ONE_READ };
-    const sql = text.replace(LOCK, "");
-    if (ANSWERS_ROWS.test(sql)) {
-      const rows = database.all(this.#session, sql, values);
-      return { rows, count: rows.length, command: "SELECT" };
-    }
-    const count = database.change(this.#session, sql, values);
-    return { rows: [], count, command: "WRITE" };
+  async #begin(): Promise<Answer> {
+    const { database, actor } = this.#parts;
+    this.#session = await database.begin(actor);
+    return done("BEGIN");
+  }
+
+  #run({ kind, text, values }: Statement): Answer {
+    const { database, actor } = this.#parts;
+    const session = this.#session;
+    if (session === undefined) return found(database.read(actor, text, values));
+    if (text === TIME) return found([{ now: database.now(session) }]);
+    if (kind !== "write") return found(database.all(session, text.replace(LOCK, ""), values));
+    if (RETURNS_ROWS.test(text)) return found(database.all(session, text, values));
+    return { rows: [], count: database.change(session, text, values), command: "WRITE" };
   }
 
   /** What may go wrong at a statement. */
@@ -156,7 +199,7 @@ export class SimulatedConnection implements Connection {
       throw refusal(isAgain ? DEADLOCK : DISK_FULL);
     }
     try {
-      database.commit(this.#session);
+      database.commit(this.#session as Session);
     } catch {
       throw this.#break(refusal(SESSION_ENDED));
     }
@@ -169,21 +212,27 @@ export class SimulatedConnection implements Connection {
 
   #rollBack(): Answer {
     this.#isOver = true;
-    this.#parts.database.rollback(this.#session);
+    this.#end();
     return done("ROLLBACK");
+  }
+
+  #end(): void {
+    if (this.#session !== undefined) this.#parts.database.rollback(this.#session);
   }
 
   /** @returns what to throw */
   #break(error: unknown): unknown {
-    const { world, actor, database } = this.#parts;
+    const { world, actor } = this.#parts;
     world.note(actor, "the connection breaks");
     this.#isBroken = true;
-    if (!this.#isOver) database.rollback(this.#session);
+    if (!this.#isOver) this.#end();
     return error;
   }
 }
 
-const ONE_READ = { count: 1, command: "SELECT" };
+function found(rows: Row[]): Answer {
+  return { rows, count: rows.length, command: "SELECT" };
+}
 
 function done(command: string): Answer {
   return { rows: [], count: 0, command };
@@ -193,4 +242,15 @@ function refusal(code: string, message = "refused"): DatabaseError {
   const error = new DatabaseError(message, message.length, "error");
   error.code = code;
   return error;
+}
+
+const shorts = new Map<string, string>();
+
+/** Enough of a statement to know it by. */
+function shortOf(sql: string): string {
+  const known = shorts.get(sql);
+  if (known !== undefined) return known;
+  const short = sql.trim().replace(/\s+/g, " ").slice(0, 60);
+  shorts.set(sql, short);
+  return short;
 }

@@ -8,7 +8,7 @@ import { DatabaseError } from "pg";
 import type { Random } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { Reader } from "../store.ts";
-import type { Connection, Connections } from "./connections.ts";
+import type { Connection, ConnectionSource } from "./connections.ts";
 
 const VERSION_MIN = 150_000;
 
@@ -75,7 +75,10 @@ const NOT_PREPARED = "26000";
  *
  * @throws Failure when the statement is gone
  */
-export async function assertKeepsPrepared(connections: Connections, random: Random): Promise<void> {
+export async function assertKeepsPrepared(
+  connections: ConnectionSource,
+  random: Random,
+): Promise<void> {
   const one = await connections.take();
   const other = await connections.take().catch((error: unknown) => {
     one.release();

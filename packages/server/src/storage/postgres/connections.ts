@@ -53,10 +53,21 @@ export interface Connection {
   discard(): void;
 }
 
+/** Where a store takes its connections from. */
+export interface ConnectionSource {
+  /** @throws an error of the driver when there is none, none is free in time, or it is refused */
+  take(patience?: Patience): Promise<Connection>;
+
+  count(): PoolCounts;
+
+  /** Waits for those that are in use. */
+  end(): Promise<void>;
+}
+
 /** Of a caller whose statements may take longer than those of an exchange. */
 export type Patience = "patient" | undefined;
 
-export class Connections {
+export class Connections implements ConnectionSource {
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
   readonly #prepared = new WeakMap<PoolClient, Prepared>();
@@ -81,7 +92,6 @@ export class Connections {
     this.#pool.on("connect", (client) => client.on("error", () => {}));
   }
 
-  /** @throws an error of the driver when there is none, none is free in time, or it is refused */
   async take(patience?: Patience): Promise<Connection> {
     const client = await this.#pool.connect();
     const prepared = this.#prepared.get(client) ?? new Map();
@@ -99,7 +109,6 @@ export class Connections {
     };
   }
 
-  /** Waits for those that are in use. */
   end(): Promise<void> {
     return this.#pool.end();
   }

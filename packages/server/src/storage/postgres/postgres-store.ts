@@ -18,7 +18,12 @@ import { Failure } from "../../failure.ts";
 import { Integrity } from "../integrity.ts";
 import type { PoolCounts, Reader, Row, SqlValue, Store, Transaction } from "../store.ts";
 import { assertKeepsPrepared, assertUsable } from "./assert-usable.ts";
-import { type Connection, Connections, type Patience } from "./connections.ts";
+import {
+  type Connection,
+  type ConnectionSource,
+  Connections,
+  type Patience,
+} from "./connections.ts";
 import { DatabaseClock } from "./database-clock.ts";
 import { breaksConnection, DISK_FULL, isFailureOf, reasonOf, toThrown } from "./errors.ts";
 import { GatheredLookups } from "./gathered-lookups.ts";
@@ -49,7 +54,7 @@ const IS_NEW = "select case when to_regclass('schema_version') is null then 1 en
 /** About 10 KB, which is more than a page of 8 KB. */
 const ADD_PAGES = "insert into health (checked_at) select 0 from generate_series(1, 300)";
 
-const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
+export const TIME = "select floor(extract(epoch from clock_timestamp()) * 1000) as now";
 
 export interface PostgresOptions {
   /** `postgres://...`; may hold a password, and is never part of a message. */
@@ -64,6 +69,17 @@ export interface PostgresOptions {
   readonly clock?: Clock | undefined;
 }
 
+export interface PostgresParts {
+  readonly connections: ConnectionSource;
+  readonly random: Random;
+  /** The clock of this process. */
+  readonly ownClock?: Clock;
+  /** Learns the time that transactions read from the database. */
+  readonly databaseClock?: DatabaseClock;
+  /** As that of {@link PostgresOptions}. */
+  readonly clock?: Clock | undefined;
+}
+
 export class PostgresStore implements Store {
   readonly isExclusive = false;
   readonly integrity = new Integrity();
@@ -71,10 +87,11 @@ export class PostgresStore implements Store {
   isNew = false;
   /** The clock of `Transaction.now`, for those who look at the time outside of a transaction. */
   readonly clock: Clock;
-  readonly #connections: Connections;
+  readonly #connections: ConnectionSource;
   readonly #lookups: GatheredLookups;
   readonly #grouped: GroupedWorks<Member>;
   readonly #random: Random;
+  readonly #ownClock: Clock;
   readonly #parts: TransactionParts;
   /** What was begun and has not ended. */
   readonly #running = new Set<Promise<unknown>>();
@@ -84,10 +101,12 @@ export class PostgresStore implements Store {
 
   /** @throws Failure when the database cannot be reached, or must not be used as it is */
   static async open(options: PostgresOptions): Promise<PostgresStore> {
-    const store = new PostgresStore(options);
+    const { url, connectionsMax, patienceMs, random, clock } = options;
+    const connections = new Connections(url, connectionsMax, patienceMs);
+    const store = new PostgresStore({ connections, random, clock });
     try {
       await assertUsable(store.#reader(), options.acceptsLoss);
-      if (options.connectionsMax > 1) await assertKeepsPrepared(store.#connections, options.random);
+      if (connectionsMax > 1) await assertKeepsPrepared(connections, random);
       store.isNew = (await store.get(IS_NEW))?.is_new === 1;
       // The first look at the time, before anybody goes by it.
       await store.transact((tx) => tx.now());
@@ -100,14 +119,16 @@ export class PostgresStore implements Store {
     }
   }
 
-  private constructor({ url, connectionsMax, patienceMs, random, clock }: PostgresOptions) {
-    this.#connections = new Connections(url, connectionsMax, patienceMs);
+  /** @see open, which checks the database first */
+  constructor({ connections, random, clock, ownClock = systemClock, ...parts }: PostgresParts) {
+    this.#connections = connections;
     this.#lookups = new GatheredLookups(() => this.#take());
-    this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), systemClock);
+    this.#grouped = new GroupedWorks((group) => this.#transactGroup(group), ownClock);
     this.#random = random;
-    const shared = new DatabaseClock();
-    this.clock = clock ?? shared;
-    const time = clock === undefined ? databaseTime(shared) : ownTime(clock);
+    this.#ownClock = ownClock;
+    const { databaseClock = new DatabaseClock(ownClock) } = parts;
+    this.clock = clock ?? databaseClock;
+    const time = clock === undefined ? databaseTime(databaseClock, ownClock) : ownTime(clock);
     this.#parts = { time, integrity: this.integrity };
   }
 
@@ -221,12 +242,12 @@ export class PostgresStore implements Store {
   }
 
   async #transact<T>(work: Work<T>, patience?: Patience): Promise<T> {
-    const giveUpAt = systemClock.now() + RUNS_MS_MAX;
+    const giveUpAt = this.#ownClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
       const outcome = await runWorks(await this.#take(patience), this.#parts, [work]);
       if (outcome.kind === "ended") return told(outcome.results[0]);
       if (outcome.kind !== "again") throw outcome.error;
-      if (run === RUNS_MAX || systemClock.now() >= giveUpAt) {
+      if (run === RUNS_MAX || this.#ownClock.now() >= giveUpAt) {
         throw new Failure("store", "a transaction could not be run to its end", outcome.error);
       }
       await this.#pause(run);
@@ -259,7 +280,7 @@ export class PostgresStore implements Store {
     const [chance = 0] = this.#random.bytes(1);
     const longest = PAUSE_MS * 2 ** run;
     const delayMs = longest / 2 + (longest / 2) * (chance / 255);
-    return new Promise((resolve) => systemClock.after(delayMs, resolve));
+    return new Promise((resolve) => this.#ownClock.after(delayMs, resolve));
   }
 }
 
@@ -291,9 +312,9 @@ function rowsOf({ rows, command }: Answer): Row[] {
   throw new Error(`a statement that writes was sent as a read: ${command}`);
 }
 
-function databaseTime(clock: DatabaseClock): SharedTime {
+function databaseTime(clock: DatabaseClock, ownClock: Clock): SharedTime {
   const read: SharedTime["read"] = async (connection) => {
-    const askedAt = systemClock.now();
+    const askedAt = ownClock.now();
     const { rows } = await connection.query("read", TIME, []);
     const now = Number(rows[0]?.now);
     clock.learn(now, askedAt);

@@ -27,7 +27,7 @@ const UNAWAITED_MAX = 64;
  * waiting for 15 s (see connections.ts; a pooler that leaves that out is refused at start). That
  * is time for a dozen of both.
  */
-const LASTS_MS_MAX = 300_000;
+export const LASTS_MS_MAX = 300_000;
 
 /** What all transactions of a store share. */
 export interface TransactionParts {
