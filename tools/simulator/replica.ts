@@ -25,8 +25,8 @@ import { RecentlyUsed } from "@countersign/server/recently-used";
 import { Report } from "@countersign/server/report";
 import { Keyring } from "@countersign/server/secrets/keyring";
 import { PasswordHasher } from "@countersign/server/secrets/password-hasher";
-import type { ChannelListener } from "@countersign/server/storage/channel";
 import { DatabaseClock } from "@countersign/server/storage/postgres/database-clock";
+import type { ReplicaBusListener } from "@countersign/server/storage/replica-bus";
 import type { Worker } from "@countersign/server/timer-loop";
 import { LocalWake } from "@countersign/server/wake/local-wake";
 import { SharedWake } from "@countersign/server/wake/shared-wake";
@@ -96,7 +96,7 @@ export class Replica implements Actor {
   readonly #house: House;
   readonly #workers: Worker[];
   readonly #wake: SharedWake;
-  #listener: ChannelListener | undefined;
+  #listener: ReplicaBusListener | undefined;
   #isStopping = false;
 
   /** @param aheadMs of its machine's clock */
@@ -237,9 +237,9 @@ export class Replica implements Actor {
 
   #createWake(clock: Clock): SharedWake {
     const { world, replicas, faults } = this.#house;
-    const channel = {
+    const bus = {
       messageBytesMax: 300,
-      open: (listener: ChannelListener) => {
+      open: (listener: ReplicaBusListener) => {
         this.#listener = listener;
         world.after(this, 50, "listens", () => listener.onListening());
       },
@@ -259,7 +259,7 @@ export class Replica implements Actor {
       },
     };
     const random = world.draw.random();
-    return new SharedWake({ local: new LocalWake(), channel, random, clock });
+    return new SharedWake({ local: new LocalWake(), bus, random, clock });
   }
 
   /** In place of the thread: the same, with a turn before and after it. */

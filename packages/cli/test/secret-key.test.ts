@@ -305,7 +305,7 @@ function addResults(data: string): void {
     );
     database.exec("begin");
     for (let n = 0; n < ROWS; n++) {
-      const sealed = keyring.seal(`token ${n}`, `instance credential ${n}`);
+      const sealed = keyring.encrypt(`token ${n}`, `instance credential ${n}`);
       insert.run(String(n), String(n), sealed, MUCH_LATER);
     }
     database.exec("commit");
@@ -320,7 +320,7 @@ function assertAllSealed(data: string): void {
   const rows = withDatabase(data, (database) => database.prepare(sql).all());
   assert.equal(rows.length, ROWS);
   for (const { id, sealed } of rows)
-    assert.equal(keyring.open(String(sealed), `instance credential ${id}`), `token ${id}`);
+    assert.equal(keyring.decrypt(String(sealed), `instance credential ${id}`), `token ${id}`);
 }
 
 /** How far the rotation has come, seen from beside it. */

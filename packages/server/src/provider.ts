@@ -133,12 +133,12 @@ interface Waking {
 /** The context of a server, which alone tells other processes anything. */
 async function withSharedWake(context: Context, secrets: SecretSettings): Promise<Waking> {
   if (!isShared(secrets)) return { context, shared: undefined };
-  const { PostgresChannel } = await import("./storage/postgres/postgres-channel.ts");
+  const { PostgresBus } = await import("./storage/postgres/postgres-bus.ts");
   const { random, store } = context;
   const url = secrets.databaseDirectUrl ?? secrets.databaseUrl;
   const query: Store["all"] = (sql, values) => store.all(sql, values);
-  const channel = new PostgresChannel({ url, query, random });
-  const shared = new SharedWake({ local: new LocalWake(), channel, random, clock: systemClock });
+  const bus = new PostgresBus({ url, query, random });
+  const shared = new SharedWake({ local: new LocalWake(), bus, random, clock: systemClock });
   return { context: { ...context, wake: shared }, shared };
 }
 

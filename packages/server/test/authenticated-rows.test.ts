@@ -168,7 +168,7 @@ test("[ours.rows.authenticated] an audit entry that a server did not write is ne
 /** As schema 15 wrote them: without MACs, and the key of the database is not made yet. */
 async function downgrade(scene: Scene): Promise<void> {
   const { keyring } = scene.server.provider.context;
-  const fingerprintKey = keyring.seal(Buffer.alloc(32).toString("base64"), FINGERPRINT_KEY.what);
+  const fingerprintKey = keyring.encrypt(Buffer.alloc(32).toString("base64"), FINGERPRINT_KEY.what);
   const keys = "update secret_key set sealed_row_key = null, sealed_fingerprint_key = $1";
   await tamper(scene, keys, fingerprintKey);
   await removeMacs(scene);

@@ -115,7 +115,7 @@ test("[ours.delivery.isolation] what nobody signalled is found behind a page of 
   const original = await untilAttempted(scene, await denied(scene, token), 1);
   const ids = await copyInstances(scene, original, 250);
   const last = ids.toSorted().at(-1) ?? "";
-  const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
+  const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
   await tamper(
     scene,
     "update receiver set sealed_secret = $1 where instance_id <> $2",
@@ -261,7 +261,7 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
   const { store } = scene.server.provider.context;
   const sql = "select sealed_secret from receiver where instance_id = $1";
   const sealed = String((await store.get(sql, [ailing.id]))?.sealed_secret);
-  const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
+  const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
   const put = "update receiver set sealed_secret = $1 where instance_id = $2";
   await tamper(scene, put, elsewhere, ailing.id);
 
@@ -286,7 +286,7 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
 test("[ours.delivery.missing-key] a new receiver does not wait for the key of the one before", async (t) => {
   const scene = await startWebhookScene(t);
   const instance = await provisionWithReceiver(scene);
-  const elsewhere = new Keyring(randomBytes(32)).seal(SIGNING_SECRET, "unknown");
+  const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
   await tamper(scene, "update receiver set sealed_secret = $1", elsewhere);
   const request = await denied(scene, instance.token);
   await pass(scene, 2_000);

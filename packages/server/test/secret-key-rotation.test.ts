@@ -52,7 +52,7 @@ function keyFile(data: string): string {
 /** Gives an instance a receiver with a signing secret, as a verification would. */
 function addReceiver(data: string, keyring: Keyring, { provisioning }: Told, secret: string): void {
   const { id } = provisioning.instance;
-  const sealed = keyring.seal(secret, `signing secret ${id}`);
+  const sealed = keyring.encrypt(secret, `signing secret ${id}`);
   const columns = "project_id, instance_id, url, registration_id, sealed_secret, verified_at";
   const values = "select project_id, id, 'https://a.test/', 'r', ?, 0 from instance where id = ?";
   query(data, `insert into receiver (${columns}) ${values}`, sealed, id);
@@ -61,7 +61,7 @@ function addReceiver(data: string, keyring: Keyring, { provisioning }: Told, sec
 function signingSecret(data: string, keyring: Keyring, { provisioning }: Told): string {
   const [row] = query(data, "select sealed_secret as sealed from receiver");
   const { sealed } = row as { sealed: string };
-  return keyring.open(sealed, `signing secret ${provisioning.instance.id}`);
+  return keyring.decrypt(sealed, `signing secret ${provisioning.instance.id}`);
 }
 
 /** Refused with these words, and not a byte of the database changed. */
@@ -169,7 +169,7 @@ const MUCH_LATER = 9_000_000_000_000;
 
 function addResults(data: string, keyring: Keyring): void {
   for (let n = 0; n < ROWS; n++) {
-    const sealed = keyring.seal(`token ${n}`, `instance credential row-${n}`);
+    const sealed = keyring.encrypt(`token ${n}`, `instance credential row-${n}`);
     const columns =
       "key_hash, instance_id, sealed_credential, created_at, project_id, scope, " +
       "fingerprint, result";
@@ -265,7 +265,7 @@ function assertAllOpen(data: string, keyring: Keyring): void {
   assert.equal(rows.length, ROWS);
   for (const { instance_id: id, sealed_credential: sealed } of rows) {
     const expected = id.replace("row-", "token ");
-    assert.equal(keyring.open(sealed, `instance credential ${id}`), expected);
+    assert.equal(keyring.decrypt(sealed, `instance credential ${id}`), expected);
   }
 }
 
@@ -336,7 +336,7 @@ test("[ours.secret-key.waiting] a secret whose key is missing is kept as it is, 
     two: await provisionAndRename(server, "two"),
   }));
   const { instance, credential } = told.two.provisioning;
-  const sealed = keyringOf(lost).seal(credential.token, `instance credential ${instance.id}`);
+  const sealed = keyringOf(lost).encrypt(credential.token, `instance credential ${instance.id}`);
   const update = "update idempotency set sealed_credential = ? where instance_id = ?";
   query(data, `${update} and sealed_credential is not null`, sealed, instance.id);
   addResults(data, keyringOf(lost));

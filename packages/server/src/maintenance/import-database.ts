@@ -179,7 +179,7 @@ function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyri
     throw new Failure("secret-key", `${message}: ${advice}`);
   }
   const sealed = row.sealed_fingerprint_key;
-  if (typeof sealed === "string") keyring.open(sealed, FINGERPRINT_KEY.what);
+  if (typeof sealed === "string") keyring.decrypt(sealed, FINGERPRINT_KEY.what);
   const rowKey = row.sealed_row_key;
   return { keyId, rowKey: typeof rowKey === "string" ? openRowKey(keyring, rowKey) : undefined };
 }

@@ -22,14 +22,14 @@ function assertSealed(open: () => unknown): void {
 
 test("what is sealed opens again in its place", () => {
   for (const secret of ["", SECRET, "x".repeat(10_000)]) {
-    assert.equal(keyring.open(keyring.seal(secret, "row 1"), "row 1"), secret);
+    assert.equal(keyring.decrypt(keyring.encrypt(secret, "row 1"), "row 1"), secret);
   }
   const again = new Keyring(new Uint8Array(32).fill(7));
-  assert.equal(again.open(keyring.seal(SECRET, "row 1"), "row 1"), SECRET);
+  assert.equal(again.decrypt(keyring.encrypt(SECRET, "row 1"), "row 1"), SECRET);
 });
 
 test("a sealed text reveals nothing and is never the same twice", () => {
-  const sealed = [1, 2, 3].map(() => keyring.seal(SECRET, "row 1"));
+  const sealed = [1, 2, 3].map(() => keyring.encrypt(SECRET, "row 1"));
   assert.equal(new Set(sealed).size, 3);
   for (const text of sealed) {
     assert.match(text, new RegExp(`^${keyring.keyId}\\.[A-Za-z0-9_-]+$`));
@@ -39,57 +39,57 @@ test("a sealed text reveals nothing and is never the same twice", () => {
 });
 
 test("a sealed text that was moved to another place does not open", () => {
-  const sealed = keyring.seal(SECRET, "row 1");
-  for (const place of ["row 2", "row 1 ", ""]) assertSealed(() => keyring.open(sealed, place));
+  const sealed = keyring.encrypt(SECRET, "row 1");
+  for (const place of ["row 2", "row 1 ", ""]) assertSealed(() => keyring.decrypt(sealed, place));
 });
 
 test("a sealed text with any one byte altered does not open", () => {
-  const [keyId = "", encoded = ""] = keyring.seal(SECRET, "row 1").split(".");
+  const [keyId = "", encoded = ""] = keyring.encrypt(SECRET, "row 1").split(".");
   const bytes = Buffer.from(encoded, "base64url");
   for (let i = 0; i < bytes.length; i++) {
     const altered = Buffer.from(bytes);
     altered[i] = (altered[i] ?? 0) ^ 1;
-    assertSealed(() => keyring.open(`${keyId}.${altered.toString("base64url")}`, "row 1"));
+    assertSealed(() => keyring.decrypt(`${keyId}.${altered.toString("base64url")}`, "row 1"));
   }
   const rests = ["", "AAAA", bytes.subarray(0, -1).toString("base64url")];
-  for (const rest of rests) assertSealed(() => keyring.open(`${keyId}.${rest}`, "row 1"));
+  for (const rest of rests) assertSealed(() => keyring.decrypt(`${keyId}.${rest}`, "row 1"));
 });
 
 test("a signing secret opens as the key that it holds, the first time and later", () => {
   const [one, other] = [7, 9].map((byte) => Buffer.alloc(32, byte));
   assert.ok(one && other);
-  const sealed = keyring.seal(`whsec_${one.toString("base64")}`, "row 1");
-  const replaced = keyring.seal(`whsec_${other.toString("base64")}`, "row 1");
+  const sealed = keyring.encrypt(`whsec_${one.toString("base64")}`, "row 1");
+  const replaced = keyring.encrypt(`whsec_${other.toString("base64")}`, "row 1");
   for (const _ of [1, 2]) {
-    assert.ok(keyring.openSigningKey(sealed, "row 1").equals(createSecretKey(one)));
-    assert.ok(keyring.openSigningKey(replaced, "row 1").equals(createSecretKey(other)));
-    assertSealed(() => keyring.openSigningKey(sealed, "row 2"));
-    assertSealed(() => keyring.openSigningKey(keyring.seal(SECRET, "row 1"), "row 1"));
+    assert.ok(keyring.decryptSigningKey(sealed, "row 1").equals(createSecretKey(one)));
+    assert.ok(keyring.decryptSigningKey(replaced, "row 1").equals(createSecretKey(other)));
+    assertSealed(() => keyring.decryptSigningKey(sealed, "row 2"));
+    assertSealed(() => keyring.decryptSigningKey(keyring.encrypt(SECRET, "row 1"), "row 1"));
   }
 });
 
 test("another key does not open it, also when the text claims to be sealed with it", () => {
   const other = new Keyring(createMasterKey());
-  const sealed = keyring.seal(SECRET, "row 1");
+  const sealed = keyring.encrypt(SECRET, "row 1");
   assert.notEqual(other.keyId, keyring.keyId);
-  assertSealed(() => other.open(sealed, "row 1"));
-  assertSealed(() => other.open(sealed.replace(keyring.keyId, other.keyId), "row 1"));
-  assertSealed(() => keyring.open("no sealed text", "row 1"));
+  assertSealed(() => other.decrypt(sealed, "row 1"));
+  assertSealed(() => other.decrypt(sealed.replace(keyring.keyId, other.keyId), "row 1"));
+  assertSealed(() => keyring.decrypt("no sealed text", "row 1"));
 });
 
 test("[ours.secret-key.rotation] a keyring seals with the current key and opens with the one that the text names", () => {
   const [first, second, third] = [createMasterKey(), createMasterKey(), createMasterKey()];
-  const sealed = [first, second, third].map((key) => new Keyring(key).seal(SECRET, "row 1"));
+  const sealed = [first, second, third].map((key) => new Keyring(key).encrypt(SECRET, "row 1"));
   const rotated = new Keyring(third, [first, second]);
-  for (const text of sealed) assert.equal(rotated.open(text, "row 1"), SECRET);
-  const [mine, theirs] = [rotated.seal(SECRET, "row 1"), new Keyring(third, [first])];
+  for (const text of sealed) assert.equal(rotated.decrypt(text, "row 1"), SECRET);
+  const [mine, theirs] = [rotated.encrypt(SECRET, "row 1"), new Keyring(third, [first])];
   assert.equal(keyIdOf(mine), masterKeyId(third));
-  assert.equal(new Keyring(third).open(mine, "row 1"), SECRET);
+  assert.equal(new Keyring(third).decrypt(mine, "row 1"), SECRET);
   for (const each of [new Keyring(first, [second]), new Keyring(second)])
-    assertSealed(() => each.open(mine, "row 1"));
-  assertSealed(() => theirs.open(sealed[1] ?? "", "row 1"));
+    assertSealed(() => each.decrypt(mine, "row 1"));
+  assertSealed(() => theirs.decrypt(sealed[1] ?? "", "row 1"));
   // Bound to its place under every key.
-  for (const text of sealed) assertSealed(() => rotated.open(text, "row 2"));
+  for (const text of sealed) assertSealed(() => rotated.decrypt(text, "row 2"));
 });
 
 test("a keyring knows its keys by their ids, each once", () => {
@@ -104,7 +104,7 @@ test("a keyring knows its keys by their ids, each once", () => {
 });
 
 test("the id of the key stands in front of a sealed text, and no other text has one", () => {
-  assert.equal(keyIdOf(keyring.seal("", "row 1")), keyring.keyId);
+  assert.equal(keyIdOf(keyring.encrypt("", "row 1")), keyring.keyId);
   for (const text of ["", keyring.keyId, `${keyring.keyId}.`, "no sealed text", "abcdefgh.AAAA"])
     assert.equal(keyIdOf(text), undefined);
 });
@@ -112,7 +112,7 @@ test("the id of the key stands in front of a sealed text, and no other text has 
 test("what a message says of a text that does not open is the id of its key at most", () => {
   for (const text of [SECRET, `${SECRET}.AAAA`, `00000000.${SECRET}`, "00000000.cs_inst"]) {
     assert.throws(
-      () => keyring.open(text, "row 1"),
+      () => keyring.decrypt(text, "row 1"),
       (error) => error instanceof Failure && !error.message.includes("cs_inst"),
     );
   }

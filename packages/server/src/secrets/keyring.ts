@@ -38,17 +38,17 @@ interface DerivedKeys {
 }
 
 export class Keyring {
-  /** Names the current master key in what was sealed with it; says nothing about the key. */
+  /** Names the current master key in its ciphertexts; reveals nothing about the key. */
   readonly keyId: string;
   readonly previousKeyIds: readonly string[];
   readonly #keys = new Map<string, DerivedKeys>();
-  /** Those that are open, the latest used last. */
+  /** The decrypted ones, the last used at the end. */
   readonly #signingKeys = new RecentlyUsed<string, KeyObject>(SIGNING_KEYS_MAX);
   #fingerprinting: Uint8Array | undefined;
 
   /**
-   * @param current 32 random bytes; everything is sealed with it
-   * @param previous others of the kind that only open what was sealed before
+   * @param current 32 random bytes; everything is encrypted with it
+   * @param previous older keys, which only decrypt
    * @throws Failure when a key has another length
    */
   constructor(current: Uint8Array, previous: readonly Uint8Array[] = []) {
@@ -64,23 +64,23 @@ export class Keyring {
   /**
    * Encrypts with AES-256-GCM under the current key.
    *
-   * @param place what the secret belongs to; a sealed text moved elsewhere does not open
+   * @param context what the secret belongs to; a ciphertext does not decrypt in another context
    */
-  seal(secret: string, place: string): string {
+  encrypt(secret: string, context: string): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv("aes-256-gcm", this.#keyOf(this.keyId).sealing, nonce);
-    cipher.setAAD(Buffer.from(`${this.keyId} ${place}`));
+    cipher.setAAD(Buffer.from(`${this.keyId} ${context}`));
     const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final()]);
     const tagged = Buffer.concat([sealed, cipher.getAuthTag()]);
     return `${this.keyId}.${tagged.toString("base64url")}`;
   }
 
   /**
-   * Opens with whichever key sealed it.
+   * Decrypts with the key that encrypted it.
    *
    * @throws Failure when that key is not here, or the text was altered or moved
    */
-  open(text: string, place: string): string {
+  decrypt(text: string, context: string): string {
     const [, keyId = "", encoded = ""] = SEALED.exec(text) ?? [];
     if (keyId === "") throw new Failure("secret-key", "a sealed secret was altered");
     const { sealing } = this.#keyOf(keyId);
@@ -88,7 +88,7 @@ export class Keyring {
     try {
       const nonce = bytes.subarray(0, NONCE_BYTES);
       const decipher = createDecipheriv("aes-256-gcm", sealing, nonce);
-      decipher.setAAD(Buffer.from(`${keyId} ${place}`));
+      decipher.setAAD(Buffer.from(`${keyId} ${context}`));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
       return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
@@ -98,16 +98,16 @@ export class Keyring {
   }
 
   /**
-   * As `open`, for a signing secret, and ready to sign with. Those used lately stay open: opening
-   * and decoding one takes several times as long as signing with it.
+   * As `decrypt`, for a signing secret, and ready to sign with. It caches the latest keys: to
+   * decrypt and decode one takes several times as long as to sign with it.
    *
-   * @throws Failure also when it is no signing secret
+   * @throws Failure also when it is not a signing secret
    */
-  openSigningKey(text: string, place: string): KeyObject {
-    const name = `${place} ${text}`;
+  decryptSigningKey(text: string, context: string): KeyObject {
+    const name = `${context} ${text}`;
     const known = this.#signingKeys.get(name);
     if (known !== undefined) return known;
-    const key = signingKeyOf(this.open(text, place));
+    const key = signingKeyOf(this.decrypt(text, context));
     this.#signingKeys.set(name, key);
     return key;
   }

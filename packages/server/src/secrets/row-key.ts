@@ -16,13 +16,13 @@ export interface RowKey {
 }
 
 export function sealRowKey(keyring: Keyring, { key, since }: RowKey): string {
-  return keyring.seal(`${since} ${Buffer.from(key).toString("base64")}`, PLACE);
+  return keyring.encrypt(`${since} ${Buffer.from(key).toString("base64")}`, PLACE);
 }
 
 /** @throws Failure when the key that sealed it is not here, or the text was altered */
 export function openRowKey(keyring: Keyring, sealed: string): RowKey {
   const [, since, key] =
-    /^(\d{1,16}) ([A-Za-z0-9+/]{43}=)$/.exec(keyring.open(sealed, PLACE)) ?? [];
+    /^(\d{1,16}) ([A-Za-z0-9+/]{43}=)$/.exec(keyring.decrypt(sealed, PLACE)) ?? [];
   if (since === undefined || key === undefined) {
     throw new Failure("secret-key", "the row key of the database is malformed");
   }

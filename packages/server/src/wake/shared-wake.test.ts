@@ -1,5 +1,5 @@
 /**
- * What replicas tell each other, over a channel in memory whose messages the test hands on.
+ * What replicas tell each other, over a bus in memory whose messages the test hands on.
  */
 
 import assert from "node:assert/strict";
@@ -7,21 +7,21 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { turns, until } from "../../test/support/until.ts";
 import { systemClock, systemRandom } from "../clock.ts";
-import type { Channel, ChannelListener } from "../storage/channel.ts";
+import type { ReplicaBus, ReplicaBusListener } from "../storage/replica-bus.ts";
 import { LocalWake } from "./local-wake.ts";
 import { SharedWake } from "./shared-wake.ts";
 import type { Signal } from "./wake.ts";
 
 const PROJECT = "0f9a8f1f1c114b9e";
 
-class HeldChannel implements Channel {
+class HeldBus implements ReplicaBus {
   readonly messageBytesMax = 7_900;
   readonly messages: string[] = [];
-  listener: ChannelListener | undefined;
+  listener: ReplicaBusListener | undefined;
   isClosed = false;
   #answer: ((wasSent: boolean) => void) | undefined;
 
-  open(listener: ChannelListener): void {
+  open(listener: ReplicaBusListener): void {
     this.listener = listener;
   }
 
@@ -46,16 +46,16 @@ class HeldChannel implements Channel {
 
 interface Replica {
   readonly wake: SharedWake;
-  readonly channel: HeldChannel;
+  readonly bus: HeldBus;
   /** What it was told to look at. */
   readonly looks: (readonly string[] | "all")[];
 }
 
 function start(): Replica {
-  const channel = new HeldChannel();
+  const bus = new HeldBus();
   const wake = new SharedWake({
     local: new LocalWake(),
-    channel,
+    bus,
     random: systemRandom(),
     clock: systemClock,
   });
@@ -65,7 +65,7 @@ function start(): Replica {
     onLost() {},
     onResolvedElsewhere: (requestIds) => looks.push(requestIds),
   });
-  return { wake, channel, looks };
+  return { wake, bus, looks };
 }
 
 const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "resolved" } => ({
@@ -78,13 +78,13 @@ const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "
 });
 
 /** The message with this ordinal, from 1, once it is on its way. */
-async function sent({ channel: { messages } }: Replica, ordinal: number): Promise<string> {
+async function sent({ bus: { messages } }: Replica, ordinal: number): Promise<string> {
   await until(() => messages.length >= ordinal, `message ${ordinal}`);
   return messages[ordinal - 1] ?? "";
 }
 
-function hear({ channel }: Replica, message: string): void {
-  channel.listener?.onMessage(message);
+function hear({ bus }: Replica, message: string): void {
+  bus.listener?.onMessage(message);
 }
 
 test("[ours.replicas.woken] what is signalled wakes those who wait here at once, and is told to others once", async () => {
@@ -102,9 +102,9 @@ test("[ours.replicas.woken] what is signalled wakes those who wait here at once,
   assert.deepEqual(calls, ["here"]);
   there.wake.resolvedElsewhere(signal.requestId);
   assert.deepEqual(calls, ["here", "there"]);
-  here.channel.answer();
+  here.bus.answer();
   await turns();
-  assert.deepEqual([here.channel.messages.length, there.channel.messages.length], [1, 0]);
+  assert.deepEqual([here.bus.messages.length, there.bus.messages.length], [1, 0]);
   assert.deepEqual([here.wake.sent, here.wake.received, there.wake.received], [1, 0, 1]);
 });
 
@@ -142,14 +142,14 @@ test("[ours.replicas.coalesced] what is signalled while a message is on its way 
   const first = await sent(replica, 1);
   for (const signal of signals.slice(1)) replica.wake.signal(signal);
   await turns();
-  assert.equal(replica.channel.messages.length, 1);
-  replica.channel.answer();
+  assert.equal(replica.bus.messages.length, 1);
+  replica.bus.answer();
   const second = await sent(replica, 2);
-  replica.channel.answer();
+  replica.bus.answer();
   assert.equal(first.split(" ").length, 3);
   assert.equal(second.split(" ").length, 102);
   await replica.wake.close();
-  assert.deepEqual([replica.channel.messages.length, replica.wake.sent], [2, 2]);
+  assert.deepEqual([replica.bus.messages.length, replica.wake.sent], [2, 2]);
 });
 
 test("[ours.replicas.coalesced] a thousand decisions are one message that says to look at everything", async () => {
@@ -158,7 +158,7 @@ test("[ours.replicas.coalesced] a thousand decisions are one message that says t
   const message = await sent(here, 1);
   hear(there, message);
   assert.deepEqual(there.looks, ["all"]);
-  here.channel.answer();
+  here.bus.answer();
   const next = resolved();
   here.wake.signal(next);
   assert.match(await sent(here, 2), new RegExp(` r:${next.requestId}$`));
@@ -175,7 +175,7 @@ test("[ours.replicas.coalesced] of what is opened in a project one request is to
   const message = await sent(replica, 1);
   assert.ok(message.includes(first.requestId) && message.includes(other.requestId));
   assert.ok(!message.includes(later.requestId));
-  replica.channel.answer();
+  replica.bus.answer();
   replica.wake.signal(later);
   assert.ok((await sent(replica, 2)).includes(later.requestId));
 });
@@ -185,10 +185,10 @@ test("[ours.replicas.coalesced] a message is as long as one may be, and not long
     [201, false],
     [202, true],
   ] as const) {
-    const { wake, channel } = start();
+    const { wake, bus } = start();
     for (let i = 0; i < count; i++) wake.signal(resolved());
-    const message = await sent({ wake, channel, looks: [] }, 1);
-    assert.ok(message.length <= channel.messageBytesMax);
+    const message = await sent({ wake, bus, looks: [] }, 1);
+    assert.ok(message.length <= bus.messageBytesMax);
     assert.equal(message.endsWith(" *"), isEverything);
   }
 });
@@ -203,12 +203,12 @@ test("[ours.replicas.coalesced] one request that is signalled again and again is
 test("[ours.replicas.not-notified] who begins to listen looks at everything, and a message that was not sent is not counted", async () => {
   const replica = start();
   assert.equal(replica.wake.isListening, false);
-  replica.channel.listener?.onListening();
+  replica.bus.listener?.onListening();
   assert.deepEqual([replica.wake.isListening, replica.looks], [true, ["all"]]);
   replica.wake.signal(resolved());
   await sent(replica, 1);
-  replica.channel.answer(false);
-  replica.channel.listener?.onLost(new Error("cut"));
+  replica.bus.answer(false);
+  replica.bus.listener?.onLost(new Error("cut"));
   await replica.wake.close();
   assert.deepEqual([replica.wake.isListening, replica.wake.sent], [false, 0]);
 });
@@ -227,8 +227,8 @@ test("[ours.replicas.woken] a process that stops tells first what it has decided
   replica.wake.signal(resolved());
   const closed = replica.wake.close();
   await sent(replica, 1);
-  assert.equal(replica.channel.isClosed, false);
-  replica.channel.answer();
+  assert.equal(replica.bus.isClosed, false);
+  replica.bus.answer();
   await closed;
-  assert.equal(replica.channel.isClosed, true);
+  assert.equal(replica.bus.isClosed, true);
 });

@@ -10,7 +10,7 @@
  */
 
 import type { Clock, Random } from "../clock.ts";
-import type { Channel, ChannelListener } from "../storage/channel.ts";
+import type { ReplicaBus, ReplicaBusListener } from "../storage/replica-bus.ts";
 import { EVERYTHING, type Hint, readMessage, toHint, toMessage } from "./hints.ts";
 import type { LocalWake } from "./local-wake.ts";
 import type { Signal, Wake } from "./wake.ts";
@@ -20,20 +20,20 @@ const GAP_MS = 5;
 
 export interface SharedWakeParts {
   readonly local: LocalWake;
-  readonly channel: Channel;
+  readonly bus: ReplicaBus;
   readonly random: Random;
   /** That of the machine: it also goes on where tests hold the time of everything else. */
   readonly clock: Pick<Clock, "after">;
 }
 
-export interface SharedWakeListener extends Pick<ChannelListener, "onListening" | "onLost"> {
+export interface SharedWakeListener extends Pick<ReplicaBusListener, "onListening" | "onLost"> {
   /** Others say that these were resolved, and somebody here waits for them; `all`: who knows. */
   onResolvedElsewhere(requestIds: readonly string[] | "all"): void;
 }
 
 export class SharedWake implements Wake {
   readonly #local: LocalWake;
-  readonly #channel: Channel;
+  readonly #bus: ReplicaBus;
   readonly #clock: Pick<Clock, "after">;
   readonly #id: string;
   /** What is to be told. */
@@ -51,9 +51,9 @@ export class SharedWake implements Wake {
   /** Those of other replicas. */
   received = 0;
 
-  constructor({ local, channel, random, clock }: SharedWakeParts) {
+  constructor({ local, bus, random, clock }: SharedWakeParts) {
     this.#local = local;
-    this.#channel = channel;
+    this.#bus = bus;
     this.#clock = clock;
     this.#id = random.uuid();
     this.#bytes = toMessage(this.#id, []).length;
@@ -61,7 +61,7 @@ export class SharedWake implements Wake {
 
   /** Begins to tell and to be told. */
   open({ onListening, onLost, onResolvedElsewhere }: SharedWakeListener): void {
-    this.#channel.open({
+    this.#bus.open({
       onMessage: (message) => this.#hear(message, onResolvedElsewhere),
       onListening: () => {
         this.isListening = true;
@@ -116,7 +116,7 @@ export class SharedWake implements Wake {
   /** Tells what is left to tell, and nothing after that. */
   async close(): Promise<void> {
     await this.#sending;
-    await this.#channel.close();
+    await this.#bus.close();
     this.isListening = false;
   }
 
@@ -132,7 +132,7 @@ export class SharedWake implements Wake {
     this.#hints.add(hint);
     // With the space in front of it; hints are ASCII.
     this.#bytes += hint.length + 1;
-    if (this.#bytes <= this.#channel.messageBytesMax) return;
+    if (this.#bytes <= this.#bus.messageBytesMax) return;
     this.#isEverything = true;
     this.#hints.clear();
   }
@@ -141,7 +141,7 @@ export class SharedWake implements Wake {
     // What is signalled in one go is told in one go.
     await this.#sleep(0);
     while (this.#isEverything || this.#hints.size > 0) {
-      if (await this.#channel.send(this.#take())) this.sent++;
+      if (await this.#bus.send(this.#take())) this.sent++;
       await this.#sleep(GAP_MS);
     }
     this.#sending = undefined;

@@ -106,7 +106,7 @@ function openKey(
 ): KeyObject {
   const known = keys.get(sealedPrivateKey);
   if (known !== undefined) return known;
-  const seed = keyring.open(sealedPrivateKey, keyPlace(projectId));
+  const seed = keyring.decrypt(sealedPrivateKey, keyPlace(projectId));
   const key = privateKeyOf(Buffer.from(seed, "base64"));
   keys.set(sealedPrivateKey, key);
   return key;

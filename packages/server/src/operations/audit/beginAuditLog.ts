@@ -31,7 +31,7 @@ export async function beginAuditLog(
     projectId,
     origin,
     publicKey,
-    sealedPrivateKey: keyring.seal(Buffer.from(seed).toString("base64"), keyPlace(projectId)),
+    sealedPrivateKey: keyring.encrypt(Buffer.from(seed).toString("base64"), keyPlace(projectId)),
     size: 0,
     subtrees: [],
     sealedId: "",

@@ -135,5 +135,5 @@ export function openTarget(
   { keyring }: Pick<Context, "keyring">,
   { id, sealedTarget }: Pick<StoredChannel, "id" | "sealedTarget">,
 ): ChannelTarget {
-  return JSON.parse(keyring.open(sealedTarget, targetPlace(id))) as ChannelTarget;
+  return JSON.parse(keyring.decrypt(sealedTarget, targetPlace(id))) as ChannelTarget;
 }

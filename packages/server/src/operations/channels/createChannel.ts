@@ -72,7 +72,7 @@ export async function createChannel(
       includesArguments,
       remindMs,
       targetShown: shownTarget(target),
-      sealedTarget: keyring.seal(JSON.stringify(target), targetPlace(id)),
+      sealedTarget: keyring.encrypt(JSON.stringify(target), targetPlace(id)),
       createdAt: now,
       createdBy: `reviewer:${reviewerId}`,
       disabledAt: null,

@@ -91,7 +91,7 @@ function retarget(context: Context, channel: StoredChannel, change: ChannelChang
   const before = openTarget(context, channel);
   const order = url === undefined ? { ...fieldsOf(before), ...defined(given) } : given;
   const { target, signingSecret: made } = completeTarget(context, channel.kind, order);
-  const sealedTarget = context.keyring.seal(JSON.stringify(target), targetPlace(channel.id));
+  const sealedTarget = context.keyring.encrypt(JSON.stringify(target), targetPlace(channel.id));
   return { stored: { sealedTarget, targetShown: shownTarget(target) }, signingSecret: made };
 }
 

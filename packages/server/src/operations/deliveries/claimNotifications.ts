@@ -155,6 +155,6 @@ function openTarget(
   receiver: DueReceiver,
 ): Target {
   const place = signingSecretPlace(instanceId);
-  const signingKey = keyring.openSigningKey(receiver.sealedSecret, place);
+  const signingKey = keyring.decryptSigningKey(receiver.sealedSecret, place);
   return { url: delivery.urls.read(receiver.url), signingKey };
 }

@@ -22,7 +22,7 @@ export async function installReceiver(
   await putReceiver(tx, instance, {
     url: url.text,
     registrationId,
-    sealedSecret: keyring.seal(signingSecret, signingSecretPlace(instance.instanceId)),
+    sealedSecret: keyring.encrypt(signingSecret, signingSecretPlace(instance.instanceId)),
     verifiedAt: now,
   });
 }

@@ -111,7 +111,7 @@ async function create(
     ...key,
     instanceId: id,
     result: writeAnswer(answered),
-    sealedCredential: keyring.seal(token, sealedFor(id)),
+    sealedCredential: keyring.encrypt(token, sealedFor(id)),
     createdAt: now,
   });
   if (!reserved) return undefined;
@@ -188,7 +188,7 @@ async function replay(
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("instance_deleted");
   }
-  const token = keyring.open(stored.sealedCredential ?? "", sealedFor(instanceId));
+  const token = keyring.decrypt(stored.sealedCredential ?? "", sealedFor(instanceId));
   return { outcome: "replayed", instance: readAnswer(instanceId, stored.result), token };
 }
 

@@ -79,7 +79,7 @@ async function adoptFingerprintKey(
   keyring: Keyring,
   { keyId, sealedFingerprintKey: sealed, sealedRowKey }: StoredSecretKey,
 ): Promise<Uint8Array> {
-  const text = sealed === null ? undefined : keyring.open(sealed, FINGERPRINT_KEY.what);
+  const text = sealed === null ? undefined : keyring.decrypt(sealed, FINGERPRINT_KEY.what);
   const isMarked = text?.endsWith(WITH_ROW_KEY) ?? false;
   // The first audit logs are younger than sealed fingerprint keys.
   const isOlder = !isMarked && (text !== undefined || !(await hasAuditLog(tx)));
@@ -123,7 +123,7 @@ async function makeRowKey(tx: Transaction): Promise<RowKey> {
 
 function sealFingerprintKey(keyring: Keyring, key: Uint8Array): string {
   const text = Buffer.from(key).toString("base64") + WITH_ROW_KEY;
-  return keyring.seal(text, FINGERPRINT_KEY.what);
+  return keyring.encrypt(text, FINGERPRINT_KEY.what);
 }
 
 /** During a rotation the fingerprint key is the first to be sealed with the new key. */

@@ -75,7 +75,7 @@ async function resealSome(
   for (const row of rows) {
     const secret = openIfPossible(keyring, row.sealed, row.place);
     if (secret === undefined) unopened++;
-    else resealed += await replaceSealed(tx, column, row, keyring.seal(secret, row.place));
+    else resealed += await replaceSealed(tx, column, row, keyring.encrypt(secret, row.place));
   }
   return {
     resealed,
@@ -87,7 +87,7 @@ async function resealSome(
 /** One damaged secret must not keep the key of all others from being changed. */
 function openIfPossible(keyring: Keyring, sealed: string, place: string): string | undefined {
   try {
-    return keyring.open(sealed, place);
+    return keyring.decrypt(sealed, place);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

@@ -142,5 +142,5 @@ export function openPushTarget(
   { keyring }: Pick<Context, "keyring">,
   { id, sealedTarget }: Pick<StoredSubscription, "id" | "sealedTarget">,
 ): PushTarget {
-  return JSON.parse(keyring.open(sealedTarget, pushPlace(id))) as PushTarget;
+  return JSON.parse(keyring.decrypt(sealedTarget, pushPlace(id))) as PushTarget;
 }

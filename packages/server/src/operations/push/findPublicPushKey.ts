@@ -22,7 +22,7 @@ export async function findPublicPushKey({
   const known = await readPushKey(store);
   if (known !== undefined) return known.publicKey;
   const { publicKey, privateKey } = createVapidKey();
-  const sealedPrivateKey = keyring.seal(privateKey, PUSH_KEY.what);
+  const sealedPrivateKey = keyring.encrypt(privateKey, PUSH_KEY.what);
   return store.transact(async (tx) => {
     await insertPushKey(tx, { publicKey, sealedPrivateKey }, await tx.now());
     return ((await readPushKey(tx)) as StoredPushKey).publicKey;
@@ -37,5 +37,5 @@ export async function openPushKey(
   const stored = await readPushKey(reader);
   if (stored === undefined) throw new Error("a browser is told and there is no key");
   const { publicKey, sealedPrivateKey } = stored;
-  return { publicKey, privateKey: keyring.open(sealedPrivateKey, PUSH_KEY.what) };
+  return { publicKey, privateKey: keyring.decrypt(sealedPrivateKey, PUSH_KEY.what) };
 }

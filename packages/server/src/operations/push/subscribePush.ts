@@ -56,7 +56,7 @@ export async function subscribePush(
     }
     const now = await tx.now();
     const known = await lockSubscriptionAt(tx, endpointSha256);
-    const seal = (id: string) => keyring.seal(JSON.stringify(target), pushPlace(id));
+    const seal = (id: string) => keyring.encrypt(JSON.stringify(target), pushPlace(id));
     if (known?.personId === personId) {
       const change = { id: known.id, name, sealedTarget: seal(known.id) };
       await updateSubscription(tx, change);

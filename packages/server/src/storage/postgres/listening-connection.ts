@@ -1,7 +1,7 @@
 /**
  * One connection that listens, from its making to its end.
  *
- * Called by: postgres-channel.ts.
+ * Called by: postgres-bus.ts.
  */
 
 import { Client } from "pg";

@@ -5,7 +5,7 @@
  * Called by: wake/shared-wake.ts.
  */
 
-export interface ChannelListener {
+export interface ReplicaBusListener {
   /** @param message what some process sent, this one included; not checked in any way */
   onMessage(message: string): void;
 
@@ -16,12 +16,12 @@ export interface ChannelListener {
   onLost(error: Error): void;
 }
 
-export interface Channel {
+export interface ReplicaBus {
   /** Of one message. */
   readonly messageBytesMax: number;
 
   /** Begins to listen, and tries again for as long as it takes; nothing waits for it. */
-  open(listener: ChannelListener): void;
+  open(listener: ReplicaBusListener): void;
 
   /** @returns false when the message was not sent; it is not kept */
   send(message: string): Promise<boolean>;

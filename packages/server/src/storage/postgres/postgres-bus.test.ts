@@ -1,5 +1,5 @@
 /**
- * The channel on a real PostgreSQL, with a proxy in between where the way to it fails.
+ * The bus on a real PostgreSQL, with a proxy in between where the way to it fails.
  */
 
 import assert from "node:assert/strict";
@@ -12,10 +12,10 @@ import { until } from "../../../test/support/until.ts";
 import { systemRandom } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
 import type { SqlValue } from "../store.ts";
-import { PostgresChannel } from "./postgres-channel.ts";
+import { PostgresBus } from "./postgres-bus.ts";
 
 interface Ear {
-  readonly channel: PostgresChannel;
+  readonly bus: PostgresBus;
   readonly clock: ManualClock;
   readonly messages: string[];
   /** `listening`, or the message of what was lost. */
@@ -23,7 +23,7 @@ interface Ear {
 }
 
 /**
- * A channel whose clock stands still, and what it says.
+ * A bus whose clock stands still, and what it says.
  *
  * @param pooled where the connections of its pool lead
  */
@@ -40,10 +40,10 @@ function open(t: TestContext, url: string, pooled = url): Ear {
       await client.end();
     }
   };
-  const channel = new PostgresChannel({ url, query, random: systemRandom(), clock });
-  t.after(() => channel.close());
-  const ear: Ear = { channel, clock, messages: [], told: [] };
-  channel.open({
+  const bus = new PostgresBus({ url, query, random: systemRandom(), clock });
+  t.after(() => bus.close());
+  const ear: Ear = { bus, clock, messages: [], told: [] };
+  bus.open({
     onMessage: (message) => ear.messages.push(message),
     onListening: () => ear.told.push("listening"),
     onLost: (error) => ear.told.push(error.message),
@@ -72,14 +72,14 @@ test("a message reaches all who listen on its database, and nobody on another", 
   const elsewhere = open(t, await createDatabase());
   for (const ear of [...ears, elsewhere]) await listening(ear);
   const [first, second] = ears as [Ear, Ear];
-  const long = "x".repeat(first.channel.messageBytesMax);
-  assert.equal(await first.channel.send("one"), true);
-  assert.equal(await second.channel.send(long), true);
+  const long = "x".repeat(first.bus.messageBytesMax);
+  assert.equal(await first.bus.send("one"), true);
+  assert.equal(await second.bus.send(long), true);
   for (const { messages } of ears) {
     await until(() => messages.length === 2, "both messages");
     assert.deepEqual(messages.toSorted(), ["one", long]);
   }
-  assert.equal(await elsewhere.channel.send("two"), true);
+  assert.equal(await elsewhere.bus.send("two"), true);
   await until(() => elsewhere.messages.length > 0, "its own message");
   assert.deepEqual(elsewhere.messages, ["two"]);
 });
@@ -107,7 +107,7 @@ test("[ours.replicas.not-notified] a connection that is cut is told once, made a
   await lost(ear);
   const { mock } = t.mock.method(ear.clock, "after");
   for (let tries = 1; tries <= 5; tries++) {
-    assert.equal(await ear.channel.send("lost"), false);
+    assert.equal(await ear.bus.send("lost"), false);
     ear.clock.advance(PAUSE_MS_MAX);
     await until(() => mock.callCount() === tries, "it pauses again");
   }
@@ -115,7 +115,7 @@ test("[ours.replicas.not-notified] a connection that is cut is told once, made a
   proxy.isDown = false;
   ear.clock.advance(PAUSE_MS_MAX);
   await listening(ear);
-  assert.equal(await ear.channel.send("heard"), true);
+  assert.equal(await ear.bus.send("heard"), true);
   await until(() => ear.messages.length === 1, "the message");
   assert.deepEqual(ear.messages, ["heard"]);
 });
@@ -142,7 +142,7 @@ test("[ours.replicas.not-notified] an engine that refuses LISTEN is told once, w
   proxy.listen = "refused";
   const ear = open(t, proxy.url);
   assert.match(await lost(ear), /database_direct_url\): .*syntax error/);
-  assert.equal(await ear.channel.send("nobody"), false);
+  assert.equal(await ear.bus.send("nobody"), false);
   assert.equal(ear.told.length, 1);
 });
 
@@ -184,22 +184,22 @@ test("[ours.replicas.not-notified] a probe that the pool cannot send says nothin
   ear.clock.advance(PROBE_MS);
   await until(() => mock.callCount() >= 2, "the next probe is scheduled");
   assert.deepEqual(ear.told, ["listening"]);
-  assert.equal(await ear.channel.send("heard"), true);
+  assert.equal(await ear.bus.send("heard"), true);
   await until(() => ear.messages.length === 1, "the message");
 });
 
-test("a channel that is closed says nothing more, connected or not", async (t) => {
+test("a bus that is closed says nothing more, connected or not", async (t) => {
   const url = await createDatabase();
   const [ear, other] = [open(t, url), open(t, url)];
   const nowhere = open(t, "postgres://postgres@127.0.0.1:1/nobody");
   await listening(ear);
   await listening(other);
   await lost(nowhere);
-  await ear.channel.close();
-  await nowhere.channel.close();
+  await ear.bus.close();
+  await nowhere.bus.close();
   nowhere.clock.advance(PAUSE_MS_MAX);
-  await other.channel.send("too late");
+  await other.bus.send("too late");
   await until(() => other.messages.length === 1, "the message");
   assert.deepEqual([ear.messages, ear.told, nowhere.told.length], [[], ["listening"], 1]);
-  assert.equal(await ear.channel.send("nothing"), false);
+  assert.equal(await ear.bus.send("nothing"), false);
 });

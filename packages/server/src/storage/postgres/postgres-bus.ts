@@ -11,7 +11,7 @@
 
 import { type Clock, type Random, systemClock } from "../../clock.ts";
 import { Failure } from "../../failure.ts";
-import type { Channel, ChannelListener } from "../channel.ts";
+import type { ReplicaBus, ReplicaBusListener } from "../replica-bus.ts";
 import { reasonOf, toThrown } from "./errors.ts";
 import { ListeningConnection, type Query } from "./listening-connection.ts";
 
@@ -34,14 +34,14 @@ export interface PostgresChannelOptions {
   readonly clock?: Clock | undefined;
 }
 
-export class PostgresChannel implements Channel {
+export class PostgresBus implements ReplicaBus {
   /** PostgreSQL takes less than 8,000. */
   readonly messageBytesMax = 7_900;
   readonly #url: string;
   readonly #query: Query;
   readonly #random: Random;
   readonly #clock: Clock;
-  #listener: ChannelListener | undefined;
+  #listener: ReplicaBusListener | undefined;
   /** The one that listens, or is about to. */
   #connection: ListeningConnection | undefined;
   #isListening = false;
@@ -58,7 +58,7 @@ export class PostgresChannel implements Channel {
     this.#clock = clock;
   }
 
-  open(listener: ChannelListener): void {
+  open(listener: ReplicaBusListener): void {
     this.#listener = listener;
     this.#connect();
   }
