@@ -71,8 +71,10 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "sent-without-a-last-look",
     breaks: "I7",
-    file: "operations/deliveries/isStillClaimed.ts",
-    edits: [["if (store.isExclusive) return", "return true; if (store.isExclusive) return"]],
+    file: "outbox/webhook-destination.ts",
+    edits: [
+      ["  return readClaim(context", "  return Promise.resolve(true);\n  return readClaim(context"],
+    ],
   },
   {
     name: "rejection-taken-for-receipt",
@@ -203,8 +205,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "place-never-left",
     breaks: "I14",
-    file: "workers/delivery-line.ts",
-    edits: [["      leave();\n      for (const key of keys) {", "      for (const key of keys) {"]],
+    file: "outbox/delivery-queue.ts",
+    edits: [["      releaseSlot();\n", ""]],
   },
   {
     name: "ending-without-an-entry",
@@ -220,11 +222,11 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "only-signals-are-followed",
     breaks: "liveness",
-    file: "workers/delivery.ts",
+    file: "outbox/webhook-destination.ts",
     edits: [
       [
-        "    const pauseMs = next ===",
-        "    if (next === undefined) return;\n    const pauseMs = next ===",
+        "    const scanMs = Math.max(",
+        "    if (page.next === undefined) return Infinity;\n    const scanMs = Math.max(",
       ],
     ],
   },

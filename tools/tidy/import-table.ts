@@ -126,9 +126,11 @@ const EVERYTHING = [
   ...BASICS,
   "rate-limiter",
   "timer-loop",
+  "keyed-semaphore",
   ...MIDDLE,
   "http",
   "review",
+  "outbox",
   "workers",
   "open-context",
   "provider",
@@ -143,6 +145,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   clock: { values: [], types: [] },
   "recently-used": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
+  "keyed-semaphore": { values: [], types: [] },
   "timer-loop": { values: BASICS, types: MIDDLE },
   core: { values: [], types: [] },
   policy: { values: ["recently-used"], types: [] },
@@ -185,8 +188,22 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   http: DOOR,
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
   review: { values: [...DOOR.values, "http"], types: [] },
-  // The delivery worker keeps its own count of failing destinations.
-  workers: { values: [...DOOR.values, "timer-loop", "delivery"], types: ["egress", "wake"] },
+  // Claims and records are operations; scans and checks of claims read rows directly.
+  outbox: {
+    values: [
+      ...BASICS,
+      "timer-loop",
+      "keyed-semaphore",
+      "core",
+      "delivery",
+      "operations",
+      "storage",
+      "context",
+      "report",
+    ],
+    types: MIDDLE,
+  },
+  workers: { values: [...DOOR.values, "timer-loop", "outbox"], types: ["wake"] },
   gauges: { values: [...BASICS, "operations"], types: MIDDLE },
   // What is done to a database while it is not served.
   maintenance: { values: [...BASICS, "storage", "secrets", "audit", "core"], types: MIDDLE },

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHANNELS_PER_PROJECT_MAX } from "../src/core/channel.ts";
-import { SERVED_OF_PROJECT_MAX } from "../src/workers/announcing.ts";
+import { SERVED_OF_PROJECT_MAX } from "../src/outbox/channel-destination.ts";
 import {
   announcements,
   channelOf,

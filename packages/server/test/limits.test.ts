@@ -33,7 +33,7 @@ import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examine
 import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/grants/useGrant.ts";
 import { LOOKED_AT_MAX } from "../src/operations/history/listHistory.ts";
 import { JOINED_MS_MAX } from "../src/operations/instances/commitVerified.ts";
-import { ATTEMPT_MS } from "../src/workers/delivery.ts";
+import { ATTEMPT_MS } from "../src/outbox/webhook-destination.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/reference/limits.md"), "utf8");
 

@@ -5,8 +5,8 @@ import {
   type ClaimedNotification,
   claimNotifications,
 } from "../src/operations/deliveries/claimNotifications.ts";
-import { isStillClaimed } from "../src/operations/deliveries/isStillClaimed.ts";
 import { recordAttempt } from "../src/operations/deliveries/recordAttempt.ts";
+import { isStillClaimed } from "../src/outbox/webhook-destination.ts";
 import {
   claimNotification,
   readDueNotifications,

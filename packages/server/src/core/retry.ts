@@ -128,3 +128,8 @@ function fullYear(year: string, now: number): string {
   const latest = new Date(now).getUTCFullYear() + 50;
   return String(latest - ((latest - Number(year)) % 100));
 }
+
+/** A number in [0, 1), from four random bytes. */
+export function toFraction(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
+}

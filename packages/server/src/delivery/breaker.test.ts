@@ -97,12 +97,12 @@ test("a failure while recovering starts the ramp again, five in a row the pause 
 
 test("an operator ends the pause, and the count stays", () => {
   const breaker = opened();
-  breaker.hurry("a");
+  breaker.retryNow("a");
   assert.equal(breaker.room("a", NOW), 1);
   assert.equal(breaker.opensAt("a", NOW), undefined);
   breaker.failed("a", NOW);
   assert.equal(breaker.opensAt("a", NOW), NOW + 10_000);
-  breaker.hurry("unknown");
+  breaker.retryNow("unknown");
   assert.equal(breaker.room("unknown", NOW), ALL);
 });
 
@@ -147,7 +147,7 @@ test("whatever happens, a pause ends within a minute, at the time that was told"
     let now = NOW;
     for (const { kind, ms } of steps) {
       now += ms;
-      if (kind === "hurry") breaker.hurry("a");
+      if (kind === "hurry") breaker.retryNow("a");
       else if (kind !== "look") breaker[kind]("a", now);
       const room = breaker.room("a", now);
       assert.ok([0, 1, 2, 4, 8, ALL].includes(room));

@@ -3,7 +3,7 @@
  * one at a time finds out whether it is back. Kept in memory by every replica for itself; a
  * restart forgets it and costs a few attempts.
  *
- * Called by: the delivery worker, which counts what is outstanding; nothing is counted here, so
+ * Called by: the outbox, which counts what is outstanding; nothing is counted here, so
  * that a result that never comes holds nothing up.
  *
  * @see contract: Limits, Other rules, 1
@@ -97,7 +97,7 @@ export class Breaker {
   }
 
   /** An operator asks for a try now: the pause ends, the count stays. */
-  hurry(key: string): void {
+  retryNow(key: string): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) entry.pausedUntil = Number.NEGATIVE_INFINITY;
   }

@@ -3,7 +3,7 @@
  * one host and to one address, over all instances together. Counted in memory by every replica
  * for itself.
  *
- * Called by: the delivery worker (which takes what is free and never waits), verifications (which
+ * Called by: the outbox (which takes what is free and never waits), verifications (which
  * wait in line) and the egress client (which waits for an address once it knows it).
  *
  * @see contract: Limits, Other rules, 1; Events, webhook.verification, 4

@@ -5,29 +5,26 @@
  */
 
 import type { Context } from "../context.ts";
+import { ChannelDestination } from "../outbox/channel-destination.ts";
+import { Outbox } from "../outbox/outbox.ts";
+import { PushDestination } from "../outbox/push-destination.ts";
+import { WebhookDestination } from "../outbox/webhook-destination.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "../timer-loop.ts";
-import { startAnnouncing } from "./announcing.ts";
-import { startDelivery } from "./delivery.ts";
 import { startExpiry } from "./expiry.ts";
 import { startFreeze } from "./freeze.ts";
 import { startHolding } from "./holding.ts";
-import { startPushing } from "./pushing.ts";
 import { startRetention } from "./retention.ts";
 import { startSealing } from "./sealing.ts";
 
-const ALWAYS = [
-  startExpiry,
-  startHolding,
-  startFreeze,
-  startRetention,
-  startAnnouncing,
-  startSealing,
-];
+const ALWAYS = [startExpiry, startHolding, startFreeze, startRetention, startSealing];
 
 /** Starts those of one server; those that send webhooks only where that is on. */
 export function startWorkers(context: Context, report: Report): Worker[] {
-  const workers = ALWAYS.map((start) => start(context, report));
+  const workers: Worker[] = ALWAYS.map((start) => start(context, report));
+  workers.push(new Outbox(context, report, new ChannelDestination(context, report)));
   if (!context.settings.webhooks.enabled) return workers;
-  return [...workers, startDelivery(context, report), startPushing(context, report)];
+  workers.push(new Outbox(context, report, new WebhookDestination(context, report)));
+  workers.push(new Outbox(context, report, new PushDestination(context, report)));
+  return workers;
 }

@@ -17,7 +17,7 @@ import { ManualClock } from "./manual-clock.ts";
 import type { Lifetime } from "./test-provider.ts";
 import { PATIENCE_MS } from "./until.ts";
 
-/** An attempt's time as the delivery worker gives it. */
+/** An attempt's time as the outbox of webhooks gives it. */
 export const ATTEMPT_MS = 9_000;
 
 /** Answers from a table that a test may change at any time, and notes what it was asked. */

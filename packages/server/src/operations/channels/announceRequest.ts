@@ -27,7 +27,7 @@ export async function announceRequest(
   { channels, isPushed }: InForce,
 ): Promise<readonly RowKey[]> {
   const telling = channels.filter((channel) => tellsOf(channel, from));
-  // Whose browsers are told is found out by the worker that pushes.
+  // The outbox of web push finds the browsers to notify.
   if (isPushed) telling.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
   if (telling.length === 0) return [];
   const { id: requestId, projectId, createdAt, deadlineAt } = request;

@@ -1,6 +1,7 @@
 import type { Context } from "../../context.ts";
 import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { nextTurn } from "../../core/channel-pace.ts";
+import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
 import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
 import {
   type DueAnnouncement,
@@ -29,12 +30,6 @@ export interface ClaimedChannel {
 /** Undefined: nothing to send now, or somebody else is sending. */
 export type ChannelClaim = ClaimedChannel | "again" | undefined;
 
-/** Longer than a sending and its record. After a crash the next one waits for it. */
-const LEASE_MS = 12_000;
-
-/** Of the lease, in which nothing is sent any more. */
-const MARGIN_MS = 2_000;
-
 /** So many are named in one message; it tells of all the others as well. */
 const DUE_MAX = 1_000;
 
@@ -43,13 +38,12 @@ const DUE_MAX = 1_000;
  * all that wait where they are many. On the way it records the end of announcements whose request
  * was resolved or whose window has passed.
  *
- * Called by: the worker that announces.
+ * Called by: the outbox of notification channels.
  *
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
  */
 export async function claimChannel(context: Context, key: RowKey): Promise<ChannelClaim> {
-  // Before anything of the lease has passed, however long the claim takes.
-  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
+  const endsBy = attemptsEndBy(context.clock, MESSAGE_LEASE);
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const channel = await lockChannel(tx, key);
@@ -68,7 +62,7 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
       turn.kind === "one"
         ? await composeCall(tx, channel, first, now)
         : await digest(tx, channel, calls, { id: context.random.uuid(), isMore, now });
-    await claimChannelRow(tx, key, now + LEASE_MS);
+    await claimChannelRow(tx, key, now + MESSAGE_LEASE.ms);
     const announcementIds = told.flatMap(({ ids }) => ids);
     return { channel, target, message, announcementIds, fence: channel.fence + 1, endsBy };
   }, "process");

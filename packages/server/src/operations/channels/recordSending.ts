@@ -7,6 +7,7 @@ import {
   sendingText,
 } from "../../core/channel.ts";
 import { paced } from "../../core/channel-pace.ts";
+import { toFraction } from "../../core/retry.ts";
 import { endAnnouncements, endAnnouncementsOf } from "../../storage/sql/channels/announcements.ts";
 import { type AfterSending, updateSending } from "../../storage/sql/channels/channels.ts";
 import type { ClaimedChannel } from "./claimChannel.ts";
@@ -24,7 +25,7 @@ export type RecordedSending =
  * Records how a sending went, and gives the channel back. What was told has ended; what was not is
  * told when the channel has rested.
  *
- * Called by: the worker that announces.
+ * Called by: the outbox of notification channels.
  */
 export async function recordSending(
   { store, random }: Pick<Context, "store" | "random">,
@@ -82,9 +83,4 @@ function next(
   }
   const rest = restMs(failures + 1, outcome, chance);
   return { failures: failures + 1, retryAt: now + rest, last: result, pace };
-}
-
-/** A number in [0, 1) of four bytes. */
-export function toFraction(bytes: Uint8Array): number {
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
 }

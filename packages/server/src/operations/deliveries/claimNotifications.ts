@@ -3,6 +3,7 @@ import type { WebhookUrl } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { givesUpAt } from "../../core/delivery-progress.ts";
+import { attemptsEndBy, DELIVERY_LEASE } from "../../core/lease.ts";
 import {
   isWindowOver,
   type NotificationEndCause,
@@ -41,17 +42,11 @@ export interface Claim {
   readonly more: boolean;
 }
 
-/** Longer than an attempt and its recording; after a crash the next attempt waits for it. */
-const LEASE_MS = 30_000;
-
-/** Of the lease, in which nothing is sent any more. */
-const MARGIN_MS = 3_000;
-
 /**
  * Takes due notifications of an instance for one attempt each, with the receiver as it is now.
  * On the way it records the end of those whose window or epoch has passed.
  *
- * Called by: the delivery worker.
+ * Called by: the outbox of webhooks.
  *
  * @param limit how many attempts there is room for
  * @param outstanding those of the instance that this process is still attempting, whatever their
@@ -65,8 +60,7 @@ export async function claimNotifications(
   limit: number,
   outstanding: ReadonlySet<string>,
 ): Promise<Claim> {
-  // Before anything of the lease has passed, however long the claim takes.
-  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
+  const endsBy = attemptsEndBy(context.clock, DELIVERY_LEASE);
   // A loss of power that undoes a claim has ended its holder too.
   return context.store.transact(async (tx) => {
     const now = await tx.now();
@@ -102,8 +96,8 @@ async function readFree(
 }
 
 /**
- * The instance is not held: a removal that commits at the same time is seen by {@link
- * isStillClaimed}, which is asked before anything is sent.
+ * The instance is not locked. `isStillClaimed`, which the outbox calls before it sends anything,
+ * sees a removal that commits at the same time.
  */
 async function claim(
   tx: Transaction,
@@ -125,7 +119,7 @@ async function claim(
     return undefined;
   }
   const target = open(receiver);
-  const claimedUntil = now + LEASE_MS;
+  const claimedUntil = now + DELIVERY_LEASE.ms;
   if (!(await claimNotification(tx, notification, now, claimedUntil))) return undefined;
   return { notification, fence: fence + 1, ...target };
 }

@@ -9,7 +9,7 @@ const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 
 /**
  * Records the end of notifications whose delivery has ended with their epoch. Nothing of them is
- * attempted any more before this, so it may be interrupted: the delivery worker goes on with it.
+ * attempted any more before this, so it may be interrupted: the outbox continues it.
  *
  * Called by: updateInstance and deleteInstance, after their commit.
  */

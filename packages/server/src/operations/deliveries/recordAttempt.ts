@@ -8,6 +8,7 @@ import {
   type StoredNotification,
   settle,
 } from "../../core/notification.ts";
+import { toFraction } from "../../core/retry.ts";
 import {
   type AfterAttempt,
   lockNotification,
@@ -18,7 +19,7 @@ import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedNotification } from "./claimNotifications.ts";
 
 /** What became of the notification. */
-export type Recorded =
+export type RecordedAttempt =
   | { readonly kind: "ended"; readonly by: string }
   | { readonly kind: "retry"; readonly nextAt: number }
   /** The lease had passed to somebody else, or the request was erased: nothing was recorded. */
@@ -28,7 +29,7 @@ export type Recorded =
  * Records how an attempt went. A late result, under a fence that has passed, changes nothing; the
  * result of an attempt whose delivery was ended meanwhile only says when it was over.
  *
- * Called by: the delivery worker.
+ * Called by: the outbox of webhooks.
  *
  * @see contract: Events, Delivery rules, 3 to 5
  */
@@ -36,7 +37,7 @@ export async function recordAttempt(
   { store, random }: Pick<Context, "store" | "random">,
   claimed: ClaimedNotification,
   outcome: AttemptOutcome,
-): Promise<Recorded> {
+): Promise<RecordedAttempt> {
   const chance = toFraction(random.bytes(4));
   // Undone by a loss of power, the attempt is made again: receivers deduplicate.
   return store.transact(async (tx) => {
@@ -82,7 +83,7 @@ async function recordLate(
   { by }: NotificationEnd,
   { attempts, last }: AfterAttempt,
   now: number,
-): Promise<Recorded> {
+): Promise<RecordedAttempt> {
   await updateLateAttempt(tx, notification, attempts, last, now);
   return { kind: "ended", by };
 }
@@ -117,8 +118,4 @@ function next(
   const notBefore = isAttempt ? (wishMs === undefined ? null : now + wishMs) : current.notBefore;
   const { nextAt } = settlement;
   return { nextAt, notBefore, attempts, retriesFrom, last, ended: null };
-}
-
-function toFraction(bytes: Uint8Array): number {
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) / 2 ** 32;
 }

@@ -3,7 +3,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readLaterNotifications } from "../../storage/sql/deliveries/notification-listings.ts";
-import { hurryNotification } from "../../storage/sql/deliveries/notifications.ts";
+import { retryNotificationNow } from "../../storage/sql/deliveries/notifications.ts";
 import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
@@ -13,7 +13,7 @@ import { assertMayRetry } from "./retryDelivery.ts";
 /** Bounds one transaction; an instance has rarely more waiting. */
 const NOTIFICATIONS_PER_COMMIT_MAX = 500;
 
-interface Hurried {
+interface Batch {
   readonly count: number;
   /** Where to go on; undefined when nothing is left. */
   readonly next: Place | undefined;
@@ -40,21 +40,21 @@ export async function retryDeliveries(
   let after: Place | undefined;
   do {
     const place: Place | undefined = after;
-    const hurried = await store.transact((tx) => hurry(tx, context, caller, instance, place));
-    count += hurried.count;
-    after = hurried.next;
+    const batch = await store.transact((tx) => retryNow(tx, context, caller, instance, place));
+    count += batch.count;
+    after = batch.next;
   } while (after !== undefined);
   return count;
 }
 
 /** Goes by time, so that what is attempted meanwhile and fails again is not met again. */
-async function hurry(
+async function retryNow(
   tx: Transaction,
   { random, wake }: Pick<Context, "random" | "wake">,
   { reviewerId }: ReviewerCaller,
   { projectId, instanceId }: InstanceKey,
   after: Place | undefined,
-): Promise<Hurried> {
+): Promise<Batch> {
   // Also when none waits: due deliveries may be paused with their destination.
   tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
   const now = await tx.now();
@@ -64,7 +64,7 @@ async function hurry(
   let count = 0;
   // In the order of their ids, in which everybody locks several rows.
   for (const id of later.map(({ id }) => id).sort()) {
-    if (await hurryNotification(tx, { projectId, id }, now)) count++;
+    if (await retryNotificationNow(tx, { projectId, id }, now)) count++;
   }
   if (count > 0) {
     await appendAudit(tx, random, {

@@ -6,7 +6,10 @@ import { allows } from "../../core/roles.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
-import { hurryNotification, lockNotification } from "../../storage/sql/deliveries/notifications.ts";
+import {
+  lockNotification,
+  retryNotificationNow,
+} from "../../storage/sql/deliveries/notifications.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
@@ -32,7 +35,7 @@ export async function retryDelivery(
   const found = await readNotificationOfProject(store, { projectId, id });
   if (found === undefined) throw new Problem("not_found");
   return store.transact(async (tx) => {
-    const delivery = await hurry(tx, context, caller, found);
+    const delivery = await retryNow(tx, context, caller, found);
     const { instanceId } = delivery.notification;
     if (delivery.progress.kind === "waiting") {
       tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
@@ -49,7 +52,7 @@ export function assertMayRetry(caller: ReviewerCaller): void {
   assertMay(caller, "decide");
 }
 
-async function hurry(
+async function retryNow(
   tx: Transaction,
   { random }: Pick<Context, "random">,
   { reviewerId }: ReviewerCaller,
@@ -61,7 +64,7 @@ async function hurry(
   if (locked === undefined || delivery === undefined) throw new Problem("not_found");
   const { progress } = delivery;
   if (progress.kind === "ended") throw new Problem("already_terminal", ENDED[progress.by]);
-  if (!(await hurryNotification(tx, locked, now))) return delivery;
+  if (!(await retryNotificationNow(tx, locked, now))) return delivery;
   await appendAudit(tx, random, {
     at: now,
     projectId,

@@ -1,5 +1,6 @@
 import { excerpt, formatTimestamp } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
+import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
 import { readPreferences } from "../../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
 import { loudFrom } from "../../core/quiet-hours.ts";
@@ -34,10 +35,6 @@ export interface ClaimedPush {
   readonly endsBy: number;
 }
 
-/** Longer than a sending and its record. After a crash the next one waits for it. */
-const LEASE_MS = 12_000;
-const MARGIN_MS = 2_000;
-
 /** Bounds one transaction. */
 const DUE_MAX = 20;
 
@@ -50,7 +47,7 @@ const NAME_CHARS_MAX = 80;
  * Takes a browser to send one message to it. On the way it drops what is not to be told any more,
  * because it has ended, or its person may not decide it, and puts off what comes in quiet hours.
  *
- * Called by: the worker that pushes.
+ * Called by: the outbox of web push.
  *
  * @returns undefined: nothing to send now, or somebody else is sending
  * @throws Failure `secret-key` when the key of the target is missing; nothing is claimed
@@ -59,8 +56,7 @@ export async function claimPush(
   context: Context,
   id: string,
 ): Promise<ClaimedPush | "again" | undefined> {
-  // Before anything of the lease has passed, however long the claim takes.
-  const endsBy = context.clock.monotonic() + LEASE_MS - MARGIN_MS;
+  const endsBy = attemptsEndBy(context.clock, MESSAGE_LEASE);
   return context.store.transact(async (tx) => {
     const subscription = await lockSubscription(tx, id);
     const now = await tx.now();
@@ -71,7 +67,7 @@ export async function claimPush(
       if (payload === undefined) continue;
       const target = openPushTarget(context, subscription);
       const key = await openPushKey(tx, context);
-      await claimSubscription(tx, id, now + LEASE_MS);
+      await claimSubscription(tx, id, now + MESSAGE_LEASE.ms);
       const until = payload.deadline_at === undefined ? now : Date.parse(payload.deadline_at);
       const keptMs = due.isShown ? RESOLVED_KEPT_MS : until - now;
       const keepS = Math.max(1, Math.ceil(keptMs / 1000));

@@ -1,11 +1,11 @@
 import type { Context } from "../../context.ts";
 import { restMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
 import { isGone } from "../../core/push.ts";
+import { toFraction } from "../../core/retry.ts";
 import { deletePush, movePush } from "../../storage/sql/push/push-messages.ts";
 import { lockSubscription, updateAfterPush } from "../../storage/sql/push/push-subscriptions.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { toFraction } from "../channels/recordSending.ts";
 import type { ClaimedPush } from "./claimPush.ts";
 import { removeGone } from "./subscribePush.ts";
 
@@ -22,7 +22,7 @@ export type RecordedPush =
  * Records how a sending went, and gives the browser back. What it shows now is told once more when
  * it has ended.
  *
- * Called by: the worker that pushes.
+ * Called by: the outbox of web push.
  */
 export async function recordPush(
   { store, random }: Pick<Context, "store" | "random">,

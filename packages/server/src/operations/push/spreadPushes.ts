@@ -30,7 +30,7 @@ export interface SpreadPushes {
  * Finds out whose browsers are to be told of the requests that were announced in a project, and
  * writes it down for each of them.
  *
- * Called by: the worker that pushes.
+ * Called by: the outbox of web push.
  */
 export async function spreadPushes(
   { store }: Pick<Context, "store">,

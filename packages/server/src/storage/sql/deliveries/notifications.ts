@@ -267,19 +267,19 @@ export async function endNotificationsBefore(
 }
 
 /** Makes one due now, or when the receiver asked for it; not if it is attempted or has ended. */
-export async function hurryNotification(
+export async function retryNotificationNow(
   tx: Transaction,
   { projectId, id }: RowKey,
   now: number,
 ): Promise<boolean> {
-  const hurried = await tx.run(
+  const updated = await tx.run(
     `update notification
      set next_at = case when not_before > $3 then not_before else $3 end
      where project_id = $1 and id = $2 and next_at > $3 and next_at > coalesce(not_before, 0)
        and (claimed_until is null or claimed_until <= $3)`,
     [projectId, id, now],
   );
-  return hurried === 1;
+  return updated === 1;
 }
 
 export function toNotification(row: Row): StoredNotification {

@@ -1,22 +1,17 @@
 /**
- * Who waits for delivery and whose turn it is, host by host. In memory only: a hint of what the
- * database knows better.
+ * The instances that wait for webhook deliveries, in turns by host. Only in memory: the database
+ * is the truth.
  *
- * Called by: the delivery worker.
+ * Called by: the outbox of webhooks.
  */
 
 import { parseWebhookUrl } from "@countersign/protocol";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { Breaker } from "../delivery/breaker.ts";
 import type { Destination, DestinationLimits } from "../delivery/destination-limits.ts";
-import type { WaitingInstance } from "../operations/deliveries/listWaitingInstances.ts";
-
-/** A turn: an instance, and places for the attempts it may begin. */
-export interface Turn {
-  readonly instance: WaitingInstance;
-  /** Each leaves its place. Empty where there is no receiver and only an end to record. */
-  readonly places: (() => void)[];
-}
+import { KeyedSemaphore } from "../keyed-semaphore.ts";
+import type { WaitingInstance } from "../storage/sql/deliveries/waiting-instances.ts";
+import type { OutboxQueue, Turn } from "./destination.ts";
 
 interface Member {
   readonly instance: WaitingInstance;
@@ -41,10 +36,10 @@ const WANTED_MAX = 16;
 /** Of an instance whose notifications cannot even be claimed. */
 const REST_MS = 15_000;
 
-/** No account and no host has this name: of what it asks for, only the process can be full. */
+/** No account and no host has this name: only the process can be full for it. */
 const NOBODY = " ";
 
-export class DeliveryLine {
+export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   readonly #limits: DestinationLimits;
   /** Of single receivers, for any failure. */
   readonly #receivers = new Breaker();
@@ -53,8 +48,8 @@ export class DeliveryLine {
   readonly #members = new Map<string, Member>();
   /** Members by host; hosts and members are in the order of turns. */
   readonly #byOrigin = new Map<string, Set<Member>>();
-  /** Places taken, by breaker key. */
-  readonly #taken = new Map<string, number>();
+  /** Slots in use, by breaker key. */
+  readonly #inUse = new KeyedSemaphore();
 
   constructor(limits: DestinationLimits) {
     this.#limits = limits;
@@ -85,17 +80,17 @@ export class DeliveryLine {
     return member !== undefined;
   }
 
-  /** Ends pauses, for an operator who wants to see a try. */
-  hurry(instanceId: string): void {
+  /** Ends pauses: an operator wants an attempt now. */
+  retryNow(instanceId: string): void {
     const member = this.#members.get(instanceId);
     if (member === undefined) return;
     member.restsSince = undefined;
-    this.#receivers.hurry(member.receiver);
-    this.#origins.hurry(member.origin);
+    this.#receivers.retryNow(member.receiver);
+    this.#origins.retryNow(member.origin);
   }
 
   /** Gives turns while there is room, one to each host before the next to any. */
-  *turns(now: number): Generator<Turn> {
+  *turns(now: number): Generator<Turn<WaitingInstance>> {
     if (this.#isFull(NOBODY)) return;
     const fullAccounts = new Set<string>();
     // Whoever had a turn goes to the end of its line, where it is met again and passed over.
@@ -109,15 +104,19 @@ export class DeliveryLine {
   }
 
   /** @returns how many had a turn */
-  *#turnsOf(members: Set<Member>, fullAccounts: Set<string>, now: number): Generator<Turn, number> {
+  *#turnsOf(
+    members: Set<Member>,
+    fullAccounts: Set<string>,
+    now: number,
+  ): Generator<Turn<WaitingInstance>, number> {
     let served = 0;
     for (const member of members) {
       const { receiver, origin, destination } = member;
       if (member.isServed || isResting(member, now)) continue;
       if (fullAccounts.has(destination.account)) continue;
       if (this.#room(this.#receivers, receiver, now) <= 0) continue;
-      const places = this.#take(member, this.#share(member), now);
-      if (places === undefined) {
+      const slots = this.#take(member, this.#share(member), now);
+      if (slots === undefined) {
         if (this.#room(this.#origins, origin, now) <= 0 || this.#isFull(destination.host)) break;
         fullAccounts.add(destination.account);
         continue;
@@ -126,30 +125,29 @@ export class DeliveryLine {
       member.isServed = true;
       member.isExpected = false;
       if (members.delete(member)) members.add(member);
-      yield { instance: member.instance, places };
+      yield { item: member.instance, slots };
     }
     return served;
   }
 
   /** @param more whether the turn left something that is due */
-  served({ instance }: Turn, more: boolean): void {
-    const member = this.#memberOf(instance);
+  served({ item }: Turn<WaitingInstance>, more: boolean): void {
+    const member = this.#memberOf(item);
     if (member === undefined) return;
     member.isServed = false;
     member.wanted = more ? Math.min(member.wanted * 2, WANTED_MAX) : 1;
     if (!more && !member.isExpected) this.#remove(member);
   }
 
-  /** The turn failed for a reason of ours; the next one comes later. */
-  rest({ instance }: Turn, now: number): void {
-    const member = this.#memberOf(instance);
+  failed({ item }: Turn<WaitingInstance>, now: number): void {
+    const member = this.#memberOf(item);
     if (member === undefined) return;
     member.isServed = false;
     member.restsSince = now;
   }
 
-  /** Teaches the breakers. */
-  ended(instance: WaitingInstance, outcome: AttemptOutcome, now: number): void {
+  /** Updates the breakers. */
+  attempted(instance: WaitingInstance, outcome: AttemptOutcome, now: number): void {
     if (outcome.kind === "postponed") return;
     const { receiver, origin } = this.#memberOf(instance) ?? newMember(instance);
     if (outcome.kind === "acknowledged") this.#receivers.succeeded(receiver, now);
@@ -165,22 +163,22 @@ export class DeliveryLine {
     return member?.instance === instance ? member : undefined;
   }
 
-  /** @returns undefined when there is no room */
+  /** @returns undefined when no slot is free */
   #take({ instance, receiver, origin, destination, wanted }: Member, share: number, now: number) {
-    const places: (() => void)[] = [];
-    if (instance.url === null) return places;
-    while (places.length < Math.min(wanted, share)) {
+    const slots: (() => void)[] = [];
+    if (instance.url === null) return slots;
+    while (slots.length < Math.min(wanted, share)) {
       const isPaused =
         this.#room(this.#receivers, receiver, now) <= 0 ||
         this.#room(this.#origins, origin, now) <= 0;
-      const leave = isPaused ? undefined : this.#limits.tryEnter(destination);
-      if (leave === undefined) break;
-      places.push(this.#counted(leave, [receiver, origin]));
+      const release = isPaused ? undefined : this.#limits.tryEnter(destination);
+      if (release === undefined) break;
+      slots.push(this.#counted(release, [receiver, origin]));
     }
-    return places.length === 0 ? undefined : places;
+    return slots.length === 0 ? undefined : slots;
   }
 
-  /** The places of the account, divided by the hosts in line: of many hosts each gets one. */
+  /** The slots of the account, divided by the queued hosts: of many hosts each gets one. */
   #share({ destination: { account } }: Member): number {
     const room = this.#limits.room({ account, host: NOBODY });
     return Math.max(1, Math.floor(room / this.#byOrigin.size));
@@ -192,22 +190,15 @@ export class DeliveryLine {
   }
 
   #room(breaker: Breaker, key: string, now: number): number {
-    return breaker.room(key, now) - (this.#taken.get(key) ?? 0);
+    return breaker.room(key, now) - this.#inUse.inUse(key);
   }
 
-  /** A place that also counts for the breakers, from the claim to the end of the attempt. */
-  #counted(leave: () => void, keys: readonly string[]): () => void {
-    for (const key of keys) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
-    let hasLeft = false;
+  /** The slot also counts for the breakers, from the claim to the end of the attempt. */
+  #counted(releaseSlot: () => void, keys: readonly string[]): () => void {
+    const releases = keys.map((key) => this.#inUse.tryAcquire(key));
     return () => {
-      if (hasLeft) return;
-      hasLeft = true;
-      leave();
-      for (const key of keys) {
-        const rest = (this.#taken.get(key) ?? 0) - 1;
-        if (rest > 0) this.#taken.set(key, rest);
-        else this.#taken.delete(key);
-      }
+      releaseSlot();
+      for (const release of releases) release?.();
     };
   }
 

@@ -1,0 +1,121 @@
+/**
+ * Notification channels as a destination of the outbox. Each channel is served one message at a
+ * time, independently of the others: a slow channel delays no other.
+ */
+
+import type { Context } from "../context.ts";
+import { type SendOutcome, sendingStatus, sendingText } from "../core/channel.ts";
+import { PUSH_CHANNEL } from "../core/push.ts";
+import { type ClaimedChannel, claimChannel } from "../operations/channels/claimChannel.ts";
+import { type RecordedSending, recordSending } from "../operations/channels/recordSending.ts";
+import type { Report } from "../report.ts";
+import { isChannelClaimed, readDueChannels } from "../storage/sql/channels/channels.ts";
+import type { RowKey } from "../storage/sql/keys.ts";
+import { readRequest } from "../storage/sql/requests/requests.ts";
+import type { Signal } from "../wake/wake.ts";
+import { readClaim } from "./current-claim.ts";
+import type { Claimed, Destination } from "./destination.ts";
+import { type SerialItem, SerialQueue } from "./serial-queue.ts";
+
+/** From DNS to the response. */
+const SENDING_MS = 8_000;
+
+/** Channels that this process serves at the same time. */
+const SERVED_MAX = 256;
+
+/** Of one project: however slow its channels are, others have slots. */
+export const SERVED_OF_PROJECT_MAX = 16;
+
+/** Of one scan; the next finds the rest. */
+const CHANNELS_MAX = 500;
+
+interface Channel extends RowKey, SerialItem {}
+
+export class ChannelDestination
+  implements Destination<Channel, ClaimedChannel, SendOutcome, RecordedSending>
+{
+  readonly name = "announcing";
+  readonly attemptMs = SENDING_MS;
+  readonly isSerial = true;
+  readonly postponed: SendOutcome = { kind: "unwanted" };
+  readonly defect: SendOutcome = { kind: "unreachable", reason: "internal" };
+  readonly queue = new SerialQueue<Channel>({
+    perKeyMax: SERVED_OF_PROJECT_MAX,
+    totalMax: SERVED_MAX,
+  });
+  readonly #context: Context;
+  readonly #report: Report;
+
+  constructor(context: Context, report: Report) {
+    this.#context = context;
+    this.#report = report;
+  }
+
+  async scan(): Promise<undefined> {
+    const { store, clock } = this.#context;
+    for (const channel of await readDueChannels(store, clock.now(), CHANNELS_MAX)) {
+      this.#add(channel);
+    }
+    return undefined;
+  }
+
+  onSignal(signal: Signal): Promise<void> | undefined {
+    if (signal.kind !== "opened") return undefined;
+    const channels = (signal.announces ?? []).filter(({ id }) => id !== PUSH_CHANNEL);
+    for (const channel of channels) this.#add(channel);
+    return channels.length === 0 ? undefined : Promise.resolve();
+  }
+
+  #add({ projectId, id }: RowKey): void {
+    this.queue.add({ projectId, id, group: projectId });
+  }
+
+  async claim(channel: Channel): Promise<Claimed<ClaimedChannel>> {
+    const claim = await claimChannel(this.#context, channel);
+    if (claim === undefined || claim === "again") return { claimed: [], more: claim === "again" };
+    return { claimed: [claim], more: false };
+  }
+
+  attempt(claim: ClaimedChannel): Promise<SendOutcome> {
+    const { target, message, endsBy } = claim;
+    const isWanted = (leftMs: number) => this.#isStillWanted(claim, leftMs);
+    const { notifier } = this.#context;
+    return notifier.send({ target, message, timeoutMs: SENDING_MS, endsBy, isWanted });
+  }
+
+  /** The request may be resolved by now, the channel disabled, or the lease over. */
+  #isStillWanted({ channel, fence, message }: ClaimedChannel, leftMs: number): Promise<boolean> {
+    return readClaim(this.#context, async (reader, now) => {
+      const until = Math.ceil(now + leftMs);
+      if (!(await isChannelClaimed(reader, channel, fence, until))) return false;
+      if (message.kind !== "call") return true;
+      const { projectId } = channel;
+      const request = await readRequest(reader, { projectId, id: message.requestId });
+      return request?.decision === null && request.deadlineAt > now;
+    });
+  }
+
+  record(claim: ClaimedChannel, outcome: SendOutcome): Promise<RecordedSending> {
+    return recordSending(this.#context, claim, outcome);
+  }
+
+  report(
+    { channel, message }: ClaimedChannel,
+    outcome: SendOutcome,
+    result: RecordedSending,
+    durationMs: number,
+  ): void {
+    if (outcome.kind === "unwanted") return;
+    const isCall = message.kind === "call";
+    this.#report.announced({
+      channelId: channel.id,
+      kind: channel.kind,
+      durationMs,
+      requestId: isCall ? message.requestId : undefined,
+      count: isCall ? 1 : message.kind === "digest" ? message.requestIds.length : 0,
+      outcome: sendingText(outcome),
+      status: sendingStatus(outcome),
+      retryInMs: result.kind === "rests" ? result.ms : undefined,
+    });
+  }
+}
