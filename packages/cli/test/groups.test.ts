@@ -162,7 +162,7 @@ test("[ours.cli.instances] a limit is said to be one, and a refusal is told", as
     [`instances set ${id}`, 2, /needs --groups A,B or --owner NAME/],
     [`instances set ${id} --owner nobody`, 1, /owner must be the name of a reviewer/],
     [`instances set ${id} --groups A`, 2, /--groups must be names/],
-    ["instances set x --groups a", 1, /nothing has this id or name/],
+    ["instances set x --groups a", 1, /not found, or you do not have access/],
     ["instances list --limit 0", 2, /--limit is a whole number/],
   ];
   for (const [command, code, message] of refusals) {

@@ -2,6 +2,7 @@
 
 export * from "./account.ts";
 export * from "./channels.ts";
+export * from "./events.ts";
 export * from "./exact.ts";
 export * from "./freezes.ts";
 export * from "./grants.ts";

@@ -2,6 +2,7 @@
 
 import { account } from "./account.ts";
 import { channels } from "./channels.ts";
+import { events } from "./events.ts";
 import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
 import { instances } from "./instances.ts";
@@ -20,6 +21,7 @@ export const REVIEW_PATH = "/review/v1";
 export const REVIEW_OPERATIONS = {
   ...account,
   ...channels,
+  ...events,
   ...freezes,
   ...grants,
   ...instances,

@@ -6,6 +6,7 @@
 import {
   account,
   channels,
+  events,
   freezes,
   grants,
   instances,
@@ -34,7 +35,7 @@ import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
 import { addHistoryRoutes } from "./history/history-routes.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
-import { addEventRoutes } from "./live/event-routes.ts";
+import { eventHandlers } from "./live/event-handlers.ts";
 import { addPageRoutes } from "./pages/page-routes.ts";
 import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
@@ -56,7 +57,6 @@ export function addReviewRoutes(
   report: Report,
 ): void {
   app.addHook("preHandler", refuseUnknownParameters);
-  addEventRoutes(app, context, gate, report);
   addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
@@ -66,8 +66,12 @@ export function addReviewRoutes(
   const { bodyBytesMax } = context.settings;
   const add = <Rows extends OperationTable>(rows: Rows, handlers: Handlers<Rows>) =>
     addOperationRoutes(app, gate, rows, handlers, bodyBytesMax);
+  const onClose = (stop: () => void) => {
+    app.addHook("preClose", async () => stop());
+  };
   add(account, accountHandlers(context, limits));
   add(channels, channelHandlers(context));
+  add(events, eventHandlers(context, gate, report, onClose));
   add(freezes, freezeHandlers(context));
   add(grants, grantHandlers(context));
   add(instances, instanceHandlers(context));

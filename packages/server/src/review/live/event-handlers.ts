@@ -1,34 +1,26 @@
 /** `GET /review/v1/events`: hints about a project as Server-Sent Events. */
 
-import type { FastifyInstance } from "fastify";
+import type { events } from "@countersign/review-api";
 import type { Context } from "../../context.ts";
-import { callerOf, type Gate } from "../../http/authenticate.ts";
+import type { Gate } from "../../http/authenticate.ts";
 import { onGone } from "../../http/exchange.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
 import type { Report } from "../../report.ts";
 import { EventStream } from "./event-stream.ts";
 import { EventStreams } from "./event-streams.ts";
 
-export function addEventRoutes(
-  app: FastifyInstance,
+/** @param onClose registers what to do when the server stops */
+export function eventHandlers(
   context: Context,
   gate: Gate,
   report: Report,
-): void {
+  onClose: (stop: () => void) => void,
+): Handlers<typeof events> {
   const onFailure = (error: unknown) => report.dependencyFailed("events", error);
   const streams = new EventStreams(context, onFailure);
-  app.addHook("preClose", (done) => {
-    streams.stop();
-    done();
-  });
-
-  app.get(
-    "/review/v1/events",
-    {
-      config: { operation: "followEvents", isBackground: true },
-      onRequest: gate.admit("reviewer"),
-    },
-    async (request, reply) => {
-      const caller = callerOf(request, "reviewer");
+  onClose(() => streams.stop());
+  return {
+    async followEvents({ caller, request, reply }) {
       reply.raw.once("close", streams.take(caller.credentialId));
       const reauthenticate = () => gate.lookAgain(request);
       const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
@@ -40,5 +32,5 @@ export function addEventRoutes(
         .header("x-accel-buffering", "no")
         .send(stream.body);
     },
-  );
+  };
 }
