@@ -69,7 +69,7 @@ let sealed = step.sealed;
 let batches = 1;
 while (step.next !== undefined) {
   const at = performance.now();
-  step = await sealEntries(context, keys, PROJECT, step.lately, step.next);
+  step = await sealEntries(context, keys, PROJECT, step.recentSeal, step.next);
   longest.ms = Math.max(longest.ms, performance.now() - at);
   sealed += step.sealed;
   batches++;

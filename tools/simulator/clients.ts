@@ -161,7 +161,7 @@ export class Clients {
     if (errand === "freeze") return this.#freeze(client, instance);
     if (errand === "show") {
       const { provisioner: token } = this.#parts.tokens;
-      return void (await this.#insist(client, { kind: "show", token, id: instance.id }));
+      return void (await this.#submitWithRetries(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
     const request = this.#requests.find(({ id }) => id === about);
@@ -189,19 +189,26 @@ export class Clients {
     const reviewer = draw.among(tokens.reviewers);
     if (errand === "poll") {
       const waitMs = draw.among([0, 1_000, 30_000]);
-      await this.#insist(client, { kind: "get", token, id, waitMs });
+      await this.#submitWithRetries(client, { kind: "get", token, id, waitMs });
     }
-    if (errand === "cancel") await this.#insist(client, { kind: "cancel", token, id });
+    if (errand === "cancel") await this.#submitWithRetries(client, { kind: "cancel", token, id });
     if (errand === "withdraw")
-      await this.#insist(client, { kind: "withdraw", token: reviewer, id });
-    if (errand === "retry") await this.#insist(client, { kind: "retry", token: reviewer, id });
+      await this.#submitWithRetries(client, { kind: "withdraw", token: reviewer, id });
+    if (errand === "retry")
+      await this.#submitWithRetries(client, { kind: "retry", token: reviewer, id });
     if (errand !== "verdict") return;
     if (draw.happens(0.5)) await this.#untilLate(client, id);
     const verdict = draw.happens(0.75) ? "approve" : "deny";
     const validityMs = draw.happens(0.3) ? draw.between(1, 3_000) * 1_000 : undefined;
     const holdMs = draw.happens(0.1) ? draw.between(1, 20_000) : undefined;
     const asked = { validityMs, holdMs, args };
-    await this.#insist(client, { kind: "verdict", token: reviewer, id, verdict, ...asked });
+    await this.#submitWithRetries(client, {
+      kind: "verdict",
+      token: reviewer,
+      id,
+      verdict,
+      ...asked,
+    });
   }
 
   /** Until right before or after the deadline, when that is soon. */
@@ -232,13 +239,13 @@ export class Clients {
 
   async #remove(client: Actor, { id }: KnownInstance): Promise<void> {
     const { provisioner: token } = this.#parts.tokens;
-    await this.#insist(client, { kind: "delete", token, id });
+    await this.#submitWithRetries(client, { kind: "delete", token, id });
   }
 
   async #create(client: Actor, { token }: KnownInstance): Promise<void> {
     const { draw } = this.#parts.world;
     if (draw.happens(0.2) && this.#creates.length > 0) {
-      await this.#insist(client, draw.among(this.#creates));
+      await this.#submitWithRetries(client, draw.among(this.#creates));
       return;
     }
     const key = `c${this.#count}`;
@@ -250,10 +257,10 @@ export class Clients {
   async #freeze(client: Actor, { id: instanceId }: KnownInstance): Promise<void> {
     const { world, tokens } = this.#parts;
     const [token = ""] = tokens.reviewers;
-    const frozen = await this.#insist(client, { kind: "freeze", token, instanceId });
+    const frozen = await this.#submitWithRetries(client, { kind: "freeze", token, instanceId });
     if (frozen.status !== 200) return;
     await world.sleep(client, world.draw.between(10, 20_000), "lets it be frozen");
-    await this.#insist(client, { kind: "lift", token, id: frozen.text });
+    await this.#submitWithRetries(client, { kind: "lift", token, id: frozen.text });
   }
 
   async #publish(client: Actor): Promise<void> {
@@ -261,7 +268,7 @@ export class Clients {
     const [token = ""] = tokens.reviewers;
     const source = policyNumbered(++this.#policies);
     const expected = facts.snapshot.all("policy_version").length;
-    await this.#insist(client, { kind: "publish", token, source, expected });
+    await this.#submitWithRetries(client, { kind: "publish", token, source, expected });
   }
 
   /** Now and then twice at the same time, or with another input under the same key. */
@@ -271,14 +278,14 @@ export class Clients {
     other: string,
   ): Promise<void> {
     const { draw } = this.#parts.world;
-    const all = [this.#insist(client, call)];
-    if (draw.happens(0.2)) all.push(this.#insist(client, call));
-    if (draw.happens(0.1)) all.push(this.#insist(client, { ...call, body: other }));
+    const all = [this.#submitWithRetries(client, call)];
+    if (draw.happens(0.2)) all.push(this.#submitWithRetries(client, call));
+    if (draw.happens(0.1)) all.push(this.#submitWithRetries(client, { ...call, body: other }));
     await Promise.all(all);
   }
 
   /** Asks until there is an answer that says more than to ask again, or patience ends. */
-  async #insist(client: Actor, call: Call): Promise<Answer> {
+  async #submitWithRetries(client: Actor, call: Call): Promise<Answer> {
     const { world, network, facts } = this.#parts;
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
       facts.onCall(call);

@@ -19,7 +19,7 @@ import { Failure } from "@countersign/server/failure";
 import { NoNotifier } from "@countersign/server/notify/no-notifier";
 import { IN_FORCE_KEPT_MAX } from "@countersign/server/operations/policy/findInForce";
 import { examinePolicy } from "@countersign/server/policy/examine";
-import { PolicyShelf } from "@countersign/server/policy/policy-shelf";
+import { PolicyCache } from "@countersign/server/policy/policy-cache";
 import { RateLimiter } from "@countersign/server/rate-limiter";
 import { RecentlyUsed } from "@countersign/server/recently-used";
 import { Report } from "@countersign/server/report";
@@ -207,7 +207,7 @@ export class Replica implements Actor {
       delivery: this.#createDelivery(clock, report),
       notifier: new NoNotifier(),
       identityProvider: undefined,
-      policies: new PolicyShelf(),
+      policies: new PolicyCache(),
       examiners: { drafts: examiner, inForce: examiner },
       inForce: new RecentlyUsed(IN_FORCE_KEPT_MAX),
     };

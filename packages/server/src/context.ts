@@ -8,7 +8,7 @@ import type { Delivery } from "./delivery/delivery.ts";
 import type { Examiner } from "./examiner/examiner.ts";
 import type { Notifier } from "./notify/notifier.ts";
 import type { IdentityProvider } from "./oidc/identity-provider.ts";
-import type { PolicyShelf } from "./policy/policy-shelf.ts";
+import type { PolicyCache } from "./policy/policy-cache.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
@@ -32,7 +32,7 @@ export interface Context {
   readonly notifier: Notifier;
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */
   readonly identityProvider: IdentityProvider | undefined;
-  readonly policies: PolicyShelf;
+  readonly policies: PolicyCache;
   /** For what is in force another one than for drafts: calls wait for it. */
   readonly examiners: Readonly<Record<"drafts" | "inForce", Examiner>>;
   /** What was in force for instances, by project and id, as of a stamp. */

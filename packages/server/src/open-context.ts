@@ -19,7 +19,7 @@ import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
 import type { Resealing } from "./operations/operate/resealSecrets.ts";
 import { IN_FORCE_KEPT_MAX } from "./operations/policy/findInForce.ts";
-import { PolicyShelf } from "./policy/policy-shelf.ts";
+import { PolicyCache } from "./policy/policy-cache.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
 import type { Report } from "./report.ts";
@@ -183,7 +183,7 @@ export async function open(
   const delivery = new NoDelivery(settings, clock);
   const notifier = new NoNotifier();
   const wake = new LocalWake();
-  const policies = new PolicyShelf();
+  const policies = new PolicyCache();
   const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
   const passwords = new PasswordHasher(random);
   const sending = { delivery, notifier };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LOOK_EVERY_MS } from "../src/operations/audit/claimLooks.ts";
+import { LOOK_EVERY_MS } from "../src/operations/audit/claimRescans.ts";
 import { Report } from "../src/report.ts";
 import {
   assertVerified,

@@ -5,8 +5,12 @@ import { systemRandom } from "../src/clock.ts";
 import { writeEntry } from "../src/core/audit-line.ts";
 import { Frontier, hashLeaf } from "../src/core/merkle.ts";
 import type { OpenKeys } from "../src/operations/audit/appendSealed.ts";
-import { claimLooks, LOOK_EVERY_MS, LOOK_LASTS_MS } from "../src/operations/audit/claimLooks.ts";
-import { type SealedLately, sealEntries } from "../src/operations/audit/sealEntries.ts";
+import {
+  claimRescans,
+  LOOK_EVERY_MS,
+  LOOK_LASTS_MS,
+} from "../src/operations/audit/claimRescans.ts";
+import { type RecentSeal, sealEntries } from "../src/operations/audit/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
 import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
 import { updateLog } from "../src/storage/sql/audit/audit-logs.ts";
@@ -133,12 +137,12 @@ test("[ours.audit.late] looks that nobody lived to end are made again, and leave
   await enter(scene, clock.now() - 4 * 60_000, project);
   clock.stop(LOOK_EVERY_MS);
   // Begun, and its process is killed.
-  assert.equal((await claimLooks(context)).length, 1);
+  assert.equal((await claimRescans(context)).length, 1);
   clock.stop(LOOK_LASTS_MS - 1);
-  assert.deepEqual(await claimLooks(context), [], "somebody may be at it");
+  assert.deepEqual(await claimRescans(context), [], "somebody may be at it");
   for (let lost = 0; lost < 20; lost++) {
     clock.stop(LOOK_LASTS_MS);
-    assert.equal((await claimLooks(context)).length, 1);
+    assert.equal((await claimRescans(context)).length, 1);
   }
   assert.equal((await verifyAll(scene)).finding?.fault, "unsealed");
   clock.advance(LOOK_LASTS_MS);
@@ -146,7 +150,7 @@ test("[ours.audit.late] looks that nobody lived to end are made again, and leave
   await assertAllOnce(store);
   await assertVerified(scene);
   clock.stop(LOOK_LASTS_MS);
-  assert.deepEqual(await claimLooks(context), [], "the last one has ended");
+  assert.deepEqual(await claimRescans(context), [], "the last one has ended");
 });
 
 test("[ours.audit.late] a walk that goes on close to the end looks over what is recent as well", async (t) => {
@@ -163,7 +167,7 @@ test("[ours.audit.late] a walk that goes on close to the end looks over what is 
   );
   // Nobody was there to look for longer than a look goes back.
   clock.stop(30 * 60_000);
-  const [look] = await claimLooks(scene.server.provider.context);
+  const [look] = await claimRescans(scene.server.provider.context);
   assert.ok(look?.isWalk);
   assert.ok(look.range.after < late);
 });
@@ -192,7 +196,7 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
   const project = await projectId(store);
   const sealers = [0, 1].map(() => ({
     keys: new RecentlyUsed(10) as OpenKeys,
-    lately: undefined as SealedLately | undefined,
+    recentSeal: undefined as RecentSeal | undefined,
   }));
   const rounds = 40;
   for (let round = 0; round < rounds; round++) {
@@ -204,8 +208,8 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
       let next: string | undefined;
       do {
         const { keys } = sealer;
-        const step = await sealEntries(context, keys, project, sealer.lately, next);
-        [sealer.lately, next] = [step.lately, step.next];
+        const step = await sealEntries(context, keys, project, sealer.recentSeal, next);
+        [sealer.recentSeal, next] = [step.recentSeal, step.next];
       } while (next !== undefined);
     });
     await Promise.all([...entering, ...sealing]);
@@ -222,11 +226,11 @@ test("[ours.audit.sealed] what a server remembers of seals that the database has
   await untilSealed(scene);
   const before = await logOf(scene);
   const { projectId: project, size } = before;
-  const seal = (lately?: SealedLately) =>
-    sealEntries(context, new RecentlyUsed(10), project, lately);
+  const keys: OpenKeys = new RecentlyUsed(10);
+  const seal = (recent?: RecentSeal) => sealEntries(context, keys, project, recent);
   const lost = await enter(scene, scene.clock.now(), project);
-  const { lately } = await seal();
-  assert.ok(lately);
+  const { recentSeal } = await seal();
+  assert.ok(recentSeal);
   // As after a failover to a standby that had not received it.
   await tamper(
     scene,
@@ -238,7 +242,7 @@ test("[ours.audit.sealed] what a server remembers of seals that the database has
   await store.transact((tx) => updateLog(tx, before));
   await enter(scene, scene.clock.now(), project);
   await seal();
-  await seal(lately);
+  await seal(recentSeal);
   await assertAllOnce(store);
   await assertVerified(scene);
 });
@@ -254,7 +258,7 @@ test("[ours.audit.sealed] what is undone is not sealed, and a log without its ke
       tx.run("update audit_log set sealed_private_key = $2 where project_id = $1", [project, key]),
     );
   await set("00000000.AAAA");
-  // Those who sealed it lately have the key open, by how it was sealed.
+  // A process that sealed recently has opened the key already.
   const request = await scene.server.submit(scene.instance.token);
   for (let i = 0; i < 3; i++) {
     scene.clock.advance(1_000);

@@ -9,7 +9,7 @@ import { firstIdAt } from "@countersign/protocol";
 import { countersign, startServer } from "@countersign/testing/countersign";
 import { systemRandom } from "../src/clock.ts";
 import { Failure, openContext, Report, readConfig, toSecrets, toSettings } from "../src/index.ts";
-import { claimLooks, recordLook } from "../src/operations/audit/claimLooks.ts";
+import { claimRescans, recordRescan } from "../src/operations/audit/claimRescans.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";
@@ -110,10 +110,10 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   });
   const { context } = server.provider;
   // Nobody who writes so records that a look has ended: everything is looked over.
-  const look = (await claimLooks(context)).find(({ projectId }) => projectId === "old");
+  const look = (await claimRescans(context)).find(({ projectId }) => projectId === "old");
   assert.ok(look);
   assert.equal(look.range.after, firstIdAt(0));
-  await recordLook(context, look);
+  await recordRescan(context, look);
   const row = await store.get(
     "select looked_at, looked_through from audit_log where project_id = $1",
     ["old"],

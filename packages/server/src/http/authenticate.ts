@@ -33,7 +33,7 @@ export interface Gate {
   readonly admitPerson: Hook;
 
   /** For what comes before signing in: from a page of ours, and not too often. */
-  readonly admitStranger: Hook;
+  readonly admitAnonymous: Hook;
 
   /**
    * Charges the caller for a large body; runs when it was read. Where the body was still on its way
@@ -47,7 +47,7 @@ export interface Gate {
    *
    * @throws Problem as at the door, when they would not be let in any more
    */
-  lookAgain(request: FastifyRequest): Promise<ReviewerCaller>;
+  reauthenticate(request: FastifyRequest): Promise<ReviewerCaller>;
 }
 
 const BACKGROUND = "countersign-background";
@@ -91,7 +91,7 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       limiters[caller.kind].takeOrRefuse(caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
       if (caller.kind === "reviewer" && request.method === "GET") {
-        assertMay(caller, request.routeOptions.config.looking ?? "read");
+        assertMay(caller, request.routeOptions.config.requiredPower ?? "read");
       }
     },
     async admitPerson(request) {
@@ -103,14 +103,14 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       if (!request.raw.complete) arriving.set(request, look);
       limiters.reviewer.takeOrRefuse(signedInBy(request).session.id);
     },
-    async admitStranger(request) {
+    async admitAnonymous(request) {
       assertSameOrigin(request, originOf(publicUrl()));
       limiters.signIn.takeOrRefuse(peerOf(request));
     },
-    async lookAgain(request) {
+    async reauthenticate(request) {
       await identify(context, request, "reviewer", publicUrl());
       const caller = callerOf(request, "reviewer");
-      assertMay(caller, request.routeOptions.config.looking ?? "read");
+      assertMay(caller, request.routeOptions.config.requiredPower ?? "read");
       return caller;
     },
     async charge(request) {

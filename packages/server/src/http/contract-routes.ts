@@ -90,8 +90,8 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const { outcome, request: approval } = await createApprovalRequest(context, caller, input, key);
     request.subjectId = approval.id;
     if (outcome === "replayed") return sendJson(reply, 200, await written(context, approval));
-    const beyond = { server: extensions.server, consumption: undefined };
-    return sendJson(reply, 201, writeApprovalRequest(approval, beyond));
+    const extensionFields = { server: extensions.server, consumption: undefined };
+    return sendJson(reply, 201, writeApprovalRequest(approval, extensionFields));
   },
 
   async getApprovalRequest(context, request, reply) {

@@ -48,7 +48,7 @@ declare module "fastify" {
     /** Name of the operation in logs and metrics. */
     operation?: string;
     /** What a GET of the reviewer surface takes of its caller; `read` when it is not said. */
-    looking?: Power;
+    requiredPower?: Power;
     /** Whether a GET of it is no use of a session: nobody need be there. */
     isBackground?: boolean;
   }

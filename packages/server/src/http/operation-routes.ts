@@ -74,7 +74,7 @@ export function addOperationRoutes<Rows extends OperationTable>(
       url: REVIEW_PATH + row.path.replace(/\{(\w+)\}/g, ":$1"),
       config: {
         operation: name,
-        ...(power !== undefined && { looking: power }),
+        ...(power !== undefined && { requiredPower: power }),
         ...(background && { isBackground: true }),
       },
       onRequest: hookOf(gate, row),
@@ -92,7 +92,7 @@ function hookOf(gate: Gate, { caller }: Operation) {
     case "person":
       return gate.admitPerson;
     case "anonymous":
-      return gate.admitStranger;
+      return gate.admitAnonymous;
   }
 }
 

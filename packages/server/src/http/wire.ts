@@ -11,23 +11,23 @@ import type { StoredConsumption, StoredOutcome } from "../core/consumption.ts";
 import type { AnsweredInstance } from "../core/instance.ts";
 import type { StoredDecision, StoredRequest } from "../core/request.ts";
 
-/** What is said of a request beyond the contract, where it is admitted. */
-export interface Beyond {
+/** The members that an admitted extension adds to a request. */
+export interface ExtensionFields {
   /** Whether the server is named that the call names. */
   readonly server: boolean;
   /** Undefined: the approval was not used, or that is not said. */
   readonly consumption: StoredConsumption | undefined;
 }
 
-const NOTHING: Beyond = { server: false, consumption: undefined };
+const NOTHING: ExtensionFields = { server: false, consumption: undefined };
 
-/** @param beyond without it, exactly what the contract has */
-export function writeApprovalRequest(request: StoredRequest, beyond = NOTHING): string {
-  return writeJson(toWireRequest(request, beyond));
+/** @param extensionFields members of admitted extensions; by default none */
+export function writeApprovalRequest(request: StoredRequest, extensionFields = NOTHING): string {
+  return writeJson(toWireRequest(request, extensionFields));
 }
 
 /** A request as both APIs have it. */
-export function toWireRequest(request: StoredRequest, { server, consumption }: Beyond) {
+export function toWireRequest(request: StoredRequest, { server, consumption }: ExtensionFields) {
   const { decision } = request;
   return {
     id: request.id,

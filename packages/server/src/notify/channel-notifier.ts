@@ -157,8 +157,8 @@ export class ChannelNotifier implements Notifier {
     const { mail, clock, publicUrl } = this.#parts;
     if (mail === undefined) return { kind: "off" };
     const { message, isWanted = () => true, endsBy = Number.POSITIVE_INFINITY } = request;
-    const manner = { quote: quotePlain, argumentsBytesMax: MAIL_ARGUMENTS_BYTES_MAX };
-    const { title, lines } = wordsOf(message, manner);
+    const style = { quote: quotePlain, argumentsBytesMax: MAIL_ARGUMENTS_BYTES_MAX };
+    const { title, lines } = wordsOf(message, style);
     const text = [...lines, "", linkOf(publicUrl, message), ""].join("\n");
     const timeoutMs = Math.min(request.timeoutMs, endsBy - clock.monotonic());
     const { signal } = this.#closing;

@@ -38,8 +38,8 @@ function escapeSlack(text: string): string {
 }
 
 export function slackMessage(message: ChannelMessage, base: string): HttpMessage {
-  const manner = { quote: quoteSlack, argumentsBytesMax: SLACK_ARGUMENTS_BYTES_MAX };
-  const { lines } = wordsOf(message, manner);
+  const style = { quote: quoteSlack, argumentsBytesMax: SLACK_ARGUMENTS_BYTES_MAX };
+  const { lines } = wordsOf(message, style);
   const reminder = message.kind === "call" && message.isReminder ? ["*Reminder*"] : [];
   const text = [...reminder, ...lines, escapeSlack(linkOf(base, message))].join("\n");
   const body = JSON.stringify({ text, unfurl_links: false, unfurl_media: false });
@@ -60,8 +60,8 @@ export function ntfyMessage(
   base: string,
   token: string | undefined,
 ): HttpMessage {
-  const manner = { quote: quotePlain, argumentsBytesMax: NTFY_ARGUMENTS_BYTES_MAX };
-  const { title, lines } = wordsOf(message, manner);
+  const style = { quote: quotePlain, argumentsBytesMax: NTFY_ARGUMENTS_BYTES_MAX };
+  const { title, lines } = wordsOf(message, style);
   return {
     headers: {
       "content-type": "text/plain; charset=utf-8",

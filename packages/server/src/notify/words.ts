@@ -19,7 +19,7 @@ export interface Words {
   readonly lines: readonly string[];
 }
 
-export interface Manner {
+export interface TextStyle {
   /** Writes what strangers chose, of bounded length and visible, so that nothing obeys it. */
   readonly quote: (visible: string) => string;
   /** Of arguments, as they are shown, in UTF-8. */
@@ -45,10 +45,10 @@ export function unlinked(visible: string): string {
   return visible.replace(/:(?=\/\/)|(?<=\bwww)\./gi, escapeCodePoint);
 }
 
-export function wordsOf(message: ChannelMessage, manner: Manner): Words {
+export function wordsOf(message: ChannelMessage, style: TextStyle): Words {
   switch (message.kind) {
     case "call":
-      return wordsOfCall(message, manner);
+      return wordsOfCall(message, style);
     case "digest": {
       const { requestIds, isMore, earliestDeadlineAt, now } = message;
       const left = timeLeft(earliestDeadlineAt - now);
@@ -57,7 +57,7 @@ export function wordsOf(message: ChannelMessage, manner: Manner): Words {
       return { title, lines: [`${title} (${formatTimestamp(earliestDeadlineAt)}).`] };
     }
     case "test": {
-      const name = manner.quote(excerpt(message.channelName, NAME_CHARS_MAX));
+      const name = style.quote(excerpt(message.channelName, NAME_CHARS_MAX));
       return {
         title: "Countersign test",
         lines: [`This is a test of the channel ${name}: nothing waits for you.`],
@@ -66,8 +66,8 @@ export function wordsOf(message: ChannelMessage, manner: Manner): Words {
   }
 }
 
-function wordsOfCall(message: CallMessage, manner: Manner): Words {
-  const { quote } = manner;
+function wordsOfCall(message: CallMessage, style: TextStyle): Words {
+  const { quote } = style;
   const { tool, instance, now, deadlineAt, isReminder, note, because, argumentsText } = message;
   const left = timeLeft(deadlineAt - now);
   const name = quote(excerpt(tool, NAME_CHARS_MAX));
@@ -86,13 +86,13 @@ function wordsOfCall(message: CallMessage, manner: Manner): Words {
       `Time left: ${left} (until ${formatTimestamp(deadlineAt)})`,
       ...(because === "no-policy" ? [] : [`Why: ${why}`]),
       `Needs: ${needsOf(message, quote)}`,
-      ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, manner)]),
+      ...(argumentsText === undefined ? [] : [shownArguments(argumentsText, style)]),
       ...(texts.some(hasConfusables) ? [CONFUSABLES] : []),
     ],
   };
 }
 
-function needsOf({ approvals }: CallMessage, quote: Manner["quote"]): string {
+function needsOf({ approvals }: CallMessage, quote: TextStyle["quote"]): string {
   const { needed, given, from } = approvals;
   const count = needed === 1 ? "1 approval" : `${needed} approvals`;
   const sets = from.map((set) => set.join(" or ")).join(", and of ");
@@ -101,7 +101,7 @@ function needsOf({ approvals }: CallMessage, quote: Manner["quote"]): string {
 }
 
 /** Says plainly when not all is shown. */
-function shownArguments(text: string, { quote, argumentsBytesMax }: Manner): string {
+function shownArguments(text: string, { quote, argumentsBytesMax }: TextStyle): string {
   const { shown, chars, of } = firstOf(text, argumentsBytesMax);
   if (chars === of) return `Arguments: ${quote(shown)}`;
   return `Arguments, only the first ${chars} of ${of} characters: ${quote(shown)}`;

@@ -6,10 +6,15 @@
 import type { KeyObject } from "node:crypto";
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
-import { claimLooks, type Look, recordLook, recordWalk } from "../operations/audit/claimLooks.ts";
+import {
+  claimRescans,
+  type Rescan,
+  recordFullScan,
+  recordRescan,
+} from "../operations/audit/claimRescans.ts";
 import { listUnsealedLogs } from "../operations/audit/listUnsealedLogs.ts";
-import { type SealedLately, sealEntries } from "../operations/audit/sealEntries.ts";
-import { sealStragglers } from "../operations/audit/sealStragglers.ts";
+import { type RecentSeal, sealEntries } from "../operations/audit/sealEntries.ts";
+import { sealLateEntries } from "../operations/audit/sealLateEntries.ts";
 import { RecentlyUsed } from "../recently-used.ts";
 import type { Report } from "../report.ts";
 import { TimerLoop, type Worker } from "../timer-loop.ts";
@@ -52,7 +57,7 @@ class Sealer {
   readonly #report: Report;
   readonly #keys = new RecentlyUsed<string, KeyObject>(KEYS_MAX);
   /** By project. */
-  #lately = new Map<string, SealedLately>();
+  #recentSeal = new Map<string, RecentSeal>();
   /** For the log before. */
   #hasStoreFailed = false;
   /** Ends the pauses that are under way. */
@@ -65,19 +70,19 @@ class Sealer {
 
   /** Everything that is there to be sealed. */
   async sealAll(): Promise<undefined> {
-    const lately = new Map<string, SealedLately>();
+    const recentSeal = new Map<string, RecentSeal>();
     for (const projectId of await listUnsealedLogs(this.#context)) {
       if (this.isStopped) return undefined;
-      const seen = await this.#despite(() => this.#seal(projectId));
-      if (seen !== undefined) lately.set(projectId, seen);
+      const seen = await this.#guardPerLog(() => this.#seal(projectId));
+      if (seen !== undefined) recentSeal.set(projectId, seen);
     }
     // What is not written to any more need not be remembered.
-    this.#lately = lately;
+    this.#recentSeal = recentSeal;
     return undefined;
   }
 
   /** One log that is damaged, or without its key, is in no other's way. */
-  async #despite<T>(work: () => Promise<T>): Promise<T | undefined> {
+  async #guardPerLog<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       const done = await work();
       this.#hasStoreFailed = false;
@@ -92,44 +97,44 @@ class Sealer {
     }
   }
 
-  async #seal(projectId: string): Promise<SealedLately | undefined> {
+  async #seal(projectId: string): Promise<RecentSeal | undefined> {
     const [context, keys] = [this.#context, this.#keys];
-    let [lately, next] = [this.#lately.get(projectId), undefined as string | undefined];
+    let [recentSeal, next] = [this.#recentSeal.get(projectId), undefined as string | undefined];
     // A call that fails may have used it up.
-    this.#lately.delete(projectId);
+    this.#recentSeal.delete(projectId);
     do {
       const begunAt = context.clock.monotonic();
-      const step = await sealEntries(context, keys, projectId, lately, next);
-      [lately, next] = [step.lately, step.next];
+      const step = await sealEntries(context, keys, projectId, recentSeal, next);
+      [recentSeal, next] = [step.recentSeal, step.next];
       this.#report.entriesSealed(step.sealed);
       if (next !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
     } while (next !== undefined && !this.isStopped);
-    return lately;
+    return recentSeal;
   }
 
   /** Seals late entries, also with a full scan when that is due. */
   async sealLate(): Promise<undefined> {
-    for (const look of await claimLooks(this.#context)) {
-      await this.#despite(() => this.#look(look));
+    for (const look of await claimRescans(this.#context)) {
+      await this.#guardPerLog(() => this.#rescan(look));
     }
     return undefined;
   }
 
-  async #look(look: Look): Promise<void> {
+  async #rescan(look: Rescan): Promise<void> {
     const { projectId, range, isWalk } = look;
     const context = this.#context;
     let after: string | undefined = range.after;
     for (let steps = 1; after !== undefined && !this.isStopped; steps++) {
       const part = { ...range, after };
       const begunAt = context.clock.monotonic();
-      const step = await sealStragglers(context, this.#keys, projectId, part);
+      const step = await sealLateEntries(context, this.#keys, projectId, part);
       if (step.sealed > 0) this.#report.stragglersSealed(projectId, step.sealed);
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
-      if (isWalk && isRecorded) await recordWalk(context, projectId, after);
+      if (isWalk && isRecorded) await recordFullScan(context, projectId, after);
       if (after !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
     }
-    if (after === undefined) await recordLook(context, look);
+    if (after === undefined) await recordRescan(context, look);
   }
 
   #pause(tookMs: number): Promise<void> {

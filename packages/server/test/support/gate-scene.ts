@@ -142,15 +142,15 @@ function addRoutes(app: FastifyInstance, gate: Gate, meanwhile: () => Promise<un
   const onRequest = gate.admit("reviewer");
   const again = async (request: FastifyRequest) => {
     await meanwhile();
-    return gate.lookAgain(request);
+    return gate.reauthenticate(request);
   };
   const tell = async (request: FastifyRequest) => callerOf(request, "reviewer");
-  app.get("/audit", { config: { looking: "audit" }, onRequest }, tell);
+  app.get("/audit", { config: { requiredPower: "audit" }, onRequest }, tell);
   app.get("/background", { config: { isBackground: true }, onRequest }, tell);
   app.get("/again", { onRequest }, again);
-  app.get("/again/audit", { config: { looking: "audit" }, onRequest }, again);
+  app.get("/again/audit", { config: { requiredPower: "audit" }, onRequest }, again);
   const person = { onRequest: gate.admitPerson, preHandler: gate.charge };
   app.get("/person", person, async (request) => signedInBy(request));
   app.post("/person", person, async (request) => signedInBy(request));
-  app.post("/stranger", { onRequest: gate.admitStranger }, async () => ({}));
+  app.post("/stranger", { onRequest: gate.admitAnonymous }, async () => ({}));
 }

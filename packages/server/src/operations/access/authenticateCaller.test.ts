@@ -9,7 +9,7 @@ import { insertCredential } from "../../storage/sql/access/credentials.ts";
 import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { createToken, type TokenOrder } from "../tokens/createToken.ts";
 import { revokeToken } from "../tokens/revokeToken.ts";
-import { authenticateCaller, isLetIn } from "./authenticateCaller.ts";
+import { authenticateCaller, mayAuthenticate } from "./authenticateCaller.ts";
 
 const clock = new ManualClock();
 const context = await openTestContext({ after }, clock);
@@ -178,9 +178,9 @@ test("[ours.people.disabled] the token of a person is theirs while they are enab
 
 test("[ours.people.removed] [ours.people.disabled] let in is who was not removed, and as a person is enabled", async () => {
   const { id: personId } = await newPerson({ provider: { context } }, { login: "ana" });
-  assert.equal(await isLetIn(store, { removedAt: null, personId: null }), true);
-  assert.equal(await isLetIn(store, { removedAt: null, personId }), true);
-  assert.equal(await isLetIn(store, { removedAt: null, personId: "nobody" }), false);
-  assert.equal(await isLetIn(store, { removedAt: 0, personId: null }), false);
-  assert.equal(await isLetIn(store, { removedAt: 1, personId }), false);
+  assert.equal(await mayAuthenticate(store, { removedAt: null, personId: null }), true);
+  assert.equal(await mayAuthenticate(store, { removedAt: null, personId }), true);
+  assert.equal(await mayAuthenticate(store, { removedAt: null, personId: "nobody" }), false);
+  assert.equal(await mayAuthenticate(store, { removedAt: 0, personId: null }), false);
+  assert.equal(await mayAuthenticate(store, { removedAt: 1, personId }), false);
 });

@@ -39,7 +39,7 @@ export async function authenticateCaller(
       return { kind: "instance", credentialId, tokenHash, projectId, instanceId: holderId };
     case "reviewer": {
       const reviewer = await readReviewer(context.store, { projectId, id: holderId });
-      if (reviewer === undefined || !(await isLetIn(context.store, reviewer))) {
+      if (reviewer === undefined || !(await mayAuthenticate(context.store, reviewer))) {
         throw new Problem("invalid_credential");
       }
       return toReviewerCaller(reviewer, {
@@ -79,7 +79,7 @@ function assertLive(
 }
 
 /** Whether a reviewer was neither removed, nor is a person who is disabled. */
-export async function isLetIn(
+export async function mayAuthenticate(
   reader: Reader,
   { removedAt, personId }: Pick<StoredReviewer, "removedAt" | "personId">,
 ): Promise<boolean> {

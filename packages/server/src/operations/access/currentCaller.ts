@@ -3,7 +3,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockCredential, lockCredentialByHash } from "../../storage/sql/access/credentials.ts";
 import { lockReviewer } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { isLetIn } from "./authenticateCaller.ts";
+import { mayAuthenticate } from "./authenticateCaller.ts";
 
 export interface CurrentCaller extends ReviewerCaller {
   /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */
@@ -31,7 +31,7 @@ export async function currentCaller(
   if (!isSession && (credential === undefined || credential.revokedAt !== null)) {
     throw new Problem("invalid_credential");
   }
-  if (current === undefined || !(await isLetIn(tx, current))) {
+  if (current === undefined || !(await mayAuthenticate(tx, current))) {
     throw new Problem("invalid_credential");
   }
   const { name, role, groups, isBot } = current;

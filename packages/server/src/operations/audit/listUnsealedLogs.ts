@@ -9,7 +9,7 @@ import {
 import { SERVER } from "../../storage/sql/keys.ts";
 import { OVERLAP_MS } from "./sealEntries.ts";
 
-/** Another replica that sealed so lately will seal again, and spares this one the work. */
+/** Another replica that sealed this recently seals again, so this one need not. */
 const AT_WORK_MS = 600;
 
 /**

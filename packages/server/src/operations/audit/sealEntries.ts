@@ -13,7 +13,7 @@ import { beginAuditLog } from "./beginAuditLog.ts";
 
 /**
  * How long before the last one that was sealed others are looked for: as long as it mostly takes
- * from the time in an id to its commit. What takes longer is found by {@link sealStragglers}.
+ * from the time in an id to its commit. What takes longer is found by {@link sealLateEntries}.
  */
 export const OVERLAP_MS = 2_000;
 
@@ -27,7 +27,7 @@ const IDS_PER_CALL_MAX = 256;
  * What is known of a log, as of a checkpoint of it, so that it need not be read again. For one
  * call, which makes the next of it.
  */
-export interface SealedLately {
+export interface RecentSeal {
   /** Says all that is sealed, also where the log has lost some of it and grown again since. */
   readonly checkpoint: string;
   /** All that are sealed with ids behind this one are in `ids`. */
@@ -43,7 +43,7 @@ export interface SealStep {
   /** Where to go on; undefined when everything was seen. */
   readonly next: string | undefined;
   /** Undefined when what was read says little about the next time. */
-  readonly lately: SealedLately | undefined;
+  readonly recentSeal: RecentSeal | undefined;
 }
 
 /**
@@ -55,7 +55,7 @@ export interface SealStep {
  *
  * Called by: the sealing worker.
  *
- * @param lately what an earlier call returned for this log
+ * @param recentSeal what an earlier call returned for this log
  * @param next where an earlier call of the same round ended
  * @throws Failure `secret-key` when the key of the log cannot be opened
  */
@@ -63,16 +63,16 @@ export async function sealEntries(
   context: Context,
   keys: OpenKeys,
   projectId: string,
-  lately?: SealedLately,
+  recentSeal?: RecentSeal,
   next?: string,
 ): Promise<SealStep> {
   const { batch, isAll, last, known, log, window, now } = await context.store.transact((tx) =>
-    sealSome(tx, context, keys, projectId, lately, next),
+    sealSome(tx, context, keys, projectId, recentSeal, next),
   );
   return {
     sealed: batch.length,
     next: isAll ? undefined : last,
-    lately: window.upTo === undefined ? rememberBatch(log, known, batch, now) : undefined,
+    recentSeal: window.upTo === undefined ? rememberBatch(log, known, batch, now) : undefined,
   };
 }
 
@@ -92,13 +92,13 @@ async function sealSome(
   context: Context,
   keys: OpenKeys,
   projectId: string,
-  lately: SealedLately | undefined,
+  recentSeal: RecentSeal | undefined,
   next: string | undefined,
 ): Promise<Sealed> {
   const log = (await lockLog(tx, projectId)) ?? (await beginAuditLog(tx, context, projectId));
   const now = await tx.now();
   const window = windowOf(log, now, next);
-  const known = await sealedIn(tx, log, window, lately);
+  const known = await sealedIn(tx, log, window, recentSeal);
   const limit = next === undefined ? IDS_AT_FIRST_MAX : IDS_PER_CALL_MAX;
   const ids = await idsIn(tx, projectId, window, limit);
   const batch = batchOf(ids.filter((id) => !known.ids.has(id)));
@@ -120,7 +120,7 @@ async function sealSome(
 }
 
 /** Ids that are sealed: all of those behind one, or with `upTo` at least those of the window. */
-type Known = Pick<SealedLately, "after" | "ids" | "kept">;
+type Known = Pick<RecentSeal, "after" | "ids" | "kept">;
 
 /**
  * Adds what was sealed. What no later window reaches back to is forgotten when that may be half of
@@ -131,7 +131,7 @@ function rememberBatch(
   known: Known,
   batch: readonly string[],
   now: number,
-): SealedLately {
+): RecentSeal {
   for (const id of batch) known.ids.add(id);
   if (known.ids.size < 2 * known.kept) return { ...known, checkpoint };
   const begin = beginOf(sealedId, now - OVERLAP_MS);
@@ -180,15 +180,15 @@ async function sealedIn(
   tx: Transaction,
   { projectId, checkpoint }: StoredLog,
   { after, upTo, ahead }: Window,
-  lately: SealedLately | undefined,
+  recentSeal: RecentSeal | undefined,
 ): Promise<Known> {
   if (upTo !== undefined) {
     const near = await readSealedIds(tx, projectId, after, upTo);
     const ids = new Set([...near, ...(await readSealedIdsAfter(tx, projectId, ahead))]);
     return { after, ids, kept: ids.size };
   }
-  const isCurrent = lately?.checkpoint === checkpoint && lately.after <= after;
-  if (isCurrent) return lately;
+  const isCurrent = recentSeal?.checkpoint === checkpoint && recentSeal.after <= after;
+  if (isCurrent) return recentSeal;
   const ids = await readSealedIdsAfter(tx, projectId, after);
   return { after, ids, kept: ids.size };
 }

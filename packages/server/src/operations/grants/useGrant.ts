@@ -41,7 +41,7 @@ export interface UsedGrant {
  * group has lost the grant as well, for as long.
  *
  * Called by: the operation that records a call, in its transaction and never for what policy or a
- * freeze denies. Should nothing be approved after all, {@link giveBackCall} goes with it.
+ * freeze denies. Should nothing be approved after all, {@link refundCall} goes with it.
  */
 export async function useGrant(
   tx: Transaction,
@@ -68,7 +68,7 @@ export async function useGrant(
 }
 
 /** Takes back the call that {@link useGrant} counted in this transaction. */
-export async function giveBackCall(tx: Transaction, grant: RowKey): Promise<void> {
+export async function refundCall(tx: Transaction, grant: RowKey): Promise<void> {
   await uncountCall(tx, grant);
 }
 

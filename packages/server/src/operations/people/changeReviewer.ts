@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { isAbove, joinBar, roleBar } from "../../core/giving.ts";
+import { isAbove, joinRefusal, roleRefusal } from "../../core/delegation.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
@@ -41,8 +41,8 @@ export async function changeReviewer(
   const { projectId } = caller;
   return store.transact(async (tx) => {
     await lockProject(tx, projectId);
-    const giver = await currentCaller(tx, caller);
-    assertMay(giver, "people");
+    const delegator = await currentCaller(tx, caller);
+    assertMay(delegator, "people");
     const before = await lockReviewer(tx, "update", { projectId, id });
     if (before === undefined || before.removedAt !== null) throw new Problem("not_found");
     const after = {
@@ -50,9 +50,9 @@ export async function changeReviewer(
       role: role ?? before.role,
       groups: groups === undefined ? before.groups : toGroups(groups),
     };
-    const isSelf = id === giver.reviewerId;
-    const bar = roleBar(giver, after, before) ?? joinBar(isSelf, after, before);
-    if (bar !== undefined) throw new Problem("forbidden", bar);
+    const isSelf = id === delegator.reviewerId;
+    const refusal = roleRefusal(delegator, after, before) ?? joinRefusal(isSelf, after, before);
+    if (refusal !== undefined) throw new Problem("forbidden", refusal);
     if (caller.session !== null && givesMore(before, after)) {
       assertFresh(caller.session, await tx.now(), "give somebody more than they have");
     }
@@ -63,7 +63,7 @@ export async function changeReviewer(
       projectId,
       before,
       after,
-      `reviewer:${giver.reviewerId}`,
+      `reviewer:${delegator.reviewerId}`,
     );
   });
 }

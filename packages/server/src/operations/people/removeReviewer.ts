@@ -2,7 +2,7 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
-import { aboveYours, isAbove } from "../../core/giving.ts";
+import { aboveYours, isAbove } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";

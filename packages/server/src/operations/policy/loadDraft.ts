@@ -5,9 +5,9 @@ import type { Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { readPolicyNumber, readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
+import { cachePolicy } from "./cachePolicy.ts";
 import { invalidPolicy } from "./putInForce.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
-import { shelvePolicy } from "./shelvePolicy.ts";
 
 /** What judges a call together. */
 export interface BothPolicies {
@@ -57,7 +57,7 @@ async function findPolicyInForce(
   if (number === 0) return undefined;
   const version = await readPolicyVersion(context.store, projectId, number);
   if (version === undefined) return undefined;
-  const shelved = await shelvePolicy(context, { kind, projectId, ref: version });
+  const shelved = await cachePolicy(context, { kind, projectId, ref: version });
   if (shelved.kind === "policy") return shelved.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
   const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;

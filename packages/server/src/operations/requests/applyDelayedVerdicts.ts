@@ -14,7 +14,7 @@ import {
 } from "../../storage/sql/requests/held-verdicts.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { isLetIn, toReviewerCaller } from "../access/authenticateCaller.ts";
+import { mayAuthenticate, toReviewerCaller } from "../access/authenticateCaller.ts";
 import { decideLocked, retryPastDeadline } from "./castVerdict.ts";
 import { appendVerdictAudit } from "./delayVerdict.ts";
 import { lockReadable } from "./expireRequests.ts";
@@ -115,7 +115,7 @@ async function callerOf(
 ): Promise<ReviewerCaller> {
   const { projectId, reviewerId, credentialId } = delayed;
   const reviewer = await readReviewer(tx, { projectId, id: reviewerId });
-  if (reviewer === undefined || !(await isLetIn(tx, reviewer))) throw gone();
+  if (reviewer === undefined || !(await mayAuthenticate(tx, reviewer))) throw gone();
   const through = { credentialId, projectId, scopes: null, session: null };
   if (delayed.isSession) {
     const { personId } = reviewer;

@@ -19,10 +19,10 @@ import type { InForce } from "../../storage/sql/policy/in-force.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { announceRequest } from "../channels/announceRequest.ts";
-import { giveBackCall, useGrant } from "../grants/useGrant.ts";
+import { refundCall, useGrant } from "../grants/useGrant.ts";
+import { cachePolicy, PolicyNotLoaded } from "../policy/cachePolicy.ts";
 import { countHistory } from "../policy/countHistory.ts";
 import { findInForce, recallInForce, rememberInForce } from "../policy/findInForce.ts";
-import { PolicyUnread, shelvePolicy } from "../policy/shelvePolicy.ts";
 import { expireRequest } from "./expireRequest.ts";
 import { askedInForce, type Judged, judgeCall } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
@@ -55,49 +55,52 @@ export async function createApprovalRequest(
     if (!isCharged) context.submissions.takeOrRefuse(provisionerId);
     isCharged = true;
   };
-  const attempt = (how: Manner) => {
-    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, how, charge);
-    if (how.isAlone) return context.store.transact(work);
+  const attempt = (mode: SubmitMode) => {
+    const work = (tx: Transaction) => submit(tx, context, caller, input, keyHash, mode, charge);
+    if (mode.holdsInstanceLock) return context.store.transact(work);
     return context.store.transactBatched(`key:${keyHash}`, work);
   };
-  const { outcome, request } = await insist(context, caller, input.tool, attempt);
+  const { outcome, request } = await submitWithRetries(context, caller, input.tool, attempt);
   if (outcome === "created" || !isOverdue(request, context.clock.now())) {
     return { outcome, request };
   }
   return { outcome, request: await expireRequest(context, request) };
 }
 
-/** How a transaction goes about it. */
-interface Manner {
-  /** False when there was no time for that. */
+/** What one attempt to submit may do. */
+interface SubmitMode {
+  /** False after an approval could not be written before the deadline. */
   readonly mayApprove: boolean;
   /**
-   * Whether no other call of the instance is judged meanwhile, as it takes to count those before:
-   * of two at the same time each would miss the other.
+   * Whether the transaction locks the instance against other submissions. A policy that counts
+   * earlier calls needs that: two concurrent calls would not count each other.
    */
-  readonly isAlone: boolean;
+  readonly holdsInstanceLock: boolean;
 }
 
-/** The policy in force counts calls, and others may be judged at the same time. */
-class NotAlone extends Error {}
+/** The active policy counts calls, and the transaction did not lock the instance. */
+class NeedsInstanceLock extends Error {}
 
-/** What a transaction cannot do or did too late is seen to before the next attempt. */
-async function insist(
+/** Submits, and retries after the cause of a failed attempt is removed. */
+async function submitWithRetries(
   context: Context,
   caller: InstanceCaller,
   tool: string,
-  attempt: (how: Manner) => Promise<Submission>,
+  attempt: (mode: SubmitMode) => Promise<Submission>,
 ): Promise<Submission> {
-  let how: Manner = { mayApprove: true, isAlone: probablyCounts(context, caller, tool) };
+  let mode: SubmitMode = {
+    mayApprove: true,
+    holdsInstanceLock: probablyCounts(context, caller, tool),
+  };
   for (;;) {
     try {
-      return await attempt(how);
+      return await attempt(mode);
     } catch (error) {
-      if (error instanceof PolicyUnread) await shelvePolicy(context, error);
-      else if (error instanceof NotAlone) how = { ...how, isAlone: true };
+      if (error instanceof PolicyNotLoaded) await cachePolicy(context, error);
+      else if (error instanceof NeedsInstanceLock) mode = { ...mode, holdsInstanceLock: true };
       // The window was shorter than the writing of an approval: let it pass.
-      else if (error instanceof DeadlinePassed && how.mayApprove) {
-        how = { ...how, mayApprove: false };
+      else if (error instanceof DeadlinePassed && mode.mayApprove) {
+        mode = { ...mode, mayApprove: false };
       } else throw error;
     }
   }
@@ -109,7 +112,7 @@ function probablyCounts(context: Context, caller: InstanceCaller, tool: string):
   try {
     return askedInForce(context, caller.projectId, inForce, tool).length > 0;
   } catch (error) {
-    if (error instanceof PolicyUnread) return false;
+    if (error instanceof PolicyNotLoaded) return false;
     throw error;
   }
 }
@@ -120,13 +123,13 @@ async function submit(
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,
   keyHash: string,
-  { mayApprove, isAlone }: Manner,
+  { mayApprove, holdsInstanceLock }: SubmitMode,
   charge: (provisionerId: string) => void,
 ): Promise<Submission> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
   const [instance, now, inForce] = await Promise.all([
-    lockInstance(tx, isAlone ? "update" : "share", caller),
+    lockInstance(tx, holdsInstanceLock ? "update" : "share", caller),
     tx.now(),
     findInForce(tx, context, caller),
   ]);
@@ -136,7 +139,7 @@ async function submit(
   charge(instance.provisionerId);
   tx.onCommit(() => rememberInForce(context, caller, inForce));
   const asked = askedInForce(context, caller.projectId, inForce, input.tool);
-  if (asked.length > 0 && !isAlone) throw new NotAlone();
+  if (asked.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
   const tool = JSON.stringify(input.tool);
   const history =
     asked.length === 0
@@ -146,13 +149,13 @@ async function submit(
   const { judgement } = judged;
   const atOnce = { tx, context, instance, inForce, mayApprove };
   const { ending, grantId } = await answerAtOnce(atOnce, judged);
-  const request = open(context, caller, input, judgement, now);
+  const request = newRequest(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
   if (ending !== undefined) {
     const resolvable = { ...request, isInstanceDeleted: instance.deletedAt !== null };
     const decision = await openResolved(tx, context, resolvable, keyHash, ending, opened);
     if (decision === undefined) {
-      if (grantId !== undefined) await giveBackCall(tx, { ...caller, id: grantId });
+      if (grantId !== undefined) await refundCall(tx, { ...caller, id: grantId });
       return replay(tx, caller, input, keyHash);
     }
     return { outcome: "created", request: { ...request, status: decision.status, decision } };
@@ -171,7 +174,7 @@ interface AtOnce {
   readonly context: Context;
   readonly instance: StoredInstance;
   readonly inForce: InForce;
-  /** False when there was no time for that. */
+  /** False after an approval could not be written before the deadline. */
   readonly mayApprove: boolean;
 }
 
@@ -264,7 +267,7 @@ function versionsOf({ project, floor }: Judgement): Readonly<Record<string, stri
   };
 }
 
-function open(
+function newRequest(
   { random, settings }: Context,
   caller: InstanceCaller,
   input: CreateApprovalRequestInput,

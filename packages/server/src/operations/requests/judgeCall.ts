@@ -5,11 +5,11 @@ import type { Ending } from "../../core/request.ts";
 import { askedOf, evaluatePolicies } from "../../policy/evaluate.ts";
 import type { Asked, CallHistory } from "../../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgement.ts";
-import type { Shelved } from "../../policy/policy-shelf.ts";
+import type { Shelved } from "../../policy/policy-cache.ts";
 import type { Call, Evaluation, Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { InForce } from "../../storage/sql/policy/in-force.ts";
-import { PolicyUnread } from "../policy/shelvePolicy.ts";
+import { PolicyNotLoaded } from "../policy/cachePolicy.ts";
 
 /** What policy says of a call, and how that ends the request at once. */
 export interface Judged {
@@ -22,7 +22,7 @@ export interface Judged {
 /**
  * What must be counted before the policies in force can say anything about a call of this tool.
  *
- * @throws PolicyUnread
+ * @throws PolicyNotLoaded
  */
 export function askedInForce(
   context: Pick<Context, "policies">,
@@ -40,7 +40,7 @@ export function askedInForce(
  * read or a rule fails, asks people; nothing that fails approves.
  *
  * @param history what {@link askedInForce} says, counted
- * @throws PolicyUnread when a policy must be read first, which is nothing to do in a transaction
+ * @throws PolicyNotLoaded when a policy must be read first, which is nothing to do in a transaction
  */
 export function judgeCall(
   context: Pick<Context, "policies" | "settings">,
@@ -70,7 +70,7 @@ export function judgeCall(
   }
   const versions = { project: project?.ref ?? null, floor: floor?.ref ?? null };
   const unreadable = [project, floor].flatMap((found) => found?.unreadable ?? []);
-  const evaluation = despite(
+  const evaluation = withUnreadablePolicies(
     unreadable,
     evaluatePolicies({ project: project?.policy, floor: floor?.policy }, call),
   );
@@ -95,7 +95,7 @@ export function judgeCall(
  * is asked, so that a project's policy that breaks takes nothing from the floor; nothing is
  * approved.
  */
-function despite(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
+function withUnreadablePolicies(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
   if (unreadable.length === 0) return evaluation;
   const told = unreadable.map((message) => ({ rule: "", message }));
   const errors = [...told, ...evaluation.errors];
@@ -115,7 +115,7 @@ interface Found {
   readonly unreadable: string | undefined;
 }
 
-/** @throws PolicyUnread */
+/** @throws PolicyNotLoaded */
 function findPolicy(
   { policies }: Pick<Context, "policies">,
   projectId: string,
@@ -124,7 +124,7 @@ function findPolicy(
   if (ref === null) return undefined;
   const kind = projectId === SERVER ? "floor" : "project";
   const known = policies.find(kind, ref.sha256);
-  if (known === undefined) throw new PolicyUnread(kind, projectId, ref);
+  if (known === undefined) throw new PolicyNotLoaded(kind, projectId, ref);
   return toFound(known, ref);
 }
 

@@ -16,8 +16,8 @@ import {
   listPersonsReviewers,
   type PersonsReviewer,
   readPersonIdBySubject,
+  removeManaged,
   renamePerson,
-  takeManaged,
 } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { newProjectId } from "../tokens/createToken.ts";
@@ -209,7 +209,7 @@ async function makeReviewer(
 
 async function takeMembership(admitting: Admitting, reviewer: PersonsReviewer): Promise<void> {
   const { tx, now } = admitting;
-  if (!(await takeManaged(tx, reviewer, now))) return;
+  if (!(await removeManaged(tx, reviewer, now))) return;
   const { id, projectId } = reviewer;
   await note(admitting, {
     kind: "reviewer.removed",

@@ -1,7 +1,7 @@
 import { invalidField, Problem, uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { invitationBar } from "../../core/giving.ts";
+import { invitationRefusal } from "../../core/delegation.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
 import { parsePersonName } from "../../core/login.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
@@ -62,8 +62,8 @@ export async function createInvitation(
     const role = order.role ?? known?.role ?? "reviewer";
     const groups = toGroups(order.groups ?? known?.groups ?? []);
     // As for a new one: whoever has the link becomes the reviewer, also one who is there.
-    const bar = invitationBar(inviter, { role, groups });
-    if (bar !== undefined) throw new Problem("forbidden", bar);
+    const refusal = invitationRefusal(inviter, { role, groups });
+    if (refusal !== undefined) throw new Problem("forbidden", refusal);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();
     if (caller.session !== null) assertFresh(caller.session, now, "invite somebody");

@@ -1,6 +1,6 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { roleBar, tokenBar } from "../../core/giving.ts";
+import { roleRefusal, tokenRefusal } from "../../core/delegation.ts";
 import { assertGroups } from "../../core/groups.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
 import { type Scopes, toScopes } from "../../core/scopes.ts";
@@ -46,16 +46,16 @@ export async function issueToken(
   const { projectId, reviewerId } = caller;
   return store.transact(async (tx) => {
     await lockProject(tx, projectId);
-    const giver = await currentCaller(tx, caller);
-    assertMay(giver, "people");
-    const holder = await holderOf(tx, random, giver, order);
+    const delegator = await currentCaller(tx, caller);
+    assertMay(delegator, "people");
+    const holder = await holderOf(tx, random, delegator, order);
     const { role } = holder;
     const scopes = order.scopes && toScopes(order.scopes);
-    const bar = tokenBar(giver, { role, scopes });
-    if (bar !== undefined) throw new Problem("forbidden", bar);
+    const refusal = tokenRefusal(delegator, { role, scopes });
+    if (refusal !== undefined) throw new Problem("forbidden", refusal);
     const createdAt = await tx.now();
     if (caller.session !== null) assertFresh(caller.session, createdAt, "make the token");
-    const expiresAt = endOf(giver, order.lastsMs, createdAt);
+    const expiresAt = endOf(delegator, order.lastsMs, createdAt);
     const credential = {
       kind: "reviewer" as const,
       holderId: holder.id,
@@ -75,11 +75,11 @@ export async function issueToken(
 async function holderOf(
   tx: Transaction,
   random: Context["random"],
-  giver: CurrentCaller,
+  delegator: CurrentCaller,
   { name, role, groups }: OwnTokenOrder,
 ): Promise<StoredReviewer> {
-  const { projectId, reviewerId } = giver;
-  if (name === undefined || name === giver.name) {
+  const { projectId, reviewerId } = delegator;
+  if (name === undefined || name === delegator.name) {
     if (role !== undefined || groups !== undefined) {
       const message = "role and groups are given to new bots; yours stay as they are.";
       throw new Problem("invalid_request", message, {
@@ -96,8 +96,8 @@ async function holderOf(
     throw new Problem("forbidden", message);
   }
   const wished = { role: role ?? "reviewer", groups: groups ?? [] } as const;
-  const bar = known === undefined ? roleBar(giver, wished) : undefined;
-  if (bar !== undefined) throw new Problem("forbidden", bar);
+  const refusal = known === undefined ? roleRefusal(delegator, wished) : undefined;
+  if (refusal !== undefined) throw new Problem("forbidden", refusal);
   const order = { projectId, name, role, groups, isBot: true };
   return ensureReviewerAs(tx, random, order, `reviewer:${reviewerId}`);
 }

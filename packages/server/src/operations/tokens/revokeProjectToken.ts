@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { aboveYours, isAbove } from "../../core/giving.ts";
+import { aboveYours, isAbove } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";

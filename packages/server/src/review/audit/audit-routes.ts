@@ -34,7 +34,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/entries`,
-    { config: { operation: "listAuditEntries", looking: "audit" }, onRequest },
+    { config: { operation: "listAuditEntries", requiredPower: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const [kind, subject, actor] = ["kind", "subject", "actor"].map((name) =>
@@ -50,7 +50,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/entries/:id/proof`,
-    { config: { operation: "proveAuditEntry", looking: "audit" }, onRequest },
+    { config: { operation: "proveAuditEntry", requiredPower: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const id = pathIdentifier(request);
@@ -61,7 +61,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/checkpoint`,
-    { config: { operation: "showCheckpoint", looking: "audit" }, onRequest },
+    { config: { operation: "showCheckpoint", requiredPower: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const shown = await showCheckpoint(context, caller, scopeOf(request));
@@ -71,7 +71,7 @@ export function addAuditRoutes(app: FastifyInstance, context: Context, gate: Gat
 
   app.get(
     `${AUDIT}/export`,
-    { config: { operation: "exportAuditLog", looking: "audit" }, onRequest },
+    { config: { operation: "exportAuditLog", requiredPower: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const order = { scope: scopeOf(request), since: timeParameter(request, "since") };
@@ -94,7 +94,7 @@ function addVerification(app: FastifyInstance, context: Context, gate: Gate): vo
 
   app.get(
     `${AUDIT}/verify`,
-    { config: { operation: "verifyAuditLog", looking: "audit" }, onRequest },
+    { config: { operation: "verifyAuditLog", requiredPower: "audit" }, onRequest },
     async (request, reply) => {
       const caller = callerOf(request, "reviewer");
       const scope = scopeOf(request);

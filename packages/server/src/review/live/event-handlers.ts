@@ -22,7 +22,7 @@ export function eventHandlers(
   return {
     async followEvents({ caller, request, reply }) {
       reply.raw.once("close", streams.take(caller.credentialId));
-      const reauthenticate = () => gate.lookAgain(request);
+      const reauthenticate = () => gate.reauthenticate(request);
       const stream = new EventStream({ context, streams, caller, reauthenticate, onFailure });
       await stream.open();
       onGone(reply, () => stream.close());

@@ -93,7 +93,7 @@ export async function giveManaged(
 }
 
 /** @returns false when somebody has removed the reviewer meanwhile */
-export async function takeManaged(
+export async function removeManaged(
   tx: Transaction,
   { id, projectId }: Pick<PersonsReviewer, "id" | "projectId">,
   now: number,

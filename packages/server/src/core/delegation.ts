@@ -1,19 +1,19 @@
 /**
- * Who may give what: nobody gives more than they may do themselves, at that moment and through the
- * token at hand.
+ * Delegation of authority: a reviewer can give others no more than their own role allows, as the
+ * token in use limits it.
  *
- * Called by: operations that make reviewers and tokens or change them.
+ * Called by: operations that create or change reviewers, tokens and invitations.
  */
 
 import { allows, type Power, powersOf, type ReviewerRole } from "./roles.ts";
 import { type Authority, decidesFor, may } from "./scopes.ts";
 
-/** What somebody has, is given or is to have. */
-export interface Gift extends Authority {
+/** A role and groups, as a reviewer has them now or would have them. */
+export interface Authorization extends Authority {
   readonly groups: readonly string[];
 }
 
-const NOTHING: Pick<Gift, "role" | "groups"> = { role: "viewer", groups: [] };
+const NOTHING: Pick<Authorization, "role" | "groups"> = { role: "viewer", groups: [] };
 
 /**
  * Why somebody may not make a reviewer of this role and these groups, as a sentence for them;
@@ -21,20 +21,20 @@ const NOTHING: Pick<Gift, "role" | "groups"> = { role: "viewer", groups: [] };
  *
  * @param before what the reviewer is so far; nothing for a new one
  */
-export function roleBar(
-  giver: Authority,
-  after: Pick<Gift, "role" | "groups">,
-  before: Pick<Gift, "role" | "groups"> = NOTHING,
+export function roleRefusal(
+  delegator: Authority,
+  after: Pick<Authorization, "role" | "groups">,
+  before: Pick<Authorization, "role" | "groups"> = NOTHING,
 ): string | undefined {
-  if (isAbove(before.role, giver.role)) return aboveYours(before.role);
+  if (isAbove(before.role, delegator.role)) return aboveYours(before.role);
   const given = powersOf(after.role).filter((power) => !allows(before.role, power));
-  const lacked = given.find((power) => !may(giver, power));
+  const lacked = given.find((power) => !may(delegator, power));
   if (lacked !== undefined) return `You cannot give the role ${after.role}: ${lack(lacked)}`;
   const added = after.groups.filter((group) => !before.groups.includes(group));
-  const forGroups = decidesFor(giver.scopes);
-  const beyond = forGroups && added.find((group) => !forGroups.includes(group));
-  if (typeof beyond === "string") {
-    return `The scopes of your token do not let you give the group ${beyond}.`;
+  const forGroups = decidesFor(delegator.scopes);
+  const outside = forGroups && added.find((group) => !forGroups.includes(group));
+  if (typeof outside === "string") {
+    return `The scopes of your token do not let you give the group ${outside}.`;
   }
   return undefined;
 }
@@ -44,12 +44,12 @@ export function roleBar(
  * undefined when they may. Rules ask reviewers by group, so a person who could join any group alone
  * could decide everything.
  *
- * @param isSelf whether the reviewer is the giver
+ * @param isSelf whether the reviewer is the delegator
  */
-export function joinBar(
+export function joinRefusal(
   isSelf: boolean,
-  after: Pick<Gift, "groups">,
-  before: Pick<Gift, "groups">,
+  after: Pick<Authorization, "groups">,
+  before: Pick<Authorization, "groups">,
 ): string | undefined {
   const added = after.groups.find((group) => !before.groups.includes(group));
   if (!isSelf || added === undefined) return undefined;
@@ -61,15 +61,16 @@ export function joinBar(
 
 /**
  * Why somebody may not invite a person to this role and these groups, as a sentence for them;
- * undefined when they may. Whoever signs in has all of the role, looking included.
+ * undefined when they may. A person who signs in has the whole role, which includes reading.
  */
-export function invitationBar(
-  giver: Authority & { readonly isBot: boolean },
-  after: Pick<Gift, "role" | "groups">,
+export function invitationRefusal(
+  delegator: Authority & { readonly isBot: boolean },
+  after: Pick<Authorization, "role" | "groups">,
 ): string | undefined {
-  if (giver.isBot) return "A bot invites nobody: whoever used the link would count as a person.";
-  if (!may(giver, "read")) return `You cannot invite anybody: ${lack("read")}`;
-  return roleBar(giver, after);
+  if (delegator.isBot)
+    return "A bot invites nobody: whoever used the link would count as a person.";
+  if (!may(delegator, "read")) return `You cannot invite anybody: ${lack("read")}`;
+  return roleRefusal(delegator, after);
 }
 
 /**
@@ -77,16 +78,16 @@ export function invitationBar(
  *
  * @param token the role of its holder, and its scopes
  */
-export function tokenBar(giver: Authority, token: Authority): string | undefined {
-  const looking: readonly Power[] = ["read"];
-  const lacked = [...looking, ...powersOf(token.role)].find(
-    (power) => may(token, power) && !may(giver, power),
+export function tokenRefusal(delegator: Authority, token: Authority): string | undefined {
+  const reading: readonly Power[] = ["read"];
+  const lacked = [...reading, ...powersOf(token.role)].find(
+    (power) => may(token, power) && !may(delegator, power),
   );
   if (lacked !== undefined) return `You cannot issue such a token: ${lack(lacked)}`;
   if (!allows(token.role, "decide")) return undefined;
-  const [own, given] = [decidesFor(giver.scopes), decidesFor(token.scopes)];
+  const [own, given] = [decidesFor(delegator.scopes), decidesFor(token.scopes)];
   if (given?.length === 0) return undefined;
-  if (!allows(giver.role, "decide")) return `You cannot issue such a token: ${lack("decide")}`;
+  if (!allows(delegator.role, "decide")) return `You cannot issue such a token: ${lack("decide")}`;
   const isWithin = own === null || given?.every((group) => own.includes(group)) === true;
   return isWithin ? undefined : "You cannot issue such a token: yours decides for fewer groups.";
 }

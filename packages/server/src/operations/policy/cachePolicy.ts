@@ -1,12 +1,12 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import type { VersionRef } from "../../policy/judgement.ts";
-import type { PolicyKind, Shelved } from "../../policy/policy-shelf.ts";
+import type { PolicyKind, Shelved } from "../../policy/policy-cache.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { alteredText } from "./assertIntact.ts";
 
 /** A published version that a call is to be judged by, and that this process has not read yet. */
-export class PolicyUnread extends Error {
+export class PolicyNotLoaded extends Error {
   readonly kind: PolicyKind;
   readonly projectId: string;
   readonly ref: VersionRef;
@@ -27,9 +27,9 @@ type Needed = Pick<Context, "store" | "policies" | "examiners">;
  *
  * @throws Failure when it cannot be read from the database
  */
-export async function shelvePolicy(
+export async function cachePolicy(
   { store, policies, examiners }: Needed,
-  { kind, projectId, ref }: Pick<PolicyUnread, "kind" | "projectId" | "ref">,
+  { kind, projectId, ref }: Pick<PolicyNotLoaded, "kind" | "projectId" | "ref">,
 ): Promise<Shelved> {
   return policies.get(kind, ref.sha256, async () => {
     const version = await readPolicyVersion(store, projectId, ref.number);

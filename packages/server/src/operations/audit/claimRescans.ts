@@ -11,7 +11,7 @@ import {
   saveWalk,
 } from "../../storage/sql/audit/audit-logs.ts";
 
-/** Between two looks for late entries, and between two parts of a walk that lost its maker. */
+/** Between two rescans for late entries, and before a full scan whose process died is resumed. */
 export const LOOK_EVERY_MS = 5 * 60_000;
 
 /** A look that takes longer has lost its maker, or another one does no harm. */
@@ -32,7 +32,7 @@ const WALK_EVERY_MS = 24 * 3_600_000;
 /** What is younger is left to those who seal in the order of ids. */
 const SETTLED_MS = 5_000;
 
-export interface Look {
+export interface Rescan {
   readonly projectId: string;
   readonly range: Required<IdRange>;
   /** Epoch ms. */
@@ -42,15 +42,15 @@ export interface Look {
 }
 
 /**
- * Takes on the looks for late entries that are due and that no other replica has taken on.
+ * Claims the due rescans for late entries that no other replica has claimed.
  *
  * Called by: the sealing worker.
  */
-export async function claimLooks({
+export async function claimRescans({
   store,
   clock,
-}: Pick<Context, "store" | "clock">): Promise<Look[]> {
-  const looks: Look[] = [];
+}: Pick<Context, "store" | "clock">): Promise<Rescan[]> {
+  const rescans: Rescan[] = [];
   for (const projectId of await readUnlookedLogs(store, boundsOf(clock.now()))) {
     const claimed = await store.transact(async (tx) => {
       const now = await tx.now();
@@ -73,9 +73,9 @@ export async function claimLooks({
       const range = { after, upTo };
       return [{ projectId, range, begunAt: now, isWalk: walk !== undefined }];
     });
-    looks.push(...claimed);
+    rescans.push(...claimed);
   }
-  return looks;
+  return rescans;
 }
 
 function boundsOf(now: number): LookBounds {
@@ -83,15 +83,15 @@ function boundsOf(now: number): LookBounds {
 }
 
 /** Records that a look came to its end; one that did not is made again. */
-export async function recordLook(
+export async function recordRescan(
   { store }: Pick<Context, "store">,
-  { projectId, begunAt }: Look,
+  { projectId, begunAt }: Rescan,
 ): Promise<void> {
   await store.transact((tx) => endLook(tx, projectId, begunAt));
 }
 
 /** Records how far a walk has come. @param after undefined when it has ended */
-export async function recordWalk(
+export async function recordFullScan(
   { store }: Pick<Context, "store">,
   projectId: string,
   after: string | undefined,

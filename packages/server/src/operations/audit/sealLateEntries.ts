@@ -25,7 +25,7 @@ export interface LookStep {
  *
  * Called by: the sealing worker.
  */
-export async function sealStragglers(
+export async function sealLateEntries(
   context: Context,
   keys: OpenKeys,
   projectId: string,

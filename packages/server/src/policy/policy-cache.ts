@@ -2,7 +2,7 @@
  * Policies that were read and compiled, by the digest of their source, so that what is here is
  * never stale; which one is in force is asked of the database for every call.
  *
- * Called by: judgeCall, which finds; shelvePolicy and publishPolicy, which keep.
+ * Called by: judgeCall, which finds; cachePolicy and publishPolicy, which keep.
  * Promises: bounded; what several wait for is read once.
  */
 
@@ -19,7 +19,7 @@ export type PolicyKind = LoadOptions["kind"];
 /** Their compiled conditions take some megabytes when all of them are as large as allowed. */
 const POLICIES_MAX = 100;
 
-export class PolicyShelf {
+export class PolicyCache {
   readonly #shelved = new RecentlyUsed<string, Shelved>(POLICIES_MAX);
   /** Those that are being read. */
   readonly #coming = new Map<string, Promise<Shelved>>();
