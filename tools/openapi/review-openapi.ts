@@ -98,8 +98,9 @@ const CONVERSION: ConversionConfig = {
   definitions: mapValues(DEFINITIONS, simplified),
   overrideSchema: ({ valibotSchema }) =>
     valibotSchema.type === "custom" ? { type: "object" } : undefined,
-  // What a handler receives is not what is sent; JSON Schema has no word for a check in code.
-  ignoreActions: ["transform", "raw_transform", "check", "raw_check", "partial_check"],
+  // What a handler receives is not what is sent; JSON Schema has no word for a check in code,
+  // or for a length in bytes.
+  ignoreActions: ["transform", "raw_transform", "check", "raw_check", "partial_check", "max_bytes"],
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
 };
 

@@ -11,13 +11,24 @@ import {
   type Finding,
   type Terminal,
 } from "@countersign/command-line";
+import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
 import { type Examined, examinePolicy } from "@countersign/server/policy/examine";
+import type { SettingsLine } from "./settings-line.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** Every command about policies takes it. */
 export const FLOOR: CommandOptions = {
   floor: { type: "flag", help: "The floor of the whole server, not the project's policy." },
 };
+
+export function scopeOf(line: SettingsLine): PolicyScope {
+  return line.flag("floor") ? "floor" : "policy";
+}
+
+/** Undefined when no version is published. */
+export function sourceOf(policy: ShownPolicy): string | undefined {
+  return "source" in policy ? policy.source : undefined;
+}
 
 /** @throws CommandError when it cannot be read */
 export function readPolicyFile(file: string): string {

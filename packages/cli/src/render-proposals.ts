@@ -3,19 +3,19 @@
  */
 
 import { renderColumns } from "@countersign/command-line";
-import type { PolicyProposal } from "./policy-client.ts";
+import type { ProposalOutline } from "@countersign/review-api";
 import { excerpt, visibleText } from "./visible-text.ts";
 
 /** Whose it is, what became of it, and whether the reader may publish it. */
-export function renderProposal(proposal: PolicyProposal): string {
-  const { id, state, proposedBy, proposedAt, note, sha256, baseNumber, tests } = proposal;
-  const { refusal, closedBy, reason } = proposal;
+export function renderProposal(proposal: ProposalOutline): string {
+  const { id, state, note, sha256, base_number: baseNumber, tests, refusal, reason } = proposal;
+  const closedBy = proposal.closer ?? proposal.closed_by;
   const why = note === undefined ? "" : `: ${note}`;
   const from = baseNumber === 0 ? "no version" : `version ${baseNumber}`;
   const passed = tests === 1 ? "its test passed" : `its ${tests} tests passed`;
   const end = closedBy === undefined ? state : `${state} by ${closedBy}`;
   return [
-    `Proposal ${id} by ${proposedBy} at ${proposedAt}${why} (sha256 ${sha256})`,
+    `Proposal ${id} by ${authorOf(proposal)} at ${proposal.proposed_at}${why} (sha256 ${sha256})`,
     `It began from ${from}${tests === 0 ? "" : `, ${passed}`}, and is ${end}.`,
     ...(reason === undefined ? [] : [`Why: ${reason}`]),
     ...(refusal === undefined ? [] : [refusal]),
@@ -24,14 +24,18 @@ export function renderProposal(proposal: PolicyProposal): string {
     .join("\n");
 }
 
-export function renderProposals(proposals: readonly PolicyProposal[]): string {
-  const rows = proposals.map(({ id, state, proposedAt, proposedBy, baseNumber, note }) => [
-    id,
-    state,
-    proposedAt,
-    excerpt(proposedBy, 30),
-    String(baseNumber),
-    excerpt(note ?? "", 60),
+function authorOf({ proposer, proposed_by: proposedBy }: ProposalOutline): string {
+  return proposer ?? proposedBy;
+}
+
+export function renderProposals(proposals: readonly ProposalOutline[]): string {
+  const rows = proposals.map((proposal) => [
+    proposal.id,
+    proposal.state,
+    proposal.proposed_at,
+    excerpt(authorOf(proposal), 30),
+    String(proposal.base_number),
+    excerpt(proposal.note ?? "", 60),
   ]);
   return renderColumns([["PROPOSAL", "STATE", "PROPOSED", "BY", "FROM", "NOTE"], ...rows]);
 }

@@ -4,7 +4,7 @@
  */
 
 import { CommandError, EXIT, type Finding } from "@countersign/command-line";
-import { isAnswer, operationAt, parseExact, REVIEW_PATH } from "@countersign/review-api";
+import { isAnswer, isLine, operationAt, parseExact, REVIEW_PATH } from "@countersign/review-api";
 import { ReviewClient, type Route, type WireRequest } from "@countersign/review-api/client";
 
 /** Bounds one exchange that is not a stream. */
@@ -25,18 +25,18 @@ export class ReviewerApi extends ReviewClient {
   }
 
   async #send(base: string, token: string, request: WireRequest): Promise<Response> {
-    const { method, target, headers, body, signal } = request;
+    const { method, target, headers, body, signal, timeoutMs = EXCHANGE_MS_MAX } = request;
     let response: Response;
     try {
       response = await fetch(base + target, {
         method,
         redirect: "error",
         headers: { ...headers, authorization: `Bearer ${token}` },
-        signal: signal ?? AbortSignal.timeout(EXCHANGE_MS_MAX),
+        signal: signal ?? (Number.isFinite(timeoutMs) ? AbortSignal.timeout(timeoutMs) : null),
         ...(body !== undefined && { body }),
       });
     } catch (error) {
-      throw this.#unreachable(error);
+      throw this.interrupted(error);
     }
     // The header has whole seconds. The last millisecond keeps a countdown from being too long.
     const atServer = Date.parse(response.headers.get("date") ?? "") + 999;
@@ -58,13 +58,29 @@ export class ReviewerApi extends ReviewClient {
     return answer;
   }
 
+  protected override readLine(route: Route, text: string): unknown {
+    const row = operationAt(route);
+    let line: unknown;
+    try {
+      line = super.readLine(route, text);
+    } catch (error) {
+      throw error instanceof CommandError ? error : this.unexpectedAnswer();
+    }
+    if (row === undefined || !isLine(row, line)) throw this.unexpectedAnswer();
+    return line;
+  }
+
+  protected override refused(text: string): CommandError {
+    return refusalIn(200, text) ?? this.unexpectedAnswer();
+  }
+
   /** The server does not answer as the reviewer API does. */
   unexpectedAnswer(): CommandError {
     const message = `${this.#origin} does not answer as countersign does; check the URL`;
     return new CommandError(EXIT.unreachable, "unreachable", message);
   }
 
-  #unreachable(error: unknown): CommandError {
+  protected override interrupted(error: unknown): CommandError {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
     const message = `cannot reach ${this.#origin}: ${reason}`;
@@ -86,7 +102,9 @@ function refusalIn(status: number, text: string): CommandError | undefined {
   const error = errorIn(text);
   if (error === undefined) return undefined;
   const { code, message, findings } = error;
-  const exitCode = status >= 500 ? EXIT.unreachable : EXIT.refused;
+  // A line that ends a stream has the status of the stream.
+  const isPassing = status >= 500 || code === "unavailable";
+  const exitCode = isPassing ? EXIT.unreachable : EXIT.refused;
   const advice = code === "invalid_credential" ? ANOTHER_TOKEN : "";
   return new CommandError(exitCode, code, message + advice, findings);
 }
@@ -102,7 +120,7 @@ function errorIn(text: string): WireError | undefined {
 }
 
 /** Follows the pages of a listing up to `limit` items. */
-export async function collect<Item, Page extends { readonly next: string | null }>(
+export async function collect<Item, Page extends { readonly next: string | number | null }>(
   limit: number,
   fetchPage: (limit: string, after: string | undefined) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],
@@ -112,7 +130,7 @@ export async function collect<Item, Page extends { readonly next: string | null 
   do {
     const page = await fetchPage(String(Math.min(limit - items.length, PAGE_LIMIT)), after);
     items.push(...itemsOf(page));
-    after = page.next ?? undefined;
+    after = page.next === null ? undefined : String(page.next);
   } while (after !== undefined && items.length < limit);
   return { items, hasMore: after !== undefined };
 }

@@ -69,9 +69,19 @@ export function stayWhenSignedOut(): void {
   onSignedOut = () => {};
 }
 
+class Api extends ReviewClient {
+  protected override refused(text: string): Refusal {
+    return new Refusal(200, errorIn(text));
+  }
+
+  protected override interrupted(): Refusal {
+    return new Refusal(0, {});
+  }
+}
+
 /** The operations of the reviewer API. @throws Refusal */
-export const api = new ReviewClient(({ target, ...request }) =>
-  send(target, { ...request, timeoutMs: TIMEOUT_MS }),
+export const api = new Api(({ target, timeoutMs = TIMEOUT_MS, ...request }) =>
+  send(target, { ...request, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined }),
 );
 
 /**

@@ -6,7 +6,7 @@
  */
 
 import { parseExact } from "./exact.ts";
-import type { AnswerOf, BodySent, Operation, PathOf, QuerySent } from "./operation.ts";
+import type { AnswerOf, BodySent, LineOf, Operation, PathOf, QuerySent } from "./operation.ts";
 import type { ReviewOperations } from "./operations.ts";
 
 type Rows = ReviewOperations[keyof ReviewOperations];
@@ -39,6 +39,8 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
   /** The page calls this by itself: the call does not count as activity of the session. */
   readonly isBackground?: boolean | undefined;
+  /** How long to wait for the answer, in milliseconds. [decided by the transport] */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** A request as the transport sends it. */
@@ -49,6 +51,8 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Undefined: the transport's own limit. Infinity, for a stream: no limit. */
+  readonly timeoutMs: number | undefined;
 }
 
 /**
@@ -101,13 +105,72 @@ export class ReviewClient {
     route: R,
     ...[input = {} as never]: Arguments<Routes[R]>
   ): Promise<Response> {
-    return this.#transport(requestOf(route, input));
+    return this.#transport({ ...requestOf(route, input), timeoutMs: Number.POSITIVE_INFINITY });
+  }
+
+  /**
+   * Calls an operation that answers lines of JSON, and yields each line when it arrives.
+   *
+   * @throws what the transport throws, and what {@link refused} and {@link interrupted} return
+   */
+  async *lines<R extends Route>(
+    route: R,
+    ...given: Arguments<Routes[R]>
+  ): AsyncGenerator<LineOf<Routes[R]>> {
+    const { body } = await this.stream(route, ...given);
+    const [input] = given;
+    const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    try {
+      // Not every browser can iterate over a stream.
+      for (;;) {
+        const { value = "\n", done } = await this.#next(reader, input?.signal);
+        const texts = (rest + value).split("\n");
+        rest = texts.pop() ?? "";
+        for (const text of texts) {
+          if (text !== "") yield this.readLine(route, text) as LineOf<Routes[R]>;
+        }
+        if (done) return;
+      }
+    } finally {
+      // A broken stream rejects this with the error that was thrown already.
+      await reader?.cancel().catch(() => {});
+    }
+  }
+
+  async #next(
+    reader: ReadableStreamDefaultReader<string> | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly value?: string | undefined; readonly done: boolean }> {
+    try {
+      return (await reader?.read()) ?? { done: true };
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.interrupted(error);
+    }
+  }
+
+  /** Reads one line of a stream. The last line may be an error envelope. */
+  protected readLine(_route: Route, text: string): unknown {
+    const line = parseExact(text);
+    if ((line as { readonly error?: unknown }).error !== undefined) throw this.refused(text);
+    return line;
+  }
+
+  /** The error for an error envelope at the end of a stream. */
+  protected refused(text: string): Error {
+    return new Error(text);
+  }
+
+  /** The error for a connection that broke in the middle of a stream. */
+  protected interrupted(cause: unknown): Error {
+    return new Error("The connection broke.", { cause });
   }
 }
 
 function requestOf(route: string, input: AnyInput): WireRequest {
   const [method = "", path = ""] = route.split(" ");
-  const { body, query = {}, idempotencyKey, isBackground = false, signal } = input;
+  const { body, query = {}, idempotencyKey, isBackground = false, signal, timeoutMs } = input;
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const search = new URLSearchParams(given as [string, string][]).toString();
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -123,5 +186,6 @@ function requestOf(route: string, input: AnyInput): WireRequest {
     },
     body: body === undefined ? undefined : JSON.stringify(body),
     signal,
+    timeoutMs,
   };
 }

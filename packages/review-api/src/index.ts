@@ -13,6 +13,29 @@ export * from "./operation-errors.ts";
 export * from "./operations.ts";
 export * from "./passkeys.ts";
 export * from "./people.ts";
+export * from "./policy.ts";
+export {
+  type Moment,
+  type PolicyCheck,
+  type PolicyOutline,
+  type PolicyProposal,
+  type PolicyScope,
+  type PolicyTest,
+  type ProposalOutline,
+  type PublishedPolicy,
+  policyCheck,
+  policyOutline,
+  policyProposal,
+  proposalOutline,
+  publishedPolicy,
+  type ShownPolicy,
+  SIMULATION,
+  type SimulatedChange,
+  type SimulationEvent,
+  type SimulationSummary,
+  shownPolicy,
+  simulationEvent,
+} from "./policy-shapes.ts";
 export * from "./push.ts";
 export * from "./read-input.ts";
 export * from "./requests.ts";

@@ -101,6 +101,13 @@ type AnswerIn<Answer> = Answer extends Schema
     ? StreamAnswer
     : undefined;
 
+/** A line of an answer that consists of lines of JSON. */
+export type LineOf<Row extends Operation> = Row["answers"][keyof Row["answers"]] extends {
+  readonly line: infer Line;
+}
+  ? OutputOf<Line>
+  : never;
+
 /** What a client reads, whatever the status. */
 export type AnswerOf<Row extends Operation> = {
   [Status in keyof Row["answers"]]: AnswerIn<Row["answers"][Status]>;

@@ -10,6 +10,7 @@ import { invitations } from "./invitations.ts";
 import type { Operation } from "./operation.ts";
 import { passkeys } from "./passkeys.ts";
 import { people } from "./people.ts";
+import { policy } from "./policy.ts";
 import { push } from "./push.ts";
 import { requests } from "./requests.ts";
 import { session } from "./session.ts";
@@ -28,6 +29,7 @@ export const REVIEW_OPERATIONS = {
   ...invitations,
   ...passkeys,
   ...people,
+  ...policy,
   ...push,
   ...requests,
   ...session,

@@ -46,6 +46,13 @@ export function isAnswer(row: Operation, status: number, answer: unknown): boole
   return schema === null || "stream" in schema ? answer === undefined : v.is(schema, answer);
 }
 
+/** Whether a line of a streamed answer is one that an operation answers. */
+export function isLine(row: Operation, line: unknown): boolean {
+  return Object.values(row.answers).some(
+    (answer) => answer !== null && "line" in answer && v.is(answer.line, line),
+  );
+}
+
 /**
  * A misspelt filter that is ignored would return rows that were not requested.
  *

@@ -1,10 +1,9 @@
 import { EXIT, type Finding, type Terminal } from "@countersign/command-line";
 import type { Command } from "../command.ts";
-import { PolicyClient } from "../policy-client.ts";
-import { examineFile, FLOOR, readPolicyFile, renderFindings } from "../policy-file.ts";
+import { examineFile, FLOOR, readPolicyFile, renderFindings, scopeOf } from "../policy-file.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 export const policyCheck: Command = {
   usage: "policy check FILE",
@@ -49,8 +48,9 @@ function hasToken(line: SettingsLine): boolean {
   return token !== undefined && token !== "";
 }
 
-function askServer(line: SettingsLine, source: string): Promise<readonly Finding[]> {
-  return new PolicyClient(connect(line), line.flag("floor")).check(source);
+async function askServer(line: SettingsLine, source: string): Promise<readonly Finding[]> {
+  const route = `POST /${scopeOf(line)}/check` as const;
+  return (await connectApi(line).call(route, { body: { source } })).findings;
 }
 
 function tellCheck(

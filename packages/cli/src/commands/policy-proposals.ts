@@ -1,10 +1,21 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
+import { exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import {
+  examineFile,
+  FLOOR,
+  readPolicyFile,
+  refuseFile,
+  scopeOf,
+  sourceOf,
+  withPlaces,
+} from "../policy-file.ts";
 import { renderProposal, renderProposals } from "../render-proposals.ts";
+import { collect } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
-import { changesTo, noteOf, renderChanges } from "./policy-publish.ts";
-import { numberOf, policyClient, tellPolicy } from "./policy-versions.ts";
+import { changesTo, renderChanges } from "./policy-publish.ts";
+import { numberOf, tellPolicy } from "./policy-versions.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -25,17 +36,19 @@ export const policyPropose: Command = {
 
   async run(line, terminal) {
     const restores = numberOf(line, "restore");
-    const client = policyClient(line);
+    const api = connectApi(line);
+    const scope = scopeOf(line);
     const [file = `version ${restores}`] =
       restores === undefined ? line.take("the file of the policy") : line.take();
     const content =
       restores === undefined ? { source: readChecked(file, line, terminal) } : { restores };
-    const current = await client.show();
+    const current = await api.call(`GET /${scope}`);
     const expected = numberOf(line, "expect", 0) ?? current.number;
-    const order = { ...content, expected_number: expected, ...noteOf(line) };
-    const proposed = await withPlaces(file, terminal, line.json, () => client.propose(order));
-    if (!line.json) terminal.note(renderChanges(changesTo(current.policy, proposed.policy ?? "")));
-    terminal.out(line.json ? proposed.source : `Proposed as ${proposed.id}.`);
+    const body = { ...content, expected_number: expected, note: line.text("note") };
+    const propose = () => api.call(`POST /${scope}/proposals`, { body });
+    const proposed = await withPlaces(file, terminal, line.json, propose);
+    if (!line.json) terminal.note(renderChanges(changesTo(sourceOf(current), proposed.source)));
+    terminal.out(line.json ? exactText(proposed) : `Proposed as ${proposed.id}.`);
     return EXIT.done;
   },
 };
@@ -62,14 +75,20 @@ export const policyProposals: Command = {
     const limit = numberOf(line, "limit") ?? 50;
     if (limit > LIMIT_MAX) throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     const state = line.flag("closed") ? "closed" : "open";
-    const { proposals, isMore } = await policyClient(line).proposals(state, limit);
+    const api = connectApi(line);
+    const route = `GET /${scopeOf(line)}/proposals` as const;
+    const { items: proposals, hasMore } = await collect(
+      limit,
+      (limit, after) => api.call(route, { query: { state, limit, after } }),
+      (page) => page.proposals,
+    );
     if (line.json) {
-      terminal.out(`[${proposals.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${proposals.map(exactText).join(",")}]`);
     } else if (proposals.length === 0) {
       terminal.out(state === "open" ? "Nothing is proposed." : "No proposal was closed.");
     } else {
       terminal.out(renderProposals(proposals));
-      if (isMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     return EXIT.done;
   },
@@ -83,18 +102,19 @@ export const policyProposal: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the proposal");
-    const client = policyClient(line);
-    const proposal = await client.proposal(id);
+    const api = connectApi(line);
+    const scope = scopeOf(line);
+    const proposal = await api.call(`GET /${scope}/proposals/{id}`, { path: { id } });
     if (line.json) {
-      terminal.out(proposal.source);
+      terminal.out(exactText(proposal));
       return EXIT.done;
     }
     terminal.note(renderProposal(proposal));
-    const { policy = "" } = proposal;
     if (proposal.state === "open") {
-      terminal.note(renderChanges(changesTo((await client.show()).policy, policy)));
+      const current = await api.call(`GET /${scope}`);
+      terminal.note(renderChanges(changesTo(sourceOf(current), proposal.source)));
     }
-    tellPolicy(policy, terminal);
+    tellPolicy(proposal.source, terminal);
     return EXIT.done;
   },
 };
@@ -110,8 +130,10 @@ export const policyReject: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the proposal");
-    const rejected = await policyClient(line).reject(id, line.text("note"));
-    terminal.out(line.json ? rejected.source : `Rejected ${rejected.id}.`);
+    const route = `POST /${scopeOf(line)}/proposals/{id}/reject` as const;
+    const body = { note: line.text("note") };
+    const rejected = await connectApi(line).call(route, { path: { id }, body });
+    terminal.out(line.json ? exactText(rejected) : `Rejected ${rejected.id}.`);
     return EXIT.done;
   },
 };

@@ -5,14 +5,23 @@ import {
   type Terminal,
   usageError,
 } from "@countersign/command-line";
+import { exactText, type PublishedPolicy, type ShownPolicy } from "@countersign/review-api";
 import { loadPolicy } from "@countersign/server/policy/load";
 import { compareRules, type RuleChanges } from "@countersign/server/policy/rule-changes";
 import type { Command } from "../command.ts";
-import type { PolicyVersion } from "../policy-client.ts";
-import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import {
+  examineFile,
+  FLOOR,
+  readPolicyFile,
+  refuseFile,
+  scopeOf,
+  sourceOf,
+  withPlaces,
+} from "../policy-file.ts";
 import { renderProposal } from "../render-proposals.ts";
 import type { SettingsLine } from "../settings-line.ts";
-import { numberOf, policyClient, renderVersion } from "./policy-versions.ts";
+import { numberOf, renderVersion } from "./policy-versions.ts";
+import { connectApi } from "./requests.ts";
 
 const PUBLISHING: CommandOptions = {
   ...FLOOR,
@@ -47,12 +56,15 @@ export const policyPublish: Command = {
     const isFloor = line.flag("floor");
     const { findings } = examineFile(source, isFloor);
     if (findings.length > 0) refuseFile(file, findings, terminal, line.json);
-    const client = policyClient(line);
-    const current = await client.show();
-    if (current.policy === source) return tellInForce(current, line, terminal);
+    const api = connectApi(line);
+    const scope = scopeOf(line);
+    const current = await api.call(`GET /${scope}`);
+    if (sourceOf(current) === source) return tellInForce(current, line, terminal);
     if (!(await agreed(current, source, consent, terminal))) return notPublished(terminal);
-    const order = { source, expected_number: consent.expected ?? current.number, ...noteOf(line) };
-    const published = await withPlaces(file, terminal, line.json, () => client.publish(order));
+    const expected = consent.expected ?? current.number;
+    const body = { source, expected_number: expected, note: line.text("note") };
+    const publish = () => api.call(`POST /${scope}`, { body });
+    const published = await withPlaces(file, terminal, line.json, publish);
     return tellPublished(published, line, terminal);
   },
 };
@@ -69,14 +81,14 @@ async function publishProposal(
     }
   }
   const consent = consentOf(line, terminal);
-  const client = policyClient(line);
-  const proposal = await client.proposal(id);
-  const current = await client.show();
+  const api = connectApi(line);
+  const scope = scopeOf(line);
+  const proposal = await api.call(`GET /${scope}/proposals/{id}`, { path: { id } });
+  const current = await api.call(`GET /${scope}`);
   terminal.note(renderProposal(proposal));
-  if (!(await agreed(current, proposal.policy ?? "", consent, terminal))) {
-    return notPublished(terminal);
-  }
-  return tellPublished(await client.publishProposal(id), line, terminal);
+  if (!(await agreed(current, proposal.source, consent, terminal))) return notPublished(terminal);
+  const published = await api.call(`POST /${scope}/proposals/{id}/publish`, { path: { id } });
+  return tellPublished(published, line, terminal);
 }
 
 export const policyRollback: Command = {
@@ -89,17 +101,17 @@ export const policyRollback: Command = {
     const [number = ""] = line.take("the number of the version");
     if (!/^[1-9]\d{0,8}$/.test(number)) throw usageError("the version is a whole number from 1 on");
     const consent = consentOf(line, terminal);
-    const client = policyClient(line);
-    const older = await client.show(number);
-    const current = await client.show();
-    if (current.policy === older.policy) return tellInForce(current, line, terminal);
-    if (!(await agreed(current, older.policy ?? "", consent, terminal))) {
-      return notPublished(terminal);
-    }
+    const api = connectApi(line);
+    const scope = scopeOf(line);
+    const path = { number };
+    const older = sourceOf(await api.call(`GET /${scope}/versions/{number}`, { path })) ?? "";
+    const current = await api.call(`GET /${scope}`);
+    if (sourceOf(current) === older) return tellInForce(current, line, terminal);
+    if (!(await agreed(current, older, consent, terminal))) return notPublished(terminal);
     const expected = consent.expected ?? current.number;
-    const order = { number: Number(number), expected_number: expected, ...noteOf(line) };
-    const name = `version ${number}`;
-    const published = await withPlaces(name, terminal, line.json, () => client.rollback(order));
+    const body = { number: Number(number), expected_number: expected, note: line.text("note") };
+    const rollBack = () => api.call(`POST /${scope}/rollback`, { body });
+    const published = await withPlaces(`version ${number}`, terminal, line.json, rollBack);
     return tellPublished(published, line, terminal);
   },
 };
@@ -120,21 +132,16 @@ function consentOf(line: SettingsLine, terminal: Terminal): Consent {
 }
 
 async function agreed(
-  current: PolicyVersion,
+  current: ShownPolicy,
   source: string,
   { isGiven }: Consent,
   terminal: Terminal,
 ): Promise<boolean> {
-  terminal.note(current.number === 0 ? "No version is in force." : renderVersion(current));
-  terminal.note(renderChanges(changesTo(current.policy, source)));
+  terminal.note("source" in current ? renderVersion(current) : "No version is in force.");
+  terminal.note(renderChanges(changesTo(sourceOf(current), source)));
   if (isGiven) return true;
   const answer = await terminal.ask(`Publish this as version ${current.number + 1}? [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
-}
-
-export function noteOf(line: SettingsLine): { readonly note?: string } {
-  const note = line.text("note");
-  return note === undefined ? {} : { note };
 }
 
 const ALONE = "Publishing does not take two people from then on, unless the floor says so.";
@@ -178,14 +185,18 @@ function notPublished(terminal: Terminal): ExitCode {
   return EXIT.refused;
 }
 
-function tellInForce(current: PolicyVersion, line: SettingsLine, terminal: Terminal): ExitCode {
+function tellInForce(current: ShownPolicy, line: SettingsLine, terminal: Terminal): ExitCode {
   const told = `Version ${current.number}, which is in force, is this very policy.`;
-  terminal.out(line.json ? current.source : told);
+  terminal.out(line.json ? exactText(current) : told);
   return EXIT.done;
 }
 
-function tellPublished(published: PolicyVersion, line: SettingsLine, terminal: Terminal): ExitCode {
+function tellPublished(
+  published: PublishedPolicy,
+  line: SettingsLine,
+  terminal: Terminal,
+): ExitCode {
   const told = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
-  terminal.out(line.json ? published.source : told);
+  terminal.out(line.json ? exactText(published) : told);
   return EXIT.done;
 }

@@ -1,10 +1,18 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
+import { exactText, type SimulatedChange, type SimulationSummary } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import type { SimulatedChange, SimulationSummary } from "../policy-client.ts";
-import { examineFile, FLOOR, readPolicyFile, refuseFile, withPlaces } from "../policy-file.ts";
+import {
+  examineFile,
+  FLOOR,
+  readPolicyFile,
+  refuseFile,
+  scopeOf,
+  withPlaces,
+} from "../policy-file.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
-import { numberOf, policyClient } from "./policy-versions.ts";
+import { numberOf } from "./policy-versions.ts";
+import { connectApi } from "./requests.ts";
 
 /** What the server shows of each kind of change at most. */
 const EXAMPLES_MAX = 100_000;
@@ -34,16 +42,18 @@ export const policySimulate: Command = {
   },
 };
 
-type Order = Readonly<Record<string, unknown>>;
+type Order = ReturnType<typeof orderOf>;
 
-async function follow(line: SettingsLine, terminal: Terminal, order: Order): Promise<void> {
-  let total: number | undefined;
-  for await (const told of policyClient(line).simulate(order)) {
+async function follow(line: SettingsLine, terminal: Terminal, body: Order): Promise<void> {
+  const api = connectApi(line);
+  let total: number | null = null;
+  for await (const told of api.lines(`POST /${scopeOf(line)}/simulate`, { body })) {
     if (line.json) {
-      terminal.out(told.source);
+      terminal.out(exactText(told));
+      if (told.event === "summary") return;
       continue;
     }
-    switch (told.kind) {
+    switch (told.event) {
       case "started":
         total = told.total;
         terminal.status("Looking at the calls of the past ...");
@@ -52,60 +62,62 @@ async function follow(line: SettingsLine, terminal: Terminal, order: Order): Pro
         terminal.status(progress(told.replayed, total));
         break;
       case "changed":
-        terminal.out(renderChange(told.change));
+        terminal.out(renderChange(told));
         break;
       case "summary":
-        terminal.out(renderSummary(told.summary));
+        terminal.out(renderSummary(told));
+        return;
     }
   }
+  // The stream ended without a summary.
+  throw api.unexpectedAnswer();
 }
 
-function orderOf(line: SettingsLine, source: string): Order {
-  const instance = line.text("instance");
-  const limit = numberOf(line, "limit");
+function orderOf(line: SettingsLine, source: string) {
   return {
     source,
-    ...spanOf(line, "since"),
-    ...spanOf(line, "until"),
-    ...(instance !== undefined && { instance_id: instance }),
-    ...(limit !== undefined && { limit }),
-    ...(line.flag("all") && { examples: EXAMPLES_MAX }),
+    since: spanOf(line, "since"),
+    until: spanOf(line, "until"),
+    instance_id: line.text("instance"),
+    limit: numberOf(line, "limit"),
+    examples: line.flag("all") ? EXAMPLES_MAX : undefined,
   };
 }
 
 /** Days are ours; the server knows hours. */
-function spanOf(line: SettingsLine, name: string): Order {
+function spanOf(line: SettingsLine, name: "since" | "until"): string | undefined {
   const given = line.text(name);
-  if (given === undefined) return {};
+  if (given === undefined) return undefined;
   const days = /^([1-9]\d{0,4})d$/.exec(given)?.[1];
-  if (days !== undefined) return { [name]: `${Number(days) * 24}h` };
+  if (days !== undefined) return `${Number(days) * 24}h`;
   if (!/^[1-9]\d{0,8}[smh]$/.test(given) && Number.isNaN(Date.parse(given))) {
     throw usageError(`--${name} is a span like 7d or 12h, or a timestamp`);
   }
-  return { [name]: given };
+  return given;
 }
 
-function progress(replayed: number, total: number | undefined): string {
-  if (total === undefined || total === 0) return `${counted(replayed)} calls`;
+function progress(replayed: number, total: number | null): string {
+  if (total === null || total === 0) return `${counted(replayed)} calls`;
   const percent = Math.floor((100 * replayed) / total);
   return `${percent} %, ${counted(replayed)} of ${counted(total)} calls`;
 }
 
 function renderChange(change: SimulatedChange): string {
-  const { id, tool, instance, was, wouldBe, because, status, differs } = change;
+  const { id, tool, instance, was, would_be: wouldBe, because, status, differs = [] } = change;
   if (differs.length > 0) {
     const parts = differs.join(", ");
-    return visibleText(`${id}  ask changes    ${tool}  ${instance}  in ${parts}; ${because}`);
+    return visibleText(`${id}  ask changes    ${tool}  ${instance.name}  in ${parts}; ${because}`);
   }
   const what = `${was}->${wouldBe}`.padEnd(13);
   const end = status === "pending" ? "pending now" : `${status} then`;
-  return visibleText(`${id}  ${what}  ${tool}  ${instance}  because ${because}; ${end}`);
+  return visibleText(`${id}  ${what}  ${tool}  ${instance.name}  because ${because}; ${end}`);
 }
 
 function renderSummary(summary: SimulationSummary): string {
-  const { replayed, unchanged, requirementChanged, unreadable, errors, ended } = summary;
+  const { replayed, unchanged, unreadable, errors, ended } = summary;
+  const requirementChanged = summary.requirement_changed;
   const changes = [
-    ...[...summary.changes].map(([kind, count]) => `${counted(count)} ${kind}`),
+    ...Object.entries(summary.changes).map(([kind, count]) => `${counted(count)} ${kind}`),
     ...(requirementChanged > 0 ? [`${counted(requirementChanged)} requirement changed`] : []),
   ];
   const what = changes.length === 0 ? "none changes" : changes.join(", ");

@@ -1,10 +1,11 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
+import { exactText, type PolicyOutline } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import { PolicyClient, type PolicyVersion } from "../policy-client.ts";
-import { FLOOR } from "../policy-file.ts";
+import { FLOOR, scopeOf } from "../policy-file.ts";
+import { collect } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -19,14 +20,20 @@ export const policyShow: Command = {
 
   async run(line, terminal) {
     line.take();
-    const version = await policyClient(line).show(numberOf(line, "number")?.toString());
+    const number = numberOf(line, "number");
+    const api = connectApi(line);
+    const scope = scopeOf(line);
+    const version =
+      number === undefined
+        ? await api.call(`GET /${scope}`)
+        : await api.call(`GET /${scope}/versions/{number}`, { path: { number: String(number) } });
     if (line.json) {
-      terminal.out(version.source);
-    } else if (version.policy === undefined) {
+      terminal.out(exactText(version));
+    } else if (!("source" in version)) {
       terminal.note(`No ${line.flag("floor") ? "floor" : "policy"} was published yet.`);
     } else {
       terminal.note(renderVersion(version));
-      tellPolicy(version.policy, terminal);
+      tellPolicy(version.source, terminal);
     }
     return EXIT.done;
   },
@@ -45,14 +52,19 @@ export const policyHistory: Command = {
     line.take();
     const limit = numberOf(line, "limit") ?? 50;
     if (limit > LIMIT_MAX) throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
-    const { versions, isMore } = await policyClient(line).history(limit);
+    const api = connectApi(line);
+    const { items: versions, hasMore } = await collect(
+      limit,
+      (limit, after) => api.call(`GET /${scopeOf(line)}/versions`, { query: { limit, after } }),
+      (page) => page.versions,
+    );
     if (line.json) {
-      terminal.out(`[${versions.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${versions.map(exactText).join(",")}]`);
     } else if (versions.length === 0) {
       terminal.out("Nothing was published yet.");
     } else {
       terminal.out(table(versions, terminal.columns));
-      if (isMore) terminal.note(`There are more than ${limit}; see --limit.`);
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     return EXIT.done;
   },
@@ -62,10 +74,6 @@ export const policyHistory: Command = {
 export function tellPolicy(source: string, terminal: Terminal): void {
   const text = source.replace(/\n$/, "");
   terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
-}
-
-export function policyClient(line: SettingsLine): PolicyClient {
-  return new PolicyClient(connect(line), line.flag("floor"));
 }
 
 /** @throws CommandError when the option is given and is no number from 1 on */
@@ -78,20 +86,24 @@ export function numberOf(line: SettingsLine, name: string, min = 1): number | un
 }
 
 /** Who published it, when and why, on one line. */
-export function renderVersion(version: PolicyVersion): string {
-  const { number, sha256, publishedAt, publishedBy, note } = version;
+export function renderVersion(version: PolicyOutline): string {
+  const { number, sha256, published_at: at, note } = version;
   const why = note === undefined ? "" : `: ${note}`;
-  const head = `Version ${number}, published by ${publishedBy} at ${publishedAt}`;
+  const head = `Version ${number}, published by ${publisherOf(version)} at ${at}`;
   return visibleText(`${head}${why} (sha256 ${sha256})`);
 }
 
-function table(versions: readonly PolicyVersion[], columns: number): string {
-  const rows = versions.map(({ number, publishedAt, publishedBy, sha256, note }) => [
-    String(number),
-    publishedAt,
-    excerpt(publishedBy, 30),
-    sha256.slice(0, 12),
-    note ?? "",
+function publisherOf({ publisher, published_by: publishedBy }: PolicyOutline): string {
+  return publisher ?? publishedBy;
+}
+
+function table(versions: readonly PolicyOutline[], columns: number): string {
+  const rows = versions.map((version) => [
+    String(version.number),
+    version.published_at,
+    excerpt(publisherOf(version), 30),
+    version.sha256.slice(0, 12),
+    version.note ?? "",
   ]);
   const all = [["VERSION", "PUBLISHED", "BY", "SHA256", "NOTE"], ...rows];
   const widths = [0, 1, 2, 3].map((i) => Math.max(...all.map((row) => (row[i] ?? "").length)));

@@ -13,6 +13,7 @@ import {
   invitations,
   passkeys,
   people,
+  policy,
   push,
   requests,
   session,
@@ -39,7 +40,7 @@ import { eventHandlers } from "./live/event-handlers.ts";
 import { addPageRoutes } from "./pages/page-routes.ts";
 import { accountHandlers } from "./people/account-handlers.ts";
 import { peopleHandlers } from "./people/people-handlers.ts";
-import { addPolicyRoutes } from "./policy/policy-routes.ts";
+import { policyHandlers } from "./policy/policy-handlers.ts";
 import { pushHandlers } from "./push/push-handlers.ts";
 import { requestHandlers } from "./requests/request-handlers.ts";
 import { refuseUnknownParameters } from "./shared/known-parameters.ts";
@@ -60,7 +61,6 @@ export function addReviewRoutes(
   addHistoryRoutes(app, context, gate);
   addAuditRoutes(app, context, gate);
   addDeliveryRoutes(app, context, gate);
-  addPolicyRoutes(app, context, gate);
   addPageRoutes(app, context);
   const limits = new SignInLimits(context.clock);
   const { bodyBytesMax } = context.settings;
@@ -78,6 +78,7 @@ export function addReviewRoutes(
   add(invitations, invitationHandlers(context, publicUrl));
   add(passkeys, passkeyHandlers(context, publicUrl, limits));
   add(people, peopleHandlers(context));
+  add(policy, policyHandlers(context, onClose));
   add(push, pushHandlers(context));
   add(requests, requestHandlers(context, publicUrl));
   add(session, sessionHandlers(context, publicUrl, limits));

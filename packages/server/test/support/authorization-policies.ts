@@ -20,10 +20,9 @@ export function policyRows(scope: "Policy" | "Floor"): readonly AuthorizationRow
   const who = scope === "Policy" ? PUBLISHING : OPERATING;
   const checking = scope === "Policy" ? whoever(...LOOKING, ...PUBLISHING) : OPERATING;
   return [
-    { operation: `show${scope}`, about: "in force", who: LOOKING, status: 200 },
+    { operation: `show${scope}`, who: LOOKING, status: 200 },
     {
-      operation: `show${scope}`,
-      about: "by number",
+      operation: `show${scope}Version`,
       who: LOOKING,
       status: 200,
       id: () => "1",

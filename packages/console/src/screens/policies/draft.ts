@@ -3,10 +3,11 @@
  * nothing, and checked by the server a moment after each pause in the typing.
  */
 
+import type { PolicyCheck, PolicyScope, ShownPolicy } from "@countersign/review-api";
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { messageOf } from "../../parts/button.tsx";
-import { type Check, checkDraft, type InForce, type Scope } from "./policy-api.ts";
+import { checkDraft, sourceOf } from "./policy-api.ts";
 
 export interface Draft {
   readonly source: string;
@@ -44,8 +45,8 @@ function stored(): Readonly<Record<string, Draft>> {
 }
 
 /** @param place the project and the scope */
-export function draftOf(place: string, inForce: InForce): Draft {
-  return drafts.value[place] ?? { source: inForce.source ?? EMPTY_POLICY, base: inForce.number };
+export function draftOf(place: string, inForce: ShownPolicy): Draft {
+  return drafts.value[place] ?? { source: sourceOf(inForce) ?? EMPTY_POLICY, base: inForce.number };
 }
 
 export function isChanged(place: string): boolean {
@@ -66,7 +67,7 @@ export function keepDraft(place: string, draft: Draft | undefined): void {
 export interface Checked {
   /** Of exactly this source. */
   readonly source: string;
-  readonly check?: Check;
+  readonly check?: PolicyCheck;
   /** Why the server could not say. */
   readonly fault?: string;
 }
@@ -74,7 +75,11 @@ export interface Checked {
 const PAUSE_MS = 300;
 
 /** What the server says of a source; undefined until it has, or where nobody may ask. */
-export function useCheck(scope: Scope, source: string, isAllowed: boolean): Checked | undefined {
+export function useCheck(
+  scope: PolicyScope,
+  source: string,
+  isAllowed: boolean,
+): Checked | undefined {
   const [checked, setChecked] = useState<Checked>();
   useEffect(() => {
     if (!isAllowed) return;

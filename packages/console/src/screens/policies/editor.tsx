@@ -1,10 +1,10 @@
 /** Where a policy is written: its text with numbered lines, and what the server says of it. */
 
+import type { PolicyTest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";
 import type { Finding } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import type { Checked } from "./draft.ts";
-import type { TestResult } from "./policy-api.ts";
 
 export interface EditorProps {
   readonly source: string;
@@ -133,7 +133,7 @@ function Findings({ source, title, findings, kind }: FindingsProps) {
   );
 }
 
-function Tests({ source, tests }: { source: string; tests: readonly TestResult[] }) {
+function Tests({ source, tests }: { source: string; tests: readonly PolicyTest[] }) {
   if (tests.length === 0) return null;
   return (
     <section aria-label="Tests">
@@ -148,11 +148,11 @@ function Tests({ source, tests }: { source: string; tests: readonly TestResult[]
             >
               {test.passed ? "Passes" : "Fails"}
             </button>{" "}
-            <Text>{test.name}</Text>
+            <Text>{test.name ?? `test ${test.index + 1}`}</Text>
             {!test.passed && (
               <span class="hint">
                 {" "}
-                expected <Text>{String(test.expected)}</Text>, got <Text>{String(test.got)}</Text>
+                expected <Text>{test.expected}</Text>, got <Text>{test.got}</Text>
               </span>
             )}
           </li>

@@ -1,5 +1,6 @@
 /** What others wrote and nobody has published yet: looked at, tried, published or rejected. */
 
+import type { PolicyScope, ProposalOutline, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -7,20 +8,13 @@ import { DiffLines } from "../../parts/diff-lines.tsx";
 import { When } from "../../parts/when.tsx";
 import { lineDiff } from "../../previews/line-diff.ts";
 import { session } from "../../session.ts";
-import {
-  type InForce,
-  type Proposal,
-  publishProposal,
-  readProposedSource,
-  rejectProposal,
-  type Scope,
-} from "./policy-api.ts";
+import { publishProposal, readProposedSource, rejectProposal, sourceOf } from "./policy-api.ts";
 import { Simulation } from "./simulation.tsx";
 
 interface ProposalsProps {
-  readonly scope: Scope;
-  readonly inForce: InForce;
-  readonly proposals: readonly Proposal[];
+  readonly scope: PolicyScope;
+  readonly inForce: ShownPolicy;
+  readonly proposals: readonly ProposalOutline[];
   readonly mayPublish: boolean;
   /** One was published or rejected, by whomever. */
   onChange(): void;
@@ -43,7 +37,7 @@ export function Proposals({ proposals, ...rest }: ProposalsProps) {
 }
 
 interface ProposalRowProps extends Omit<ProposalsProps, "proposals"> {
-  readonly proposal: Proposal;
+  readonly proposal: ProposalOutline;
 }
 
 function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: ProposalRowProps) {
@@ -82,7 +76,7 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
       </div>
       {source !== undefined && (
         <div class="stack">
-          <DiffLines hunks={lineDiff(inForce.source ?? "", source)} />
+          <DiffLines hunks={lineDiff(sourceOf(inForce) ?? "", source)} />
           <p class="hint">
             SHA-256 <code>{sha256}</code>
           </p>
@@ -96,7 +90,7 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
   );
 }
 
-function from({ base_number: number }: Proposal): string {
+function from({ base_number: number }: ProposalOutline): string {
   return number === 0 ? "no version" : `version ${number}`;
 }
 
@@ -106,7 +100,7 @@ function passed(tests: number): string {
 }
 
 interface ClosingProps extends Pick<ProposalsProps, "scope" | "onChange"> {
-  readonly proposal: Proposal;
+  readonly proposal: ProposalOutline;
   readonly isMine: boolean;
 }
 

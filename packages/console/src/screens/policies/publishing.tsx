@@ -1,17 +1,18 @@
 /** What a draft changes, and the way to put it in force: by oneself, or with another person. */
 
+import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { DiffLines } from "../../parts/diff-lines.tsx";
 import { lineDiff } from "../../previews/line-diff.ts";
-import { type InForce, propose, publish, type Scope } from "./policy-api.ts";
+import { propose, publish, sourceOf } from "./policy-api.ts";
 
 interface PublishingProps {
-  readonly scope: Scope;
+  readonly scope: PolicyScope;
   readonly source: string;
   readonly base: number;
-  readonly inForce: InForce;
+  readonly inForce: ShownPolicy;
   /** Whether the server has just said that it could be published. */
   readonly isReady: boolean;
   readonly onDiscard: (() => void) | undefined;
@@ -25,6 +26,7 @@ export function Publishing(props: PublishingProps) {
   const { scope, source, base, inForce, isReady, onDiscard, onConflict, onSent } = props;
   const [note, setNote] = useState("");
   const isTwoPerson = inForce.two_person === true;
+  const active = sourceOf(inForce);
   async function send(): Promise<void> {
     try {
       if (isTwoPerson) await propose(scope, { source }, { expectedNumber: base, note });
@@ -41,7 +43,7 @@ export function Publishing(props: PublishingProps) {
       <h2 id="publish-title">
         {inForce.number === 0 ? "The first version" : `Against version ${inForce.number}`}
       </h2>
-      {inForce.source !== undefined && <DiffLines hunks={lineDiff(inForce.source, source)} />}
+      {active !== undefined && <DiffLines hunks={lineDiff(active, source)} />}
       <div class="field">
         <label for="publish-note">Why (optional, kept with the version)</label>
         <input

@@ -3,6 +3,7 @@
  * tried on calls that were made, published with the tests that they bring.
  */
 
+import type { PolicyScope, ShownPolicy } from "@countersign/review-api";
 import "./policies.css";
 import { Text } from "../../exact/text.tsx";
 import { lookForProposals } from "../../live/proposals.tsx";
@@ -15,13 +16,13 @@ import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { draftOf, isChanged, keepDraft, useCheck } from "./draft.ts";
 import { Editor, Verdict } from "./editor.tsx";
-import { type InForce, readPolicy, readProposals, type Scope } from "./policy-api.ts";
+import { readPolicy, readProposals, sourceOf } from "./policy-api.ts";
 import { Proposals } from "./proposals.tsx";
 import { Publishing } from "./publishing.tsx";
 import { Simulation } from "./simulation.tsx";
 import { Versions } from "./versions.tsx";
 
-const LEADS: Readonly<Record<Scope, string>> = {
+const LEADS: Readonly<Record<PolicyScope, string>> = {
   policy:
     "Rules answer the harmless at once and bring the rest to people. A version judges the calls " +
     "made after it; what is pending stays as it was judged.",
@@ -29,7 +30,7 @@ const LEADS: Readonly<Record<Scope, string>> = {
 };
 
 export function Screen({ rest }: ScreenProps) {
-  const scope: Scope = rest === "floor" ? "floor" : "policy";
+  const scope: PolicyScope = rest === "floor" ? "floor" : "policy";
   const project = session.value?.project;
   const loaded = useLoaded((signal) => readPolicy(scope, signal), `${scope} ${project?.id}`);
   const mayPublish = may(scope === "floor" ? "server" : "publish");
@@ -59,10 +60,10 @@ export function Screen({ rest }: ScreenProps) {
 }
 
 interface DeskProps {
-  readonly scope: Scope;
+  readonly scope: PolicyScope;
   /** Where the draft is kept. */
   readonly place: string;
-  readonly inForce: InForce;
+  readonly inForce: ShownPolicy;
   readonly mayPublish: boolean;
   onPublished(): void;
 }
@@ -71,7 +72,7 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
   const draft = draftOf(place, inForce);
   const { source } = draft;
   const checked = useCheck(scope, source, mayPublish);
-  const isNew = source !== (inForce.source ?? "");
+  const isNew = source !== (sourceOf(inForce) ?? "");
   const key = `${place} ${inForce.number}`;
   const { value: waiting, reload } = useLoaded((signal) => readProposals(scope, signal), key);
   const published = () => {
@@ -131,7 +132,7 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
 
 interface OvertakenProps {
   readonly place: string;
-  readonly inForce: InForce;
+  readonly inForce: ShownPolicy;
   readonly base: number;
   onKeep(): void;
 }

@@ -1,16 +1,17 @@
 /** What a draft would change of calls that were made; nothing is written. */
 
+import type { PolicyScope, SimulatedChange, SimulationSummary } from "@countersign/review-api";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { messageOf } from "../../parts/button.tsx";
 import { href } from "../../route.ts";
-import { type Change, type Scope, type Summary, simulate } from "./policy-api.ts";
+import { simulate } from "./policy-api.ts";
 
 interface Run {
   readonly total: number | null;
   readonly replayed: number;
-  readonly changes: readonly Change[];
-  readonly summary: Summary | undefined;
+  readonly changes: readonly SimulatedChange[];
+  readonly summary: SimulationSummary | undefined;
   readonly fault: string;
 }
 
@@ -23,7 +24,7 @@ const PERIODS = [
 ] as const;
 
 interface SimulationProps {
-  readonly scope: Scope;
+  readonly scope: PolicyScope;
   readonly source: string;
 }
 
@@ -71,8 +72,7 @@ function Draft({ scope, source, since, onSince }: DraftProps) {
         if (event.event === "started") show({ total: event.total });
         else if (event.event === "progress") show({ replayed: event.replayed });
         else if (event.event === "changed") show({ changes: [...now.changes, event] });
-        else if (event.event === "summary") show({ summary: event, replayed: event.replayed });
-        else show({ fault: event.error.message });
+        else show({ summary: event, replayed: event.replayed });
       }
       if (now.summary === undefined && now.fault === "") show({ fault: "The answer broke off." });
     } catch (error) {
@@ -139,7 +139,7 @@ function Answer({ run, isRunning }: { readonly run: Run; readonly isRunning: boo
   );
 }
 
-function summaryOf(summary: Summary): string {
+function summaryOf(summary: SimulationSummary): string {
   const { replayed, unchanged, changes, requirement_changed, errors, ended } = summary;
   if (replayed === 0) return "There are no calls of that time.";
   const counts = Object.entries(changes).map(
@@ -152,7 +152,7 @@ function summaryOf(summary: Summary): string {
   return `${replayed} calls, ${unchanged} stay as they were: ${counts.join("; ")}.${rest}`;
 }
 
-function ChangeRow({ change }: { readonly change: Change }) {
+function ChangeRow({ change }: { readonly change: SimulatedChange }) {
   const { id, tool, instance, was, would_be, because, differs = [], errors } = change;
   return (
     <li>

@@ -1,5 +1,6 @@
 /** The versions that were published: what each changed, and the way back to it. */
 
+import type { PolicyOutline, PolicyScope, ShownPolicy } from "@countersign/review-api";
 import { useState } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
@@ -7,19 +8,11 @@ import { DiffLines } from "../../parts/diff-lines.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
 import { lineDiff } from "../../previews/line-diff.ts";
-import {
-  type InForce,
-  type Outline,
-  propose,
-  readVersion,
-  readVersions,
-  rollBack,
-  type Scope,
-} from "./policy-api.ts";
+import { propose, readVersionSource, readVersions, rollBack, sourceOf } from "./policy-api.ts";
 
 interface VersionsProps {
-  readonly scope: Scope;
-  readonly inForce: InForce;
+  readonly scope: PolicyScope;
+  readonly inForce: ShownPolicy;
   /** Whether going back to one is offered. */
   readonly mayPublish: boolean;
   /** An older version was published again, or proposed. */
@@ -27,7 +20,7 @@ interface VersionsProps {
 }
 
 export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) {
-  const [more, setMore] = useState<readonly Outline[]>([]);
+  const [more, setMore] = useState<readonly PolicyOutline[]>([]);
   const [next, setNext] = useState<number | null>();
   const first = useLoaded(() => readVersions(scope, undefined), `${scope} ${inForce.number}`);
   const versions = [...(first.value?.versions ?? []), ...more];
@@ -68,7 +61,7 @@ export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) 
 }
 
 interface VersionRowProps extends VersionsProps {
-  readonly outline: Outline;
+  readonly outline: PolicyOutline;
 }
 
 function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowProps) {
@@ -110,8 +103,8 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
           <Button
             kind="quiet"
             onPress={async () => {
-              const shown = source === undefined ? await readVersion(scope, number) : undefined;
-              setSource(shown?.source);
+              const isHidden = source === undefined;
+              setSource(isHidden ? await readVersionSource(scope, number) : undefined);
             }}
           >
             {source === undefined ? "Compare with what is in force" : "Hide"}
@@ -131,7 +124,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
           )}
         </div>
       )}
-      {source !== undefined && <DiffLines hunks={lineDiff(source, inForce.source ?? "")} />}
+      {source !== undefined && <DiffLines hunks={lineDiff(source, sourceOf(inForce) ?? "")} />}
     </li>
   );
 }

@@ -15,7 +15,7 @@ export interface ProposalListing {
   readonly state: "open" | "closed";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
 }
 
 export interface ProposalPage {

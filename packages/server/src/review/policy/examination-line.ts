@@ -3,7 +3,7 @@
  * evaluation may, there are up to a thousand of them, and many at the same time would leave no turn
  * to those whose calls wait for an answer.
  *
- * Called by: policy-places.ts. Counted by each process for itself.
+ * Called by: examination-lines.ts. Counted by each process for itself.
  */
 
 import { Problem } from "@countersign/protocol";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Problem } from "@countersign/protocol";
 import type { ReviewerRole } from "../../core/roles.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { ExaminationLines } from "./policy-places.ts";
+import { ExaminationLines } from "./examination-lines.ts";
 
 function callerOf(role: ReviewerRole, projectId: string): ReviewerCaller {
   return {

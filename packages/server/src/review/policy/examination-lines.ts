@@ -1,4 +1,4 @@
-/** What the exchanges about a project's policy and about the floor have in common. */
+/** The queues in which checks and publications of policies wait. */
 
 import { may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
@@ -9,22 +9,7 @@ import {
   powerFor,
   projectOf,
 } from "../../operations/policy/assertMayPublish.ts";
-import type { PublishOutcome } from "../../operations/policy/putInForce.ts";
 import { ExaminationLine } from "./examination-line.ts";
-
-export const PLACES: Readonly<Record<PolicyScope, string>> = {
-  project: "/review/v1/policy",
-  floor: "/review/v1/floor",
-};
-
-/** Names in logs and metrics. */
-export function operationAbout(scope: PolicyScope, verb: string): string {
-  return `${verb}${scope === "floor" ? "Floor" : "Policy"}`;
-}
-
-export function statusOf({ outcome }: PublishOutcome): number {
-  return outcome === "published" ? 201 : 200;
-}
 
 /**
  * The queues of examinations. Reviewers who may not publish have a queue of their own. It examines
