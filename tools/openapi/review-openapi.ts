@@ -235,11 +235,16 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
 function answerOf(status: string, answer: Operation["answers"][200]): Json {
   const description = STATUS_WORDS[status] ?? "Done.";
   if (answer === null || answer === undefined) return { description };
-  const [type, schema] =
-    "stream" in answer
-      ? [answer.stream, answer.line === undefined ? { type: "string" } : schemaOf(answer.line)]
-      : ["application/json", schemaOf(answer)];
-  return { description, content: { [type]: { schema } } };
+  if (!("stream" in answer)) {
+    return { description, content: { "application/json": { schema: schemaOf(answer) } } };
+  }
+  const { stream, line, otherStream } = answer;
+  const text = { type: "string" };
+  const content = {
+    [stream]: { schema: line === undefined ? text : schemaOf(line) },
+    ...(otherStream !== undefined && { [otherStream]: { schema: text } }),
+  };
+  return { description, content };
 }
 
 function errorsOf(row: Operation): Json {

@@ -1,36 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery } from "./delivery-client.ts";
+import type { Delivery } from "@countersign/review-api";
 import { outcomeInWords, renderDeliveries, renderDelivery } from "./render-deliveries.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const ID = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
 const REQUEST_ID = "01a1fb6b-6ba3-7554-8ce5-111111111111";
 
-const WAITING: Delivery = {
+const WAITING = {
   id: ID,
-  requestId: REQUEST_ID,
+  request_id: REQUEST_ID,
   instance: { id: "01a1fb6b-6ba3-7554-8ce5-000000000000", name: "quiet-heron-7k2m" },
   status: "waiting",
   destination: "https://hooks.example.com",
   attempts: 4,
-  lastAttempt: { at: "2025-12-31T23:59:00.000Z", outcome: "rejected", httpStatus: "500" },
-  nextAttemptAt: "2026-01-01T00:00:42.000Z",
-  givesUpAt: "2026-01-07T05:00:00.000Z",
-  createdAt: "2025-12-31T05:00:00.000Z",
-  endedAt: undefined,
-  endedBy: undefined,
-  source: "",
-};
+  last_attempt: { at: "2025-12-31T23:59:00.000Z", outcome: "rejected", http_status: 500 },
+  next_attempt_at: "2026-01-01T00:00:42.000Z",
+  gives_up_at: "2026-01-07T05:00:00.000Z",
+  created_at: "2025-12-31T05:00:00.000Z",
+} satisfies Delivery;
 
-function said(outcome: string, httpStatus?: string): string {
-  return outcomeInWords({ at: "", outcome, httpStatus });
+function said(outcome: string, status?: number): string {
+  return outcomeInWords({ at: "", outcome, http_status: status });
 }
 
 test("[ours.deliveries.cli] what came of an attempt is said in words", () => {
-  assert.equal(said("rejected", "500"), "the receiver answered 500");
-  assert.equal(said("acknowledged", "204"), "the receiver answered 204");
-  assert.equal(said("rejected", "302"), "the receiver answered 302; redirects are not followed");
+  assert.equal(said("rejected", 500), "the receiver answered 500");
+  assert.equal(said("acknowledged", 204), "the receiver answered 204");
+  assert.equal(said("rejected", 302), "the receiver answered 302; redirects are not followed");
   assert.equal(said("refused"), "refused: the address is not public");
   assert.equal(said("unreachable:tls"), "TLS failed");
   assert.equal(said("unreachable:timeout"), "no answer in time");
@@ -56,9 +53,14 @@ gives up   in 6d 5h, 2026-01-07T05:00:00.000Z`,
 });
 
 test("[ours.deliveries.cli] a card of one that has ended says how, and counts to nothing", () => {
-  const ended = { ...WAITING, status: "ended", endedBy: "removal", nextAttemptAt: undefined };
+  const ended: Delivery = {
+    ...WAITING,
+    status: "ended",
+    ended_by: "removal",
+    next_attempt_at: undefined,
+  };
   const at = "2026-01-01T00:00:00.000Z";
-  const card = renderDelivery({ ...ended, endedAt: at, destination: undefined }, NOW);
+  const card = renderDelivery({ ...ended, ended_at: at, destination: null }, NOW);
   assert.match(card, /^status {5}ended at 2026-01-01T00:00:00.000Z: receiver removed$/m);
   assert.match(card, /^receiver {3}gone$/m);
   assert.doesNotMatch(card, /gives up|next/);
@@ -71,7 +73,7 @@ test("[ours.deliveries.cli] a table cuts names and receivers, and says so", () =
     instance: { ...WAITING.instance, name: "n".repeat(100) },
     destination: `https://${"h".repeat(100)}.example`,
   };
-  const due = { ...WAITING, nextAttemptAt: "2025-12-31T00:00:00.000Z", lastAttempt: undefined };
+  const due = { ...WAITING, next_attempt_at: "2025-12-31T00:00:00.000Z", last_attempt: undefined };
   const [head = "", first = "", second = ""] = renderDeliveries([long, due], NOW, 0).split("\n");
   assert.match(head, /^DELIVERY +NEXT +TRIES +INSTANCE +RECEIVER +LAST ATTEMPT$/);
   assert.match(first, new RegExp(`^${ID}  in 42s +4 +n{15}\\.{3}  h{21}\\.{3}  the receiver`));

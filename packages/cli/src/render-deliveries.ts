@@ -3,32 +3,32 @@
  */
 
 import { type FixedColumn, renderTableOf } from "@countersign/command-line";
-import type { Attempt, Delivery } from "./delivery-client.ts";
+import type { Delivery, DeliveryAttempt } from "@countersign/review-api";
 import { timeLeft } from "./render.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** @param now the server's time, epoch ms */
 export function renderDelivery(delivery: Delivery, now: number): string {
-  const { instance, destination, lastAttempt, endedBy, givesUpAt } = delivery;
+  const { instance, destination, last_attempt: last, gives_up_at: givesUpAt } = delivery;
   const rows = [
     `delivery   ${delivery.id}`,
-    `request    ${delivery.requestId}, decided ${delivery.createdAt}`,
+    `request    ${delivery.request_id}, decided ${delivery.created_at}`,
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
-    `receiver   ${destination === undefined ? GONE : visibleText(destination)}`,
+    `receiver   ${destination === null ? GONE : visibleText(destination)}`,
     `status     ${renderStatus(delivery, now)}`,
     `attempts   ${delivery.attempts}`,
   ];
-  if (lastAttempt !== undefined) {
-    rows.push(`last       ${lastAttempt.at}, ${outcomeInWords(lastAttempt)}`);
-  }
-  if (endedBy === undefined) rows.push(`gives up   in ${timeLeft(givesUpAt, now)}, ${givesUpAt}`);
+  if (last !== undefined) rows.push(`last       ${last.at}, ${outcomeInWords(last)}`);
+  if (delivery.ended_by === undefined)
+    rows.push(`gives up   in ${timeLeft(givesUpAt, now)}, ${givesUpAt}`);
   return rows.join("\n");
 }
 
 const GONE = "gone";
 
 function renderStatus(delivery: Delivery, now: number): string {
-  const { status, nextAttemptAt, endedAt, endedBy } = delivery;
+  const { status, next_attempt_at: nextAttemptAt, ended_at: endedAt } = delivery;
+  const { ended_by: endedBy } = delivery;
   if (endedBy !== undefined) {
     const at = endedAt === undefined ? "" : ` at ${endedAt}`;
     return `ended${at}: ${endInWords(endedBy)}`;
@@ -58,10 +58,10 @@ const OUTCOMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What came of an attempt; an outcome that is not known here is shown as it is. */
-export function outcomeInWords({ outcome, httpStatus }: Attempt): string {
-  if (httpStatus !== undefined) {
-    const redirect = /^3\d\d$/.test(httpStatus) ? "; redirects are not followed" : "";
-    return `the receiver answered ${httpStatus}${redirect}`;
+export function outcomeInWords({ outcome, http_status: status }: DeliveryAttempt): string {
+  if (status !== undefined) {
+    const redirect = status >= 300 && status <= 399 ? "; redirects are not followed" : "";
+    return `the receiver answered ${status}${redirect}`;
   }
   return OUTCOMES.get(outcome) ?? visibleText(outcome);
 }
@@ -93,15 +93,16 @@ export function renderDeliveries(
   columns: number,
 ): string {
   const rows = deliveries.map((delivery) => {
-    const { id, attempts, instance, destination = GONE, lastAttempt } = delivery;
-    const receiver = destination.replace(/^https:\/\//, "");
-    const last = lastAttempt === undefined ? "" : outcomeInWords(lastAttempt);
-    return [id, stateInShort(delivery, now), String(attempts), instance.name, receiver, last];
+    const { id, attempts, instance, destination, last_attempt: last } = delivery;
+    const receiver = destination?.replace(/^https:\/\//, "") ?? GONE;
+    const outcome = last === undefined ? "" : outcomeInWords(last);
+    return [id, stateInShort(delivery, now), String(attempts), instance.name, receiver, outcome];
   });
   return renderTableOf(COLUMNS, rows, columns);
 }
 
-function stateInShort({ status, nextAttemptAt, endedBy }: Delivery, now: number): string {
+function stateInShort(delivery: Delivery, now: number): string {
+  const { status, next_attempt_at: nextAttemptAt, ended_by: endedBy } = delivery;
   if (endedBy !== undefined) return endInWords(endedBy);
   if (status === "in_flight") return "sending";
   const next = nextIn(nextAttemptAt, now);

@@ -1,34 +1,55 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parseExact, type ReviewedRequest } from "@countersign/review-api";
 import { renderCard, renderTable, timeLeft } from "./render.ts";
-import type { ReviewedRequest } from "./review-client.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const ID = "01a1fb6b-6ba3-7554-8ce5-a39d503b8141";
+const INSTANCE = { id: "01a1fb6b-6ba3-7554-8ce5-000000000000", name: "quiet-heron-7k2m" };
 
-const PENDING: ReviewedRequest = {
+const ARGUMENTS = '{"env":"prod","count":9007199254740993}';
+const DIGEST = "e07306b13f5a40f1071c17b3760165068db0920afd71b294bb4563f61beeaf0d";
+
+const PENDING = {
   id: ID,
-  server: undefined,
   tool: "deploy",
-  instance: { id: "01a1fb6b-6ba3-7554-8ce5-000000000000", name: "quiet-heron-7k2m" },
-  argumentsText: '{"env":"prod","count":9007199254740993}',
-  argumentsSha256: "e3b0c442",
-  reasoning: undefined,
-  contextText: undefined,
+  arguments: exact(ARGUMENTS),
+  timeout: "5m",
   status: "pending",
-  createdAt: "2026-01-01T00:00:00.000Z",
-  deadlineAt: "2026-01-01T00:04:51.000Z",
-  decision: undefined,
-  asked: undefined,
-  source: "",
-};
+  created_at: "2026-01-01T00:00:00.000Z",
+  deadline_at: "2026-01-01T00:04:51.000Z",
+  instance: INSTANCE,
+  arguments_sha256: DIGEST,
+  policy: {
+    verdict: "ask",
+    because: "no-policy",
+    fired: [],
+    errors: [],
+    versions: { project: null, floor: null },
+  },
+  requirement: {
+    from: [],
+    quorum: 1,
+    exclude: [],
+    confirm: { kind: "click" },
+    note: "optional",
+    grants: true,
+    bots: false,
+  },
+  votes: [],
+  may_decide: { approve: true, deny: true },
+} satisfies ReviewedRequest;
+
+function exact(source: string): ReviewedRequest["arguments"] {
+  return parseExact(source) as ReviewedRequest["arguments"];
+}
 
 const HOSTILE = "\u001b[2J\u202e\u009b1mnice\r";
 const SHOWN = "\\u{001B}[2J\\u{202E}\\u{009B}1mnice\\u{000D}";
 
 test("[ours.cli.requests.decide] a card shows everything that a decision needs", () => {
   const card = renderCard(
-    { ...PENDING, reasoning: "It is\ntime.", contextText: '{"repo":1}' },
+    { ...PENDING, agent_reasoning: "It is\ntime.", context: exact('{"repo":1}') },
     NOW,
   );
   assert.equal(
@@ -38,7 +59,7 @@ status     pending, 4m 51s left
 tool       deploy
 instance   quiet-heron-7k2m  01a1fb6b-6ba3-7554-8ce5-000000000000
 created    2026-01-01T00:00:00.000Z
-arguments  sha256 e3b0c442
+arguments  sha256 ${DIGEST}
   {
     "env": "prod",
     "count": 9007199254740993
@@ -55,12 +76,13 @@ reasoning  claim by the agent, not verified
 
 test("[ours.cli.requests.decide] the card of a decided request says who decided, when and until when", () => {
   const decision = {
+    status: "approved" as const,
     note: "go",
-    decidedAt: "2026-01-01T00:01:00.000Z",
-    expiresAt: "2026-01-01T00:06:00.000Z",
-    by: "reviewer:7",
+    decided_at: "2026-01-01T00:01:00.000Z",
+    expires_at: "2026-01-01T00:06:00.000Z",
   };
-  const card = renderCard({ ...PENDING, status: "approved", decision }, NOW);
+  const decided = { ...PENDING, status: decision.status, decision, decided_by: "reviewer:7" };
+  const card = renderCard(decided, NOW);
   const status =
     "approved by reviewer:7 at 2026-01-01T00:01:00.000Z, usable until 2026-01-01T00:06:00.000Z";
   assert.match(card, new RegExp(`^status     ${status}$`, "m"));
@@ -74,11 +96,12 @@ test("[ours.cli.untrusted-text] nothing that an agent or reviewer wrote reaches 
       ...PENDING,
       tool: HOSTILE,
       instance: { id: "7", name: HOSTILE },
-      reasoning: `${HOSTILE}\n${HOSTILE}`,
-      argumentsText: json,
-      contextText: json,
+      agent_reasoning: `${HOSTILE}\n${HOSTILE}`,
+      arguments: exact(json),
+      context: exact(json),
       status: "denied",
-      decision: { note: HOSTILE, decidedAt: "", expiresAt: undefined, by: "reviewer:7" },
+      decided_by: "reviewer:7",
+      decision: { status: "denied", note: HOSTILE, decided_at: "" },
     },
     NOW,
   );
@@ -90,15 +113,15 @@ test("[ours.cli.untrusted-text] nothing that an agent or reviewer wrote reaches 
 });
 
 test("[ours.cli.untrusted-text] a row of a table stays one line of escaped text", () => {
-  const argumentsText = JSON.stringify({ text: `${HOSTILE}\u2028` });
+  const hostileArguments = exact(JSON.stringify({ text: `${HOSTILE}\u2028` }));
   const hostile = { ...PENDING, tool: `${HOSTILE}\n`, instance: { id: "7", name: HOSTILE } };
-  const table = renderTable([{ ...hostile, argumentsText }, PENDING], NOW, 200);
+  const table = renderTable([{ ...hostile, arguments: hostileArguments }, PENDING], NOW, 200);
   assert.equal(table.split("\n").length, 3);
   assert.doesNotMatch(table.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\p{Zl}]/u);
 });
 
 test("[ours.cli.requests.decide] a table has its columns under each other and fits the terminal", () => {
-  const long = { ...PENDING, tool: "x".repeat(50), argumentsText: `{"a":"${"y".repeat(200)}"}` };
+  const long = { ...PENDING, tool: "x".repeat(50), arguments: exact(`{"a":"${"y".repeat(200)}"}`) };
   const [head = "", ...rows] = renderTable([PENDING, long], NOW, 140).split("\n");
   const columns = ["REQUEST", "LEFT", "TOOL", "INSTANCE", "ARGUMENTS"].map((c) => head.indexOf(c));
   for (const row of rows) {
@@ -128,10 +151,10 @@ test("[ours.cli.requests.decide] what is left is told in its two largest units a
 });
 
 test("[ours.cli.untrusted-text] characters that look like others are written as code points, with a warning", () => {
-  const argumentsText = '{"to":"p\u0430ypal.com"}';
-  const card = renderCard({ ...PENDING, argumentsText }, NOW);
+  const confusable = { ...PENDING, arguments: exact('{"to":"p\u0430ypal.com"}') };
+  const card = renderCard(confusable, NOW);
   assert.match(card, /p\\u\{0430\}ypal\.com/);
   assert.match(card, /^warning {4}characters that look like others/m);
   assert.doesNotMatch(renderCard(PENDING, NOW), /^warning/m);
-  assert.match(renderTable([{ ...PENDING, argumentsText }], NOW, 300), /p\\u\{0430\}ypal/);
+  assert.match(renderTable([confusable], NOW, 300), /p\\u\{0430\}ypal/);
 });

@@ -2,34 +2,36 @@
  * Requests for people: a card for one, a table for many.
  */
 
+import { createHash } from "node:crypto";
 import { hasConfusables } from "@countersign/protocol";
-import { isJudged, renderAsked, shortCause, shortNeeds } from "./asked.ts";
-import type { ReviewedRequest } from "./review-client.ts";
+import { exactText, type ReviewedRequest } from "@countersign/review-api";
+import { isJudged, renderRequirement, shortCause, shortNeeds } from "./render-requirement.ts";
 import { excerpt, layOutJson, visibleText } from "./visible-text.ts";
 
-/** @param now the server's time, epoch ms */
+/** @param now the server's time, in milliseconds since 1970 */
 export function renderCard(request: ReviewedRequest, now: number): string {
-  const { instance, reasoning, contextText, asked, decision } = request;
+  const { tool, server = "", instance, agent_reasoning: reasoning = "", decision } = request;
+  const args = exactText(request.arguments);
+  const context = request.context === undefined ? "" : exactText(request.context);
   const parts = [
     `request    ${request.id}`,
     `status     ${renderStatus(request, now)}`,
-    `tool       ${visibleText(request.tool)}`,
-    ...(request.server === undefined ? [] : [`server     ${visibleText(request.server)}`]),
+    `tool       ${visibleText(tool)}`,
+    ...(server === "" ? [] : [`server     ${visibleText(server)}`]),
     `instance   ${visibleText(instance.name)}  ${instance.id}`,
-    `created    ${request.createdAt}`,
-    ...(asked === undefined ? [] : renderAsked(asked, decision === undefined)),
-    `arguments  sha256 ${request.argumentsSha256}`,
-    indent(layOutJson(request.argumentsText)),
+    `created    ${request.created_at}`,
+    ...renderRequirement(request),
+    `arguments  sha256 ${argumentsSha256(request)}`,
+    indent(layOutJson(args)),
   ];
-  if (contextText !== undefined) {
-    parts.push("context    observed by the adapter", indent(layOutJson(contextText)));
+  if (context !== "") {
+    parts.push("context    observed by the adapter", indent(layOutJson(context)));
   }
-  if (reasoning !== undefined) {
+  if (reasoning !== "") {
     const lines = reasoning.split("\n").map((line) => `> ${visibleText(line)}`);
     parts.push("reasoning  claim by the agent, not verified", indent(lines.join("\n")));
   }
-  const texts = [request.tool, request.server ?? "", instance.name, request.argumentsText];
-  if ([...texts, contextText ?? "", reasoning ?? ""].some(hasConfusables)) {
+  if ([tool, server, instance.name, args, context, reasoning].some(hasConfusables)) {
     parts.push(
       "warning    characters that look like others are written as code points, such as \\u{0430}",
     );
@@ -38,11 +40,18 @@ export function renderCard(request: ReviewedRequest, now: number): string {
   return parts.join("\n");
 }
 
-function renderStatus({ status, deadlineAt, decision }: ReviewedRequest, now: number): string {
+/** Computed here, from the text that is shown: a verdict names what the reviewer saw. */
+export function argumentsSha256(request: ReviewedRequest): string {
+  return createHash("sha256").update(exactText(request.arguments)).digest("hex");
+}
+
+function renderStatus(request: ReviewedRequest, now: number): string {
+  const { status, deadline_at: deadlineAt, decided_by: decidedBy, decision } = request;
   if (decision === undefined) return `${status}, ${timeLeft(deadlineAt, now)} left`;
-  const by = decision.by === undefined ? "" : ` by ${decision.by}`;
-  const until = decision.expiresAt === undefined ? "" : `, usable until ${decision.expiresAt}`;
-  return `${status}${by} at ${decision.decidedAt}${until}`;
+  const by = decidedBy === undefined ? "" : ` by ${decidedBy}`;
+  const { decided_at: decidedAt, expires_at: expiresAt } = decision;
+  const until = expiresAt === undefined ? "" : `, usable until ${expiresAt}`;
+  return `${status}${by} at ${decidedAt}${until}`;
 }
 
 const ID_COLUMNS = 36;
@@ -64,7 +73,7 @@ export function renderTable(
   now: number,
   columns: number,
 ): string {
-  const isAsked = requests.some(({ asked }) => isJudged(asked));
+  const isAsked = requests.some(isJudged);
   const isNamed = requests.some(({ server }) => server !== undefined);
   const widths = [
     ID_COLUMNS,
@@ -81,13 +90,12 @@ export function renderTable(
     return shown.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join("  ");
   };
   const rows = requests.map((request) => {
-    const { id, tool, server, instance, argumentsText, asked } = request;
-    const { status, decision, deadlineAt } = request;
+    const { id, tool, server, instance, status, decision, deadline_at: deadlineAt } = request;
     const left = decision === undefined ? timeLeft(deadlineAt, now) : status;
-    const needs = decision === undefined ? shortNeeds(asked) : "";
-    const why = isAsked ? [shortCause(asked), needs] : [];
+    const needs = decision === undefined ? shortNeeds(request) : "";
+    const why = isAsked ? [shortCause(request), needs] : [];
     const of = isNamed ? [server ?? ""] : [];
-    return row(id, left, tool, ...of, instance.name, ...why, argumentsText);
+    return row(id, left, tool, ...of, instance.name, ...why, exactText(request.arguments));
   });
   const why = isAsked ? ["BECAUSE", "NEEDS"] : [];
   const of = isNamed ? ["SERVER"] : [];

@@ -3,62 +3,15 @@
  * and hashed is the stored text itself.
  */
 
-import { createHash } from "node:crypto";
 import { CommandError, EXIT, type Finding } from "@countersign/command-line";
-import { JsonArray, JsonObject, type JsonValue, parseJson } from "@countersign/protocol";
-import { type Asked, readAsked } from "./asked.ts";
-import { object, text, texts } from "./json-members.ts";
-
-/** A request as the reviewer surface answers it. */
-export interface ReviewedRequest {
-  readonly id: string;
-  readonly tool: string;
-  /** What the adapter calls the MCP server. */
-  readonly server: string | undefined;
-  readonly instance: { readonly id: string; readonly name: string };
-  /** The exact stored text. */
-  readonly argumentsText: string;
-  /** Computed here, from the text that will be shown. */
-  readonly argumentsSha256: string;
-  readonly reasoning: string | undefined;
-  /** The exact stored text. */
-  readonly contextText: string | undefined;
-  readonly status: string;
-  readonly createdAt: string;
-  readonly deadlineAt: string;
-  readonly decision: ReviewedDecision | undefined;
-  /** Undefined when the server does not tell. */
-  readonly asked: Asked | undefined;
-  /** The whole answer as it was received. */
-  readonly source: string;
-}
-
-export interface ReviewedDecision {
-  readonly note: string | undefined;
-  readonly decidedAt: string;
-  readonly expiresAt: string | undefined;
-  readonly by: string | undefined;
-}
-
-export interface Listing {
-  readonly requests: readonly ReviewedRequest[];
-  /** Ids of those that are damaged in the database, and that nobody can read. */
-  readonly damaged: readonly string[];
-  /** The server's time, epoch ms: what is left of a window is counted from it. */
-  readonly now: number;
-  readonly next: string | undefined;
-}
-
-/** The most that the server puts on a page. */
-const PAGE_LIMIT = 200;
+import { JsonArray, JsonObject, parseJson } from "@countersign/protocol";
+import { object, text } from "./json-members.ts";
 
 /** Bounds an exchange: the reviewer surface holds none open. */
 const EXCHANGE_MS_MAX = 15_000;
 
 /** Deeper than the server accepts, because the answer wraps what it accepted. */
 const ANSWER_LIMITS = { depthMax: 1_000, numberCharsMax: 1_000_000 };
-
-const REQUESTS = "/requests";
 
 export class ReviewClient {
   readonly #base: string;
@@ -69,52 +22,6 @@ export class ReviewClient {
   constructor(url: string, token: string) {
     this.#base = `${url.replace(/\/+$/, "")}/review/v1`;
     this.#token = token;
-  }
-
-  /** Follows the pages up to `limit` requests; `next` is set when there are more. */
-  async list(state: string, limit: number): Promise<Listing> {
-    let page = await this.#page(state, limit);
-    const requests = [...page.requests];
-    const damaged = [...page.damaged];
-    while (page.next !== undefined && requests.length < limit) {
-      page = await this.#page(state, limit - requests.length, page.next);
-      requests.push(...page.requests);
-      damaged.push(...page.damaged);
-    }
-    return { ...page, requests, damaged };
-  }
-
-  async #page(state: string, count: number, after?: string): Promise<Listing> {
-    const limit = Math.min(count, PAGE_LIMIT);
-    const query = new URLSearchParams({ state, limit: String(limit), ...(after && { after }) });
-    const answer = await this.exchange("GET", `${REQUESTS}?${query}`);
-    const requests = answer.members.get("requests");
-    const now = text(answer, "now");
-    if (!(requests instanceof JsonArray) || now === undefined) throw this.stranger();
-    return {
-      requests: requests.items.map((item) => this.#request(item)),
-      damaged: texts(answer, "damaged"),
-      now: Date.parse(now),
-      next: text(answer, "next"),
-    };
-  }
-
-  async show(id: string): Promise<ReviewedRequest> {
-    return this.#request(await this.exchange("GET", `${REQUESTS}/${encodeURIComponent(id)}`));
-  }
-
-  async decide(
-    id: string,
-    verdict: Readonly<Record<string, string | undefined>>,
-  ): Promise<ReviewedRequest> {
-    const path = `${REQUESTS}/${encodeURIComponent(id)}/verdict`;
-    return this.#request(await this.exchange("POST", path, JSON.stringify(verdict)));
-  }
-
-  /** @returns whether there was an approval to take back */
-  async withdraw(id: string): Promise<boolean> {
-    const path = `${REQUESTS}/${encodeURIComponent(id)}/vote`;
-    return (await this.exchange("DELETE", path)).members.get("withdrawn") === true;
   }
 
   /**
@@ -192,13 +99,6 @@ export class ReviewClient {
     return unreachable(`${new URL(this.#base).origin} cannot be reached: ${reason}`);
   }
 
-  /** @throws CommandError when the answer is no request */
-  #request(value: JsonValue): ReviewedRequest {
-    const request = value instanceof JsonObject ? toRequest(value) : undefined;
-    if (request === undefined) throw this.stranger();
-    return request;
-  }
-
   /** Something listens there and does not speak as the reviewer surface does. */
   stranger(): CommandError {
     return unreachable(`what answers at ${new URL(this.#base).origin} is not countersign`);
@@ -243,37 +143,4 @@ const ANOTHER_TOKEN =
 
 function unreachable(message: string): CommandError {
   return new CommandError(EXIT.unreachable, "unreachable", message);
-}
-
-const TEXTS = ["id", "tool", "status", "created_at", "deadline_at"] as const;
-
-/** @returns undefined when it is not a request as the reviewer surface shows one */
-function toRequest(value: JsonObject): ReviewedRequest | undefined {
-  const [id, tool, status, createdAt, deadlineAt] = TEXTS.map((name) => text(value, name) ?? "");
-  const instance = object(value, "instance");
-  const argumentsText = object(value, "arguments")?.source;
-  const decision = object(value, "decision");
-  if (!id || !tool || !status || !createdAt || !deadlineAt) return undefined;
-  if (instance === undefined || argumentsText === undefined) return undefined;
-  return {
-    id,
-    tool,
-    server: text(value, "server"),
-    instance: { id: text(instance, "id") ?? "", name: text(instance, "name") ?? "" },
-    argumentsText,
-    argumentsSha256: createHash("sha256").update(argumentsText).digest("hex"),
-    reasoning: text(value, "agent_reasoning"),
-    contextText: object(value, "context")?.source,
-    status,
-    createdAt,
-    deadlineAt,
-    decision: decision && {
-      note: text(decision, "note"),
-      decidedAt: text(decision, "decided_at") ?? "",
-      expiresAt: text(decision, "expires_at"),
-      by: text(value, "decided_by"),
-    },
-    asked: readAsked(value),
-    source: value.source,
-  };
 }

@@ -64,7 +64,7 @@ test("[ours.cli.requests.watch] while the server is gone it says so once, and go
   await watch.prints("stdout", new RegExp(before.id));
 
   await server.kill();
-  await watch.prints("stderr", /^Not live: .*cannot be reached.*; trying again every second\.$/m);
+  await watch.prints("stderr", /^Not live: cannot reach .*; trying again every second\.$/m);
   const again = await startServer(t, { data: server.data, args: ["--port", server.port] });
   await watch.prints("stderr", /^Connected again\.$/m);
 

@@ -1,11 +1,14 @@
 /** The reviewer API as data: operations, schemas, exact JSON, and a typed client. */
 
 export * from "./account.ts";
+export * from "./audit.ts";
 export * from "./channels.ts";
+export * from "./deliveries.ts";
 export * from "./events.ts";
 export * from "./exact.ts";
 export * from "./freezes.ts";
 export * from "./grants.ts";
+export * from "./history.ts";
 export * from "./instances.ts";
 export * from "./invitations.ts";
 export * from "./operation.ts";

@@ -22,6 +22,8 @@ export interface StreamAnswer {
   readonly stream: string;
   /** One line, where the answer consists of lines of JSON. */
   readonly line?: Schema;
+  /** Another media type that the caller can choose. */
+  readonly otherStream?: string;
 }
 
 export type AnswerStatus = 200 | 201 | 202 | 204 | 303;

@@ -1,10 +1,13 @@
 /** The table of all operations of the reviewer API, by name. */
 
 import { account } from "./account.ts";
+import { audit } from "./audit.ts";
 import { channels } from "./channels.ts";
+import { deliveries } from "./deliveries.ts";
 import { events } from "./events.ts";
 import { freezes } from "./freezes.ts";
 import { grants } from "./grants.ts";
+import { history } from "./history.ts";
 import { instances } from "./instances.ts";
 import { invitations } from "./invitations.ts";
 import type { Operation } from "./operation.ts";
@@ -21,10 +24,13 @@ export const REVIEW_PATH = "/review/v1";
 
 export const REVIEW_OPERATIONS = {
   ...account,
+  ...audit,
   ...channels,
+  ...deliveries,
   ...events,
   ...freezes,
   ...grants,
+  ...history,
   ...instances,
   ...invitations,
   ...passkeys,

@@ -1,10 +1,10 @@
 import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
+import { type Delivery, exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import { type Delivery, DeliveryClient } from "../delivery-client.ts";
 import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
-import type { SettingsLine } from "../settings-line.ts";
-import { connect } from "./requests.ts";
+import { collect } from "../reviewer-api.ts";
+import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -24,14 +24,19 @@ export const deliveriesList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { deliveries, now, next } = await client(line).list(state, limit);
+    const api = connectApi(line);
+    const { items: deliveries, hasMore } = await collect(
+      limit,
+      (limit, after) => api.call("GET /deliveries", { query: { state, limit, after } }),
+      (page) => page.deliveries,
+    );
     if (line.json) {
-      terminal.out(`[${deliveries.map(({ source }) => source).join(",")}]`);
+      terminal.out(`[${deliveries.map(exactText).join(",")}]`);
     } else if (deliveries.length === 0) {
       terminal.out(state === "ended" ? "No delivery has ended." : "No delivery is waiting.");
     } else {
-      terminal.out(renderDeliveries(deliveries, now, terminal.columns));
-      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+      terminal.out(renderDeliveries(deliveries, api.now, terminal.columns));
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     return EXIT.done;
   },
@@ -45,9 +50,9 @@ export const deliveriesShow: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the delivery");
-    const deliveries = client(line);
-    const delivery = await deliveries.show(id);
-    terminal.out(line.json ? delivery.source : renderDelivery(delivery, deliveries.now));
+    const api = connectApi(line);
+    const delivery = await api.call("GET /deliveries/{id}", { path: { id } });
+    terminal.out(line.json ? exactText(delivery) : renderDelivery(delivery, api.now));
     return EXIT.done;
   },
 };
@@ -61,11 +66,12 @@ export const deliveriesRetryNow: Command = {
   },
 
   async run(line, terminal) {
+    const api = connectApi(line);
     const instance = line.text("instance");
     if (instance === undefined) {
       const [id = ""] = line.take("the id of the delivery, or --instance ID,");
-      const delivery = await client(line).retry(id);
-      terminal.out(line.json ? delivery.source : told(delivery));
+      const delivery = await api.call("POST /deliveries/{id}/retry", { path: { id } });
+      terminal.out(line.json ? exactText(delivery) : retryInWords(delivery));
       return EXIT.done;
     }
     if (line.positionals.length > 0) {
@@ -74,19 +80,17 @@ export const deliveriesRetryNow: Command = {
     if (parseIdentifier(instance) === undefined) {
       throw usageError("--instance is not the id of an instance; see deliveries show ID");
     }
-    const { hurried, source } = await client(line).retryInstance(instance);
-    if (line.json) terminal.out(source);
+    const body = { instance_id: instance };
+    const answer = await api.call("POST /deliveries/retry", { body });
+    const { hurried } = answer;
+    if (line.json) terminal.out(exactText(answer));
     else if (hurried === 0) terminal.out("No delivery of this instance waits for a later time.");
     else terminal.out(`Due now: ${hurried} ${hurried === 1 ? "delivery" : "deliveries"}.`);
     return EXIT.done;
   },
 };
 
-function client(line: SettingsLine): DeliveryClient {
-  return new DeliveryClient(connect(line));
-}
-
-/** The attempt itself comes after the answer. */
-function told({ id, status }: Delivery): string {
+/** The attempt itself starts after the answer. */
+function retryInWords({ id, status }: Delivery): string {
   return status === "in_flight" ? `An attempt of ${id} is under way.` : `${id} is due now.`;
 }

@@ -7,10 +7,17 @@ import {
   usageError,
 } from "@countersign/command-line";
 import { parseDuration } from "@countersign/protocol";
-import { type Asked, needsOf } from "../asked.ts";
+import {
+  type BodySent,
+  exactText,
+  type ReviewedRequest,
+  type requests,
+} from "@countersign/review-api";
 import type { Command } from "../command.ts";
-import { renderCard, renderTable } from "../render.ts";
-import { ReviewClient, type ReviewedRequest } from "../review-client.ts";
+import { listRequests } from "../list-requests.ts";
+import { argumentsSha256, renderCard, renderTable } from "../render.ts";
+import { needsOf } from "../render-requirement.ts";
+import { ReviewClient } from "../review-client.ts";
 import { ReviewerApi } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
@@ -36,14 +43,15 @@ export const requestsList: Command = {
     if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
       throw usageError(`--limit is a whole number from 1 to ${LIMIT_MAX}`);
     }
-    const { requests, damaged, now, next } = await connect(line).list(state, limit);
+    const api = connectApi(line);
+    const { requests, damaged, hasMore } = await listRequests(api, state, limit);
     if (line.json) {
-      terminal.out(`[${requests.map((request) => request.source).join(",")}]`);
+      terminal.out(`[${requests.map(exactText).join(",")}]`);
     } else if (requests.length === 0) {
       terminal.out(`There are no ${state} requests.`);
     } else {
-      terminal.out(renderTable(requests, now, terminal.columns));
-      if (next !== undefined) terminal.note(`There are more than ${limit}; see --limit.`);
+      terminal.out(renderTable(requests, api.now, terminal.columns));
+      if (hasMore) terminal.note(`There are more than ${limit}; see --limit.`);
     }
     if (damaged.length > 0) {
       terminal.note(`Damaged in the database, and not to be read: ${damaged.join(", ")}`);
@@ -60,9 +68,9 @@ export const requestsShow: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the request");
-    const client = connect(line);
-    const request = await client.show(id);
-    terminal.out(line.json ? request.source : renderCard(request, client.now));
+    const api = connectApi(line);
+    const request = await show(api, id);
+    terminal.out(line.json ? exactText(request) : renderCard(request, api.now));
     return EXIT.done;
   },
 };
@@ -97,17 +105,17 @@ export const requestsApprove: Command = {
     if (validFor !== undefined && parseDuration(validFor) === undefined) {
       throw usageError("--valid-for is a duration like 5m");
     }
-    const client = connect(line);
-    const approval = await toApproval(client, id, line, terminal);
+    const api = connectApi(line);
+    const approval = await toApproval(api, id, line, terminal);
     if (approval === undefined) {
       terminal.note("Nothing was decided.");
       return EXIT.refused;
     }
-    const verdict = { verdict: "approve", valid_for: validFor, ...approval };
-    const decided = await client.decide(id, verdict).catch(async (error: unknown) => {
-      throw await withPlaceToSign(client, id, error);
+    const body = { verdict: "approve", valid_for: validFor, ...approval } as const;
+    const decided = await decide(api, id, body).catch(async (error: unknown) => {
+      throw await withPlaceToSign(api, id, error);
     });
-    return tell(decided, line, terminal);
+    return print(decided, line, terminal);
   },
 };
 
@@ -119,10 +127,13 @@ export const requestsDeny: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the request");
-    const client = connect(line);
-    const { argumentsSha256 } = await client.show(id);
-    const verdict = { verdict: "deny", arguments_sha256: argumentsSha256, note: line.text("note") };
-    return tell(await client.decide(id, verdict), line, terminal);
+    const api = connectApi(line);
+    const body = {
+      verdict: "deny",
+      arguments_sha256: argumentsSha256(await show(api, id)),
+      note: line.text("note"),
+    } as const;
+    return print(await decide(api, id, body), line, terminal);
   },
 };
 
@@ -134,9 +145,10 @@ export const requestsWithdraw: Command = {
 
   async run(line, terminal) {
     const [id = ""] = line.take("the id of the request");
-    const withdrawn = await connect(line).withdraw(id);
-    const told = withdrawn ? "Withdrawn." : "There is no approval of yours.";
-    terminal.out(line.json ? JSON.stringify({ withdrawn }) : told);
+    const api = connectApi(line);
+    const answer = await api.call("DELETE /requests/{id}/vote", { path: { id } });
+    const message = answer.withdrawn ? "Withdrawn." : "There is no approval of yours.";
+    terminal.out(line.json ? exactText(answer) : message);
     return EXIT.done;
   },
 };
@@ -184,9 +196,21 @@ interface Approval {
   readonly confirmation: string | undefined;
 }
 
-/** @returns what the person saw, agreed to and typed; undefined when they did not agree */
+function show(api: ReviewerApi, id: string): Promise<ReviewedRequest> {
+  return api.call("GET /requests/{id}", { path: { id } });
+}
+
+function decide(
+  api: ReviewerApi,
+  id: string,
+  body: BodySent<typeof requests.castVerdict>,
+): Promise<ReviewedRequest> {
+  return api.call("POST /requests/{id}/verdict", { path: { id }, body });
+}
+
+/** @returns what the reviewer saw, agreed to and typed; undefined when they did not agree */
 async function toApproval(
-  client: ReviewClient,
+  api: ReviewerApi,
   id: string,
   line: SettingsLine,
   terminal: Terminal,
@@ -198,74 +222,74 @@ async function toApproval(
     if (!line.flag("yes")) {
       throw usageError("approve needs --digest SHA256 of what was seen, or --yes");
     }
-    return { arguments_sha256: (await client.show(id)).argumentsSha256, ...given };
+    return { arguments_sha256: argumentsSha256(await show(api, id)), ...given };
   }
-  const request = await client.show(id);
+  const request = await show(api, id);
   assertOpen(request);
   if (digest === undefined && !line.flag("yes")) {
-    terminal.note(renderCard(request, client.now));
+    terminal.note(renderCard(request, api.now));
     const answer = await terminal.ask("Approve this call? [y/N] ");
     if (!/^y(es)?$/i.test(answer.trim())) return undefined;
   }
   const typed = await askForRest(request, given, terminal);
-  return typed && { arguments_sha256: digest ?? request.argumentsSha256, ...typed };
+  return typed && { arguments_sha256: digest ?? argumentsSha256(request), ...typed };
 }
 
-/** @throws CommandError when nothing can come of an approval */
-function assertOpen({ decision, status, asked }: ReviewedRequest): void {
+/** @throws CommandError when the server would reject an approval */
+function assertOpen(request: ReviewedRequest): void {
+  const { decision, status, may_decide: mayDecide } = request;
   if (decision !== undefined) {
     const message = `The request is already ${status}.`;
     throw new CommandError(EXIT.refused, "already_terminal", message);
   }
-  if (asked?.mayApprove === false) {
-    const reason = asked.reason ?? "You may not approve this.";
-    throw new CommandError(EXIT.refused, "forbidden", reason + placeToSign(asked));
+  if (!mayDecide.approve) {
+    const reason = mayDecide.reason ?? "You may not approve this.";
+    throw new CommandError(EXIT.refused, "forbidden", reason + placeToSign(request));
   }
 }
 
-/** A terminal has no passkeys: where a browser signs. Empty where none is needed. */
-function placeToSign({ signAt }: Asked): string {
+/** A terminal has no passkeys: where a browser signs. Empty where no signature is required. */
+function placeToSign({ requirement }: ReviewedRequest): string {
+  const { sign_at: signAt } = requirement.confirm;
   return signAt === undefined ? "" : ` Sign it here: ${visibleText(signAt)}`;
 }
 
-/** Who was told that they may not is told where they may, if that is known. */
-async function withPlaceToSign(client: ReviewClient, id: string, error: unknown): Promise<unknown> {
+/** Adds to a refusal where the reviewer can sign, if that is known. */
+async function withPlaceToSign(api: ReviewerApi, id: string, error: unknown): Promise<unknown> {
   if (!(error instanceof CommandError) || error.code !== "forbidden") return error;
-  const shown = await client.show(id).catch(() => undefined);
-  if (shown?.asked === undefined) return error;
-  return new CommandError(error.exitCode, error.code, error.message + placeToSign(shown.asked));
+  const shown = await show(api, id).catch(() => undefined);
+  if (shown === undefined) return error;
+  return new CommandError(error.exitCode, error.code, error.message + placeToSign(shown));
 }
 
 type Typed = Pick<Approval, "note" | "confirmation">;
 
-/** @returns undefined when the person leaves out what the request needs */
+/** @returns undefined when the reviewer leaves out what the request needs */
 async function askForRest(
-  { id, asked }: ReviewedRequest,
+  { id, requirement }: ReviewedRequest,
   given: Typed,
   terminal: Terminal,
 ): Promise<Typed | undefined> {
   let { note, confirmation } = given;
-  if (asked?.isNoteRequired === true && note === undefined) {
+  if (requirement.note === "required" && note === undefined) {
     note = await terminal.ask("Note (required): ");
     if (note.trim() === "") return undefined;
   }
-  const what = {
-    type: `${visibleText(asked?.confirmText ?? "")}`,
-    match: `the last 4 characters of ${id}`,
-  }[asked?.confirm ?? ""];
-  if (what !== undefined && confirmation === undefined) {
-    confirmation = await terminal.ask(`To confirm, type ${what}: `);
+  const { kind, text = "" } = requirement.confirm;
+  const expected = { type: visibleText(text), match: `the last 4 characters of ${id}` };
+  if ((kind === "type" || kind === "match") && confirmation === undefined) {
+    confirmation = await terminal.ask(`To confirm, type ${expected[kind]}: `);
     if (confirmation === "") return undefined;
   }
   return { note, confirmation };
 }
 
-function tell(decided: ReviewedRequest, line: SettingsLine, terminal: Terminal): ExitCode {
-  const { status, id, asked, source, decision } = decided;
-  const until = decision?.expiresAt;
+function print(decided: ReviewedRequest, line: SettingsLine, terminal: Terminal): ExitCode {
+  const { status, id, decision, votes } = decided;
+  const until = decision?.expires_at;
   const usable = until === undefined ? "" : `, usable until ${until}`;
-  const needs = decision === undefined && asked !== undefined ? `, needs ${needsOf(asked)}` : "";
-  const votes = needs === "" ? "" : `, approvals so far: ${asked?.votes.length}`;
-  terminal.out(line.json ? source : `${status} ${id}${usable}${votes}${needs}`);
+  const missing =
+    decision === undefined ? `, approvals so far: ${votes.length}, needs ${needsOf(decided)}` : "";
+  terminal.out(line.json ? exactText(decided) : `${status} ${id}${usable}${missing}`);
   return EXIT.done;
 }

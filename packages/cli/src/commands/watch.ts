@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { onOneLine } from "@countersign/protocol";
+import { exactText, type ReviewedRequest } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { type Listing, listRequests } from "../list-requests.ts";
 import { renderTable } from "../render.ts";
-import type { Listing, ReviewClient, ReviewedRequest } from "../review-client.ts";
+import type { ReviewerApi } from "../reviewer-api.ts";
 import { excerpt } from "../visible-text.ts";
-import { connect } from "./requests.ts";
+import { connectApi } from "./requests.ts";
 
 /** How often the server is asked. */
 const PERIOD_MS = 1_000;
@@ -21,21 +23,21 @@ export const requestsWatch: Command = {
 
   async run(line, terminal) {
     line.take();
-    const client = connect(line);
+    const api = connectApi(line);
     const interrupted = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.once(signal, () => interrupted.abort());
     }
     const view =
       line.json || !terminal.isInteractive
-        ? new Lines(client, terminal, line.json)
-        : new Screen(terminal);
+        ? new Lines(api, terminal, line.json)
+        : new Screen(api, terminal);
     // Whoever cannot connect at all is told at once; a later loss is waited out.
-    await view.update(await client.list("pending", LIMIT));
+    await view.update(await listRequests(api, "pending", LIMIT));
     while (!interrupted.signal.aborted) {
       await sleep(PERIOD_MS, undefined, { signal: interrupted.signal }).catch(() => {});
       if (interrupted.signal.aborted) break;
-      await refresh(client, view);
+      await refresh(api, view);
     }
     return EXIT.done;
   },
@@ -46,9 +48,9 @@ interface View {
   lost(reason: string): void;
 }
 
-async function refresh(client: ReviewClient, view: View): Promise<void> {
+async function refresh(api: ReviewerApi, view: View): Promise<void> {
   try {
-    await view.update(await client.list("pending", LIMIT));
+    await view.update(await listRequests(api, "pending", LIMIT));
   } catch (error) {
     const isPassing =
       error instanceof CommandError &&
@@ -65,18 +67,21 @@ const FRAME_ROWS = 5;
 
 /** The requests that end first, as many as there are rows, drawn again at every look. */
 class Screen implements View {
+  readonly #api: ReviewerApi;
   readonly #terminal: Terminal;
 
-  constructor(terminal: Terminal) {
+  constructor(api: ReviewerApi, terminal: Terminal) {
+    this.#api = api;
     this.#terminal = terminal;
   }
 
-  async update({ requests, now, next }: Listing): Promise<void> {
+  async update({ requests, hasMore }: Listing): Promise<void> {
     const { columns, rows } = this.#terminal;
     const shown = requests.slice(0, Math.max(1, rows - FRAME_ROWS));
-    const list = shown.length === 0 ? "No request is pending." : renderTable(shown, now, columns);
+    const list =
+      shown.length === 0 ? "No request is pending." : renderTable(shown, this.#api.now, columns);
     const left = requests.length - shown.length;
-    const more = left > 0 ? `\n${left}${next === undefined ? "" : "+"} more end later.` : "";
+    const more = left > 0 ? `\n${left}${hasMore ? "+" : ""} more end later.` : "";
     this.#draw(`${list}${more}\n\n${HELP}`);
   }
 
@@ -91,20 +96,20 @@ class Screen implements View {
 
 /** One line for each change. */
 class Lines implements View {
-  readonly #client: ReviewClient;
+  readonly #api: ReviewerApi;
   readonly #terminal: Terminal;
   readonly #json: boolean;
   /** What was told as opened and not as resolved, by ids, with who had approved it. */
   readonly #pending = new Map<string, string>();
   #connected = true;
 
-  constructor(client: ReviewClient, terminal: Terminal, json: boolean) {
-    this.#client = client;
+  constructor(api: ReviewerApi, terminal: Terminal, json: boolean) {
+    this.#api = api;
     this.#terminal = terminal;
     this.#json = json;
   }
 
-  async update({ requests, next }: Listing): Promise<void> {
+  async update({ requests, hasMore }: Listing): Promise<void> {
     if (!this.#connected) this.#terminal.note("Connected again.");
     this.#connected = true;
     const listed = new Set(requests.map(({ id }) => id));
@@ -117,12 +122,13 @@ class Lines implements View {
     }
     const gone = [...this.#pending.keys()].filter((id) => !listed.has(id));
     if (gone.length === 0) return;
-    const { requests: decided } = await this.#client.list("decided", gone.length);
+    const { requests: decided } = await listRequests(this.#api, "decided", gone.length);
     const known = new Map(decided.map((request) => [request.id, request]));
     for (const id of gone) {
-      const request = known.get(id) ?? (await this.#client.show(id));
+      const shown = known.get(id);
+      const request = shown ?? (await this.#api.call("GET /requests/{id}", { path: { id } }));
       // Pushed off the end of a full list, it is still pending.
-      if (request.decision === undefined && next !== undefined) continue;
+      if (request.decision === undefined && hasMore) continue;
       this.#tell("resolved", request);
       this.#pending.delete(id);
     }
@@ -134,17 +140,18 @@ class Lines implements View {
   }
 
   #tell(event: "opened" | "voted" | "resolved", request: ReviewedRequest): void {
-    const { id, status, tool, argumentsText } = request;
+    const { id, status, tool } = request;
+    const args = exactText(request.arguments);
     const told = event === "voted" ? event : status;
     const columns = Math.max(20, this.#terminal.columns - id.length - 50);
     this.#terminal.out(
       this.#json
-        ? `{"event":"${event}","request":${onOneLine(request.source)}}`
-        : `${told.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(argumentsText, columns)}`,
+        ? `{"event":"${event}","request":${onOneLine(exactText(request))}}`
+        : `${told.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(args, columns)}`,
     );
   }
 }
 
-function votesOf({ asked }: ReviewedRequest): string {
-  return JSON.stringify(asked?.votes.map(({ reviewer, at }) => [reviewer, at]) ?? []);
+function votesOf({ votes }: ReviewedRequest): string {
+  return JSON.stringify(votes.map(({ reviewer, at }) => [reviewer, at]));
 }

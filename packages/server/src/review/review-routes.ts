@@ -5,10 +5,13 @@
 
 import {
   account,
+  audit,
   channels,
+  deliveries,
   events,
   freezes,
   grants,
+  history,
   instances,
   invitations,
   passkeys,
@@ -29,12 +32,12 @@ import {
 } from "../http/operation-routes.ts";
 import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
-import { addAuditRoutes } from "./audit/audit-routes.ts";
+import { auditHandlers } from "./audit/audit-handlers.ts";
 import { channelHandlers } from "./channels/channel-handlers.ts";
-import { addDeliveryRoutes } from "./deliveries/delivery-routes.ts";
+import { deliveryHandlers } from "./deliveries/delivery-handlers.ts";
 import { freezeHandlers } from "./freezes/freeze-handlers.ts";
 import { grantHandlers } from "./grants/grant-handlers.ts";
-import { addHistoryRoutes } from "./history/history-routes.ts";
+import { historyHandlers } from "./history/history-handlers.ts";
 import { instanceHandlers } from "./instances/instance-handlers.ts";
 import { eventHandlers } from "./live/event-handlers.ts";
 import { addPageRoutes } from "./pages/page-routes.ts";
@@ -58,9 +61,6 @@ export function addReviewRoutes(
   report: Report,
 ): void {
   app.addHook("preHandler", refuseUnknownParameters);
-  addHistoryRoutes(app, context, gate);
-  addAuditRoutes(app, context, gate);
-  addDeliveryRoutes(app, context, gate);
   addPageRoutes(app, context);
   const limits = new SignInLimits(context.clock);
   const { bodyBytesMax } = context.settings;
@@ -70,10 +70,13 @@ export function addReviewRoutes(
     app.addHook("preClose", async () => stop());
   };
   add(account, accountHandlers(context, limits));
+  add(audit, auditHandlers(context, onClose));
   add(channels, channelHandlers(context));
   add(events, eventHandlers(context, gate, report, onClose));
+  add(deliveries, deliveryHandlers(context));
   add(freezes, freezeHandlers(context));
   add(grants, grantHandlers(context));
+  add(history, historyHandlers(context, onClose));
   add(instances, instanceHandlers(context));
   add(invitations, invitationHandlers(context, publicUrl));
   add(passkeys, passkeyHandlers(context, publicUrl, limits));

@@ -7,18 +7,18 @@ import { type AuditScope, auditedProject } from "./auditedLog.ts";
 
 export interface AuditListing {
   readonly scope: AuditScope;
-  readonly kind: string | undefined;
+  readonly kind?: string | undefined;
   /** `kind:id`, as in an entry. */
-  readonly subject: string | undefined;
+  readonly subject?: string | undefined;
   /** `kind:id`, as in an entry. */
-  readonly actor: string | undefined;
+  readonly actor?: string | undefined;
   /** Epoch ms: not before it. */
-  readonly since: number | undefined;
+  readonly since?: number | undefined;
   /** Epoch ms: before it. */
-  readonly until: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
   /** Id of the last entry that the page before looked at. */
-  readonly after: string | undefined;
+  readonly after?: string | undefined;
 }
 
 export interface AuditPage {

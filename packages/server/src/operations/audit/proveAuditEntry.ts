@@ -1,5 +1,5 @@
 import { Problem } from "@countersign/protocol";
-import { proveEntries, writeProven } from "../../audit/prove-entries.ts";
+import { type ProvenEntry, proveEntries } from "../../audit/prove-entries.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readEntry } from "../../storage/sql/audit/audit-entries.ts";
@@ -17,11 +17,11 @@ export async function proveAuditEntry(
   caller: ReviewerCaller,
   scope: AuditScope,
   id: string,
-): Promise<{ readonly line: string }> {
+): Promise<ProvenEntry> {
   const log = await auditedLog(store, caller, scope);
   const entry = await readEntry(store, log.projectId, id);
   if (entry === undefined) throw new Problem("not_found");
   const [proven] = await proveEntries(store, log, [entry]);
   if (proven === undefined) throw new Problem("not_found", "The entry is not sealed yet.");
-  return { line: writeProven(proven) };
+  return proven;
 }

@@ -18,7 +18,7 @@ export interface DeliveryListing {
   readonly state: "waiting" | "ended";
   readonly limit: number;
   /** Where the page before ended. */
-  readonly after: Place | undefined;
+  readonly after?: Place | undefined;
   /** Only those of this one; with `waiting` alone. */
   readonly instanceId: string | undefined;
 }

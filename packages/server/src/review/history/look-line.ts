@@ -2,7 +2,7 @@
  * Looks that may have to go through very much: of one owner they are done one after another, so
  * that whoever sends many at once waits for their own, and leaves the others their turns.
  *
- * Called by: history-routes.ts. Counted by each process for itself.
+ * Called by: history-handlers.ts. Counted by each process for itself.
  */
 
 import { Problem } from "@countersign/protocol";

@@ -21,7 +21,7 @@ import {
   type ReviewedInstance,
   showInstance,
 } from "../../operations/instances/listInstances.ts";
-import { toWireAttempt } from "../deliveries/delivery-wire.ts";
+import { toWireAttempt } from "../deliveries/delivery-handlers.ts";
 
 export function instanceHandlers(context: Context): Handlers<typeof instances> {
   return {

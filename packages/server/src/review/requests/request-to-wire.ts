@@ -9,7 +9,6 @@ import {
   type Background as WireBackground,
   type ReviewedRequest as WireRequest,
   type Writable,
-  writeJson,
 } from "@countersign/review-api";
 import { sha256Hex } from "../../core/digest.ts";
 import { textOf, toWireRequest } from "../../http/wire.ts";
@@ -41,19 +40,6 @@ export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wi
     },
     may_decide: reviewed.mayDecide,
   };
-}
-
-/**
- * A request as text, for the stream of events.
- *
- * @param now the server's time: a countdown must not depend on the reader's clock
- */
-export function writeShownRequest(
-  reviewed: ReviewedRequest,
-  now: string,
-  publicUrl: string,
-): string {
-  return writeJson({ ...toWireReviewed(reviewed, publicUrl), now });
 }
 
 function toWirePolicy({ judgement }: ReviewedRequest): Wire["policy"] {

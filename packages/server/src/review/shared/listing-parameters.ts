@@ -52,27 +52,6 @@ export function pageParameters(request: FastifyRequest): {
   return { limit: parseLimit(limit), after: id };
 }
 
-/**
- * Reads `limit`, `after` and `before` of a listing that is paged both ways.
- *
- * @throws Problem `invalid_request` naming the parameter
- */
-export function twoWayParameters(request: FastifyRequest): {
-  readonly limit: number;
-  readonly after: Listing["after"];
-  readonly before: Listing["after"];
-} {
-  const { limit, after, before } = request.query as Record<string, unknown>;
-  if (after !== undefined && before !== undefined) {
-    throw wrong("before", "cannot be given together with after");
-  }
-  return {
-    limit: parseLimit(limit),
-    after: after === undefined ? undefined : parseCursor(after),
-    before: before === undefined ? undefined : parseCursor(before, "before"),
-  };
-}
-
 /** @throws Problem `invalid_request` when it is given twice */
 export function textParameter(request: FastifyRequest, name: string): string | undefined {
   const value = (request.query as Record<string, unknown>)[name];
@@ -87,21 +66,6 @@ export function instanceParameter(request: FastifyRequest): string | undefined {
   const id = parseIdentifier(text);
   if (id === undefined) throw wrong("instance_id", "must be the id of an instance");
   return id;
-}
-
-/**
- * Reads `instance_id` of a listing that has an index by instance for its first state alone.
- *
- * @throws Problem `invalid_request`
- */
-export function instanceOfState(
-  request: FastifyRequest,
-  state: string,
-  only: string,
-): string | undefined {
-  const instanceId = instanceParameter(request);
-  if (instanceId === undefined || state === only) return instanceId;
-  throw wrong("instance_id", `can be given with the state ${only} only`);
 }
 
 /** @returns epoch ms @throws Problem `invalid_request` */

@@ -1,0 +1,116 @@
+/** Handlers of the audit log: entries, proofs, checkpoints, exports and verifications. */
+
+import { formatTimestamp } from "@countersign/protocol";
+import { type audit, JsonText, type VerificationLine, writeJson } from "@countersign/review-api";
+import type { Context } from "../../context.ts";
+import { sendJsonLines } from "../../http/exchange.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
+import { exportAuditLog } from "../../operations/audit/exportAuditLog.ts";
+import { listAuditEntries } from "../../operations/audit/listAuditEntries.ts";
+import { proveAuditEntry } from "../../operations/audit/proveAuditEntry.ts";
+import { showCheckpoint } from "../../operations/audit/showCheckpoint.ts";
+import {
+  type Finding,
+  type VerificationEvent,
+  verifyAuditLog,
+} from "../../operations/audit/verifyAuditLog.ts";
+import { RunSlots } from "../shared/run-slots.ts";
+
+const VERIFICATIONS = {
+  own: "A verification of this project",
+  others: "Verifications of other projects",
+};
+
+/** @param onClose registers what stops when the server closes */
+export function auditHandlers(
+  context: Context,
+  onClose: (stop: () => void) => void,
+): Handlers<typeof audit> {
+  const slots = new RunSlots(VERIFICATIONS, 1);
+  onClose(() => slots.stop());
+  return {
+    async listAuditEntries({ caller, query: { log: scope, ...listing } }) {
+      const { entries, next } = await listAuditEntries(context, caller, { scope, ...listing });
+      return {
+        entries: entries.map(({ projectId, id, at, kind, actor, subject, detail }) => {
+          return {
+            project_id: projectId,
+            id,
+            at,
+            kind,
+            actor,
+            subject,
+            detail: new JsonText(detail),
+          };
+        }),
+        next: next ?? null,
+      };
+    },
+
+    async proveAuditEntry({ caller, path, query: { log } }) {
+      const proven = await proveAuditEntry(context, caller, log, path.id);
+      const { checkpoint, position, proof, entry } = proven;
+      // The entry comes last: verifiers take its text from there.
+      return { checkpoint, position, proof, entry: new JsonText(entry) };
+    },
+
+    async showCheckpoint({ caller, query: { log } }) {
+      const shown = await showCheckpoint(context, caller, log);
+      return {
+        checkpoint: shown.checkpoint,
+        public_key: shown.publicKey,
+        size: shown.size,
+        sealed_at: formatTimestamp(shown.sealedAt),
+      };
+    },
+
+    async exportAuditLog({ caller, query: { log: scope, since }, request, reply }) {
+      return sendJsonLines(request, reply, (lines) =>
+        exportAuditLog(context, caller, { scope, since }, (line) => lines.write(line)),
+      );
+    },
+
+    async verifyAuditLog({ caller, query: { log }, request, reply }) {
+      const slot = slots.take(caller.projectId);
+      try {
+        return await sendJsonLines(request, reply, (lines) =>
+          verifyAuditLog(context, caller, log, {
+            tell: (event) => lines.write(writeJson(toLine(event))),
+            signal: AbortSignal.any([slot.signal, lines.signal]),
+          }),
+        );
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+function toLine(event: VerificationEvent): VerificationLine {
+  switch (event.kind) {
+    case "started":
+      return { event: "started", log: event.origin, size: event.size };
+    case "progress":
+      return { event: "progress", verified: event.verified };
+    case "stopped":
+      return { event: "summary", result: "stopped", verified: event.verified };
+    case "verified": {
+      const { unsealed, late, checkpoint, finding } = event.result;
+      return {
+        event: "summary",
+        result: finding === undefined ? "good" : "bad",
+        verified: event.verified,
+        unsealed,
+        late,
+        checkpoint,
+        finding: finding && toWireFinding(finding),
+      };
+    }
+  }
+}
+
+function toWireFinding({ fault, message, position, id, kind, at }: Finding) {
+  // An altered entry can have any time.
+  const isTime = at !== undefined && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15;
+  return { fault, message, position, id, kind, at: isTime ? formatTimestamp(at) : undefined };
+}

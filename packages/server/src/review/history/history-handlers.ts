@@ -1,0 +1,136 @@
+/** Handlers of the history: pages, numbers and exports of requests that ended. */
+
+import { invalidField } from "@countersign/protocol";
+import { HISTORY_FILTERS, type history, type QueryReceived } from "@countersign/review-api";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Context } from "../../context.ts";
+import { DECIDER_KINDS, isOpen, type RequestFilter } from "../../core/request-filter.ts";
+import { goneSignal, jsonLines, sendPieces } from "../../http/exchange.ts";
+import type { Handlers } from "../../http/operation-routes.ts";
+import { assertNotLedHere } from "../../http/same-origin.ts";
+import { exportHistory } from "../../operations/history/exportHistory.ts";
+import { listHistory } from "../../operations/history/listHistory.ts";
+import { summarizeHistory } from "../../operations/history/summarizeHistory.ts";
+import { RunSlots } from "../shared/run-slots.ts";
+import { EXPORT_FORMATS } from "./export-formats.ts";
+import { toWireInsights, toWirePage } from "./history-to-wire.ts";
+import { LookLine } from "./look-line.ts";
+
+const EXPORTS = { own: "An export of yours", others: "Too many exports" };
+
+/** Of one process: each holds a connection and reads all there is. */
+const EXPORTS_AT_ONCE_MAX = 4;
+
+/** @param onClose registers what stops when the server closes */
+export function historyHandlers(
+  context: Context,
+  onClose: (stop: () => void) => void,
+): Handlers<typeof history> {
+  const now = () => context.clock.now();
+  const line = new LookLine();
+  const slots = new RunSlots(EXPORTS, EXPORTS_AT_ONCE_MAX);
+  onClose(() => slots.stop());
+  return {
+    async listHistory({ caller, query, reply }) {
+      const { limit, after, before } = query;
+      if (after !== undefined && before !== undefined) {
+        throw invalidField("before", "cannot be given together with after");
+      }
+      const filter = toFilter(query);
+      const list = async (gone?: AbortSignal) => {
+        const page = await listHistory(context, caller, { filter, limit, after, before }, gone);
+        return toWirePage(page, now());
+      };
+      // Without a filter it reads no more than it shows.
+      return isOpen(filter) ? list() : runInTurn(reply, line, caller.reviewerId, list);
+    },
+
+    async summarizeHistory({ caller, query, reply }) {
+      const filter = toFilter(query);
+      return runInTurn(reply, line, caller.reviewerId, async (gone) => {
+        return toWireInsights(await summarizeHistory(context, caller, filter, gone), now());
+      });
+    },
+
+    async exportHistory({ caller, query: { format: name, ...query }, request, reply }) {
+      if (caller.session !== null) assertNotLedHere(request);
+      const format = EXPORT_FORMATS[name];
+      const order = { filter: toFilter(query), format: name, query: filterText(request) };
+      const slot = slots.take(caller.reviewerId);
+      const headers = {
+        "content-type": format.contentType,
+        "content-disposition": `attachment; filename="history.${name}"`,
+      };
+      const failed = name === "jsonl" ? jsonLines(request).failed : undefined;
+      try {
+        return await sendPieces(request, reply, { headers, failed }, async ({ write, signal }) => {
+          let head = format.head;
+          await exportHistory(context, caller, order, {
+            tell: async (event) => {
+              await write(head + format.write(event, now()));
+              head = "";
+            },
+            signal: AbortSignal.any([slot.signal, signal]),
+          });
+        });
+      } finally {
+        slot.release();
+      }
+    },
+  };
+}
+
+/** Runs a long search when it is its owner's turn, as long as the client waits. */
+async function runInTurn<T>(
+  reply: FastifyReply,
+  line: LookLine,
+  owner: string,
+  search: (gone: AbortSignal) => Promise<T>,
+): Promise<T | FastifyReply> {
+  const gone = goneSignal(reply);
+  try {
+    return await line.run(owner, gone, () => search(gone));
+  } catch (error) {
+    if (gone.aborted && error === gone.reason) return reply.hijack();
+    throw error;
+  }
+}
+
+/** The filter as the audit log has it. */
+function filterText({ query }: FastifyRequest): string {
+  const given = query as Readonly<Record<string, string>>;
+  const params = new URLSearchParams();
+  for (const name of HISTORY_FILTERS) {
+    const value = given[name];
+    if (value !== undefined) params.set(name, value);
+  }
+  return params.toString();
+}
+
+type Filter = QueryReceived<typeof history.summarizeHistory>;
+
+/** @throws Problem `invalid_request` naming the parameter */
+function toFilter(query: Filter): RequestFilter {
+  const { since, until, decided_by: decidedBy } = query;
+  if (since !== undefined && until !== undefined && until <= since) {
+    throw invalidField("until", "must be later than since");
+  }
+  if (decidedBy !== undefined && !isDecider(decidedBy)) {
+    throw invalidField("decided_by", `must begin with one of ${DECIDER_KINDS.join(", ")}`);
+  }
+  return {
+    tool: query.tool,
+    toolPrefix: query.tool_prefix,
+    server: query.server,
+    instanceId: query.instance_id,
+    decidedBy,
+    statuses: query.status,
+    since,
+    until,
+  };
+}
+
+function isDecider(text: string): boolean {
+  const [kind = ""] = text.split(":", 1);
+  return DECIDER_KINDS.some((known) => known === kind) && !text.endsWith(":");
+}

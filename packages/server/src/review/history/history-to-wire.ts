@@ -1,0 +1,80 @@
+/** Requests that ended, as reviewers read them. */
+
+import { formatTimestamp } from "@countersign/protocol";
+import {
+  type AnswerOf,
+  type DecisionTimes,
+  type HistoryInsights,
+  type history,
+  JsonText,
+  type EndedRequest as WireRow,
+  type Writable,
+  writeCursor,
+} from "@countersign/review-api";
+import { textOf } from "../../http/wire.ts";
+import type { EndedRequest, HistoryPage } from "../../operations/history/listHistory.ts";
+import type { HistorySummary } from "../../operations/history/summarizeHistory.ts";
+
+/** @param now the server's time, in milliseconds since 1970 */
+export function toWirePage(
+  { requests, damaged, next, previous, lookedBackTo }: HistoryPage,
+  now: number,
+): Writable<AnswerOf<typeof history.listHistory>> {
+  return {
+    requests: requests.map((row) => toWireRow(row, now)),
+    damaged: damaged.length === 0 ? undefined : damaged,
+    next: writeCursor(next),
+    previous: writeCursor(previous),
+    looked_back_to: lookedBackTo === undefined ? null : formatTimestamp(lookedBackTo),
+    now: formatTimestamp(now),
+  };
+}
+
+/** @param now the server's time, in milliseconds since 1970 */
+export function toWireRow(
+  { request, instanceName, decider }: EndedRequest,
+  now: number,
+): Writable<WireRow> {
+  const { decision } = request;
+  if (decision === null) throw new Error("history has a request that has not ended");
+  const { expiresAt, note } = decision;
+  return {
+    id: request.id,
+    tool: new JsonText(request.tool),
+    server: textOf(request.server),
+    instance: { id: request.instanceId, name: new JsonText(instanceName) },
+    status: decision.status,
+    created_at: formatTimestamp(request.createdAt),
+    deadline_at: formatTimestamp(request.deadlineAt),
+    decided_at: formatTimestamp(decision.decidedAt),
+    expires_at: expiresAt === null ? undefined : formatTimestamp(expiresAt),
+    validity_passed: expiresAt === null ? undefined : now >= expiresAt,
+    decided_by: decision.decidedBy,
+    decider,
+    note: note === null ? null : new JsonText(note),
+  };
+}
+
+/** @param now the server's time, in milliseconds since 1970 */
+export function toWireInsights(summary: HistorySummary, now: number): HistoryInsights {
+  const { lookedBackTo } = summary;
+  return {
+    looked_at: summary.lookedAt,
+    complete: summary.isComplete,
+    looked_back_to: lookedBackTo === undefined ? null : formatTimestamp(lookedBackTo),
+    matching: summary.matching,
+    by_status: summary.byStatus,
+    share_approved: summary.shareApproved,
+    by_people: toWireTimes(summary.byPeople),
+    own: toWireTimes(summary.own),
+    now: formatTimestamp(now),
+  };
+}
+
+function toWireTimes({
+  decisions,
+  medianMs,
+  underTwoSeconds,
+}: HistorySummary["own"]): DecisionTimes {
+  return { decisions, median_ms: medianMs, under_2_s_after_creation: underTwoSeconds };
+}
