@@ -92,7 +92,17 @@ export class ReviewClient {
     ...[input = {} as never]: Arguments<Routes[R]>
   ): Promise<AnswerOf<Routes[R]>> {
     const response = await this.#transport(requestOf(route, input));
-    return this.read(route, response.status, await response.text()) as AnswerOf<Routes[R]>;
+    const text = await this.#text(response, input.signal);
+    return this.read(route, response.status, text) as AnswerOf<Routes[R]>;
+  }
+
+  async #text(response: Response, signal: AbortSignal | undefined): Promise<string> {
+    try {
+      return await response.text();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw this.interrupted(error);
+    }
   }
 
   /** Reads an answer; a client may check it here. */
@@ -162,7 +172,7 @@ export class ReviewClient {
     return new Error(text);
   }
 
-  /** The error for a connection that broke in the middle of a stream. */
+  /** The error for a connection that broke in the middle of an answer. */
   protected interrupted(cause: unknown): Error {
     return new Error("The connection broke.", { cause });
   }
