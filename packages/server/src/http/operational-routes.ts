@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Problem } from "@countersign/protocol";
-import { REVIEW_PATH } from "@countersign/review-api";
+import { assertKnownParameters, REVIEW_PATH } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import { parse } from "yaml";
 import type { Context } from "../context.ts";
@@ -81,7 +81,8 @@ export function addOperationalRoutes(
 
   let reviewDescription: string | undefined;
   const config = { operation: "reviewOpenapi" };
-  app.get(`${REVIEW_PATH}/openapi.json`, { config }, async (_, reply) => {
+  app.get(`${REVIEW_PATH}/openapi.json`, { config }, async (request, reply) => {
+    assertKnownParameters(request.query as object, []);
     reviewDescription ??= await reviewOpenApi(context.settings.pathPrefix);
     return sendJson(reply, 200, reviewDescription);
   });

@@ -1,35 +1,13 @@
 /**
- * The reviewer surface: everything that people and their tools do, each in a file of its own. An
- * agent's credential never reaches any of it.
+ * The reviewer API: its table of operations with a handler for each, and the pages. The credential
+ * of an agent reaches none of it.
  */
 
-import {
-  account,
-  audit,
-  channels,
-  deliveries,
-  events,
-  freezes,
-  grants,
-  history,
-  instances,
-  invitations,
-  passkeys,
-  people,
-  policy,
-  push,
-  requests,
-  session,
-  tokens,
-} from "@countersign/review-api";
+import { REVIEW_OPERATIONS, type ReviewOperations } from "@countersign/review-api";
 import type { FastifyInstance } from "fastify";
 import type { Context } from "../context.ts";
 import type { Gate } from "../http/authenticate.ts";
-import {
-  addOperationRoutes,
-  type Handlers,
-  type OperationTable,
-} from "../http/operation-routes.ts";
+import { addOperationRoutes, type Handlers } from "../http/operation-routes.ts";
 import type { Report } from "../report.ts";
 import { SignInLimits } from "./access/sign-in-limits.ts";
 import { auditHandlers } from "./audit/audit-handlers.ts";
@@ -46,13 +24,12 @@ import { peopleHandlers } from "./people/people-handlers.ts";
 import { policyHandlers } from "./policy/policy-handlers.ts";
 import { pushHandlers } from "./push/push-handlers.ts";
 import { requestHandlers } from "./requests/request-handlers.ts";
-import { refuseUnknownParameters } from "./shared/known-parameters.ts";
 import { invitationHandlers } from "./sign-in/invitation-handlers.ts";
 import { passkeyHandlers } from "./sign-in/passkey-handlers.ts";
 import { sessionHandlers } from "./sign-in/session-handlers.ts";
 import { tokenHandlers } from "./tokens/token-handlers.ts";
 
-/** @param publicUrl where people reach this server; asked for when it listens */
+/** @param publicUrl where people reach this server; known when it listens */
 export function addReviewRoutes(
   app: FastifyInstance,
   context: Context,
@@ -60,30 +37,29 @@ export function addReviewRoutes(
   publicUrl: () => string,
   report: Report,
 ): void {
-  app.addHook("preHandler", refuseUnknownParameters);
-  addPageRoutes(app, context);
-  const limits = new SignInLimits(context.clock);
-  const { bodyBytesMax } = context.settings;
-  const add = <Rows extends OperationTable>(rows: Rows, handlers: Handlers<Rows>) =>
-    addOperationRoutes(app, gate, rows, handlers, bodyBytesMax);
   const onClose = (stop: () => void) => {
     app.addHook("preClose", async () => stop());
   };
-  add(account, accountHandlers(context, limits));
-  add(audit, auditHandlers(context, onClose));
-  add(channels, channelHandlers(context));
-  add(events, eventHandlers(context, gate, report, onClose));
-  add(deliveries, deliveryHandlers(context));
-  add(freezes, freezeHandlers(context));
-  add(grants, grantHandlers(context));
-  add(history, historyHandlers(context, onClose));
-  add(instances, instanceHandlers(context));
-  add(invitations, invitationHandlers(context, publicUrl));
-  add(passkeys, passkeyHandlers(context, publicUrl, limits));
-  add(people, peopleHandlers(context));
-  add(policy, policyHandlers(context, onClose));
-  add(push, pushHandlers(context));
-  add(requests, requestHandlers(context, publicUrl));
-  add(session, sessionHandlers(context, publicUrl, limits));
-  add(tokens, tokenHandlers(context));
+  const limits = new SignInLimits(context.clock);
+  const handlers: Handlers<ReviewOperations> = {
+    ...accountHandlers(context, limits),
+    ...auditHandlers(context, onClose),
+    ...channelHandlers(context),
+    ...deliveryHandlers(context),
+    ...eventHandlers(context, gate, report, onClose),
+    ...freezeHandlers(context),
+    ...grantHandlers(context),
+    ...historyHandlers(context, onClose),
+    ...instanceHandlers(context),
+    ...invitationHandlers(context, publicUrl),
+    ...passkeyHandlers(context, publicUrl, limits),
+    ...peopleHandlers(context),
+    ...policyHandlers(context, onClose),
+    ...pushHandlers(context),
+    ...requestHandlers(context, publicUrl),
+    ...sessionHandlers(context, publicUrl, limits),
+    ...tokenHandlers(context),
+  };
+  addOperationRoutes(app, gate, REVIEW_OPERATIONS, handlers, context.settings.bodyBytesMax);
+  addPageRoutes(app, context);
 }
