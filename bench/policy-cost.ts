@@ -9,9 +9,9 @@
  */
 
 import { JsonObject, parseJson } from "@countersign/protocol";
-import { evaluatePolicies } from "@countersign/server/policy/evaluate";
-import { loadPolicy } from "@countersign/server/policy/load";
-import type { Call, Policy } from "@countersign/server/policy/rule";
+import { evaluatePolicies } from "../packages/server/src/policy/evaluate.ts";
+import { loadPolicy } from "../packages/server/src/policy/load.ts";
+import type { Call, Policy } from "../packages/server/src/policy/rule.ts";
 import { describeMachine } from "./machine.ts";
 import { spreadOf } from "./statistics.ts";
 

@@ -7,10 +7,10 @@
  * make a policy of what the thread has read.
  */
 
-import { systemClock } from "@countersign/server/clock";
-import { ExaminerThread } from "@countersign/server/examiner/examiner-thread";
-import { packPolicy, unpackPolicy } from "@countersign/server/examiner/packed-policy";
-import { examinePolicy } from "@countersign/server/policy/examine";
+import { systemClock } from "../packages/server/src/clock.ts";
+import { ExaminerThread } from "../packages/server/src/examiner/examiner-thread.ts";
+import { packPolicy, unpackPolicy } from "../packages/server/src/examiner/packed-policy.ts";
+import { examinePolicy } from "../packages/server/src/policy/examine.ts";
 import { describeMachine } from "./machine.ts";
 import { spreadOf } from "./statistics.ts";
 

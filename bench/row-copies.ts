@@ -5,14 +5,14 @@
 
 import { randomBytes } from "node:crypto";
 import { uuidV7 } from "@countersign/protocol";
-import type { StoredEntry } from "@countersign/server/core/audit-line";
-import { writeEvent } from "@countersign/server/core/notification";
-import { hashRequestKey, Keyring } from "@countersign/server/secrets/keyring";
-import { openRowKey } from "@countersign/server/secrets/row-key";
-import { Integrity } from "@countersign/server/storage/integrity";
-import { macOfEntry } from "@countersign/server/storage/sql/audit/audit-entries";
-import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
-import type { Row } from "@countersign/server/storage/store";
+import type { StoredEntry } from "../packages/server/src/core/audit-line.ts";
+import { writeEvent } from "../packages/server/src/core/notification.ts";
+import { hashRequestKey, Keyring } from "../packages/server/src/secrets/keyring.ts";
+import { openRowKey } from "../packages/server/src/secrets/row-key.ts";
+import { Integrity } from "../packages/server/src/storage/integrity.ts";
+import { macOfEntry } from "../packages/server/src/storage/sql/audit/audit-entries.ts";
+import { authenticateRow } from "../packages/server/src/storage/sql/requests/request-rows.ts";
+import type { Row } from "../packages/server/src/storage/store.ts";
 
 export interface RequestRows {
   /** Of the database that they are from. */

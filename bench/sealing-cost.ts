@@ -7,9 +7,9 @@
 import { createHash, type KeyObject, randomBytes } from "node:crypto";
 import { uuidV7 } from "@countersign/protocol";
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
-import { sealEntries } from "@countersign/server/operations/audit/sealEntries";
-import { RecentlyUsed } from "@countersign/server/recently-used";
-import { macOfEntry } from "@countersign/server/storage/sql/audit/audit-entries";
+import { sealEntries } from "../packages/server/src/operations/audit/sealEntries.ts";
+import { RecentlyUsed } from "../packages/server/src/recently-used.ts";
+import { macOfEntry } from "../packages/server/src/storage/sql/audit/audit-entries.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const COUNT = Number(process.argv[2] ?? 100_000);

@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { createToken, readConfig, startProvider, toSecrets, toSettings } from "@countersign/server";
-import { insertPolicyVersion } from "@countersign/server/storage/sql/policy/policy-versions";
+import { insertPolicyVersion } from "../packages/server/src/storage/sql/policy/policy-versions.ts";
 
 const NO_LIMIT = "0";
 

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { Row } from "@countersign/server/storage/store";
+import type { Row } from "../packages/server/src/storage/store.ts";
 import { copyRows, integrityWith, type RequestRows, timeOf } from "./row-copies.ts";
 
 const ROWS_PER_COMMIT = 20_000;

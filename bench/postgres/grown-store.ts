@@ -3,8 +3,8 @@
  * come after them.
  */
 
-import type { Row } from "@countersign/server/storage/store";
 import { Client } from "pg";
+import type { Row } from "../../packages/server/src/storage/store.ts";
 import { compareGrowth, decideFirst, type Growth, OLDEST_MS, READ_SAMPLE } from "../growth.ts";
 import type { Options } from "../options.ts";
 import { copyRows, integrityWith, type RequestRows, timeOf } from "../row-copies.ts";

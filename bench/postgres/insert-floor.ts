@@ -9,10 +9,10 @@
  */
 
 import { randomBytes } from "node:crypto";
-import { appendAudit } from "@countersign/server/audit/append-audit";
-import { systemRandom } from "@countersign/server/clock";
-import { insertRequest } from "@countersign/server/storage/sql/requests/requests";
 import { Pool, type PoolClient } from "pg";
+import { appendAudit } from "../../packages/server/src/audit/append-audit.ts";
+import { systemRandom } from "../../packages/server/src/clock.ts";
+import { insertRequest } from "../../packages/server/src/storage/sql/requests/requests.ts";
 import { type Outcome, summarize } from "../load-generator.ts";
 import { toolCall } from "../messages.ts";
 import { openedEntry, toRequest } from "../rows/call-rows.ts";

@@ -3,10 +3,10 @@
  */
 
 import { uuidV7 } from "@countersign/protocol";
-import type { AuditEntry } from "@countersign/server/audit/append-audit";
-import type { Random } from "@countersign/server/clock";
-import { sha256Hex } from "@countersign/server/core/digest";
-import type { StoredDecision, StoredRequest } from "@countersign/server/core/request";
+import type { AuditEntry } from "../../packages/server/src/audit/append-audit.ts";
+import type { Random } from "../../packages/server/src/clock.ts";
+import { sha256Hex } from "../../packages/server/src/core/digest.ts";
+import type { StoredDecision, StoredRequest } from "../../packages/server/src/core/request.ts";
 import type { Rows } from "./open-rows.ts";
 
 /** The body of a tool call, as messages.ts makes them. */

@@ -3,11 +3,11 @@
  * a commit; on PostgreSQL each transaction for itself, with all its statements sent at once.
  */
 
-import { systemClock } from "@countersign/server/clock";
-import { Integrity } from "@countersign/server/storage/integrity";
-import { SqliteStore } from "@countersign/server/storage/sqlite/sqlite-store";
-import type { Reader, Transaction } from "@countersign/server/storage/store";
 import { Pool, type PoolClient } from "pg";
+import { systemClock } from "../../packages/server/src/clock.ts";
+import { Integrity } from "../../packages/server/src/storage/integrity.ts";
+import { SqliteStore } from "../../packages/server/src/storage/sqlite/sqlite-store.ts";
+import type { Reader, Transaction } from "../../packages/server/src/storage/store.ts";
 
 /** What is sent in one transaction; nothing of it waits for an answer to another part. */
 export type Writes = (tx: Transaction) => readonly Promise<unknown>[];

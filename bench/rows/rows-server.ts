@@ -11,13 +11,16 @@
 
 import { randomBytes } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { appendAudit, appendTwoAudits } from "@countersign/server/audit/append-audit";
-import { systemRandom } from "@countersign/server/clock";
-import { sha256Hex } from "@countersign/server/core/digest";
-import type { StoredDecision, StoredRequest } from "@countersign/server/core/request";
-import { insertRequest, updateDecision } from "@countersign/server/storage/sql/requests/requests";
-import type { Transaction } from "@countersign/server/storage/store";
 import { type FastifyReply, fastify } from "fastify";
+import { appendAudit, appendTwoAudits } from "../../packages/server/src/audit/append-audit.ts";
+import { systemRandom } from "../../packages/server/src/clock.ts";
+import { sha256Hex } from "../../packages/server/src/core/digest.ts";
+import type { StoredDecision, StoredRequest } from "../../packages/server/src/core/request.ts";
+import {
+  insertRequest,
+  updateDecision,
+} from "../../packages/server/src/storage/sql/requests/requests.ts";
+import type { Transaction } from "../../packages/server/src/storage/store.ts";
 import { type CallBody, openedEntry, resolvedEntry, toRequest } from "./call-rows.ts";
 import { openRows } from "./open-rows.ts";
 

@@ -9,7 +9,7 @@
 import { createHmac, createSecretKey, randomUUID } from "node:crypto";
 import { Agent, request } from "node:https";
 import { WEBHOOK_HEADERS } from "@countersign/protocol";
-import { writeEvent } from "@countersign/server/core/notification";
+import { writeEvent } from "../../packages/server/src/core/notification.ts";
 import { hostName, SIGNING_SECRET } from "./messages.ts";
 
 const [port = 0, hosts = 0, places = 0, count = 0] = process.argv.slice(2).map(Number);

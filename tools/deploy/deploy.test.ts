@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { OPERATIONS, parseDuration, WAIT_MS_MAX } from "@countersign/protocol";
 import { Report, readConfig, toSettings } from "@countersign/server";
-import { ALL_OPTIONS, environmentName } from "@countersign/server/config/options";
 import { parseAllDocuments } from "yaml";
+import { ALL_OPTIONS, environmentName } from "../../packages/server/src/config/options.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DEPLOY = join(ROOT, "deploy");

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Operation, REVIEW_OPERATIONS, REVIEW_PATH } from "@countersign/review-api";
-import { configPage } from "@countersign/server/config/config-reference";
+import { configPage } from "../../packages/server/src/config/config-reference.ts";
 import { featureOf, reviewOpenApi } from "../openapi/review-openapi.ts";
 
 export interface Page {

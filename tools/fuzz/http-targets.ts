@@ -8,12 +8,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Report } from "@countersign/server";
-import { type Route, routesOf } from "@countersign/server/test/support/routes";
+import fc from "fast-check";
+import { type Route, routesOf } from "../../packages/server/test/support/routes.ts";
 import {
   startTestProvider,
   type TestProvider,
-} from "@countersign/server/test/support/test-provider";
-import fc from "fast-check";
+} from "../../packages/server/test/support/test-provider.ts";
 import { edited, inputsOf, jsonTexts, readCorpus } from "./inputs.ts";
 import type { Target } from "./targets.ts";
 

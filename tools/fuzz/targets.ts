@@ -21,17 +21,21 @@ import {
   parseTimestamp,
   parseWebhookUrl,
 } from "@countersign/protocol";
-import { isPublicAddress, parseAddress, parseCidr } from "@countersign/server/core/address";
-import { normalizeLogin } from "@countersign/server/core/login";
-import { parseRetryAfter } from "@countersign/server/core/retry";
-import { parseReturnPath } from "@countersign/server/core/return-path";
-import { sessionCookie } from "@countersign/server/http/session-cookie";
-import { ConditionError, compileCondition } from "@countersign/server/policy/condition";
-import { evaluatePolicies } from "@countersign/server/policy/evaluate";
-import { loadPolicy, PolicyError } from "@countersign/server/policy/load";
-import { callOf } from "@countersign/server/policy/policy-fixture";
-import { isWellFormedToken } from "@countersign/server/secrets/token";
 import fc from "fast-check";
+import {
+  isPublicAddress,
+  parseAddress,
+  parseCidr,
+} from "../../packages/server/src/core/address.ts";
+import { normalizeLogin } from "../../packages/server/src/core/login.ts";
+import { parseRetryAfter } from "../../packages/server/src/core/retry.ts";
+import { parseReturnPath } from "../../packages/server/src/core/return-path.ts";
+import { sessionCookie } from "../../packages/server/src/http/session-cookie.ts";
+import { ConditionError, compileCondition } from "../../packages/server/src/policy/condition.ts";
+import { evaluatePolicies } from "../../packages/server/src/policy/evaluate.ts";
+import { loadPolicy, PolicyError } from "../../packages/server/src/policy/load.ts";
+import { callOf } from "../../packages/server/src/policy/policy-fixture.ts";
+import { isWellFormedToken } from "../../packages/server/src/secrets/token.ts";
 import { inputsOf, jsonTexts } from "./inputs.ts";
 import { policiesOf } from "./policies.ts";
 

@@ -12,14 +12,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "@countersign/server/clock";
-import { Failure } from "@countersign/server/failure";
-import { migrate } from "@countersign/server/storage/migrate";
-import { readMigrations } from "@countersign/server/storage/read-migrations";
-import { openDatabase } from "@countersign/server/storage/sqlite/open-database";
-import { SqliteStore } from "@countersign/server/storage/sqlite/sqlite-store";
-import { Statements } from "@countersign/server/storage/sqlite/statements";
-import type { Row, SqlValue } from "@countersign/server/storage/store";
+import { systemClock } from "../../packages/server/src/clock.ts";
+import { Failure } from "../../packages/server/src/failure.ts";
+import { migrate } from "../../packages/server/src/storage/migrate.ts";
+import { readMigrations } from "../../packages/server/src/storage/read-migrations.ts";
+import { openDatabase } from "../../packages/server/src/storage/sqlite/open-database.ts";
+import { SqliteStore } from "../../packages/server/src/storage/sqlite/sqlite-store.ts";
+import { Statements } from "../../packages/server/src/storage/sqlite/statements.ts";
+import type { Row, SqlValue } from "../../packages/server/src/storage/store.ts";
 import type { Actor, World } from "./world.ts";
 
 /** As storage/postgres/connections.ts sets them. */

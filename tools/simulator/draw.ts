@@ -4,7 +4,7 @@
  * Called by: all of this folder.
  */
 
-import type { Random } from "@countersign/server/clock";
+import type { Random } from "../../packages/server/src/clock.ts";
 import { type Chance, seeded } from "./random.ts";
 
 export class Draw {

@@ -13,29 +13,33 @@ import {
   parseProvisionInstance,
   parseUpdateInstance,
 } from "@countersign/protocol";
-import type { Context } from "@countersign/server/context";
-import { sha256Hex } from "@countersign/server/core/digest";
-import { Failure } from "@countersign/server/failure";
+import type { Context } from "../../packages/server/src/context.ts";
+import { sha256Hex } from "../../packages/server/src/core/digest.ts";
+import { Failure } from "../../packages/server/src/failure.ts";
 import {
   writeApprovalRequest,
   writeInstance,
   writeProvisioning,
-} from "@countersign/server/http/wire";
-import type { Caller, InstanceCaller, ReviewerCaller } from "@countersign/server/identity/caller";
-import { authenticateCaller } from "@countersign/server/operations/access/authenticateCaller";
-import { retryDelivery } from "@countersign/server/operations/deliveries/retryDelivery";
-import { freezeCalls } from "@countersign/server/operations/freezes/freezeCalls";
-import { liftFreeze } from "@countersign/server/operations/freezes/liftFreeze";
-import { deleteInstance } from "@countersign/server/operations/instances/deleteInstance";
-import { getInstance } from "@countersign/server/operations/instances/getInstance";
-import { provisionInstance } from "@countersign/server/operations/instances/provisionInstance";
-import { updateInstance } from "@countersign/server/operations/instances/updateInstance";
-import { publishPolicy } from "@countersign/server/operations/policy/publishPolicy";
-import { cancelApprovalRequest } from "@countersign/server/operations/requests/cancelApprovalRequest";
-import { castVerdict } from "@countersign/server/operations/requests/castVerdict";
-import { createApprovalRequest } from "@countersign/server/operations/requests/createApprovalRequest";
-import { getApprovalRequest } from "@countersign/server/operations/requests/getApprovalRequest";
-import { withdrawVote } from "@countersign/server/operations/requests/withdrawVote";
+} from "../../packages/server/src/http/wire.ts";
+import type {
+  Caller,
+  InstanceCaller,
+  ReviewerCaller,
+} from "../../packages/server/src/identity/caller.ts";
+import { authenticateCaller } from "../../packages/server/src/operations/access/authenticateCaller.ts";
+import { retryDelivery } from "../../packages/server/src/operations/deliveries/retryDelivery.ts";
+import { freezeCalls } from "../../packages/server/src/operations/freezes/freezeCalls.ts";
+import { liftFreeze } from "../../packages/server/src/operations/freezes/liftFreeze.ts";
+import { deleteInstance } from "../../packages/server/src/operations/instances/deleteInstance.ts";
+import { getInstance } from "../../packages/server/src/operations/instances/getInstance.ts";
+import { provisionInstance } from "../../packages/server/src/operations/instances/provisionInstance.ts";
+import { updateInstance } from "../../packages/server/src/operations/instances/updateInstance.ts";
+import { publishPolicy } from "../../packages/server/src/operations/policy/publishPolicy.ts";
+import { cancelApprovalRequest } from "../../packages/server/src/operations/requests/cancelApprovalRequest.ts";
+import { castVerdict } from "../../packages/server/src/operations/requests/castVerdict.ts";
+import { createApprovalRequest } from "../../packages/server/src/operations/requests/createApprovalRequest.ts";
+import { getApprovalRequest } from "../../packages/server/src/operations/requests/getApprovalRequest.ts";
+import { withdrawVote } from "../../packages/server/src/operations/requests/withdrawVote.ts";
 
 interface Authorized {
   readonly token: string;

@@ -9,8 +9,8 @@
 import { createHmac } from "node:crypto";
 import { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { Dial } from "@countersign/server/egress/pinned-connection";
-import type { Resolver } from "@countersign/server/egress/resolve-host";
+import type { Dial } from "../../packages/server/src/egress/pinned-connection.ts";
+import type { Resolver } from "../../packages/server/src/egress/resolve-host.ts";
 import type { Faults } from "./faults.ts";
 import type { Actor, World } from "./world.ts";
 

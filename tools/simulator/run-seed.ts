@@ -5,12 +5,12 @@
  * Called by: simulate.ts, the tests.
  */
 
-import { authenticateCaller } from "@countersign/server/operations/access/authenticateCaller";
+import { authenticateCaller } from "../../packages/server/src/operations/access/authenticateCaller.ts";
 import {
   type VerificationEvent,
   verifyAuditLog,
-} from "@countersign/server/operations/audit/verifyAuditLog";
-import { createToken } from "@countersign/server/operations/tokens/createToken";
+} from "../../packages/server/src/operations/audit/verifyAuditLog.ts";
+import { createToken } from "../../packages/server/src/operations/tokens/createToken.ts";
 import { Clients, type Tokens } from "./clients.ts";
 import { Database, type Template } from "./database.ts";
 import { Draw } from "./draw.ts";

@@ -6,16 +6,20 @@
  * Called by: simulated-store.ts, which gives them to the product's own PostgresStore.
  */
 
-import { Failure } from "@countersign/server/failure";
+import { DatabaseError } from "pg";
+import { Failure } from "../../packages/server/src/failure.ts";
 import type {
   Connection,
   ConnectionSource,
-} from "@countersign/server/storage/postgres/connections";
-import { TIME } from "@countersign/server/storage/postgres/postgres-store";
-import { shareReads } from "@countersign/server/storage/postgres/shared-reads";
-import type { Answer, Kind, Statement } from "@countersign/server/storage/postgres/statement-batch";
-import type { Row, SqlValue } from "@countersign/server/storage/store";
-import { DatabaseError } from "pg";
+} from "../../packages/server/src/storage/postgres/connections.ts";
+import { TIME } from "../../packages/server/src/storage/postgres/postgres-store.ts";
+import { shareReads } from "../../packages/server/src/storage/postgres/shared-reads.ts";
+import type {
+  Answer,
+  Kind,
+  Statement,
+} from "../../packages/server/src/storage/postgres/statement-batch.ts";
+import type { Row, SqlValue } from "../../packages/server/src/storage/store.ts";
 import type { Database, Session } from "./database.ts";
 import type { Faults } from "./faults.ts";
 import type { Actor, World } from "./world.ts";

@@ -6,14 +6,14 @@
  * Called by: replica.ts.
  */
 
-import { Failure } from "@countersign/server/failure";
+import { Failure } from "../../packages/server/src/failure.ts";
 import {
   type PostgresParts,
   PostgresStore,
-} from "@countersign/server/storage/postgres/postgres-store";
-import { LASTS_MS_MAX } from "@countersign/server/storage/postgres/postgres-transaction";
-import type { Work } from "@countersign/server/storage/postgres/run-works";
-import type { Transaction } from "@countersign/server/storage/store";
+} from "../../packages/server/src/storage/postgres/postgres-store.ts";
+import { LASTS_MS_MAX } from "../../packages/server/src/storage/postgres/postgres-transaction.ts";
+import type { Work } from "../../packages/server/src/storage/postgres/run-works.ts";
+import type { Transaction } from "../../packages/server/src/storage/store.ts";
 import { type ConnectionParts, SimulatedConnections } from "./simulated-connection.ts";
 
 /** That one of those who decide something makes. */

@@ -4,7 +4,7 @@
  * Called by: facts.ts.
  */
 
-import type { Row } from "@countersign/server/storage/store";
+import type { Row } from "../../packages/server/src/storage/store.ts";
 import type { Committed, Database } from "./database.ts";
 
 /** What a row is known by. */

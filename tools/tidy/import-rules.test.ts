@@ -72,6 +72,12 @@ test("another package is imported by name, also by a test", () => {
   ]);
 });
 
+test("tests import internals of the server by path; other code does not", () => {
+  const path = "../../server/src/clock.ts";
+  assert.deepEqual(imports("packages/sdk/test/gate.test.ts", path), []);
+  assert.equal(imports("packages/sdk/src/gate.ts", path).length, 1);
+});
+
 test("nothing in packages imports the tools, but tests do", () => {
   assert.deepEqual(imports(house("core/request.ts"), "../../../../tools/tidy/tidy.ts"), [
     '1: leaves packages/ with "../../../../tools/tidy/tidy.ts"',

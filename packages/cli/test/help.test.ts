@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join, sep } from "node:path";
 import { test } from "node:test";
-import { ALL_OPTIONS, environmentName, flagName } from "@countersign/server/config/options";
 import { Child, temporaryFolder } from "@countersign/testing/child";
 import { BIN, countersign, ownEnvironment } from "@countersign/testing/countersign";
+import { ALL_OPTIONS, environmentName, flagName } from "../../server/src/config/options.ts";
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],

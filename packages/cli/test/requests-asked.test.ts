@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, type TestContext, test } from "node:test";
 import type { Terminal } from "@countersign/command-line";
-import type { Requirement } from "@countersign/server/policy/rule";
 import { type Agent, makeToken, newAgent } from "@countersign/testing/agents";
 import { fileOwner } from "@countersign/testing/child";
 import { countersign, type Server, startServer } from "@countersign/testing/countersign";
+import type { Requirement } from "../../server/src/policy/rule.ts";
 import { main } from "../src/main.ts";
 import { require } from "./support/asked.ts";
 

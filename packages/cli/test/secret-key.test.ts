@@ -12,7 +12,6 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { Keyring, masterKeyId } from "@countersign/server/secrets/keyring";
 import { Agent, exchange, provision } from "@countersign/testing/agents";
 import { type Outcome, temporaryFolder } from "@countersign/testing/child";
 import {
@@ -22,6 +21,7 @@ import {
   startServer,
 } from "@countersign/testing/countersign";
 import { eventually } from "@countersign/testing/eventually";
+import { Keyring, masterKeyId } from "../../server/src/secrets/keyring.ts";
 
 type Environment = Readonly<Record<string, string>>;
 

@@ -6,8 +6,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { logOf, tamper, untilSealed } from "@countersign/server/test/support/audit-logs";
-import { picture } from "@countersign/server/test/support/page-scene";
+import { logOf, tamper, untilSealed } from "../../server/test/support/audit-logs.ts";
+import { picture } from "../../server/test/support/page-scene.ts";
 import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";

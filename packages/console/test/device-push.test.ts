@@ -8,9 +8,9 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { until } from "@countersign/server/test/support/until";
 import type { Worker } from "playwright-core";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { submitText, untilEnabled } from "./support/request-scene.ts";
 import { untilInstalled } from "./support/service-worker.ts";

@@ -7,8 +7,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { untilSealed } from "@countersign/server/test/support/audit-logs";
-import { picture } from "@countersign/server/test/support/page-scene";
+import { untilSealed } from "../../server/test/support/audit-logs.ts";
+import { picture } from "../../server/test/support/page-scene.ts";
 import { withBrowser } from "./support/console-scene.ts";
 import { addBrowser, findSecrets, startSecretScene, storedSecrets } from "./support/secrets.ts";
 

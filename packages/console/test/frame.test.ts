@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
+import { picture } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 
 const SCREENS = ["History", "Audit", "Policies", "Instances", "Settings"];

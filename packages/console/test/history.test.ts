@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { copyDecided, parseCsv } from "@countersign/server/test/support/history";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { cancel, end, submitBody } from "@countersign/server/test/support/scene";
+import { copyDecided, parseCsv } from "../../server/test/support/history.ts";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { cancel, end, submitBody } from "../../server/test/support/scene.ts";
 import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";

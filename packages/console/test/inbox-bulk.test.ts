@@ -5,10 +5,10 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ManualClock } from "@countersign/server/test/support/manual-clock";
-import { picture, press } from "@countersign/server/test/support/page-scene";
-import { require } from "@countersign/server/test/support/requirements";
-import { turns } from "@countersign/server/test/support/until";
+import { ManualClock } from "../../server/test/support/manual-clock.ts";
+import { picture, press } from "../../server/test/support/page-scene.ts";
+import { require } from "../../server/test/support/requirements.ts";
+import { turns } from "../../server/test/support/until.ts";
 import { rowOf, startInboxScene, untilLive, untilRows } from "./support/inbox-scene.ts";
 
 /** Stands still, so that what is held is given when the test says so. */

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
+import { picture } from "../../server/test/support/page-scene.ts";
 import { rowOf, startInboxScene, toolsOf, untilLive, untilRows } from "./support/inbox-scene.ts";
 
 const scene = await startInboxScene({ after });

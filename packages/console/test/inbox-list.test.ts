@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { require } from "@countersign/server/test/support/requirements";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { require } from "../../server/test/support/requirements.ts";
 import { rowOf, startInboxScene, toolsOf, untilLive } from "./support/inbox-scene.ts";
 
 const scene = await startInboxScene({ after });

@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startBrowser } from "@countersign/server/test/support/browser";
-import { freeze, lift } from "@countersign/server/test/support/freezes";
-import { picture, visit } from "@countersign/server/test/support/page-scene";
-import { NO_RATES } from "@countersign/server/test/support/scene";
-import { type Lifetime, startTestProvider } from "@countersign/server/test/support/test-provider";
-import { until } from "@countersign/server/test/support/until";
 import type { BrowserContext, Page } from "playwright-core";
+import { startBrowser } from "../../server/test/support/browser.ts";
+import { freeze, lift } from "../../server/test/support/freezes.ts";
+import { picture, visit } from "../../server/test/support/page-scene.ts";
+import { NO_RATES } from "../../server/test/support/scene.ts";
+import { type Lifetime, startTestProvider } from "../../server/test/support/test-provider.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startDetour } from "./support/detour.ts";
 import { rowOf, toolsOf, untilLive } from "./support/inbox-scene.ts";
 

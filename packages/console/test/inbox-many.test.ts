@@ -8,9 +8,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { require as ask } from "@countersign/server/test/support/requirements";
 import type { Page } from "playwright-core";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { require as ask } from "../../server/test/support/requirements.ts";
 import { rowOf, startInboxScene, untilLive } from "./support/inbox-scene.ts";
 
 const scene = await startInboxScene({ after });

@@ -13,11 +13,11 @@ import {
   decideAndAttempt,
   rowOf,
   startDeliveryScene,
-} from "@countersign/server/test/support/deliveries";
-import { makeGrant } from "@countersign/server/test/support/grants";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { storedStatus } from "@countersign/server/test/support/scene";
-import { untilDelivered } from "@countersign/server/test/support/webhook-scene";
+} from "../../server/test/support/deliveries.ts";
+import { makeGrant } from "../../server/test/support/grants.ts";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { storedStatus } from "../../server/test/support/scene.ts";
+import { untilDelivered } from "../../server/test/support/webhook-scene.ts";
 import { assertAccessible, assertNoSideways, assertTargets } from "./support/axe.ts";
 import { withBrowser } from "./support/console-scene.ts";
 import { untilCount } from "./support/waits.ts";

@@ -5,8 +5,8 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { publish as publishAs, storePast } from "@countersign/server/test/support/publishing";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { publish as publishAs, storePast } from "../../server/test/support/publishing.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { submitText } from "./support/request-scene.ts";

@@ -5,9 +5,9 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
-import { setOwner } from "@countersign/server/test/support/requirements";
-import { auditOf, cancel } from "@countersign/server/test/support/scene";
+import { picture } from "../../server/test/support/page-scene.ts";
+import { setOwner } from "../../server/test/support/requirements.ts";
+import { auditOf, cancel } from "../../server/test/support/scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import {
   approveOn,

@@ -6,8 +6,8 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { picture, press } from "@countersign/server/test/support/page-scene";
-import { until } from "@countersign/server/test/support/until";
+import { picture, press } from "../../server/test/support/page-scene.ts";
+import { until } from "../../server/test/support/until.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { approveOn, openRequest, submitText, untilEnabled } from "./support/request-scene.ts";
 

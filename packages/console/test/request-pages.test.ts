@@ -5,11 +5,11 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Requirement } from "@countersign/server/policy/rule";
-import { newVisitor } from "@countersign/server/test/support/browser";
-import { newStranger, picture, press, signIn } from "@countersign/server/test/support/page-scene";
-import { auditOf } from "@countersign/server/test/support/scene";
 import type { Page } from "playwright-core";
+import type { Requirement } from "../../server/src/policy/rule.ts";
+import { newVisitor } from "../../server/test/support/browser.ts";
+import { newStranger, picture, press, signIn } from "../../server/test/support/page-scene.ts";
+import { auditOf } from "../../server/test/support/scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { startPathProxy } from "./support/path-proxy.ts";
 import {

@@ -5,26 +5,19 @@
 
 import assert from "node:assert/strict";
 import { after, type TestContext, test } from "node:test";
-import { verifyProof } from "@countersign/server/audit/passkey-proof";
-import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
+import { verifyProof } from "../../server/src/audit/passkey-proof.ts";
+import { makeSetupLink } from "../../server/src/operations/sign-in/makeSetupLink.ts";
 import {
   newVisitor,
   startBrowser,
   type Visitor,
   type VisitorOptions,
-} from "@countersign/server/test/support/browser";
-import { picture, press } from "@countersign/server/test/support/page-scene";
-import { require } from "@countersign/server/test/support/requirements";
-import { auditOf } from "@countersign/server/test/support/scene";
-import {
-  startTestProvider,
-  type TestProvider,
-} from "@countersign/server/test/support/test-provider";
-import {
-  type Device,
-  plugIn,
-  recognise,
-} from "@countersign/server/test/support/virtual-authenticator";
+} from "../../server/test/support/browser.ts";
+import { picture, press } from "../../server/test/support/page-scene.ts";
+import { require } from "../../server/test/support/requirements.ts";
+import { auditOf } from "../../server/test/support/scene.ts";
+import { startTestProvider, type TestProvider } from "../../server/test/support/test-provider.ts";
+import { type Device, plugIn, recognise } from "../../server/test/support/virtual-authenticator.ts";
 import { denyWith, untilEnabled } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });

@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
-import { picture } from "@countersign/server/test/support/page-scene";
 import type { Page } from "playwright-core";
+import { picture } from "../../server/test/support/page-scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { openRequest, submitAsked, submitText, untilEnabled } from "./support/request-scene.ts";
 

@@ -5,14 +5,14 @@
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { startMailServer } from "@countersign/server/test/support/mail-server";
-import { PASSWORD, picture, press, signIn } from "@countersign/server/test/support/page-scene";
-import { callAs } from "@countersign/server/test/support/people";
-import { PushBrowser } from "@countersign/server/test/support/push-browser";
-import { startTlsReceiver } from "@countersign/server/test/support/tls-receiver";
-import { until } from "@countersign/server/test/support/until";
-import { plugIn } from "@countersign/server/test/support/virtual-authenticator";
 import type { Page } from "playwright-core";
+import { startMailServer } from "../../server/test/support/mail-server.ts";
+import { PASSWORD, picture, press, signIn } from "../../server/test/support/page-scene.ts";
+import { callAs } from "../../server/test/support/people.ts";
+import { PushBrowser } from "../../server/test/support/push-browser.ts";
+import { startTlsReceiver } from "../../server/test/support/tls-receiver.ts";
+import { until } from "../../server/test/support/until.ts";
+import { plugIn } from "../../server/test/support/virtual-authenticator.ts";
 import { assertAccessible } from "./support/axe.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 

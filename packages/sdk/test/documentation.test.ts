@@ -11,10 +11,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { createSelfSigned } from "@countersign/server/test/support/self-signed";
 import { startAgentScene } from "@countersign/testing/agent-scene";
 import { Child, temporaryFolder } from "@countersign/testing/child";
 import { eventually } from "@countersign/testing/eventually";
+import { createSelfSigned } from "../../server/test/support/self-signed.ts";
 
 const ROOT = join(import.meta.dirname, "../../..");
 const PAGES = [

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client, Gate, type GateOptions, MemoryStore } from "@countersign/sdk";
-import { enforce, policyOf } from "@countersign/server/test/support/policies";
 import { startAgentScene } from "@countersign/testing/agent-scene";
+import { enforce, policyOf } from "../../server/test/support/policies.ts";
 import { type ManualTiming, manualTiming } from "./support/manual-timing.ts";
 
 const CALL = { key: "k", tool: "deploy", arguments: { env: "prod" } };

@@ -14,8 +14,8 @@ import {
   JsonObject,
   MemoryStore,
 } from "@countersign/sdk";
-import { enforce, policyOf } from "@countersign/server/test/support/policies";
 import { type AgentScene, startAgentScene } from "@countersign/testing/agent-scene";
+import { enforce, policyOf } from "../../server/test/support/policies.ts";
 import { readSubmission } from "../src/client.ts";
 import { manualTiming } from "./support/manual-timing.ts";
 

@@ -10,7 +10,6 @@ import { type TestContext, test } from "node:test";
 import type { ConsumptionStore, Gate } from "@countersign/sdk";
 import { FileStore } from "@countersign/sdk/file-store";
 import { gateTools } from "@countersign/sdk/langchain";
-import { enforce, policyOf } from "@countersign/server/test/support/policies";
 import { temporaryFolder } from "@countersign/testing/child";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
@@ -19,6 +18,7 @@ import { Command, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain
 import { createReactAgent, ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { createAgent } from "langchain";
 import { z } from "zod";
+import { enforce, policyOf } from "../../server/test/support/policies.ts";
 import { gateOf, sharedScene } from "./support/framework-rules.ts";
 
 const KINDS = ["createAgent", "createReactAgent", "createReactAgent v2", "ToolNode"] as const;

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { Client, Provisioner, proposeDelivery, type SdkError } from "@countersign/sdk";
-import { startTestProvider } from "@countersign/server/test/support/test-provider";
+import { startTestProvider } from "../../server/test/support/test-provider.ts";
 
 const ID = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
 const OTHER_ID = "0197f3c5-3e7c-7a7e-8d3b-000000000003";

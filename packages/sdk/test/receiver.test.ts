@@ -25,10 +25,10 @@ import {
 } from "@countersign/sdk";
 import { FileReceiverStore } from "@countersign/sdk/file-store";
 import { nodeHandler } from "@countersign/sdk/node";
-import { createSelfSigned } from "@countersign/server/test/support/self-signed";
-import { type Lifetime, startTestProvider } from "@countersign/server/test/support/test-provider";
-import { until } from "@countersign/server/test/support/until";
 import { temporaryFolder } from "@countersign/testing/child";
+import { createSelfSigned } from "../../server/test/support/self-signed.ts";
+import { type Lifetime, startTestProvider } from "../../server/test/support/test-provider.ts";
+import { until } from "../../server/test/support/until.ts";
 
 const INSTANCE = "0197f3c5-3e7c-7a7e-8d3b-000000000001";
 const CHALLENGE = "0197f3c5-3e7c-4a7e-8d3b-000000000002";

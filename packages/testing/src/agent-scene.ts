@@ -3,13 +3,13 @@
  * gate, the hook and the gateway. It uses the real time unless the test passes a clock.
  */
 
-import type { ReviewedRequest } from "@countersign/server/test/support/test-provider";
+import type { ReviewedRequest } from "../../server/test/support/test-provider.ts";
 import {
   type Lifetime,
   startTestProvider,
   type TestProvider,
   type TestProviderOptions,
-} from "@countersign/server/test/support/test-provider";
+} from "../../server/test/support/test-provider.ts";
 import { eventually } from "./eventually.ts";
 
 export interface AgentScene {

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { formatTimestamp } from "@countersign/protocol";
-import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Lifetime } from "../../server/test/support/test-provider.ts";
 
 export type Kind = "create" | "read" | "cancel";
 

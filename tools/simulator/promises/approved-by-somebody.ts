@@ -1,4 +1,4 @@
-import type { Row } from "@countersign/server/storage/store";
+import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Facts, Promised } from "../facts.ts";
 import { APPROVED_TOOL } from "../policies.ts";
 

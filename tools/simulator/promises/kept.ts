@@ -1,4 +1,4 @@
-import type { Row } from "@countersign/server/storage/store";
+import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Promised } from "../facts.ts";
 import { requestIn } from "./final.ts";
 

@@ -1,4 +1,4 @@
-import type { Row } from "@countersign/server/storage/store";
+import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Facts, Promised } from "../facts.ts";
 
 const WINDOW_MS = 168 * 3_600_000;

@@ -4,10 +4,10 @@
  */
 
 import { openContext, readConfig, toSecrets, toSettings } from "@countersign/server";
-import { writeJudgement } from "@countersign/server/policy/judgement";
-import { NO_REQUIREMENT, type Requirement } from "@countersign/server/policy/rule";
-import { authenticateRow } from "@countersign/server/storage/sql/requests/request-rows";
 import type { Server } from "@countersign/testing/countersign";
+import { writeJudgement } from "../../../server/src/policy/judgement.ts";
+import { NO_REQUIREMENT, type Requirement } from "../../../server/src/policy/rule.ts";
+import { authenticateRow } from "../../../server/src/storage/sql/requests/request-rows.ts";
 
 /** Puts a requirement on a pending request beside the running server. */
 export async function require(

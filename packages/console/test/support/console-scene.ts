@@ -3,18 +3,18 @@
  */
 
 import assert from "node:assert/strict";
-import { findConsole } from "@countersign/server/review/pages/page-files";
+import type { Browser } from "playwright-core";
+import { findConsole } from "../../../server/src/review/pages/page-files.ts";
 import {
   newVisitor,
   startBrowser,
   type Visitor,
   type VisitorOptions,
-} from "@countersign/server/test/support/browser";
-import { visit } from "@countersign/server/test/support/page-scene";
-import { newPerson, type PersonOrder } from "@countersign/server/test/support/people";
-import { type Scene, startScene } from "@countersign/server/test/support/scene";
-import type { Lifetime } from "@countersign/server/test/support/test-provider";
-import type { Browser } from "playwright-core";
+} from "../../../server/test/support/browser.ts";
+import { visit } from "../../../server/test/support/page-scene.ts";
+import { newPerson, type PersonOrder } from "../../../server/test/support/people.ts";
+import { type Scene, startScene } from "../../../server/test/support/scene.ts";
+import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 export interface ConsoleScene extends Scene {
   readonly browser: Browser;

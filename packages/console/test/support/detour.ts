@@ -5,7 +5,7 @@
 
 import { EventEmitter, once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 export interface Detour {
   readonly url: string;

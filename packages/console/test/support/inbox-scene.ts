@@ -4,17 +4,17 @@
  */
 
 import assert from "node:assert/strict";
-import { findConsole } from "@countersign/server/review/pages/page-files";
-import { startBrowser, type Visitor } from "@countersign/server/test/support/browser";
-import { visit } from "@countersign/server/test/support/page-scene";
-import { NO_RATES } from "@countersign/server/test/support/scene";
+import type { Browser, Page } from "playwright-core";
+import { findConsole } from "../../../server/src/review/pages/page-files.ts";
+import { startBrowser, type Visitor } from "../../../server/test/support/browser.ts";
+import { visit } from "../../../server/test/support/page-scene.ts";
+import { NO_RATES } from "../../../server/test/support/scene.ts";
 import {
   type Lifetime,
   startTestProvider,
   type TestProvider,
   type TestProviderOptions,
-} from "@countersign/server/test/support/test-provider";
-import type { Browser, Page } from "playwright-core";
+} from "../../../server/test/support/test-provider.ts";
 
 export type VisitOptions = NonNullable<Parameters<typeof visit>[3]>;
 

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Lifetime } from "@countersign/server/test/support/test-provider";
+import type { Lifetime } from "../../../server/test/support/test-provider.ts";
 
 /**
  * @param path with a slash on both sides

@@ -3,10 +3,10 @@
  */
 
 import assert from "node:assert/strict";
-import type { Requirement } from "@countersign/server/policy/rule";
-import { require } from "@countersign/server/test/support/requirements";
-import { until } from "@countersign/server/test/support/until";
 import type { Page } from "playwright-core";
+import type { Requirement } from "../../../server/src/policy/rule.ts";
+import { require } from "../../../server/test/support/requirements.ts";
+import { until } from "../../../server/test/support/until.ts";
 import { HOLD_MS } from "../../src/screens/request/standing.ts";
 import type { ConsoleScene } from "./console-scene.ts";
 

@@ -5,21 +5,21 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeSetupLink } from "@countersign/server/operations/sign-in/makeSetupLink";
-import { decideAndAttempt } from "@countersign/server/test/support/deliveries";
-import { PASSWORD } from "@countersign/server/test/support/page-scene";
-import { callAs } from "@countersign/server/test/support/people";
-import { PushBrowser } from "@countersign/server/test/support/push-browser";
-import type { Lifetime, TestProvider } from "@countersign/server/test/support/test-provider";
-import { startTlsReceiver } from "@countersign/server/test/support/tls-receiver";
+import type { Page } from "playwright-core";
+import { makeSetupLink } from "../../../server/src/operations/sign-in/makeSetupLink.ts";
+import { decideAndAttempt } from "../../../server/test/support/deliveries.ts";
+import { PASSWORD } from "../../../server/test/support/page-scene.ts";
+import { callAs } from "../../../server/test/support/people.ts";
+import { PushBrowser } from "../../../server/test/support/push-browser.ts";
+import type { Lifetime, TestProvider } from "../../../server/test/support/test-provider.ts";
+import { startTlsReceiver } from "../../../server/test/support/tls-receiver.ts";
 import {
   OTHER_SECRET,
   provisionWithReceiver,
   SIGNING_SECRET,
   startWebhookScene,
   type WebhookScene,
-} from "@countersign/server/test/support/webhook-scene";
-import type { Page } from "playwright-core";
+} from "../../../server/test/support/webhook-scene.ts";
 
 export interface SecretScene extends WebhookScene {
   readonly instance: { readonly id: string; readonly token: string };

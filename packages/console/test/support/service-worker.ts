@@ -1,7 +1,7 @@
 /** The service worker of the console in a browser. */
 
-import { until } from "@countersign/server/test/support/until";
 import type { BrowserContext, Page, Worker } from "playwright-core";
+import { until } from "../../../server/test/support/until.ts";
 import { answered } from "./waits.ts";
 
 /** @returns the worker, once it has cached the shell and controls the page */
