@@ -1,7 +1,6 @@
 /**
- * Exchanges with the reviewer surface, `/review/v1`. Answers are kept as the text that the server
- * wrote: a parser would round the numbers of the arguments, and what a reviewer sees and signs is
- * the text that is stored.
+ * The client of the reviewer API, with the errors that the screens show. `exactText` gives the exact
+ * text of arguments in an answer: a reviewer sees and signs the text that is stored.
  *
  * Called by: every screen.
  */
@@ -50,15 +49,6 @@ export class Refusal extends Error {
   }
 }
 
-export interface CallOptions {
-  readonly body?: unknown;
-  /** Milliseconds until an answer that has not come is given up. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-  /** Asked for by the page and not by a person: it keeps no session from ending. */
-  readonly isBackground?: boolean;
-}
-
 const TIMEOUT_MS = 15_000;
 
 /** Opens the sign-in page, which leads back here. */
@@ -83,94 +73,6 @@ class Api extends ReviewClient {
 export const api = new Api(({ target, timeoutMs = TIMEOUT_MS, ...request }) =>
   send(target, { ...request, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined }),
 );
-
-/**
- * The text of an answer, as the server wrote it.
- *
- * @param path behind `/review/v1/`
- * @throws Refusal
- */
-export async function callSource(
-  method: string,
-  path: string,
-  { timeoutMs = TIMEOUT_MS, ...options }: CallOptions = {},
-): Promise<string> {
-  const response = await ask(method, path, { timeoutMs, ...options });
-  try {
-    return await response.text();
-  } catch {
-    options.signal?.throwIfAborted();
-    throw new Refusal(0, {});
-  }
-}
-
-/**
- * An answer whose numbers are all small, parsed. Never for arguments of calls: see
- * {@link callSource}.
- *
- * @throws Refusal
- */
-export async function call<T>(method: string, path: string, options?: CallOptions): Promise<T> {
-  const source = await callSource(method, path, options);
-  return (source === "" ? {} : JSON.parse(source)) as T;
-}
-
-/**
- * An answer in lines of JSON, each as soon as it is there; without a limit of time.
- *
- * @throws Refusal
- */
-export async function* callLines(
-  method: string,
-  path: string,
-  options: Omit<CallOptions, "timeoutMs">,
-): AsyncGenerator<string> {
-  const response = await ask(method, path, options);
-  let rest = "";
-  try {
-    for await (const text of textsOf(response)) {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      yield* lines;
-    }
-  } catch {
-    options.signal?.throwIfAborted();
-    throw new Refusal(0, {});
-  }
-  if (rest !== "") yield rest;
-}
-
-/** Not every browser lets a stream be iterated. */
-async function* textsOf({ body }: Response): AsyncGenerator<string> {
-  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
-  try {
-    for (;;) {
-      const read = await reader?.read();
-      if (read === undefined || read.done) return;
-      yield read.value;
-    }
-  } finally {
-    await reader?.cancel();
-  }
-}
-
-/** An exchange that was not refused; its body is still to be read. */
-function ask(
-  method: string,
-  path: string,
-  { body, timeoutMs, signal, isBackground = false }: CallOptions,
-): Promise<Response> {
-  return send(`/${path}`, {
-    method,
-    headers: {
-      ...(body !== undefined && { "content-type": "application/json" }),
-      ...(isBackground && { "countersign-background": "1" }),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-    timeoutMs,
-    signal,
-  });
-}
 
 interface Sending {
   readonly method: string;

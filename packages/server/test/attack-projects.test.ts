@@ -258,7 +258,7 @@ test("[ours.authorization.projects] every operation with an id is refused for an
   const here = new Set(CHANGES.map(([operation]) => operation));
   // Of the whole server, for everybody who looks; or the same page and file for all.
   const ofNoProject = new Set([
-    "showFloor",
+    "showFloorVersion",
     "showFloorProposal",
     "publishFloorProposal",
     "rejectFloorProposal",

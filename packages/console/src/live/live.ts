@@ -7,7 +7,7 @@
 
 import type { Freeze } from "@countersign/review-api";
 import { computed, effect, signal } from "@preact/signals";
-import { call, Refusal } from "../api.ts";
+import { api, Refusal } from "../api.ts";
 import { signInUrl } from "../root.ts";
 import { loadSession } from "../session.ts";
 import { joinFeed } from "./connect.ts";
@@ -229,11 +229,11 @@ class LiveTab {
   async #readFreezes(): Promise<void> {
     this.#freezesReadAt = performance.now();
     const { signal } = this.#connected;
-    const answer = await call<{ readonly freezes: readonly Freeze[] }>(
-      "GET",
-      "freezes?state=in_force&limit=50",
-      { isBackground: true, signal },
-    );
+    const answer = await api.call("GET /freezes", {
+      query: { state: "in_force", limit: "50" },
+      isBackground: true,
+      signal,
+    });
     if (!signal.aborted) freezes.value = answer.freezes;
   }
 }

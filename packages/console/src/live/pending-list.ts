@@ -4,9 +4,10 @@
  * Called by: live.ts, and screens that read `requests` or pass in the answer to a verdict.
  */
 
+import type { ReviewedRequest } from "@countersign/review-api";
+import { exactText } from "@countersign/review-api/exact";
 import { batch, signal, untracked } from "@preact/signals";
-import { callSource } from "../api.ts";
-import { itemSources, memberSource } from "../exact/source.ts";
+import { api } from "../api.ts";
 import { noteServerTime, now } from "../time.ts";
 import { byDeadline, type PendingRequest, readRequest } from "./pending-request.ts";
 
@@ -39,8 +40,9 @@ interface Page extends Listing {
 const texts = new WeakMap<PendingRequest, string>();
 let round = 0;
 
-function read(source: string): PendingRequest {
-  const request = readRequest(source);
+function read(wire: ReviewedRequest): PendingRequest {
+  const source = exactText(wire);
+  const request = readRequest(wire);
   const before = requests.value.get(request.id);
   if (before !== undefined && texts.get(before) === source) return before;
   texts.set(request, source);
@@ -49,20 +51,15 @@ function read(source: string): PendingRequest {
 
 interface ReadOptions {
   readonly isBackground: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 async function readPage(after: string | null | undefined, options: ReadOptions): Promise<Page> {
-  const from = typeof after === "string" ? `&after=${encodeURIComponent(after)}` : "";
   const askedAt = performance.now();
-  const source = await callSource("GET", `requests?state=pending&limit=${PAGE}${from}`, options);
-  const answer = JSON.parse(source) as {
-    readonly next: string | null;
-    readonly now: string;
-    readonly damaged?: readonly string[];
-  };
+  const query = { state: "pending", limit: String(PAGE), after: after ?? undefined } as const;
+  const answer = await api.call("GET /requests", { query, ...options });
   noteServerTime(Date.parse(answer.now), askedAt);
-  const items = itemSources(memberSource(source, "requests") ?? "[]").map(read);
+  const items = answer.requests.map(read);
   const last = items.at(-1)?.deadlineAt ?? 0;
   const { next, damaged = [] } = answer;
   return { items, next, damaged: damaged.length, listedTo: next === null ? Infinity : last };
@@ -126,11 +123,9 @@ async function readMore(): Promise<void> {
 
 /**
  * Replaces the shown state of a request by an answer of the server.
- *
- * @param source as the server wrote it
  */
-export function takeRequest(source: string): PendingRequest {
-  const request = read(source);
+export function takeRequest(wire: ReviewedRequest): PendingRequest {
+  const request = read(wire);
   if (request.status !== "pending") dropRequest(request.id);
   else {
     const isNew = !requests.value.has(request.id);
@@ -155,7 +150,7 @@ export async function readAgain(
   id: string,
   options: ReadOptions = { isBackground: true },
 ): Promise<PendingRequest> {
-  return takeRequest(await callSource("GET", `requests/${id}`, options));
+  return takeRequest(await api.call("GET /requests/{id}", { path: { id }, ...options }));
 }
 
 /** For another user or project. */

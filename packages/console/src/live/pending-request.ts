@@ -5,10 +5,10 @@
  * Called by: the live store and what shows requests.
  */
 
-import { memberSource } from "../exact/source.ts";
-import type { HeldVerdict, WireRequest } from "../requests/wire.ts";
+import type { HeldVerdict, ReviewedRequest } from "@countersign/review-api";
+import { exactText } from "@countersign/review-api/exact";
 
-export interface PendingRequest extends Omit<WireRequest, "held"> {
+export interface PendingRequest extends Omit<ReviewedRequest, "held"> {
   /** Letter for letter what is stored, and what `arguments_sha256` is about. */
   readonly argumentsSource: string;
   /** Epoch ms, by the server's clock. */
@@ -17,14 +17,11 @@ export interface PendingRequest extends Omit<WireRequest, "held"> {
   readonly held: HeldVerdict | undefined;
 }
 
-/** @param source as the server wrote it */
-export function readRequest(source: string): PendingRequest {
-  const wire = JSON.parse(source) as WireRequest;
-  const argumentsSource = memberSource(source, "arguments");
-  if (argumentsSource === undefined) throw new Error("a request came without its arguments");
+/** @param wire as the client parsed it: the exact text of its arguments is known */
+export function readRequest(wire: ReviewedRequest): PendingRequest {
   return {
     ...wire,
-    argumentsSource,
+    argumentsSource: exactText(wire.arguments),
     deadlineAt: Date.parse(wire.deadline_at),
     held: wire.held,
   };

@@ -2,28 +2,28 @@
 
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call } from "../api.ts";
+import { api } from "../api.ts";
 import { may } from "../powers.ts";
 
 const EVERY_MS = 60_000;
 
 const waiting = signal(0);
 
-interface Answer {
-  readonly proposals: readonly { readonly state: string; readonly refusal?: string }[];
-}
-
 let round = 0;
 
 /** Looks again: one was made, published or rejected. */
 export async function lookForProposals(): Promise<void> {
   const own = ++round;
-  const scopes = [...(may("publish") ? ["policy"] : []), ...(may("server") ? ["floor"] : [])];
-  const look = (scope: string) =>
-    call<Answer>("GET", `${scope}/proposals?state=open&limit=50`, { isBackground: true });
-  let answers: readonly Answer[];
+  const scopes = [
+    ...(may("publish") ? (["policy"] as const) : []),
+    ...(may("server") ? (["floor"] as const) : []),
+  ];
+  const query = { state: "open", limit: "50" } as const;
+  let answers: readonly Awaited<ReturnType<typeof fetchProposals>>[];
+  const fetchProposals = (scope: "policy" | "floor") =>
+    api.call(`GET /${scope}/proposals`, { query, isBackground: true });
   try {
-    answers = await Promise.all(scopes.map(look));
+    answers = await Promise.all(scopes.map(fetchProposals));
   } catch {
     // What was known stands until the next look.
     return;

@@ -4,7 +4,7 @@ export interface Decided {
   /** Like `reviewer:ID` or `policy:RULE`. */
   readonly decided_by: string;
   /** Name of the reviewer who decided, where one did. */
-  readonly decider?: string;
+  readonly decider?: string | undefined;
 }
 
 const WORDS: Readonly<Record<string, string>> = {

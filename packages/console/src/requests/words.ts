@@ -6,7 +6,7 @@
 export interface Asked {
   readonly from: readonly (readonly string[])[];
   readonly quorum: number;
-  readonly quorums?: readonly number[];
+  readonly quorums?: readonly number[] | undefined;
   readonly exclude: readonly string[];
   readonly confirm: { readonly kind: string };
   readonly note: string;
@@ -20,8 +20,8 @@ export interface Voted {
 
 export interface Ended {
   readonly status: string;
-  readonly decided_by?: string;
-  readonly decider?: string;
+  readonly decided_by?: string | undefined;
+  readonly decider?: string | undefined;
 }
 
 /** "4 min 05 s": how long, in the two greatest units. */

@@ -135,7 +135,7 @@ export class TestProvider {
     const isOneText = response.headers.get("content-type") !== "application/x-ndjson";
     const json = isOneText && text.startsWith("{") ? (JSON.parse(text) as T) : (undefined as T);
     this.#assertConforms(method, path, response, json);
-    assertDeclared(method, path.slice(this.#prefix.length), response.status, json);
+    assertDeclared(method, path, response.status, json);
     return { status: response.status, headers: response.headers, text, json };
   }
 

@@ -1,6 +1,6 @@
 /** What somebody outside keeps, so that the log cannot be rewritten unseen. */
 
-import { call, Refusal } from "../../api.ts";
+import { api, Refusal } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -8,20 +8,14 @@ import { saveText } from "../../parts/save-text.ts";
 import { Snippet } from "../../parts/snippet.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { When } from "../../parts/when.tsx";
-
-interface ShownCheckpoint {
-  readonly checkpoint: string;
-  readonly public_key: string;
-  readonly size: number;
-  readonly sealed_at: string;
-}
+import type { LogName } from "./audit-entry.ts";
 
 const COMMANDS = `countersign audit export --data data --out log.jsonl
 countersign audit verify --file log.jsonl --public-key log.key --checkpoint checkpoint.txt`;
 
-export function Checkpoint({ log }: { readonly log: string }) {
+export function Checkpoint({ log }: { readonly log: LogName }) {
   const { value, error, reload } = useLoaded(
-    (signal) => call<ShownCheckpoint>("GET", `audit/checkpoint?${log}`, { signal }),
+    (signal) => api.call("GET /audit/checkpoint", { query: { log }, signal }),
     log,
   );
   return (

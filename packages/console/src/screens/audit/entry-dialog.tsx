@@ -1,4 +1,5 @@
-import { callSource } from "../../api.ts";
+import { exactText } from "@countersign/review-api/exact";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -7,22 +8,23 @@ import { FactList } from "../../parts/facts.tsx";
 import { saveText } from "../../parts/save-text.ts";
 import { When } from "../../parts/when.tsx";
 import { href } from "../../route.ts";
-import type { AuditEntry } from "./audit-entry.ts";
+import type { AuditEntry, LogName } from "./audit-entry.ts";
 import { type Names, pathOfThing, thingWords, wordsOf } from "./audit-words.ts";
 
 export interface EntryDialogProps {
   readonly entry: AuditEntry;
   readonly names: Names;
-  /** Which log it is of, as a query. */
-  readonly log: string;
+  /** The log that the entry is in. */
+  readonly log: LogName;
   onClose(): void;
 }
 
 /** An entry as it is: every member, and the exact text that is sealed. */
 export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
   const takeProof = async () => {
-    const proof = await callSource("GET", `audit/entries/${entry.id}/proof?${log}`);
-    saveText(`proof-${entry.id}.json`, `${proof}\n`);
+    const { id } = entry;
+    const proof = await api.call("GET /audit/entries/{id}/proof", { path: { id }, query: { log } });
+    saveText(`proof-${id}.json`, `${exactText(proof)}\n`);
   };
   return (
     <Dialog

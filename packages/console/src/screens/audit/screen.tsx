@@ -3,9 +3,11 @@
  * what somebody outside keeps of it.
  */
 
+import type { Reviewer } from "@countersign/review-api";
+import type { Input, Routes } from "@countersign/review-api/client";
 import "./audit.css";
 import { useMemo, useState } from "preact/hooks";
-import { call, callSource } from "../../api.ts";
+import { api } from "../../api.ts";
 import { ChoiceFilter, DayFilter, FilterBar, TextFilter } from "../../parts/filter-bar.tsx";
 import { Empty } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -15,7 +17,7 @@ import { useLoaded } from "../../parts/use-loaded.ts";
 import { WindowedList } from "../../parts/windowed-list.tsx";
 import { may } from "../../powers.ts";
 import { route } from "../../route.ts";
-import { type AuditEntry, readAuditPage } from "./audit-entry.ts";
+import { type AuditEntry, type LogName, readAuditEntry } from "./audit-entry.ts";
 import { AuditRow } from "./audit-row.tsx";
 import { KIND_GROUPS, type Names } from "./audit-words.ts";
 import { Checkpoint } from "./checkpoint.tsx";
@@ -24,11 +26,6 @@ import { Verification } from "./verification.tsx";
 
 const FILTERS = ["kind", "actor", "subject", "from", "to", "log"];
 const PAGE_SIZE = 100;
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
 
 export function Screen() {
   if (may("audit")) return <AuditLog />;
@@ -44,13 +41,12 @@ export function Screen() {
 function AuditLog() {
   const [opened, setOpened] = useState<AuditEntry>();
   const { query } = route.value;
-  const log = query.get("log") === "server" ? "log=server" : "log=project";
+  const log = query.get("log") === "server" ? "server" : "project";
   const asked = toServerQuery(query, log);
   const pages = useKeptPages(asked, async (after, signal) => {
-    const cursor = after === undefined ? "" : `&after=${after}`;
-    const json = await callSource("GET", `audit/entries?${asked}${cursor}`, { signal });
-    const { entries, next } = readAuditPage(json);
-    return { items: entries, next };
+    const query = { ...filtersOf(asked), after };
+    const { entries, next } = await api.call("GET /audit/entries", { query, signal });
+    return { items: entries.map(readAuditEntry), next };
   });
   const { names, reviewers } = useNames();
   const row = useMemo(
@@ -87,7 +83,7 @@ function AuditLog() {
   );
 }
 
-function AuditFilters({ reviewers }: { readonly reviewers: readonly Named[] }) {
+function AuditFilters({ reviewers }: { readonly reviewers: readonly Reviewer[] }) {
   const people = reviewers.map(({ id, name }) => ({ value: `reviewer:${id}`, text: name }));
   return (
     <FilterBar label="Filter the entries" names={FILTERS}>
@@ -114,8 +110,15 @@ function AuditFilters({ reviewers }: { readonly reviewers: readonly Named[] }) {
   );
 }
 
-function toServerQuery(query: URLSearchParams, log: string): string {
-  const asked = new URLSearchParams(log);
+type Filters = NonNullable<Input<Routes["GET /audit/entries"]>["query"]>;
+
+/** The filters in a query; the server checks their values. */
+function filtersOf(asked: string): Filters {
+  return Object.fromEntries(new URLSearchParams(asked)) as Filters;
+}
+
+function toServerQuery(query: URLSearchParams, log: LogName): string {
+  const asked = new URLSearchParams({ log });
   for (const name of ["kind", "actor", "subject"]) {
     const value = query.get(name);
     if (value) asked.set(name, value);
@@ -129,13 +132,11 @@ function toServerQuery(query: URLSearchParams, log: string): string {
 }
 
 /** Names of reviewers and instances; what is not among them is shown by its id. */
-function useNames(): { readonly names: Names; readonly reviewers: readonly Named[] } {
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
-    "",
-  ).value?.reviewers;
+function useNames(): { readonly names: Names; readonly reviewers: readonly Reviewer[] } {
+  const reviewers = useLoaded((signal) => api.call("GET /reviewers", { signal }), "").value
+    ?.reviewers;
   const instances = useLoaded(
-    (signal) => call<{ instances: Named[] }>("GET", "instances?limit=200", { signal }),
+    (signal) => api.call("GET /instances", { query: { limit: "200" }, signal }),
     "",
   ).value?.instances;
   return useMemo(() => {

@@ -1,36 +1,17 @@
 /** Computes the sealed log again, on the server, and says what came of it. */
 
+import type { VerificationLine } from "@countersign/review-api";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { callLines } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { messageOf } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { exactTime } from "../../parts/time-words.ts";
+import type { LogName } from "./audit-entry.ts";
 
-/** The first entry that is not what was sealed. */
-interface Finding {
-  readonly fault: string;
-  readonly message: string;
-  readonly position?: number;
-  readonly id?: string;
-  readonly kind?: string;
-  /** Epoch ms, or as a timestamp. */
-  readonly at?: number | string;
-}
+type Summary = Extract<VerificationLine, { readonly event: "summary" }>;
 
-interface Summary {
-  readonly event: "summary";
-  readonly result: "good" | "bad" | "stopped";
-  readonly verified: number;
-  readonly unsealed?: number;
-  readonly finding?: Finding;
-}
-
-type Line =
-  | { readonly event: "started"; readonly size: number }
-  | { readonly event: "progress"; readonly verified: number }
-  | Summary
-  | { readonly event?: undefined; readonly error: { readonly message: string } };
+type Finding = NonNullable<Summary["finding"]>;
 
 interface Verifying {
   readonly size: number;
@@ -39,7 +20,7 @@ interface Verifying {
   readonly fault?: string;
 }
 
-export function Verification({ log }: { readonly log: string }) {
+export function Verification({ log }: { readonly log: LogName }) {
   const [state, setState] = useState<Verifying>();
   const stop = useRef<AbortController>(undefined);
   useEffect(() => () => stop.current?.abort(), []);
@@ -56,9 +37,8 @@ export function Verification({ log }: { readonly log: string }) {
     };
     show({});
     try {
-      for await (const line of callLines("GET", `audit/verify?${log}`, { signal: own.signal })) {
-        if (line !== "") show(changeOf(JSON.parse(line) as Line));
-      }
+      const input = { query: { log }, signal: own.signal };
+      for await (const line of api.lines("GET /audit/verify", input)) show(changeOf(line));
       if (!seen.summary && seen.fault === undefined) {
         show({ fault: "The answer broke off. Nothing is known of what was not verified yet." });
       }
@@ -84,11 +64,10 @@ export function Verification({ log }: { readonly log: string }) {
   );
 }
 
-function changeOf(line: Line): Partial<Verifying> {
+function changeOf(line: VerificationLine): Partial<Verifying> {
   if (line.event === "started") return { size: line.size };
   if (line.event === "progress") return { verified: line.verified };
-  if (line.event === "summary") return { summary: line, verified: line.verified };
-  return { fault: line.error.message };
+  return { summary: line, verified: line.verified };
 }
 
 function Outcome({ state: { size, verified, summary, fault } }: { readonly state: Verifying }) {

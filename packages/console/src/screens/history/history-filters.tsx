@@ -1,4 +1,5 @@
-import { call } from "../../api.ts";
+import type { Reviewer } from "@countersign/review-api";
+import { api } from "../../api.ts";
 import {
   type Choice,
   ChoiceFilter,
@@ -11,15 +12,6 @@ import {
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { route } from "../../route.ts";
 import { FILTERS } from "./history-query.ts";
-
-interface Named {
-  readonly id: string;
-  readonly name: string;
-}
-
-interface NamedReviewer extends Named {
-  readonly kind: "person" | "bot";
-}
 
 const OUTCOMES: readonly Choice[] = [
   { value: "approved", text: "Approved" },
@@ -38,15 +30,13 @@ const DECIDERS: readonly Choice[] = [
 ];
 
 /** Instances of this many can be chosen; others by their own page. */
-const LISTED = 200;
+const LISTED = "200";
 
 export function HistoryFilters() {
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: NamedReviewer[] }>("GET", "reviewers", { signal }),
-    "",
-  ).value?.reviewers;
+  const reviewers = useLoaded((signal) => api.call("GET /reviewers", { signal }), "").value
+    ?.reviewers;
   const instances = useLoaded(
-    (signal) => call<{ instances: Named[] }>("GET", `instances?limit=${LISTED}`, { signal }),
+    (signal) => api.call("GET /instances", { query: { limit: LISTED }, signal }),
     "",
   ).value?.instances;
   return (
@@ -74,8 +64,8 @@ export function HistoryFilters() {
   );
 }
 
-function groupsOf(reviewers: readonly NamedReviewer[]): ChoiceGroup[] {
-  const of = (wanted: NamedReviewer["kind"], label: string): ChoiceGroup => ({
+function groupsOf(reviewers: readonly Reviewer[]): ChoiceGroup[] {
+  const of = (wanted: Reviewer["kind"], label: string): ChoiceGroup => ({
     label,
     choices: reviewers
       .filter(({ kind }) => kind === wanted)

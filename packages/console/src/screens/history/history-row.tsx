@@ -1,25 +1,11 @@
+import type { EndedRequest } from "@countersign/review-api";
 import { computed } from "@preact/signals";
 import { Text } from "../../exact/text.tsx";
 import { Decider } from "../../parts/decider.tsx";
-import { type Status, StatusBadge } from "../../parts/status-badge.tsx";
+import { StatusBadge } from "../../parts/status-badge.tsx";
 import { When } from "../../parts/when.tsx";
 import { href } from "../../route.ts";
 import { now } from "../../time.ts";
-
-/** As `GET /review/v1/history` answers. */
-export interface EndedRequest {
-  readonly id: string;
-  readonly tool: string;
-  /** What the adapter calls the MCP server. */
-  readonly server?: string;
-  readonly instance: { readonly id: string; readonly name: string };
-  readonly status: Status;
-  readonly decided_at: string;
-  readonly expires_at?: string;
-  readonly decided_by: string;
-  readonly decider?: string;
-  readonly note: string | null;
-}
 
 const second = computed(() => Math.floor(now.value / 1_000) * 1_000);
 

@@ -1,24 +1,7 @@
+import type { DecisionTimes, HistoryInsights } from "@countersign/review-api";
 import { Fault } from "../../parts/notice.tsx";
 import { durationWords } from "../../parts/time-words.ts";
 import { When } from "../../parts/when.tsx";
-
-interface Deciding {
-  readonly decisions: number;
-  readonly median_ms: number | null;
-  readonly under_2_s_after_creation: number;
-}
-
-/** As `GET /review/v1/history/insights` answers. */
-export interface HistoryInsights {
-  readonly looked_at: number;
-  readonly complete: boolean;
-  readonly looked_back_to: string | null;
-  readonly matching: number;
-  readonly by_status: Readonly<Record<"approved" | "denied" | "expired" | "cancelled", number>>;
-  readonly share_approved: number | null;
-  readonly by_people: Deciding;
-  readonly own: Deciding;
-}
 
 export interface InsightsProps {
   readonly insights: HistoryInsights | undefined;
@@ -94,11 +77,11 @@ function OwnWords({ insights }: { readonly insights: HistoryInsights }) {
   );
 }
 
-function decisions({ decisions: all }: Deciding): string {
+function decisions({ decisions: all }: DecisionTimes): string {
   return all === 1 ? "1 decision" : `${count(all)} decisions`;
 }
 
-function median(deciding: Deciding | undefined): string | undefined {
+function median(deciding: DecisionTimes | undefined): string | undefined {
   if (deciding === undefined) return undefined;
   return deciding.median_ms === null ? "–" : durationWords(deciding.median_ms);
 }

@@ -1,3 +1,5 @@
+import type { EndedRequest } from "@countersign/review-api";
+import type { Input, Routes } from "@countersign/review-api/client";
 /**
  * History: all requests that have ended, the newest decision first, with what the same filters say
  * in figures and as files. The filters stand in the address.
@@ -5,7 +7,7 @@
 
 import "./history.css";
 import { useMemo, useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import type { CursorPage } from "../../parts/cursor-pages.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { ListHead } from "../../parts/list-head.tsx";
@@ -19,15 +21,16 @@ import { route } from "../../route.ts";
 import { noteServerTime } from "../../time.ts";
 import { HistoryFilters } from "./history-filters.tsx";
 import { toServerQuery } from "./history-query.ts";
-import { type EndedRequest, HistoryRow } from "./history-row.tsx";
-import { type HistoryInsights, Insights } from "./insights.tsx";
+import { HistoryRow } from "./history-row.tsx";
+import { Insights } from "./insights.tsx";
 
-const PAGE_SIZE = 100;
+const PAGE_SIZE = "100";
 
-interface HistoryAnswer {
-  readonly requests: readonly EndedRequest[];
-  readonly next: string | null;
-  readonly now: string;
+type Filters = NonNullable<Input<Routes["GET /history/insights"]>["query"]>;
+
+/** The filters in a query; the server checks their values. */
+function filtersOf(asked: string): Filters {
+  return Object.fromEntries(new URLSearchParams(asked)) as Filters;
 }
 
 export function Screen() {
@@ -36,7 +39,7 @@ export function Screen() {
   const key = `${round} ${asked}`;
   const pages = useKeptPages(key, (after, stop) => loadPage(asked, after, stop));
   const { value: insights, error } = useLoaded(
-    (signal) => call<HistoryInsights>("GET", `history/insights?${asked}`, { signal }),
+    (signal) => api.call("GET /history/insights", { query: filtersOf(asked), signal }),
     key,
   );
   const row = useMemo(() => (ended: EndedRequest) => <HistoryRow ended={ended} />, []);
@@ -63,11 +66,9 @@ async function loadPage(
   after: string | undefined,
   signal: AbortSignal,
 ): Promise<CursorPage<EndedRequest>> {
-  const query = new URLSearchParams(asked);
-  query.set("limit", String(PAGE_SIZE));
-  if (after !== undefined) query.set("after", after);
+  const query = { ...filtersOf(asked), limit: PAGE_SIZE, after };
   const askedAt = performance.now();
-  const answer = await call<HistoryAnswer>("GET", `history?${query}`, { signal });
+  const answer = await api.call("GET /history", { query, signal });
   noteServerTime(Date.parse(answer.now), askedAt);
   return { items: answer.requests, next: answer.next };
 }

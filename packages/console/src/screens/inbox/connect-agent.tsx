@@ -4,21 +4,17 @@
  * has come.
  */
 
+import type { CreatedInstance } from "@countersign/review-api";
 import { signal } from "@preact/signals";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { Button } from "../../parts/button.tsx";
 import { ConnectSnippets } from "../../parts/connect.tsx";
 import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 
-interface Created {
-  readonly name: string;
-  readonly credential: string;
-}
-
 /** Of this page; nothing else keeps it. */
-const created = signal<Created | undefined>(undefined);
+const created = signal<CreatedInstance | undefined>(undefined);
 
 export function ConnectAgent() {
   if (!may("people")) {
@@ -31,7 +27,7 @@ export function ConnectAgent() {
       <Button
         kind="primary"
         onPress={async () => {
-          created.value = await call<Created>("POST", "instances", { body: {} });
+          created.value = await api.call("POST /instances", { body: {} });
         }}
       >
         Connect an agent

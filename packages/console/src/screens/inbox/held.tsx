@@ -1,12 +1,12 @@
 /** What the person has sent and can still take back: on its row, and for all of it in a bar. */
 
+import type { HeldVerdict } from "@countersign/review-api";
 import { useComputed } from "@preact/signals";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { pending } from "../../live/live.ts";
 import { readAgain } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 import { Button } from "../../parts/button.tsx";
-import type { HeldVerdict } from "../../requests/wire.ts";
 import { now } from "../../time.ts";
 import { forEachOf } from "./send.ts";
 
@@ -45,7 +45,7 @@ export function HeldBar() {
 
 async function takeBack(held: readonly PendingRequest[]): Promise<void> {
   const failures = await forEachOf(held, async ({ id }) => {
-    await call("DELETE", `requests/${id}/held`);
+    await api.call("DELETE /requests/{id}/held", { path: { id } });
     await readAgain(id);
   });
   if (failures.length > 0) throw failures[0]?.error;

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ReviewedRequest } from "@countersign/review-api";
+import { parseExact } from "@countersign/review-api/exact";
 import { byDeadline, type PendingRequest, readRequest } from "../../live/pending-request.ts";
 import { isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
 import { compare, whyNotTogether } from "./bulk.ts";
@@ -29,7 +31,9 @@ function request(args = "{}", parts: object = {}): PendingRequest {
     may_decide: { approve: true, deny: true },
     ...parts,
   };
-  return readRequest(`{"arguments":${args},${JSON.stringify(wire).slice(1)}`);
+  return readRequest(
+    parseExact(`{"arguments":${args},${JSON.stringify(wire).slice(1)}`) as ReviewedRequest,
+  );
 }
 
 const asking = (part: object) => request("{}", { requirement: { ...CLICK, ...part } });

@@ -8,10 +8,10 @@
  * - **Usual**: any reviewer, one click.
  */
 
-import type { WireRequest } from "../../requests/wire.ts";
+import type { ReviewedRequest } from "@countersign/review-api";
 import { takesVotes } from "../../requests/words.ts";
 
-type Judged = Pick<WireRequest, "requirement" | "policy">;
+type Judged = Pick<ReviewedRequest, "requirement" | "policy">;
 
 export type Risk = "high" | "raised" | "usual";
 
@@ -37,6 +37,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Why people are asked: the rule, or why none decided. */
-export function whyAsked({ policy }: Pick<WireRequest, "policy">): string {
+export function whyAsked({ policy }: Pick<ReviewedRequest, "policy">): string {
   return REASONS[policy.because] ?? policy.because;
 }

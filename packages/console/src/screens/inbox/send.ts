@@ -1,6 +1,6 @@
 /** One verdict on several calls: each is sent by itself, with the digest of its own arguments. */
 
-import { callSource } from "../../api.ts";
+import { api } from "../../api.ts";
 import { takeRequest } from "../../live/pending-list.ts";
 import type { PendingRequest } from "../../live/pending-request.ts";
 
@@ -35,7 +35,7 @@ export function sendAll(
       // A denial stops a call, which is safe; an approval can be taken back.
       ...(verdict === "approve" && { hold: HOLD }),
     };
-    takeRequest(await callSource("POST", `requests/${id}/verdict`, { body }));
+    takeRequest(await api.call("POST /requests/{id}/verdict", { path: { id }, body }));
     onSent();
   });
 }

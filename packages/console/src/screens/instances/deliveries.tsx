@@ -1,7 +1,8 @@
+import type { Delivery } from "@countersign/review-api";
 /** How decisions reach the receiver of an instance: what waits, what failed, and trying again. */
 
 import type { Instance, Receiver } from "@countersign/review-api";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -12,16 +13,11 @@ import { may } from "../../powers.ts";
 import { href } from "../../route.ts";
 import { serverNow } from "../../time.ts";
 import { HealthBadge } from "./health-badge.tsx";
-import { attemptWords, countWords, type Delivery } from "./wire.ts";
+import { attemptWords, countWords } from "./wire.ts";
 
 const SHOWN = 50;
 /** Of the project; those of this instance are picked out. */
 const ENDED_LOOKED_AT = 200;
-
-interface DeliveryPage {
-  readonly deliveries: readonly Delivery[];
-  readonly next: string | null;
-}
 
 interface Deliveries {
   readonly waiting: readonly Delivery[];
@@ -44,7 +40,7 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
     onChanged();
   };
   const retryAll = async () => {
-    await call("POST", "deliveries/retry", { body: { instance_id: id } });
+    await api.call("POST /deliveries/retry", { body: { instance_id: id } });
     changed();
   };
   const waiting = value?.waiting ?? [];
@@ -118,11 +114,16 @@ function ReceiverWords({ receiver }: { readonly receiver: Receiver }) {
 }
 
 async function load(instanceId: string, signal: AbortSignal): Promise<Deliveries> {
-  const ask = (query: string) => call<DeliveryPage>("GET", `deliveries?${query}`, { signal });
   const isOwn = ({ instance }: Delivery) => instance.id === instanceId;
   const [waiting, ended] = await Promise.all([
-    ask(`state=waiting&limit=${SHOWN}&instance_id=${instanceId}`),
-    ask(`state=ended&limit=${ENDED_LOOKED_AT}`),
+    api.call("GET /deliveries", {
+      query: { state: "waiting", limit: String(SHOWN), instance_id: instanceId },
+      signal,
+    }),
+    api.call("GET /deliveries", {
+      query: { state: "ended", limit: String(ENDED_LOOKED_AT) },
+      signal,
+    }),
   ]);
   return {
     waiting: waiting.deliveries,
@@ -159,7 +160,7 @@ function waitingColumns(onRetried: () => void): Column<Delivery>[] {
       <Button
         disabled={status === "in_flight"}
         onPress={async () => {
-          await call("POST", `deliveries/${id}/retry`);
+          await api.call("POST /deliveries/{id}/retry", { path: { id } });
           onRetried();
         }}
       >

@@ -1,6 +1,5 @@
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { useLoaded } from "../../parts/use-loaded.ts";
-import type { Named } from "./wire.ts";
 
 export interface OwnerFieldProps {
   readonly label: string;
@@ -12,10 +11,8 @@ export interface OwnerFieldProps {
 
 /** Which reviewer answers for an instance; one who was chosen before stays a choice. */
 export function OwnerField({ label, hint, value, onChange }: OwnerFieldProps) {
-  const reviewers = useLoaded(
-    (signal) => call<{ reviewers: Named[] }>("GET", "reviewers", { signal }),
-    "",
-  ).value?.reviewers;
+  const reviewers = useLoaded((signal) => api.call("GET /reviewers", { signal }), "").value
+    ?.reviewers;
   const names = new Set([...(reviewers ?? []).map(({ name }) => name), value]);
   names.delete("");
   return (

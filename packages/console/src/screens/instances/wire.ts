@@ -1,25 +1,6 @@
-/** Deliveries as the server answers them, and words for the outcome of an attempt. */
+/** Words for the state of a receiver and the outcome of an attempt. */
 
 import type { DeliveryAttempt, Receiver } from "@countersign/review-api";
-
-export interface Named {
-  readonly id: string;
-  readonly name: string;
-}
-
-export interface Delivery {
-  readonly id: string;
-  readonly request_id: string;
-  readonly instance: Named;
-  readonly status: "waiting" | "in_flight" | "ended";
-  readonly destination: string | null;
-  readonly attempts: number;
-  readonly last_attempt?: DeliveryAttempt;
-  readonly next_attempt_at?: string;
-  readonly gives_up_at: string;
-  readonly ended_at?: string;
-  readonly ended_by?: "acknowledged" | "window" | "removal" | "deletion";
-}
 
 /** How the receiver of an instance does. */
 export type Health = "none" | "good" | "waiting" | "failing";

@@ -1,15 +1,15 @@
 /** What an approval takes, and may bring: typed characters, a note, how long it may be used. */
 
+import type { ReviewedRequest } from "@countersign/review-api";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
-import type { WireRequest } from "../../requests/wire.ts";
 import { type Decision, isTyped } from "./use-decision.ts";
 
 const MATCH_LABEL =
   "To approve, type the last 4 characters of the request's id, as the agent's session shows them";
 
 export interface ApprovalFieldsProps {
-  readonly request: WireRequest;
+  readonly request: ReviewedRequest;
   readonly decision: Decision;
   readonly isAskedAgain: boolean;
 }
@@ -49,7 +49,7 @@ export function ApprovalFields({ request, decision, isAskedAgain }: ApprovalFiel
 }
 
 interface PartProps {
-  readonly request: WireRequest;
+  readonly request: ReviewedRequest;
   readonly decision: Decision;
 }
 

@@ -1,16 +1,16 @@
 /** What earlier calls say about this one. */
 
 import { visibleText } from "@countersign/protocol";
+import type { Background } from "@countersign/review-api";
 import { useMemo } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { pathDiff } from "../../previews/path-diff.ts";
-import type { WireBackground } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { now } from "../../time.ts";
 import { Time } from "./facts.tsx";
 import { parseArguments } from "./previews.tsx";
-import type { Background } from "./use-background.ts";
+import type { ShownBackground } from "./use-background.ts";
 
 /** "reviewer:ID" tells people nothing. */
 const BY: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ function byWhom(by: string): string {
   return BY[kind] ?? kind;
 }
 
-export function AskedAgain({ before }: { readonly before: WireBackground["denied_before"] }) {
+export function AskedAgain({ before }: { readonly before: Background["denied_before"] }) {
   if (before === null) return null;
   return (
     <section class="again" id="asked-again" aria-label="Asked again">
@@ -53,7 +53,7 @@ const DIFFERENCES_MAX = 100;
 const VALUE_CHARS_MAX = 2_000;
 
 export interface DifferenceProps {
-  readonly background: Background;
+  readonly background: ShownBackground;
   readonly argumentsText: string;
 }
 
@@ -151,7 +151,7 @@ function Value({ text, kind }: ValueProps) {
   );
 }
 
-export function Similar({ similar }: Pick<WireBackground, "similar">) {
+export function Similar({ similar }: Pick<Background, "similar">) {
   const counts = [
     `${similar.approved} approved`,
     `${similar.denied} denied`,
@@ -197,7 +197,7 @@ const KINDS: Readonly<Record<string, string>> = {
   "delivery.ended": "Telling the agent has ended",
 };
 
-export function Timeline({ timeline }: Pick<WireBackground, "timeline">) {
+export function Timeline({ timeline }: Pick<Background, "timeline">) {
   return (
     <section class="panel" id="timeline" aria-labelledby="timeline-title">
       <h2 id="timeline-title">Timeline</h2>

@@ -4,11 +4,11 @@
  * another button.
  */
 
+import type { ReviewedRequest } from "@countersign/review-api";
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Text } from "../../exact/text.tsx";
 import { keysOn } from "../../preferences.ts";
-import type { WireRequest } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { now } from "../../time.ts";
@@ -20,7 +20,7 @@ import type { Decision } from "./use-decision.ts";
 const LAST_CALL_MS = 60_000;
 
 export interface DecisionBarProps {
-  readonly request: WireRequest;
+  readonly request: ReviewedRequest;
   readonly standing: Standing;
   readonly decision: Decision;
   /** Why what is shown may be old; empty while it is not. */
@@ -92,7 +92,7 @@ function useFocusOnEnd(isPending: boolean, bar: RefObject<HTMLElement | null>) {
   return status;
 }
 
-function Left({ request }: { readonly request: WireRequest }) {
+function Left({ request }: { readonly request: ReviewedRequest }) {
   const leftMs = Date.parse(request.deadline_at) - now.value;
   const isSoon = leftMs <= LAST_CALL_MS;
   return (
@@ -108,7 +108,7 @@ function Left({ request }: { readonly request: WireRequest }) {
 }
 
 /** What was recorded, for good. */
-function Ended({ request: { status, decision } }: { readonly request: WireRequest }) {
+function Ended({ request: { status, decision } }: { readonly request: ReviewedRequest }) {
   if (status === "pending" || !decision) return null;
   const { note, expires_at: expiresAt } = decision;
   const isOver = expiresAt !== undefined && Date.parse(expiresAt) <= now.value;

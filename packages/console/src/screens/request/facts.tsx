@@ -1,12 +1,12 @@
 /** What else there is to know of a call: its rule, who asked, votes, context and the claim. */
 
+import type { PolicyVersion, ReviewedRequest } from "@countersign/review-api";
 import type { ComponentChildren } from "preact";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { LongText } from "../../exact/long-text.tsx";
 import { Text } from "../../exact/text.tsx";
 import { Scroller } from "../../parts/scroller.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
-import type { PolicyVersion, WireRequest } from "../../requests/wire.ts";
 import * as words from "../../requests/words.ts";
 import { now } from "../../time.ts";
 
@@ -33,7 +33,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   inexact: "a number too long for a policy condition",
 };
 
-export function RuleFacts({ request }: { readonly request: WireRequest }) {
+export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
   const { policy, requirement, votes } = request;
   const needed = words.whatIsNeeded(requirement);
   const count = words.countVotes(request);
@@ -95,7 +95,7 @@ function Progress({ count, quorum }: { readonly count: number; readonly quorum: 
   );
 }
 
-function Versions(versions: WireRequest["policy"]["versions"]) {
+function Versions(versions: ReviewedRequest["policy"]["versions"]) {
   const named = (version: PolicyVersion | null | undefined) =>
     version === null || version === undefined ? undefined : version;
   const project = named(versions.project);
@@ -116,7 +116,7 @@ function Versions(versions: WireRequest["policy"]["versions"]) {
   );
 }
 
-function Votes({ votes }: Pick<WireRequest, "votes">) {
+function Votes({ votes }: Pick<ReviewedRequest, "votes">) {
   if (votes.length === 0) return null;
   return (
     <ul class="votes" id="votes">
@@ -139,15 +139,13 @@ function Votes({ votes }: Pick<WireRequest, "votes">) {
   );
 }
 
-interface WireInstance {
-  readonly owner?: string | null;
-  readonly groups?: readonly string[];
-}
-
-export function AskerFacts({ request }: { readonly request: WireRequest }) {
+export function AskerFacts({ request }: { readonly request: ReviewedRequest }) {
   const { instance, server, created_at: createdAt } = request;
-  const path = `instances/${encodeURIComponent(instance.id)}`;
-  const { value } = useLoaded((signal) => call<WireInstance>("GET", path, { signal }), instance.id);
+  const path = { id: instance.id };
+  const { value } = useLoaded(
+    (signal) => api.call("GET /instances/{id}", { path, signal }),
+    instance.id,
+  );
   return (
     <section class="panel" aria-labelledby="asker-title">
       <h2 id="asker-title">Who asked</h2>

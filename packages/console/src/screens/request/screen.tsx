@@ -7,7 +7,7 @@ import { visibleText } from "@countersign/protocol";
 import "./request.css";
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../../api.ts";
+import { api } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { connection } from "../../live/live.ts";
 import { Button } from "../../parts/button.tsx";
@@ -68,7 +68,7 @@ function OtherProjects() {
           <Button
             key={id}
             onPress={async () => {
-              await call("POST", "session/project", { body: { project_id: id } });
+              await api.call("POST /session/project", { body: { project_id: id } });
               location.reload();
             }}
           >

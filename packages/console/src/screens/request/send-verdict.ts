@@ -1,12 +1,12 @@
 /** Sends a verdict so that it counts once, however often its answer is lost. */
 
-import { call, Refusal } from "../../api.ts";
+import type { ReviewedRequest } from "@countersign/review-api";
+import type { Input, Routes } from "@countersign/review-api/client";
+import { api, Refusal } from "../../api.ts";
 import { signWithPasskey } from "../../passkey.ts";
-import type { WireRequest } from "../../requests/wire.ts";
 
 /** Between tries of the same verdict; one that it has, the server answers with what it said. */
 const PAUSES_MS = [1_000, 2_000, 4_000];
-const TIMEOUT_MS = 15_000;
 
 export interface Verdict {
   readonly verdict: "approve" | "deny";
@@ -18,6 +18,8 @@ export interface Verdict {
   readonly hold?: string;
 }
 
+type SentVerdict = Input<Routes["POST /requests/{id}/verdict"]>["body"];
+
 export interface SendOptions {
   /** Whether a passkey has to sign it. */
   readonly isSigned: boolean;
@@ -25,23 +27,23 @@ export interface SendOptions {
   onAgain(): void;
 }
 
-export type SendVerdict = (verdict: Verdict, options: SendOptions) => Promise<WireRequest>;
+export type SendVerdict = (verdict: Verdict, options: SendOptions) => Promise<ReviewedRequest>;
 
 /**
  * For one request. A verdict that may have been recorded without an answer is sent again as it
  * is, signature and all, when the person presses the same again.
  *
- * @param path of the request, behind `/review/v1/`
+ * @param id of the request
  */
-export function verdictSender(path: string): SendVerdict {
-  let unanswered: { readonly key: string; readonly body: unknown } | undefined;
+export function verdictSender(id: string): SendVerdict {
+  let unanswered: { readonly key: string; readonly body: SentVerdict } | undefined;
   return async (verdict, { isSigned, onAgain }) => {
     const key = JSON.stringify(verdict);
     if (unanswered?.key !== key) {
-      unanswered = { key, body: isSigned ? await sign(path, verdict) : verdict };
+      unanswered = { key, body: isSigned ? await sign(id, verdict) : verdict };
     }
     try {
-      const answer = await send(path, unanswered.body, onAgain);
+      const answer = await send(id, unanswered.body, onAgain);
       unanswered = undefined;
       return answer;
     } catch (error) {
@@ -56,34 +58,28 @@ export function verdictSender(path: string): SendVerdict {
   };
 }
 
-interface Challenge {
-  readonly nonce: string;
-  readonly options: PublicKeyCredentialRequestOptionsJSON;
-}
-
-async function sign(path: string, verdict: Verdict): Promise<object> {
-  const challenge = await call<Challenge>("POST", `${path}/verdict/challenge`, { body: verdict });
+async function sign(id: string, verdict: Verdict): Promise<SentVerdict> {
+  const challenge = await api.call("POST /requests/{id}/verdict/challenge", {
+    path: { id },
+    body: verdict,
+  });
   const { nonce, options } = challenge;
   return { ...verdict, passkey: { nonce, assertion: await signWithPasskey(options) } };
 }
 
-async function sendOnce(path: string, body: unknown): Promise<WireRequest> {
-  const options = { body, timeoutMs: TIMEOUT_MS };
-  const answer = await call<WireRequest>("POST", `${path}/verdict`, options);
-  // It broke off on its way.
-  if (answer.status === undefined) throw new Refusal(0, {});
-  return answer;
+function sendOnce(id: string, body: SentVerdict): Promise<ReviewedRequest> {
+  return api.call("POST /requests/{id}/verdict", { path: { id }, body });
 }
 
-async function send(path: string, body: unknown, onAgain: () => void): Promise<WireRequest> {
+async function send(id: string, body: SentVerdict, onAgain: () => void): Promise<ReviewedRequest> {
   for (const pauseMs of PAUSES_MS) {
     try {
-      return await sendOnce(path, body);
+      return await sendOnce(id, body);
     } catch (error) {
       if (!(error instanceof Refusal) || !error.isUnanswered) throw error;
       onAgain();
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
-  return sendOnce(path, body);
+  return sendOnce(id, body);
 }

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WireRequest } from "../../requests/wire.ts";
+import type { ReviewedRequest } from "@countersign/review-api";
 import { canBeHeld, type Seen, standingOf } from "./standing.ts";
 
 const DEADLINE = Date.parse("2026-01-01T01:00:00Z");
 
-function asking(kind: "click" | "match" | "passkey"): WireRequest {
+function asking(kind: "click" | "match" | "passkey"): ReviewedRequest {
   return {
     id: "r",
     status: "pending",
@@ -13,7 +13,7 @@ function asking(kind: "click" | "match" | "passkey"): WireRequest {
     votes: [],
     may_decide: { approve: true, deny: true },
     requirement: { confirm: { kind } },
-  } as unknown as WireRequest;
+  } as unknown as ReviewedRequest;
 }
 
 test("[ours.request.hold] an approval is held where the hold ends before the deadline, and none that a passkey signs", () => {
@@ -41,7 +41,7 @@ test("[ours.request.hold] who presses Approve when there is no time to hold it i
     isLookingBack: false,
     wasOffered: true,
   };
-  const hint = (request: WireRequest, more: Partial<Seen> = {}) =>
+  const hint = (request: ReviewedRequest, more: Partial<Seen> = {}) =>
     standingOf({ ...seen, request, ...more }).hint;
   assert.match(hint(asking("click")), /counts at once, without Undo/);
   assert.equal(hint(asking("click"), { isShort: false }), "");

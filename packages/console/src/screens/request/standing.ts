@@ -3,7 +3,7 @@
  * tested without a browser.
  */
 
-import type { WireRequest } from "../../requests/wire.ts";
+import type { ReviewedRequest } from "@countersign/review-api";
 import { outcomeOf, stillMissing } from "../../requests/words.ts";
 
 /** How long an approval can be taken back before it counts. */
@@ -19,7 +19,7 @@ const BEFORE_DEADLINE_MS = 1_000;
  * @param now by the server's clock, epoch ms
  */
 export function canBeHeld(
-  { requirement, deadline_at: at }: Pick<WireRequest, "requirement" | "deadline_at">,
+  { requirement, deadline_at: at }: Pick<ReviewedRequest, "requirement" | "deadline_at">,
   now: number,
 ): boolean {
   if (requirement.confirm.kind === "passkey") return false;
@@ -27,7 +27,7 @@ export function canBeHeld(
 }
 
 export interface Seen {
-  readonly request: WireRequest;
+  readonly request: ReviewedRequest;
   /** The reviewer that the person is in the project. */
   readonly me: string | undefined;
   /** Whether the deadline has passed, by the server's clock. */
@@ -79,7 +79,7 @@ export function standingOf(seen: Seen): Standing {
   };
 }
 
-function statusOf(request: WireRequest, me: string | undefined, hasVoted: boolean): string {
+function statusOf(request: ReviewedRequest, me: string | undefined, hasVoted: boolean): string {
   if (request.status !== "pending") return `${outcomeOf(request, me)}.`;
   return hasVoted ? `Your approval is kept. ${stillMissing(request)}` : "";
 }

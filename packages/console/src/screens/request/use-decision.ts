@@ -3,10 +3,10 @@
  * them. One thing at a time.
  */
 
+import type { ReviewedRequest } from "@countersign/review-api";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { call, Refusal } from "../../api.ts";
+import { api, Refusal } from "../../api.ts";
 import { messageOf } from "../../parts/button.tsx";
-import type { WireRequest } from "../../requests/wire.ts";
 import { now } from "../../time.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
 import { canBeHeld, HOLD_MS } from "./standing.ts";
@@ -60,8 +60,7 @@ export interface DecisionOptions {
 }
 
 export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decision {
-  const path = `requests/${encodeURIComponent(id)}`;
-  const send = useMemo(() => verdictSender(path), [path]);
+  const send = useMemo(() => verdictSender(id), [id]);
   const [draft, setDraft] = useState(EMPTY);
   const [spoken, setSpoken] = useState("");
   const [isDenying, setDenying] = useState(false);
@@ -108,16 +107,15 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
       }),
     withdraw: () =>
       once("withdraw", async () => {
-        const { withdrawn } = await call<{ withdrawn: boolean }>("DELETE", `${path}/vote`);
+        const { withdrawn } = await api.call("DELETE /requests/{id}/vote", { path: { id } });
         if (withdrawn) setSpoken("Your approval is taken back.");
         await open.ask();
       }),
     undo: () =>
       once("undo", async () => {
-        const { taken_back: isBack } = await call<{ taken_back: boolean }>(
-          "DELETE",
-          `${path}/held`,
-        );
+        const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
+          path: { id },
+        });
         if (isBack) setSpoken("Undone. Nothing is decided.");
         await open.ask();
       }),
@@ -165,12 +163,12 @@ function useOnce(open: OpenRequest) {
   return { ...told, busy, once, say: (alert: string) => setTold({ ...NOTHING, alert }) };
 }
 
-export function isTyped({ requirement: { confirm } }: WireRequest): boolean {
+export function isTyped({ requirement: { confirm } }: ReviewedRequest): boolean {
   return confirm.kind === "type" || confirm.kind === "match";
 }
 
 /** What the server would refuse is said before anything is signed. */
-function requireParts(request: WireRequest, draft: Draft, isAskedAgain: boolean): void {
+function requireParts(request: ReviewedRequest, draft: Draft, isAskedAgain: boolean): void {
   if (isTyped(request) && draft.confirmation === "") {
     throw new Refusal(400, {
       param: "confirmation",

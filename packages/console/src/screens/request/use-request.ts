@@ -3,14 +3,14 @@
  * the text that stands on the page, and how it stands now.
  */
 
+import type { ReviewedRequest } from "@countersign/review-api";
+import { exactText } from "@countersign/review-api/exact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Refusal } from "../../api.ts";
-import { memberSource } from "../../exact/source.ts";
-import type { WireRequest } from "../../requests/wire.ts";
 import { type Watch, watchRequest } from "./watch-request.ts";
 
 export interface Shown {
-  readonly request: WireRequest;
+  readonly request: ReviewedRequest;
   /** Letter for letter what is stored. */
   readonly argumentsText: string;
   readonly contextText: string | undefined;
@@ -43,7 +43,7 @@ export interface OpenRequest extends RequestState {
   /** Asks the server at once. */
   ask(): Promise<void>;
   /** How it stands by an answer to something else. */
-  take(request: WireRequest): void;
+  take(request: ReviewedRequest): void;
 }
 
 export function useRequest(id: string): OpenRequest {
@@ -57,11 +57,11 @@ export function useRequest(id: string): OpenRequest {
     };
     return {
       ask: async () => watch.current?.ask(),
-      take(request: WireRequest) {
+      take(request: ReviewedRequest) {
         if (shown.current !== undefined) show({ ...shown.current, request });
       },
-      async onAnswer(source: string) {
-        show(await readAnswer(source, shown.current));
+      async onAnswer(request: ReviewedRequest) {
+        show(await readAnswer(request, shown.current));
       },
       onLost(error: Error) {
         setState((before) => withTrouble(before, error));
@@ -79,13 +79,11 @@ export function useRequest(id: string): OpenRequest {
 }
 
 /** @throws Error when it is another text than the one whose digest is stored, or than before */
-async function readAnswer(source: string, before: Shown | undefined): Promise<Shown> {
-  const request = JSON.parse(source) as WireRequest;
-  const argumentsText = before?.argumentsText ?? memberSource(source, "arguments");
-  if (argumentsText === undefined) throw new Error("a request came without its arguments");
+async function readAnswer(request: ReviewedRequest, before: Shown | undefined): Promise<Shown> {
+  const argumentsText = before?.argumentsText ?? exactText(request.arguments);
   const digest = before?.digest ?? (await digestOf(argumentsText));
   if (digest !== request.arguments_sha256) throw new Error("another text than is stored");
-  const contextText = memberSource(source, "context");
+  const contextText = request.context && exactText(request.context);
   return { request, argumentsText, contextText, digest };
 }
 

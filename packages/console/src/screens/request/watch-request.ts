@@ -5,8 +5,9 @@
  * Called by: use-request.ts.
  */
 
+import type { ShownRequest } from "@countersign/review-api";
 import { effect } from "@preact/signals";
-import { callSource, type Refusal } from "../../api.ts";
+import { api, type Refusal } from "../../api.ts";
 import { connection } from "../../live/live.ts";
 import { requests } from "../../live/pending-list.ts";
 import { noteServerTime } from "../../time.ts";
@@ -19,8 +20,8 @@ const TIMEOUT_MS = 8_000;
 const PAUSES = 4;
 
 export interface Listener {
-  /** In the order in which it was asked; `source` is as the server wrote it. */
-  onAnswer(source: string): Promise<void>;
+  /** Called with the answers in the order of their requests. */
+  onAnswer(request: ShownRequest): Promise<void>;
   /** Until the next answer what is shown may be old. */
   onLost(error: Error | Refusal): void;
   /** Nothing is asked until the page is seen again. */
@@ -43,16 +44,16 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
     clearTimeout(timer);
     const mine = ++round;
     const askedAt = performance.now();
-    const path = `requests/${encodeURIComponent(id)}`;
     try {
-      const source = await callSource("GET", path, {
+      const request = await api.call("GET /requests/{id}", {
+        path: { id },
         timeoutMs: TIMEOUT_MS,
         signal,
         isBackground: true,
       });
       if (mine !== round) return;
-      noteServerTime(Date.parse((JSON.parse(source) as { now: string }).now), askedAt);
-      await onAnswer(source);
+      noteServerTime(Date.parse(request.now), askedAt);
+      await onAnswer(request);
     } catch (error) {
       if (mine !== round || signal.aborted) return;
       onLost(error as Error);
