@@ -10,11 +10,11 @@ import {
 import { parseDuration } from "@countersign/protocol";
 import { CHANNEL_KINDS, type Channel, exactText, type LastSending } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { namesOf } from "../name-list.ts";
 import type { ReviewerApi } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 const KINDS = CHANNEL_KINDS.join(", ");
 

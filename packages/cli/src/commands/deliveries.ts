@@ -2,9 +2,9 @@ import { EXIT, usageError } from "@countersign/command-line";
 import { parseIdentifier } from "@countersign/protocol";
 import { type Delivery, exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { renderDeliveries, renderDelivery } from "../render-deliveries.ts";
 import { collect } from "../reviewer-api.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 

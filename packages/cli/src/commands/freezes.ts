@@ -2,10 +2,10 @@ import { CommandError, type CommandOptions, EXIT, usageError } from "@countersig
 import { parseIdentifier } from "@countersign/protocol";
 import { exactText, type Freeze } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 

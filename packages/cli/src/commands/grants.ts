@@ -2,10 +2,10 @@ import { EXIT, type ExitCode, type Terminal, usageError } from "@countersign/com
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
 import { exactText, type Grant } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { renderGrant, renderGrants } from "../render-grants.ts";
 import { collect, type ReviewerApi } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 const CALLS_MAX = 1_000;

@@ -1,10 +1,10 @@
 import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { exactText, type Instance } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { groupsOf } from "../name-list.ts";
 import { collect } from "../reviewer-api.ts";
 import { visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 

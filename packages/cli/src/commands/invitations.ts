@@ -2,10 +2,10 @@ import { EXIT, renderColumns, usageError } from "@countersign/command-line";
 import { parseDuration, parseIdentifier } from "@countersign/protocol";
 import { exactText, type Invitation } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { groupsOf } from "../name-list.ts";
 import { ROLE_AND_GROUPS, roleOf } from "../reviewer-options.ts";
 import { visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 export const invitationsCreate: Command = {
   usage: "invitations create NAME",

@@ -1,9 +1,9 @@
 import { EXIT, type Finding, type Terminal } from "@countersign/command-line";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { examineFile, FLOOR, readPolicyFile, renderFindings, scopeOf } from "../policy-file.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 export const policyCheck: Command = {
   usage: "policy check FILE",

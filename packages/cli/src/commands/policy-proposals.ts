@@ -1,6 +1,7 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import {
   examineFile,
   FLOOR,
@@ -15,7 +16,6 @@ import { collect } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { changesTo, renderChanges } from "./policy-publish.ts";
 import { numberOf, tellPolicy } from "./policy-versions.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 

@@ -9,6 +9,7 @@ import { exactText, type PublishedPolicy, type ShownPolicy } from "@countersign/
 import { loadPolicy } from "@countersign/server/policy/load";
 import { compareRules, type RuleChanges } from "@countersign/server/policy/rule-changes";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import {
   examineFile,
   FLOOR,
@@ -21,7 +22,6 @@ import {
 import { renderProposal } from "../render-proposals.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { numberOf, renderVersion } from "./policy-versions.ts";
-import { connectApi } from "./requests.ts";
 
 const PUBLISHING: CommandOptions = {
   ...FLOOR,

@@ -1,6 +1,7 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText, type SimulatedChange, type SimulationSummary } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import {
   examineFile,
   FLOOR,
@@ -12,7 +13,6 @@ import {
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 import { numberOf } from "./policy-versions.ts";
-import { connectApi } from "./requests.ts";
 
 /** What the server shows of each kind of change at most. */
 const EXAMPLES_MAX = 100_000;

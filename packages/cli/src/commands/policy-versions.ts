@@ -1,11 +1,11 @@
 import { EXIT, type Terminal, usageError } from "@countersign/command-line";
 import { exactText, type PolicyOutline } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { FLOOR, scopeOf } from "../policy-file.ts";
 import { collect } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { excerpt, visibleText } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 const LIMIT_MAX = 1_000;
 

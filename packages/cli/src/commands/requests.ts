@@ -14,11 +14,11 @@ import {
   type requests,
 } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { listRequests } from "../list-requests.ts";
 import { argumentsSha256, renderCard, renderTable } from "../render.ts";
 import { needsOf } from "../render-requirement.ts";
-import { ReviewClient } from "../review-client.ts";
-import { ReviewerApi } from "../reviewer-api.ts";
+import type { ReviewerApi } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { visibleText } from "../visible-text.ts";
 
@@ -152,42 +152,6 @@ export const requestsWithdraw: Command = {
     return EXIT.done;
   },
 };
-
-export function connect(line: SettingsLine): ReviewClient {
-  const { url, token } = reviewerAccess(line);
-  return new ReviewClient(url, token);
-}
-
-/** @throws CommandError when the URL or the token cannot be used */
-export function connectApi(line: SettingsLine): ReviewerApi {
-  const { url, token } = reviewerAccess(line);
-  return new ReviewerApi(url, token);
-}
-
-function reviewerAccess(line: SettingsLine): { readonly url: string; readonly token: string } {
-  const { url, token } = line.config();
-  if (token === undefined || token === "") {
-    const hint = "countersign tokens create reviewer --name NAME";
-    throw usageError(`COUNTERSIGN_TOKEN is not set; make a token with: ${hint}`);
-  }
-  // What no header can carry would be told in an error message, and the secret with it.
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw usageError("COUNTERSIGN_TOKEN holds characters that no token has");
-  }
-  if (!URL.canParse(url) || !/^https?:/.test(url)) {
-    throw usageError("the url of the server must begin with http:// or https://");
-  }
-  if (!isPrivate(new URL(url))) {
-    throw usageError("the token would cross the network in the clear: use https:// for this host");
-  }
-  return { url, token };
-}
-
-/** Whether nobody on the way can read along. */
-function isPrivate({ protocol, hostname }: URL): boolean {
-  if (protocol === "https:" || hostname === "localhost" || hostname === "[::1]") return true;
-  return /^127(\.\d+){3}$/.test(hostname);
-}
 
 /** What an approval says besides that it is one. */
 interface Approval {

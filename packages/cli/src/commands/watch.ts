@@ -3,11 +3,11 @@ import { CommandError, EXIT, type Terminal } from "@countersign/command-line";
 import { onOneLine } from "@countersign/protocol";
 import { exactText, type ReviewedRequest } from "@countersign/review-api";
 import type { Command } from "../command.ts";
+import { connectApi } from "../connect-api.ts";
 import { type Listing, listRequests } from "../list-requests.ts";
 import { renderTable } from "../render.ts";
 import type { ReviewerApi } from "../reviewer-api.ts";
 import { excerpt } from "../visible-text.ts";
-import { connectApi } from "./requests.ts";
 
 /** How often the server is asked. */
 const PERIOD_MS = 1_000;

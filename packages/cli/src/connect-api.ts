@@ -1,0 +1,31 @@
+/** Connects to the reviewer API with the settings of a command. */
+
+import { usageError } from "@countersign/command-line";
+import { ReviewerApi } from "./reviewer-api.ts";
+import type { SettingsLine } from "./settings-line.ts";
+
+/** @throws CommandError when the URL or the token cannot be used */
+export function connectApi(line: SettingsLine): ReviewerApi {
+  const { url, token } = line.config();
+  if (token === undefined || token === "") {
+    const hint = "countersign tokens create reviewer --name NAME";
+    throw usageError(`COUNTERSIGN_TOKEN is not set; make a token with: ${hint}`);
+  }
+  // Otherwise the error about the header would contain the token.
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw usageError("COUNTERSIGN_TOKEN contains characters that no token has");
+  }
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw usageError("the url of the server must begin with http:// or https://");
+  }
+  if (!isPrivate(new URL(url))) {
+    throw usageError("the token would cross the network in the clear: use https:// for this host");
+  }
+  return new ReviewerApi(url, token);
+}
+
+/** Whether no one on the network can read the token. */
+function isPrivate({ protocol, hostname }: URL): boolean {
+  if (protocol === "https:" || hostname === "localhost" || hostname === "[::1]") return true;
+  return /^127(\.\d+){3}$/.test(hostname);
+}
