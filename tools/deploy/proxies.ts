@@ -10,6 +10,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { connect } from "node:tls";
 import { freePort } from "../../packages/server/test/support/postgres.ts";
 import { createSelfSigned } from "../../packages/server/test/support/self-signed.ts";
 
@@ -47,15 +48,14 @@ export async function startProxy(
   const PATH = `${process.env.PATH}:/usr/sbin`;
   const child = spawn(name, args, { stdio: "inherit", env: { ...process.env, PATH, ...env } });
   process.once("exit", () => child.kill("SIGKILL"));
-  await listening(child, port);
-  while (!existsSync(caFile)) await pause(50);
+  const ca = await untilServing(child, port, caFile);
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGTERM");
     await ended;
   };
-  return { port, ca: readFileSync(caFile, "utf8"), stop };
+  return { port, ca, stop };
 }
 
 interface Start {
@@ -123,21 +123,31 @@ function replaceEach(text: string, changes: Changes): string {
   return changed;
 }
 
-async function listening(child: ChildProcess, port: number): Promise<void> {
+/**
+ * Waits for a TLS handshake: Caddy opens its port before it has a certificate.
+ *
+ * @returns the authority of the certificate
+ * @throws Error when the proxy ends first
+ */
+async function untilServing(child: ChildProcess, port: number, caFile: string): Promise<string> {
   const failed = once(child, "error").then(([error]) => Promise.reject(error));
   failed.catch(() => {});
   for (;;) {
     if (child.exitCode !== null) throw new Error(`the proxy ended with ${child.exitCode}`);
-    const { ok } = await Promise.race([isOpen(port), failed]);
-    if (ok) return;
+    const ca = existsSync(caFile) ? readFileSync(caFile, "utf8") : "";
+    if (ca !== "" && (await Promise.race([completesHandshake(port, ca), failed]))) return ca;
     await pause(50);
   }
 }
 
-async function isOpen(port: number): Promise<{ ok: boolean }> {
-  // A plain request to a port of HTTPS is answered, which is all there is to know.
-  return fetch(`http://127.0.0.1:${port}/`).then(
-    () => ({ ok: true }),
-    () => ({ ok: false }),
-  );
+function completesHandshake(port: number, ca: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca });
+    const end = (isComplete: boolean) => {
+      socket.destroy();
+      resolve(isComplete);
+    };
+    socket.once("secureConnect", () => end(true));
+    socket.once("error", () => end(false));
+  });
 }

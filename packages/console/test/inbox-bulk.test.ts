@@ -138,19 +138,28 @@ test("[ours.console.bulk] what needs a passkey, typing or several people, or has
   assert.deepEqual(complaints, []);
 });
 
-test("[ours.console.bulk] what was decided elsewhere meanwhile stays as it was, and the rest is told", async () => {
+test("[ours.console.bulk] a request that was decided elsewhere meanwhile stays as it was, and is not sent again", async () => {
   const [first = "", second = ""] = await submitAll("late", [{ n: 1 }, { n: 2 }]);
   await open();
   for (const row of await rowOf(page, "late").all()) await row.getByRole("checkbox").check();
   await press(page, "Deny…");
   await page.getByLabel("Why,").fill("No.");
   await page.route(`**/requests/${second}/verdict`, (route) => route.abort());
+  // The list keeps showing the request that is decided elsewhere.
+  await page.route(`**/requests/${first}`, (route) => route.abort());
+  await page.route("**/requests?*", () => {});
   await server.decide(scene.reviewer, first, "approve");
   await page.getByRole("dialog").getByRole("button", { name: "Deny 2 calls" }).click();
   await page.getByText("cannot be reached").waitFor();
   await page.unroute(`**/requests/${second}/verdict`);
+  const sentAgain: string[] = [];
+  page.on("request", (sent) => sent.method() === "POST" && sentAgain.push(sent.url()));
   await page.getByRole("dialog").getByRole("button", { name: "Deny 2 calls" }).click();
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(
+    sentAgain.map((url) => new URL(url).pathname),
+    [`/review/v1/requests/${second}/verdict`],
+  );
   assert.equal(await statusOf(first), "approved");
   assert.equal(await statusOf(second), "denied");
 });

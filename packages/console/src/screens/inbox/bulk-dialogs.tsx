@@ -1,6 +1,7 @@
 /** What is asked before many calls are decided in one go. */
 
 import { useState } from "preact/hooks";
+import { Refusal } from "../../api.ts";
 import { Text } from "../../exact/text.tsx";
 import { isLive } from "../../live/live.ts";
 import { requests as known } from "../../live/pending-list.ts";
@@ -30,20 +31,29 @@ interface Sending {
   send(verdict: BulkVerdict): Promise<void>;
 }
 
-/** Sends to those that are still open; what failed is sent again with the next press. */
+/** Sends to those that are still open; the next press repeats what failed, if it still can. */
 function useSending({ requests, onDone }: BulkProps): Sending {
   const [sent, setSent] = useState(0);
   const [failures, setFailures] = useState<readonly Failure[]>([]);
   async function send(verdict: BulkVerdict): Promise<void> {
     if (!isLive.value) return;
-    const failed = failures.map(({ request }) => request);
-    const open = (failed.length > 0 ? failed : requests).filter(({ id }) => known.value.has(id));
+    const left = failures.length === 0 ? requests : failures.filter(isRepeatable).map(requestOf);
+    const open = left.filter(({ id }) => known.value.has(id));
     setFailures([]);
-    const left = await sendAll(open, verdict, () => setSent((count) => count + 1));
-    setFailures(left);
-    if (left.length === 0) onDone();
+    const failed = await sendAll(open, verdict, () => setSent((count) => count + 1));
+    setFailures(failed);
+    if (failed.length === 0) onDone();
   }
   return { sent, failures, send };
+}
+
+/** False when the request has ended, even if the list does not show that yet. */
+function isRepeatable({ error }: Failure): boolean {
+  return !(error instanceof Refusal && error.code === "already_terminal");
+}
+
+function requestOf({ request }: Failure): PendingRequest {
+  return request;
 }
 
 function Failures({ sent, failures }: Sending) {
