@@ -48,7 +48,7 @@ export interface ServerOptions {
   /** Besides those that every benchmark has. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly environment?: NodeJS.ProcessEnv;
-  /** Source of the policy in force. */
+  /** Source of the active policy. */
   readonly policy?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export type TimedRun = (seconds: number) => Promise<Outcome>;
 /** One thing that callers do again and again. */
 export interface Scenario {
   readonly name: "create" | "decide" | "replay" | "read" | "cancel" | "round-trip" | "rows";
-  /** Source of the policy in force; none without it. */
+  /** Source of the active policy; none without it. */
   readonly policy?: string;
   /** Starts what is measured, where that is not the provider. */
   readonly start?: (options: SubjectOptions) => Promise<Subject>;

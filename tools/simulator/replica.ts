@@ -17,7 +17,7 @@ import { ReceiverUrls } from "../../packages/server/src/egress/receiver-urls.ts"
 import type { Examination, ExaminationOrder } from "../../packages/server/src/examiner/examiner.ts";
 import { Failure } from "../../packages/server/src/failure.ts";
 import { NoNotifier } from "../../packages/server/src/notify/no-notifier.ts";
-import { IN_FORCE_KEPT_MAX } from "../../packages/server/src/operations/policy/findInForce.ts";
+import { ACTIVE_STATES_CACHED_MAX } from "../../packages/server/src/operations/policy/findActiveState.ts";
 import { examinePolicy } from "../../packages/server/src/policy/examine.ts";
 import { PolicyCache } from "../../packages/server/src/policy/policy-cache.ts";
 import { RateLimiter } from "../../packages/server/src/rate-limiter.ts";
@@ -208,8 +208,8 @@ export class Replica implements Actor {
       notifier: new NoNotifier(),
       identityProvider: undefined,
       policies: new PolicyCache(),
-      examiners: { drafts: examiner, inForce: examiner },
-      inForce: new RecentlyUsed(IN_FORCE_KEPT_MAX),
+      examiners: { drafts: examiner, active: examiner },
+      activeStates: new RecentlyUsed(ACTIVE_STATES_CACHED_MAX),
     };
   }
 

@@ -236,7 +236,7 @@ test("a feature imports only the features before it in its room", () => {
   const judged = (path: string, specifier: string) =>
     judge(featureDirections, house(path), `import { it } from "${specifier}";`);
   const request = "operations/requests/castVerdict.ts";
-  assert.deepEqual(judged(request, "../policy/putInForce.ts"), []);
+  assert.deepEqual(judged(request, "../policy/activatePolicy.ts"), []);
   assert.deepEqual(judged(request, "./recordVote.ts"), []);
   assert.deepEqual(judged(request, "../freezes/liftFreeze.ts"), [
     "1: operations/requests may not import freezes, which is above it",

@@ -13,7 +13,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import type { RecentlyUsed } from "./recently-used.ts";
 import type { Keyring } from "./secrets/keyring.ts";
 import type { PasswordHasher } from "./secrets/password-hasher.ts";
-import type { KnownInForce } from "./storage/sql/policy/in-force.ts";
+import type { CachedActiveState } from "./storage/sql/policy/active-state.ts";
 import type { Store } from "./storage/store.ts";
 import type { Wake } from "./wake/wake.ts";
 
@@ -33,8 +33,8 @@ export interface Context {
   /** Where people sign in besides here; undefined when nowhere, and beside a server. */
   readonly identityProvider: IdentityProvider | undefined;
   readonly policies: PolicyCache;
-  /** For what is in force another one than for drafts: calls wait for it. */
-  readonly examiners: Readonly<Record<"drafts" | "inForce", Examiner>>;
-  /** What was in force for instances, by project and id, as of a stamp. */
-  readonly inForce: RecentlyUsed<string, KnownInForce>;
+  /** For what is active another one than for drafts: calls wait for it. */
+  readonly examiners: Readonly<Record<"drafts" | "active", Examiner>>;
+  /** What was active for instances, by project and id, as of a stamp. */
+  readonly activeStates: RecentlyUsed<string, CachedActiveState>;
 }

@@ -18,7 +18,7 @@ import { NoNotifier } from "./notify/no-notifier.ts";
 import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
 import type { Resealing } from "./operations/operate/resealSecrets.ts";
-import { IN_FORCE_KEPT_MAX } from "./operations/policy/findInForce.ts";
+import { ACTIVE_STATES_CACHED_MAX } from "./operations/policy/findActiveState.ts";
 import { PolicyCache } from "./policy/policy-cache.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
@@ -34,7 +34,7 @@ import {
   readAnySchemaVersion,
   type SchemaVersion,
 } from "./storage/schema-version.ts";
-import type { KnownInForce } from "./storage/sql/policy/in-force.ts";
+import type { CachedActiveState } from "./storage/sql/policy/active-state.ts";
 import { databaseFile } from "./storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { assertNotMoved } from "./storage/sqlite/moved-marker.ts";
@@ -184,10 +184,10 @@ export async function open(
   const notifier = new NoNotifier();
   const wake = new LocalWake();
   const policies = new PolicyCache();
-  const inForce = new RecentlyUsed<string, KnownInForce>(IN_FORCE_KEPT_MAX);
+  const activeStates = new RecentlyUsed<string, CachedActiveState>(ACTIVE_STATES_CACHED_MAX);
   const passwords = new PasswordHasher(random);
   const sending = { delivery, notifier };
-  const examiners = { drafts: new ExaminerThread(clock), inForce: new ExaminerThread(clock) };
+  const examiners = { drafts: new ExaminerThread(clock), active: new ExaminerThread(clock) };
   const context = {
     store,
     clock,
@@ -200,11 +200,11 @@ export async function open(
     submissions: new RateLimiter(settings.rates.accountSubmissions, clock),
     policies,
     examiners,
-    inForce,
+    activeStates,
     identityProvider: undefined,
   };
   const close = async () => {
-    await Promise.all([examiners.drafts.close(), examiners.inForce.close()]);
+    await Promise.all([examiners.drafts.close(), examiners.active.close()]);
     await store.close();
   };
   try {

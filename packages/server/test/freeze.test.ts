@@ -152,7 +152,7 @@ test("[ours.freeze.left] more than one exchange takes is denied by the worker, t
   assert.deepEqual(await countByStatus(server, other.id), {});
 });
 
-test("[ours.freeze.once] freezing again answers the freeze in force, and denies what is pending", async () => {
+test("[ours.freeze.once] freezing again answers the active freeze, and denies what is pending", async () => {
   const { reviewer, instance } = await newHouse(server);
   const body = { scope: "instance", instance_id: instance.id };
   const first = await freeze(server, reviewer, { ...body, note: "one" });
@@ -292,7 +292,7 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
   assert.equal((await server.submit(instance.token)).status, "pending");
 });
 
-test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and one in force never", async () => {
+test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and an active one never", async () => {
   const house = await newHouse(server);
   const { reviewer, instance, other } = house;
   const standing = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
@@ -306,7 +306,7 @@ test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, 
     clock.advance(5 * 60_000);
     return !(await lifted()).includes(made.json.id);
   }, "the freeze is erased");
-  const inForce = (await listFreezes(server, reviewer)).map(({ id }) => id);
-  assert.ok(inForce.includes(standing.json.id));
+  const active = (await listFreezes(server, reviewer)).map(({ id }) => id);
+  assert.ok(active.includes(standing.json.id));
   assert.ok((await auditOf(scene, `freeze:${made.json.id}`)).length >= 2);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { touchInForce } from "../src/storage/sql/in-force-stamp.ts";
+import { touchActiveState } from "../src/storage/sql/active-state-stamp.ts";
 import { enforce, FLOOR, judgementOf, policyOf } from "./support/policies.ts";
 import { auditOf, startScene, submitBody } from "./support/scene.ts";
 import { SUBMISSION, type TestProvider } from "./support/test-provider.ts";
@@ -269,7 +269,7 @@ test("[ours.policy.publish.pending] what was undone with its commit is not remem
   await enforce(server, policyOf(APPROVE_ALL));
   assert.equal((await server.submit(instance.token)).status, "approved");
   const undone = store.transact(async (tx) => {
-    await touchInForce(tx, "");
+    await touchActiveState(tx, "");
     throw new RangeError("no");
   });
   await assert.rejects(undone, RangeError);

@@ -18,7 +18,7 @@ async function countVersions({ server }: Scene): Promise<number> {
   return Number((await store.get("select count(*) as n from policy_version"))?.n);
 }
 
-test("[ours.policy.publish.versions] what is published is in force, with its number, digest, note and publisher", async (t) => {
+test("[ours.policy.publish.versions] what is published is active, with its number, digest, note and publisher", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, reviewer } = scene;
   assert.deepEqual(await showPolicy(server, reviewer), { scope: "project", number: 0 });
@@ -50,7 +50,7 @@ test("[ours.policy.publish.versions] what is published is in force, with its num
   ]);
 });
 
-test("[ours.policy.publish.versions] the version in force decides the calls that come after it, and the next one those after that", async (t) => {
+test("[ours.policy.publish.versions] the active version decides the calls that come after it, and the next one those after that", async (t) => {
   const { server, editor, operator, instance } = await startPolicyScene(t);
   const submit = async () => (await server.submit(instance.token, { tool: "read.file" })).status;
   assert.equal(await submit(), "pending");
@@ -145,7 +145,7 @@ test("[ours.policy.publish.checked] a group of instances is known when an instan
   assert.equal((await publish(server, editor, `${tested}# again\n`, 1)).status, 422);
 });
 
-test("[ours.policy.publish.conflict] whoever began from a version that is no longer in force is told who published what and when", async (t) => {
+test("[ours.policy.publish.conflict] whoever began from a version that is no longer active is told who published what and when", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor, operator, clock } = scene;
   const first = await publish(server, operator, policySaying("deny", "a"), 0);
@@ -155,9 +155,9 @@ test("[ours.policy.publish.conflict] whoever began from a version that is no lon
   assert.deepEqual([code, param], ["policy_conflict", "expected_number"]);
   const when = new Date(clock.now()).toISOString();
   const who = `Olga (${first.json.published_by})`;
-  assert.equal(message, `Version 1, published by ${who} at ${when}, is in force, not none.`);
+  assert.equal(message, `Version 1, published by ${who} at ${when}, is active, not none.`);
   const ahead = await publish(server, editor, policySaying("deny", "b"), 7);
-  assert.match(ahead.json.error.message, /^Version 1, .* is in force, not version 7\.$/);
+  assert.match(ahead.json.error.message, /^Version 1, .* is active, not version 7\.$/);
   assert.equal(await countVersions(scene), 1);
 });
 
@@ -184,7 +184,7 @@ test("[ours.policy.publish.conflict] of many who publish at the same time one wi
   assert.equal(await countVersions(scene), 3);
 });
 
-test("[ours.policy.publish.again] publishing the very source that is in force answers it and writes nothing", async (t) => {
+test("[ours.policy.publish.again] publishing the very source that is active answers it and writes nothing", async (t) => {
   const scene = await startPolicyScene(t);
   const { server, editor } = scene;
   const source = policySaying("deny", "a");

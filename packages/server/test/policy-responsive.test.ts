@@ -44,7 +44,7 @@ test("[ours.policy.examined.aside] while a draft is examined, whichever way it c
   }
 });
 
-test("[ours.policy.examined.aside] while a policy in force is read after a start, other exchanges are answered, and no call is judged without it", async (t) => {
+test("[ours.policy.examined.aside] while an active policy is read after a start, other exchanges are answered, and no call is judged without it", async (t) => {
   const scene = await startPolicyScene(t);
   const published = await publish(scene.server, scene.editor, LARGE, 0);
   assert.equal(published.status, 201, published.text);

@@ -137,7 +137,7 @@ rules:
   assert.equal(told?.instance.id, instance.id);
 });
 
-test("[ours.policy.simulate.changes] a draft is asked beside the floor in force, with the groups of today and the time of the call", async (t) => {
+test("[ours.policy.simulate.changes] a draft is asked beside the active floor, with the groups of today and the time of the call", async (t) => {
   const scene = await startEditorScene(t);
   const { server, editor, instance, clock } = scene;
   await storePast(server, instance.id, 4, (i) => ({ tool: i < 2 ? '"pay"' : '"look"' }));
@@ -156,7 +156,7 @@ rules:
   assert.deepEqual(summary.changes, { "ask->approve": 2 });
   for (const { tool } of changed) assert.equal(tool, "look");
 
-  // The same the other way round: a draft of the floor above the policy in force.
+  // The same the other way round: a draft of the floor above the active policy.
   await publish(server, editor, source, 0);
   const floor = await simulate(scene, policySaying("deny", "look"), {}, "floor");
   assert.deepEqual(floor.summary.changes, { "ask->deny": 2, "ask->approve": 2 });

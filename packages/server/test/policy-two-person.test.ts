@@ -189,7 +189,7 @@ test("[ours.policy.two-person.persons] what a bot proposed before it took two pe
   assert.match(refused.json.error.message, /Propose it yourself\.$/);
 });
 
-test("[ours.policy.two-person.conflict] of proposals from one version the first that is published wins, and the others say what is in force", async (t) => {
+test("[ours.policy.two-person.conflict] of proposals from one version the first that is published wins, and the others say what is active", async (t) => {
   const { server, editor, operator } = await startPolicyScene(t);
   await requireTwo(server, editor);
   const sources = ["a", "b", "c"].map((tool) => twoPerson(policySaying("deny", tool)));
@@ -206,17 +206,17 @@ test("[ours.policy.two-person.conflict] of proposals from one version the first 
     statuses.every((status) => [200, 201, 409].includes(status)),
     statuses.join(),
   );
-  const inForce = await showPolicy(server, editor);
-  assert.equal(inForce.number, 2);
+  const active = await showPolicy(server, editor);
+  assert.equal(active.number, 2);
   for (const [index, id] of ids.entries()) {
     const { state } = await readProposal(server, editor, id);
-    assert.equal(state, sources[index] === inForce.source ? "published" : "outdated");
+    assert.equal(state, sources[index] === active.source ? "published" : "outdated");
     if (state === "published") continue;
     const late = await publishProposal(server, operator, id);
     assert.deepEqual([late.status, late.json.error.code], [409, "policy_conflict"]);
     assert.match(
       late.json.error.message,
-      /^Version 2, published by .* is in force, not version 1\. Propose it anew/,
+      /^Version 2, published by .* is active, not version 1\. Propose it anew/,
     );
   }
   const stale = await propose(server, editor, twoPerson(policySaying("deny", "d")), 1);
@@ -255,7 +255,7 @@ test("[ours.policy.two-person.reject] a proposal is rejected with a reason or ta
   assert.equal(missing.status, 404);
 });
 
-test("[ours.policy.two-person.propose] a proposal is checked as what is published, kept once, and is no proposal of what is in force", async (t) => {
+test("[ours.policy.two-person.propose] a proposal is checked as what is published, kept once, and is no proposal of what is active", async (t) => {
   const { server, editor } = await startPolicyScene(t);
   await requireTwo(server, editor);
   const source = twoPerson(policySaying("deny", "a"));

@@ -25,7 +25,7 @@ export const APPROVED_BY_SOMEBODY: Promised = {
 function mayApprove({ approvals }: Facts, { id, tool, policy, decided_by: by }: Row): boolean {
   if (String(by).startsWith("policy:")) return tool === JSON.stringify(APPROVED_TOOL);
   const asked = approvals.get(String(id)) ?? new Set();
-  // By the policy that was in force when it came.
+  // By the policy that was active when it came.
   const [, quorum = 1] = /"quorum":(\d+)/.exec(String(policy)) ?? [];
   return asked.has(String(by).replace("reviewer:", "")) && asked.size >= Number(quorum);
 }

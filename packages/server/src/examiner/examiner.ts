@@ -3,7 +3,7 @@
  * test, so that happens where it keeps nobody waiting.
  *
  * Called by: the operations that check, publish and simulate drafts, and the one that needs a
- * policy in force that this process has not read yet.
+ * active policy that this process has not read yet.
  */
 
 import type { Examined } from "../policy/examine.ts";

@@ -1,5 +1,5 @@
 /**
- * Whether a policy could be in force.
+ * Whether a policy could be active.
  *
  * Called by: the server's examiner, in a thread of its own; the command line.
  */
@@ -21,7 +21,7 @@ export interface Examined {
 const TESTS_MS_MAX = 5_000;
 
 /**
- * It could be in force when it loads, what it names is known and its tests are green. Takes seconds
+ * It could be active when it loads, what it names is known and its tests are green. Takes seconds
  * where a policy is made for that, and holds whoever calls it.
  *
  * @param clock milliseconds; undefined: the tests may take as long as they take; null: they are

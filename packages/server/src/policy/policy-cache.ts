@@ -1,6 +1,6 @@
 /**
  * Policies that were read and compiled, by the digest of their source, so that what is here is
- * never stale; which one is in force is asked of the database for every call.
+ * never stale; which one is active is asked of the database for every call.
  *
  * Called by: judgeCall, which finds; cachePolicy and publishPolicy, which keep.
  * Promises: bounded; what several wait for is read once.

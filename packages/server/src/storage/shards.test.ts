@@ -223,18 +223,18 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   countWaitingNotifications: /^SCAN notification USING COVERING INDEX notification_/,
   listOperatorCredentials: /^SCAN credential$/,
   readInstanceGroups: /^SEARCH instance USING COVERING INDEX instance_grouped \(project_id=\?\)$/,
-  readInForce: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
+  readActiveState: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.
-  readInForceStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
+  readActiveStateStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   readTwoPerson: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
   // What is open in a project: what its editors wrote and nobody has published yet.
   readOpenProposal: /^SEARCH policy_proposal USING INDEX policy_proposal_open \(project_id=\?\)$/,
   // The first of what waits in a project.
   countPendingOfInstances: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,
-  // The people of a project, when what is in force has changed, or a call is announced.
+  // The people of a project, when what is active has changed, or a call is announced.
   hasPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
   readPushAudience: /^SEARCH reviewer USING INDEX reviewer_person \(project_id=\?\)$/,
   // What browsers show, every ten seconds.

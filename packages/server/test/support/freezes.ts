@@ -4,7 +4,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { ErrorResponse, RequestStatus } from "@countersign/protocol";
-import { touchInForce } from "../../src/storage/sql/in-force-stamp.ts";
+import { touchActiveState } from "../../src/storage/sql/active-state-stamp.ts";
 import type { Answer, TestProvider } from "./test-provider.ts";
 
 export interface ReviewedFreeze {
@@ -59,7 +59,7 @@ export async function leaveFreeze(server: TestProvider, instanceId: string): Pro
       [id, instanceId, clock.now()],
     );
     const row = await tx.get("select project_id from instance where id = $1", [instanceId]);
-    await touchInForce(tx, String(row?.project_id));
+    await touchActiveState(tx, String(row?.project_id));
   });
   return id;
 }

@@ -1,5 +1,5 @@
 /**
- * Policies put in force as an operator's program would: past the reviewer surface, for tests of
+ * Policies activated as an operator's program would: past the reviewer surface, for tests of
  * what policy decides.
  */
 
@@ -14,7 +14,7 @@ import type { TestProvider } from "./test-provider.ts";
 /** The whole server, in place of a project's name. */
 export const FLOOR = Symbol("floor");
 
-/** @returns the number of the version, which is in force from now on */
+/** @returns the number of the version, which is active from now on */
 export async function enforce(
   { provider }: TestProvider,
   source: string,

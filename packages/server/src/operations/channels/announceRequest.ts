@@ -9,7 +9,7 @@ import {
   type NewAnnouncement,
 } from "../../storage/sql/channels/announcements.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
-import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function announceRequest(
   { random }: Pick<Context, "random">,
   request: StoredRequest,
   { from }: Requirement,
-  { channels, isPushed }: InForce,
+  { channels, isPushed }: ActiveState,
 ): Promise<readonly RowKey[]> {
   const telling = channels.filter((channel) => tellsOf(channel, from));
   // The outbox of web push finds the browsers to notify.

@@ -7,7 +7,7 @@ import {
   readCovered,
   readInstanceIds,
 } from "../../storage/sql/freezes/frozen-requests.ts";
-import { EVERY_INSTANCE, isInForce } from "../../storage/sql/freezes/standing-freezes.ts";
+import { EVERY_INSTANCE, isFreezeActive } from "../../storage/sql/freezes/standing-freezes.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import { lockReadable } from "../requests/expireRequests.ts";
@@ -64,7 +64,7 @@ function denyAll(
 ): Promise<number> {
   return context.store.transact(async (tx) => {
     let count = 0;
-    if (!(await isInForce(tx, freeze))) return count;
+    if (!(await isFreezeActive(tx, freeze))) return count;
     for (const key of requests) {
       const request = await lockReadable(tx, key);
       if (request === undefined) continue;

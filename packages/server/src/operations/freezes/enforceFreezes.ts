@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { StoredFreeze } from "../../core/freeze.ts";
-import { listFreezesInForce } from "../../storage/sql/freezes/standing-freezes.ts";
+import { listActiveFreezes } from "../../storage/sql/freezes/standing-freezes.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
 
@@ -11,7 +11,7 @@ export type FreezeWalks = Map<string, Place | "over">;
 const FREEZES_PER_CALL_MAX = 50;
 
 /**
- * Denies what is pending under freezes in force: what a process left when it died between two
+ * Denies what is pending under active freezes: what a process left when it died between two
  * transactions of freezeCalls, and what was too much for its exchange. One page for each freeze,
  * so that none waits for a larger one. Where the walk is over nothing can become pending, and
  * nothing is looked for again.
@@ -25,7 +25,7 @@ export async function enforceFreezes(
   context: Context,
   walks: FreezeWalks,
 ): Promise<{ readonly denied: number; readonly more: boolean }> {
-  const freezes = await listFreezesInForce(context.store);
+  const freezes = await listActiveFreezes(context.store);
   const ids = new Set(freezes.map(({ id }) => id));
   for (const id of walks.keys()) if (!ids.has(id)) walks.delete(id);
   let denied = 0;

@@ -3,7 +3,7 @@ import type { StoredFreeze } from "../../core/freeze.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
   EVERY_INSTANCE,
-  listFreezesInForceOf,
+  listActiveFreezesOf,
   listFreezesLifted,
 } from "../../storage/sql/freezes/standing-freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
@@ -39,7 +39,7 @@ export async function listFreezes(
   { projectId }: Pick<ReviewerCaller, "projectId">,
   { state, limit, after }: FreezeListing,
 ): Promise<FreezePage> {
-  const list = state === "in_force" ? listFreezesInForceOf : listFreezesLifted;
+  const list = state === "in_force" ? listActiveFreezesOf : listFreezesLifted;
   // One more than asked for tells whether there is a next page.
   const found = await list(store, projectId, after?.id ?? LAST_ID, limit + 1);
   const shown = found.slice(0, limit);

@@ -8,7 +8,7 @@ import { SERVER } from "../../storage/sql/keys.ts";
 /** A project's own policy, or the floor of the whole server. */
 export type PolicyScope = "project" | "floor";
 
-/** Who puts a policy in force, or proposes one. */
+/** Who activates a policy, or proposes one. */
 export interface PolicyActor {
   readonly actor: Actor;
   /** Of which they are a reviewer, and whose people's names they may see. */

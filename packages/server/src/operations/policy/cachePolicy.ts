@@ -22,8 +22,8 @@ export class PolicyNotLoaded extends Error {
 type Needed = Pick<Context, "store" | "policies" | "examiners">;
 
 /**
- * Reads a published version, unless it was read before, in the thread for what is in force. It is
- * not looked at as a draft is: what it names may be gone by now, and it is in force all the same.
+ * Reads a published version, unless it was read before, in the thread for what is active. It is
+ * not looked at as a draft is: what it names may be gone by now, and it is active all the same.
  *
  * @throws Failure when it cannot be read from the database
  */
@@ -33,14 +33,14 @@ export async function cachePolicy(
 ): Promise<Shelved> {
   return policies.get(kind, ref.sha256, async () => {
     const version = await readPolicyVersion(store, projectId, ref.number);
-    if (version === undefined) throw new Error("the policy in force is not there");
+    if (version === undefined) throw new Error("the active policy is not there");
     if (version.sha256 !== ref.sha256) {
       throw new Failure("store", `version ${ref.number} of the ${kind} changed while it was read`);
     }
     if (!version.isIntact) return unreadable(new Error(alteredText(version)));
     const { source } = version;
     const order = { kind, source, runsTests: false, wantsPolicy: true };
-    const examined = await examiners.inForce.examine(order).catch(() => undefined);
+    const examined = await examiners.active.examine(order).catch(() => undefined);
     // It was good enough to be published: a machine that is busy is no reason to do without.
     if (examined === undefined || examined.isStopped) return readHere(kind, source);
     const { policy, findings } = examined;

@@ -11,7 +11,7 @@ export interface PolicyVersionPage {
   readonly next: number | undefined;
 }
 
-/** Every version that was ever in force, the newest first, without the sources. */
+/** Every version that was ever active, the newest first, without the sources. */
 export async function listPolicyVersions(
   { store }: Context,
   caller: ReviewerCaller,

@@ -4,22 +4,22 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import type { Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { readPolicyNumber, readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
+import { invalidPolicy } from "./activatePolicy.ts";
 import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { cachePolicy } from "./cachePolicy.ts";
-import { invalidPolicy } from "./putInForce.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 
 /** What judges a call together. */
 export interface BothPolicies {
   readonly floor?: Policy;
   readonly project?: Policy;
-  /** Of the versions in force, one of which the draft stands in for; 0 where there is none. */
+  /** Of the active versions, one of which the draft stands in for; 0 where there is none. */
   readonly floorNumber: number;
   readonly projectNumber: number;
 }
 
 /**
- * A draft and what would be in force beside it.
+ * A draft and what would be active beside it.
  *
  * @throws Problem `policy_invalid` when either of them does not load
  */
@@ -39,16 +39,16 @@ export async function loadDraft(
   const projectNumber = await readPolicyNumber(store, caller.projectId);
   const beside: PolicyScope = scope === "floor" ? "project" : "floor";
   const number = beside === "floor" ? floorNumber : projectNumber;
-  const inForce = await findPolicyInForce(context, projectOf(caller, beside), beside, number);
+  const active = await findActivePolicy(context, projectOf(caller, beside), beside, number);
   return {
     [scope]: draft,
-    ...(inForce !== undefined && { [beside]: inForce }),
+    ...(active !== undefined && { [beside]: active }),
     floorNumber,
     projectNumber,
   };
 }
 
-async function findPolicyInForce(
+async function findActivePolicy(
   context: Pick<Context, "store" | "policies" | "examiners">,
   projectId: string,
   kind: PolicyScope,
@@ -60,6 +60,6 @@ async function findPolicyInForce(
   const shelved = await cachePolicy(context, { kind, projectId, ref: version });
   if (shelved.kind === "policy") return shelved.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
-  const message = `Version ${number} of ${whose}, which is in force, cannot be read any more.`;
+  const message = `Version ${number} of ${whose}, which is active, cannot be read any more.`;
   throw new Problem("policy_invalid", message, { findings: [] });
 }

@@ -11,6 +11,7 @@ import {
 } from "../../storage/sql/policy/policy-proposals.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import type { Transaction } from "../../storage/store.ts";
+import { assertExpected, examineDraft, readCurrent } from "./activatePolicy.ts";
 import { assertIntact } from "./assertIntact.ts";
 import {
   assertMayPublish,
@@ -19,14 +20,13 @@ import {
   projectOf,
 } from "./assertMayPublish.ts";
 import { assertMayPropose } from "./assertOtherPerson.ts";
-import { assertExpected, examineDraft, readCurrent } from "./putInForce.ts";
 import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
 export interface ProposalOrder {
   readonly scope: PolicyScope;
   /** A policy, or the number of the older version that is to come back. */
   readonly content: { readonly source: string } | { readonly restores: number };
-  /** The version in force when the author began; 0 when there was none. */
+  /** The active version when the author began; 0 when there was none. */
   readonly expectedNumber: number;
   /** Why; kept with the version. */
   readonly note: string | null;
@@ -42,7 +42,7 @@ export interface Proposed extends ReviewedProposal {
  * changed, only published or rejected.
  *
  * @throws Problem `forbidden`; `not_found` when there is no such version; `invalid_request` when
- *   this very policy is in force; `policy_invalid` and `policy_conflict` as when publishing
+ *   this very policy is active; `policy_invalid` and `policy_conflict` as when publishing
  */
 export async function proposePolicy(
   context: Context,
@@ -58,7 +58,7 @@ export async function proposePolicy(
   const source = await sourceOf(context, projectId, order);
   const current = await readCurrent(store, projectId);
   if (current?.isIntact && current.source === source) {
-    const message = `This very policy is in force, as version ${current.number}.`;
+    const message = `This very policy is active, as version ${current.number}.`;
     throw new Problem("invalid_request", message, { param: "source" });
   }
   await assertExpected(store, by, current, order);

@@ -3,18 +3,18 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
+import { activatePolicy, type PublishOutcome } from "./activatePolicy.ts";
 import {
   assertMayPublish,
   type PolicyScope,
   policyActorOf,
   projectOf,
 } from "./assertMayPublish.ts";
-import { type PublishOutcome, putInForce } from "./putInForce.ts";
 
 export interface Publication {
   readonly scope: PolicyScope;
   readonly source: string;
-  /** The version in force when the editor began; 0 when there was none. */
+  /** The active version when the editor began; 0 when there was none. */
   readonly expectedNumber: number;
   /** Why; kept with the version. */
   readonly note: string | null;
@@ -23,9 +23,9 @@ export interface Publication {
 }
 
 /**
- * Puts what one person wrote in force, where that is enough.
+ * Activates what one person wrote, where that is enough.
  *
- * @throws Problem `forbidden`, also where it takes another person; and what putInForce throws
+ * @throws Problem `forbidden`, also where it takes another person; and what activatePolicy throws
  */
 export async function publishPolicy(
   context: Context,
@@ -37,7 +37,7 @@ export async function publishPolicy(
   const projectId = projectOf(caller, scope);
   const draft = { ...publication, projectId };
   const admit = (reader: Reader) => assertAlone(reader, projectId);
-  return putInForce(context, policyActorOf(caller), draft, admit);
+  return activatePolicy(context, policyActorOf(caller), draft, admit);
 }
 
 /** @throws Problem `forbidden` */

@@ -5,6 +5,7 @@ import { readProjects } from "../../storage/sql/access/holders.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { readProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import type { Reader } from "../../storage/store.ts";
+import { activatePolicy, type PolicyDraft, type PublishOutcome } from "./activatePolicy.ts";
 import { assertIntact } from "./assertIntact.ts";
 import {
   assertMayPublish,
@@ -13,14 +14,13 @@ import {
   projectOf,
 } from "./assertMayPublish.ts";
 import { assertOtherPerson } from "./assertOtherPerson.ts";
-import { type PolicyDraft, type PublishOutcome, putInForce } from "./putInForce.ts";
 
 /**
- * Puts in force what was proposed, letter for letter. Where the policy takes two people, the caller
+ * Activates what was proposed, letter for letter. Where the policy takes two people, the caller
  * must be another person than the author.
  *
  * @throws Problem `not_found`; `forbidden`, also for the author; `policy_conflict` when it was
- *   closed, or another version is in force than the one it began from; `policy_invalid` when what
+ *   closed, or another version is active than the one it began from; `policy_invalid` when what
  *   it names is gone by now
  */
 export async function publishProposal(
@@ -34,7 +34,7 @@ export async function publishProposal(
   const proposal = await readProposal(context.store, key);
   if (proposal === undefined) throw new Problem("not_found");
   const admit = (reader: Reader) => assertOtherPerson(reader, caller, proposal);
-  return putInForce(context, policyActorOf(caller), toDraft(scope, proposal), admit);
+  return activatePolicy(context, policyActorOf(caller), toDraft(scope, proposal), admit);
 }
 
 export interface Release {
@@ -63,7 +63,7 @@ export async function releaseProposal(
   const proposal = await readProposal(store, { projectId, id: proposalId });
   if (proposal === undefined) throw new Problem("not_found", "There is no such proposal.");
   const by = { actor: "operator:cli", projectId } as const;
-  return putInForce(context, by, toDraft(scope, proposal), async () => {});
+  return activatePolicy(context, by, toDraft(scope, proposal), async () => {});
 }
 
 /** @throws Problem `policy_conflict` when it was rejected, `policy_invalid` when it was changed */

@@ -16,7 +16,7 @@ export interface ReviewedProposal<P extends ProposalOutline = StoredProposal> {
   readonly proposal: P;
   /** Of those who wrote and closed it, as far as they are of the caller's project. */
   readonly names: ReadonlyMap<Actor, string>;
-  /** Whether it is open, and another version is in force than the one it began from. */
+  /** Whether it is open, and another version is active than the one it began from. */
   readonly isOutdated: boolean;
   /** Why the caller may not publish it, where they may publish policy; for open ones. */
   readonly refusal: string | undefined;

@@ -24,8 +24,8 @@ export type PublishedOutline = PublishedPolicy<PolicyVersionOutline>;
 /**
  * A version of the policy with its source.
  *
- * @param number undefined: the one in force
- * @returns undefined when none is in force
+ * @param number undefined: the active one
+ * @returns undefined when none is active
  * @throws Problem `not_found` when there is no version of this number
  */
 export async function showPolicy(

@@ -75,7 +75,7 @@ export type SimulationEvent =
       readonly until: number;
       /** Requests to come, where that is known before. */
       readonly total: number | undefined;
-      /** Numbers of the versions in force; 0 where there is none. */
+      /** Numbers of the active versions; 0 where there is none. */
       readonly floorNumber: number;
       readonly projectNumber: number;
     }
@@ -109,8 +109,8 @@ const SIMULATION_MS_MAX = 5 * 60_000;
 /**
  * Asks a draft what it would have said to the calls of the past, the newest first, and tells
  * where that differs from what policy said then, in the verdict or in what deciding takes. It is
- * asked as if it were in force now: under the floor in force (a draft of the floor: above the
- * project's policy in force), with each instance in the groups of today, at the time of the call,
+ * asked as if it were active now: under the active floor (a draft of the floor: above the
+ * project's active policy), with each instance in the groups of today, at the time of the call,
  * after the calls that had been made by then and what had become of them. What a grant, a freeze
  * or people did then is beside the point. Writes nothing, and others are served meanwhile.
  *

@@ -9,7 +9,7 @@ import {
 } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { isPushPoint, isPushSecret } from "../../secrets/vapid-key.ts";
-import { touchInForce } from "../../storage/sql/in-force-stamp.ts";
+import { touchActiveState } from "../../storage/sql/active-state-stamp.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { readProjectsOfPerson } from "../../storage/sql/push/push-messages.ts";
@@ -139,8 +139,8 @@ async function remove(
   });
 }
 
-/** Whether calls are announced to browsers is part of what is in force. */
+/** Whether calls are announced to browsers is part of what is active. */
 async function touchProjects(tx: Transaction, personId: string): Promise<void> {
   const projects = await readProjectsOfPerson(tx, personId);
-  for (const projectId of projects.sort()) await touchInForce(tx, projectId);
+  for (const projectId of projects.sort()) await touchActiveState(tx, projectId);
 }

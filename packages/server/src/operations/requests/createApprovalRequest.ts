@@ -15,16 +15,16 @@ import { type Judgement, requirementOf, writeJudgement } from "../../policy/judg
 import { hashRequestKey } from "../../secrets/keyring.ts";
 import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
-import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { announceRequest } from "../channels/announceRequest.ts";
 import { refundCall, useGrant } from "../grants/useGrant.ts";
 import { cachePolicy, PolicyNotLoaded } from "../policy/cachePolicy.ts";
 import { countHistory } from "../policy/countHistory.ts";
-import { findInForce, recallInForce, rememberInForce } from "../policy/findInForce.ts";
+import { cacheActiveState, cachedActiveState, findActiveState } from "../policy/findActiveState.ts";
 import { expireRequest } from "./expireRequest.ts";
-import { askedInForce, type Judged, judgeCall } from "./judgeCall.ts";
+import { type Judged, judgeCall, neededHistory } from "./judgeCall.ts";
 import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
 
 export interface Submission {
@@ -107,10 +107,10 @@ async function submitWithRetries(
 }
 
 function probablyCounts(context: Context, caller: InstanceCaller, tool: string): boolean {
-  const inForce = recallInForce(context, caller);
-  if (inForce === undefined) return false;
+  const active = cachedActiveState(context, caller);
+  if (active === undefined) return false;
   try {
-    return askedInForce(context, caller.projectId, inForce, tool).length > 0;
+    return neededHistory(context, caller.projectId, active, tool).length > 0;
   } catch (error) {
     if (error instanceof PolicyNotLoaded) return false;
     throw error;
@@ -128,26 +128,26 @@ async function submit(
 ): Promise<Submission> {
   // Held until the commit: no request can slip in beside the deletion of its instance. All three
   // are sent at once and answered one after another.
-  const [instance, now, inForce] = await Promise.all([
+  const [instance, now, active] = await Promise.all([
     lockInstance(tx, holdsInstanceLock ? "update" : "share", caller),
     tx.now(),
-    findInForce(tx, context, caller),
+    findActiveState(tx, context, caller),
   ]);
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("invalid_credential");
   }
   charge(instance.provisionerId);
-  tx.onCommit(() => rememberInForce(context, caller, inForce));
-  const asked = askedInForce(context, caller.projectId, inForce, input.tool);
+  tx.onCommit(() => cacheActiveState(context, caller, active));
+  const asked = neededHistory(context, caller.projectId, active, input.tool);
   if (asked.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
   const tool = JSON.stringify(input.tool);
   const history =
     asked.length === 0
       ? undefined
       : await countHistory(tx, context, { ...caller, tool, at: now }, asked);
-  const judged = judgeCall(context, instance, inForce, input, now, history);
+  const judged = judgeCall(context, instance, active, input, now, history);
   const { judgement } = judged;
-  const atOnce = { tx, context, instance, inForce, mayApprove };
+  const atOnce = { tx, context, instance, active, mayApprove };
   const { ending, grantId } = await answerAtOnce(atOnce, judged);
   const request = newRequest(context, caller, input, judgement, now);
   const opened = openedEntry(request, judgement);
@@ -162,7 +162,7 @@ async function submit(
   }
   if (!(await insertRequest(tx, request, keyHash))) return replay(tx, caller, input, keyHash);
   await appendAudit(tx, context.random, opened);
-  const announces = await announceRequest(tx, context, request, requirementOf(judgement), inForce);
+  const announces = await announceRequest(tx, context, request, requirementOf(judgement), active);
   const { id: requestId, projectId, deadlineAt } = request;
   const signal = { kind: "opened", requestId, projectId, deadlineAt, announces } as const;
   tx.onCommit(() => context.wake.signal(signal));
@@ -173,21 +173,21 @@ interface AtOnce {
   readonly tx: Transaction;
   readonly context: Context;
   readonly instance: StoredInstance;
-  readonly inForce: InForce;
+  readonly active: ActiveState;
   /** False after an approval could not be written before the deadline. */
   readonly mayApprove: boolean;
 }
 
 /** How the request ends at once: by a freeze before policy, and by a grant in place of people. */
 async function answerAtOnce(
-  { tx, context, instance, inForce, mayApprove }: AtOnce,
+  { tx, context, instance, active, mayApprove }: AtOnce,
   { call, judgement, ending }: Judged,
 ): Promise<{ readonly ending: Ending | undefined; readonly grantId?: string }> {
   const { id: instanceId, projectId } = instance;
-  const freeze = inForce.isFrozen ? await findFreeze(tx, { projectId, instanceId }) : undefined;
+  const freeze = active.isFrozen ? await findFreeze(tx, { projectId, instanceId }) : undefined;
   if (freeze !== undefined) return { ending: endingOf(freeze) };
   if (!mayApprove && ending?.status !== "denied") return { ending: undefined };
-  if (ending !== undefined || !inForce.hasGrants) return { ending };
+  if (ending !== undefined || !active.hasGrants) return { ending };
   const { errors, because, validityMs = Number.POSITIVE_INFINITY } = judgement;
   const grant = await useGrant(tx, {
     instance,

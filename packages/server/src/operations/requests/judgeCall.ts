@@ -8,7 +8,7 @@ import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgemen
 import type { Shelved } from "../../policy/policy-cache.ts";
 import type { Call, Evaluation, Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
-import type { InForce } from "../../storage/sql/policy/in-force.ts";
+import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { PolicyNotLoaded } from "../policy/cachePolicy.ts";
 
 /** What policy says of a call, and how that ends the request at once. */
@@ -20,32 +20,32 @@ export interface Judged {
 }
 
 /**
- * What must be counted before the policies in force can say anything about a call of this tool.
+ * What must be counted before the active policies can say anything about a call of this tool.
  *
  * @throws PolicyNotLoaded
  */
-export function askedInForce(
+export function neededHistory(
   context: Pick<Context, "policies">,
   projectId: string,
-  inForce: InForce,
+  active: ActiveState,
   tool: string,
 ): readonly Asked[] {
-  const project = findPolicy(context, projectId, inForce.project)?.policy;
-  const floor = findPolicy(context, SERVER, inForce.floor)?.policy;
+  const project = findPolicy(context, projectId, active.project)?.policy;
+  const floor = findPolicy(context, SERVER, active.floor)?.policy;
   return askedOf({ project, floor }, tool);
 }
 
 /**
- * Asks the policies in force about a call. Whatever cannot be asked, because a policy cannot be
+ * Asks the active policies about a call. Whatever cannot be asked, because a policy cannot be
  * read or a rule fails, asks people; nothing that fails approves.
  *
- * @param history what {@link askedInForce} says, counted
+ * @param history what {@link neededHistory} says, counted
  * @throws PolicyNotLoaded when a policy must be read first, which is nothing to do in a transaction
  */
 export function judgeCall(
   context: Pick<Context, "policies" | "settings">,
   instance: StoredInstance,
-  inForce: InForce,
+  active: ActiveState,
   input: Pick<CreateApprovalRequestInput, "tool" | "server" | "arguments" | "context">,
   now: number,
   history: CallHistory | undefined,
@@ -63,8 +63,8 @@ export function judgeCall(
     now,
     history,
   };
-  const project = findPolicy(context, instance.projectId, inForce.project);
-  const floor = findPolicy(context, SERVER, inForce.floor);
+  const project = findPolicy(context, instance.projectId, active.project);
+  const floor = findPolicy(context, SERVER, active.floor);
   if (project === undefined && floor === undefined) {
     return { call, judgement: UNJUDGED, ending: undefined };
   }

@@ -13,6 +13,7 @@ import {
 import type { Context } from "../../context.ts";
 import { sendJsonLines } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
+import type { PublishOutcome } from "../../operations/policy/activatePolicy.ts";
 import type { PolicyScope } from "../../operations/policy/assertMayPublish.ts";
 import { checkPolicy } from "../../operations/policy/checkPolicy.ts";
 import { listPolicyVersions } from "../../operations/policy/listPolicyVersions.ts";
@@ -20,7 +21,6 @@ import { listProposals, showProposal } from "../../operations/policy/listProposa
 import { type ProposalOrder, proposePolicy } from "../../operations/policy/proposePolicy.ts";
 import { publishPolicy } from "../../operations/policy/publishPolicy.ts";
 import { publishProposal } from "../../operations/policy/publishProposal.ts";
-import type { PublishOutcome } from "../../operations/policy/putInForce.ts";
 import { rejectProposal } from "../../operations/policy/rejectProposal.ts";
 import { rollbackPolicy } from "../../operations/policy/rollbackPolicy.ts";
 import { showPolicy, showTwoPerson } from "../../operations/policy/showPolicy.ts";

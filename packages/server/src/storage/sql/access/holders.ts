@@ -4,7 +4,7 @@
 
 import type { ReviewerRole } from "../../../core/roles.ts";
 import type { LockMode, Reader, Row, Transaction } from "../../store.ts";
-import { touchInForce } from "../in-force-stamp.ts";
+import { touchActiveState } from "../active-state-stamp.ts";
 import type { RowKey } from "../keys.ts";
 import { parseNames, writeNames } from "../names.ts";
 
@@ -119,7 +119,7 @@ export async function ensureReviewer(
     [id, projectId, name, role, writeNames(groups), kind, personId, now],
   );
   // They may have browsers that are told of what is asked here.
-  if (personId !== null) await touchInForce(tx, projectId);
+  if (personId !== null) await touchActiveState(tx, projectId);
   const stored = toReviewer(await tx.get(BY_NAME, [projectId, name]));
   if (stored === undefined) throw new Error("a reviewer was neither found nor made");
   return stored;

@@ -10,7 +10,7 @@ import type {
   StoredChannel,
 } from "../../../core/channel.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
-import { touchInForce } from "../in-force-stamp.ts";
+import { touchActiveState } from "../active-state-stamp.ts";
 import type { RowKey } from "../keys.ts";
 import { parseNames, writeNames } from "../names.ts";
 
@@ -41,7 +41,7 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
       channel.createdBy,
     ],
   );
-  await touchInForce(tx, channel.projectId);
+  await touchActiveState(tx, channel.projectId);
   return inserted === 1;
 }
 
@@ -64,12 +64,12 @@ export async function updateChannel(tx: Transaction, channel: ChannelSettings): 
       channel.disabledAt,
     ],
   );
-  await touchInForce(tx, channel.projectId);
+  await touchActiveState(tx, channel.projectId);
 }
 
 export async function deleteChannel(tx: Transaction, { projectId, id }: RowKey): Promise<void> {
   await tx.run("delete from channel where project_id = $1 and id = $2", [projectId, id]);
-  await touchInForce(tx, projectId);
+  await touchActiveState(tx, projectId);
 }
 
 /** Another project's channel is as absent as none. */

@@ -7,7 +7,7 @@
 import type { Actor } from "../../../core/actor.ts";
 import type { FreezeRef, StoredFreeze } from "../../../core/freeze.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
-import { touchInForce } from "../in-force-stamp.ts";
+import { touchActiveState } from "../active-state-stamp.ts";
 import type { InstanceKey, RowKey } from "../keys.ts";
 import { SERVER } from "../keys.ts";
 
@@ -16,7 +16,7 @@ const COLUMNS = `id, project_id, instance_id, note, frozen_at, frozen_by, lifted
 /** In place of an instance: all of them. */
 export const EVERY_INSTANCE = "";
 
-/** @returns false when one is in force on the same scope already */
+/** @returns false when one is active on the same scope already */
 export async function insertFreeze(tx: Transaction, freeze: StoredFreeze): Promise<boolean> {
   const inserted = await tx.run(
     `insert into standing_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
@@ -24,7 +24,7 @@ export async function insertFreeze(tx: Transaction, freeze: StoredFreeze): Promi
      on conflict (project_id, instance_id) where lifted_at is null do nothing`,
     [freeze.id, freeze.projectId, freeze.instanceId, freeze.note, freeze.frozenAt, freeze.frozenBy],
   );
-  if (inserted === 1) await touchInForce(tx, freeze.projectId);
+  if (inserted === 1) await touchActiveState(tx, freeze.projectId);
   return inserted === 1;
 }
 
@@ -63,7 +63,7 @@ export async function findFreezeOfRequest(
   return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
 }
 
-/** The one in force on exactly this scope. */
+/** The active one on exactly this scope. */
 export async function readFreezeOf(
   reader: Reader,
   { projectId, instanceId }: InstanceKey,
@@ -85,7 +85,7 @@ export async function lockFreeze(
 }
 
 /** Whether nobody has lifted it. */
-export async function isInForce(
+export async function isFreezeActive(
   reader: Reader,
   { projectId, id }: Pick<StoredFreeze, "projectId" | "id">,
 ): Promise<boolean> {
@@ -94,7 +94,7 @@ export async function isInForce(
   return row !== undefined && row.lifted_at === null;
 }
 
-/** @param freeze one that the caller has locked and found in force */
+/** @param freeze one that the caller has locked and found active */
 export async function markLifted(
   tx: Transaction,
   { projectId, id }: Pick<StoredFreeze, "projectId" | "id">,
@@ -104,18 +104,18 @@ export async function markLifted(
   const sql = `update standing_freeze set lifted_at = $3, lifted_by = $4
     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, liftedAt, liftedBy]);
-  await touchInForce(tx, projectId);
+  await touchActiveState(tx, projectId);
 }
 
-/** All freezes in force, of all projects and the server. */
-export async function listFreezesInForce(reader: Reader): Promise<StoredFreeze[]> {
+/** All active freezes, of all projects and the server. */
+export async function listActiveFreezes(reader: Reader): Promise<StoredFreeze[]> {
   const sql = `select ${COLUMNS} from standing_freeze where lifted_at is null
     order by project_id, instance_id`;
   return (await reader.all(sql)).map(fromRow);
 }
 
 /** Those that concern a project, before an id: the newest first. */
-export async function listFreezesInForceOf(
+export async function listActiveFreezesOf(
   reader: Reader,
   projectId: string,
   before: string,
@@ -126,7 +126,7 @@ export async function listFreezesInForceOf(
   return (await reader.all(sql, [projectId, before, limit])).map(fromRow);
 }
 
-/** As {@link listFreezesInForceOf}, those that were lifted. */
+/** As {@link listActiveFreezesOf}, those that were lifted. */
 export async function listFreezesLifted(
   reader: Reader,
   projectId: string,

@@ -5,7 +5,7 @@
 import type { Actor } from "../../../core/actor.ts";
 import type { GrantTerms, StoredGrant } from "../../../core/grant.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
-import { touchInForce } from "../in-force-stamp.ts";
+import { touchActiveState } from "../active-state-stamp.ts";
 import type { InstanceKey, RowKey } from "../keys.ts";
 
 const COLUMNS = `id, project_id, instance_id, reviewer_id, terms, created_at, expires_at,
@@ -37,7 +37,7 @@ export async function insertGrant(tx: Transaction, grant: StoredGrant): Promise<
       grant.callsMax,
     ],
   );
-  await touchInForce(tx, grant.projectId);
+  await touchActiveState(tx, grant.projectId);
 }
 
 /** Grants of an instance that may answer a call, those that end first at the front. */
@@ -106,7 +106,7 @@ export async function markRevoked(
   const sql = `update standing_grant set revoked_at = $3, revoked_by = $4
     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, revokedAt, revokedBy]);
-  await touchInForce(tx, projectId);
+  await touchActiveState(tx, projectId);
 }
 
 /** Grants before an id that may still answer, or that have ended: the newest first. */

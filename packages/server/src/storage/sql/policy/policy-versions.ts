@@ -1,12 +1,12 @@
 /**
- * Rows of the table `policy_version`: every policy that was ever in force, never changed. The
- * highest number of a project is in force; that of the project `SERVER` is the floor.
+ * Rows of the table `policy_version`: every policy that was ever active, never changed. The
+ * highest number of a project is active; that of the project `SERVER` is the floor.
  */
 
 import { hash } from "node:crypto";
 import type { Actor } from "../../../core/actor.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
-import { touchInForce } from "../in-force-stamp.ts";
+import { touchActiveState } from "../active-state-stamp.ts";
 import { SERVER } from "../keys.ts";
 
 export interface StoredPolicyVersion extends PolicyVersionOutline {
@@ -57,11 +57,11 @@ export async function insertPolicyVersion(
       version.isTwoPerson ? 1 : 0,
     ],
   );
-  if (inserted === 1) await touchInForce(tx, version.projectId);
+  if (inserted === 1) await touchActiveState(tx, version.projectId);
   return inserted === 1;
 }
 
-/** The number in force; 0 where nothing was published. */
+/** The number active; 0 where nothing was published. */
 export async function readPolicyNumber(reader: Reader, projectId: string): Promise<number> {
   const sql = `select number from policy_version where project_id = $1
     order by number desc limit 1`;

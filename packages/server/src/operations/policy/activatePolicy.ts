@@ -18,13 +18,13 @@ import { readKnownGroups } from "./readKnownGroups.ts";
 import { readPublishers } from "./readPublishers.ts";
 import type { PublishedPolicy } from "./showPolicy.ts";
 
-/** A policy that is to be in force. */
+/** A policy to activate. */
 export interface PolicyDraft {
   readonly scope: PolicyScope;
   /** The project whose it is, or `SERVER`. */
   readonly projectId: string;
   readonly source: string;
-  /** The version in force when its author began; 0 when there was none. */
+  /** The active version when its author began; 0 when there was none. */
   readonly expectedNumber: number;
   /** Why; kept with the version. */
   readonly note: string | null;
@@ -35,13 +35,13 @@ export interface PolicyDraft {
 }
 
 export interface PublishOutcome extends PublishedPolicy {
-  /** `in_force`: this very source is in force, and nothing was written. */
+  /** `in_force`: this very source is active, and nothing was written. */
   readonly outcome: "published" | "in_force";
   readonly warnings: readonly Finding[];
 }
 
 /**
- * Whether somebody may put this in force now; asked before it is looked at, and again in the
+ * Whether somebody may activate this now; asked before it is looked at, and again in the
  * transaction that writes it.
  *
  * @throws Problem
@@ -49,15 +49,15 @@ export interface PublishOutcome extends PublishedPolicy {
 export type Admission = (reader: Reader) => Promise<void>;
 
 /**
- * Puts a policy in force for the calls that come from now on; what is pending stays as it was
+ * Activates a policy for the calls that come from now on; what is pending stays as it was
  * judged. Two editors cannot overwrite each other unseen: whoever began from a version that is
- * no longer in force is refused.
+ * no longer active is refused.
  *
  * @throws Problem what `admit` throws; `policy_invalid` with every finding when it does not load,
  *   names groups that nobody is in, or has tests that fail; `policy_conflict` when another version
- *   than the expected one is in force, or the proposal was closed
+ *   than the expected one is active, or the proposal was closed
  */
-export async function putInForce(
+export async function activatePolicy(
   context: Context,
   by: PolicyActor,
   draft: PolicyDraft,
@@ -66,13 +66,13 @@ export async function putInForce(
   const { store } = context;
   const { scope, source, projectId } = draft;
   const current = await readCurrent(store, projectId);
-  const isInForce = isText(current, source);
-  if (!isInForce) {
+  const isActive = isText(current, source);
+  if (!isActive) {
     // Before the tests run, which may take long.
     await admit(store);
     await assertExpected(store, by, current, draft);
   }
-  const examined = isInForce ? undefined : await examineDraft(context, draft);
+  const examined = isActive ? undefined : await examineDraft(context, draft);
   const write = (tx: Transaction) => writeVersion(tx, context, by, draft, examined?.policy, admit);
   const { outcome, version } = await store.transact(write);
   if (examined !== undefined) {
@@ -85,7 +85,7 @@ export async function putInForce(
 }
 
 /**
- * Looks at a draft as one that is about to be in force.
+ * Looks at a draft as one that is about to be activated.
  *
  * @throws Problem `policy_invalid`
  */
@@ -129,7 +129,7 @@ async function writeVersion(
   if (isText(current, source)) return { outcome: "in_force", version: current };
   await admit(tx);
   await assertExpected(tx, by, current, draft);
-  // It was in force a moment ago, and was not looked at.
+  // It was active a moment ago, and was not looked at.
   if (policy === undefined) throw new Problem("policy_conflict");
   const version: StoredPolicyVersion = {
     projectId,
@@ -209,7 +209,7 @@ export async function readCurrent(
   return number === 0 ? undefined : readPolicyVersion(reader, projectId, number);
 }
 
-/** @throws Problem `policy_conflict` when another version than the expected one is in force */
+/** @throws Problem `policy_conflict` when another version than the expected one is active */
 export async function assertExpected(
   reader: Reader,
   by: PolicyActor,
@@ -230,13 +230,13 @@ async function conflict(
   const expected = expectedNumber === 0 ? "none" : `version ${expectedNumber}`;
   const detail = proposal === undefined ? { param: "expected_number" } : {};
   if (current === undefined) {
-    return new Problem("policy_conflict", `No policy is in force, not ${expected}.`, detail);
+    return new Problem("policy_conflict", `No policy is active, not ${expected}.`, detail);
   }
   const { number, publishedAt, publishedBy } = current;
   const publisher = (await readPublishers(reader, by, [current])).get(publishedBy);
   const who = publisher === undefined ? publishedBy : `${publisher} (${publishedBy})`;
   const what = `Version ${number}, published by ${who} at ${formatTimestamp(publishedAt)}`;
-  const advice = proposal === undefined ? "" : " Propose it anew from what is in force.";
-  const message = `${what}, is in force, not ${expected}.${advice}`;
+  const advice = proposal === undefined ? "" : " Propose it anew from what is active.";
+  const message = `${what}, is active, not ${expected}.${advice}`;
   return new Problem("policy_conflict", message, detail);
 }

@@ -1,8 +1,8 @@
 /**
- * What is in force for an instance: its project's policy and the floor, a freeze, grants, and the
+ * What is active for an instance: its project's policy and the floor, a freeze, grants, and the
  * channels that tell people of what they are asked.
  *
- * Called by: findInForce, when the stamp says that something has changed.
+ * Called by: findActiveState, when the stamp says that something has changed.
  */
 
 import type { ChannelRef } from "../../../core/channel.ts";
@@ -12,15 +12,15 @@ import type { InstanceKey } from "../keys.ts";
 import { hasPushAudience } from "../push/push-messages.ts";
 
 /** A published version, by its number and the digest of its source. */
-export interface InForceVersion {
+export interface ActiveVersion {
   readonly number: number;
   readonly sha256: string;
 }
 
-export interface InForce {
+export interface ActiveState {
   /** Null where nothing was published. */
-  readonly project: InForceVersion | null;
-  readonly floor: InForceVersion | null;
+  readonly project: ActiveVersion | null;
+  readonly floor: ActiveVersion | null;
   /** Whether a freeze covers the instance. */
   readonly isFrozen: boolean;
   /** Whether there are grants that nobody revoked; they may have ended otherwise. */
@@ -32,7 +32,7 @@ export interface InForce {
 }
 
 /** The rows that apply to an instance, and the stamp of the project when they were read. */
-export interface KnownInForce extends InForce {
+export interface CachedActiveState extends ActiveState {
   readonly stamp: number;
 }
 
@@ -40,10 +40,10 @@ export interface KnownInForce extends InForce {
  * To be sent behind the lock of the instance and not in one statement with it: a statement that
  * waits for a lock sees what was committed before it began, and would miss a freeze since then.
  */
-export async function readInForce(
+export async function readActiveState(
   tx: Transaction,
   { projectId, instanceId }: InstanceKey,
-): Promise<InForce> {
+): Promise<ActiveState> {
   const latest = await tx.all(
     `select project_id, number, sha256 from policy_version
      where project_id = $1
@@ -71,6 +71,6 @@ export async function readInForce(
   };
 }
 
-function toVersion(row: Row | undefined): InForceVersion | null {
+function toVersion(row: Row | undefined): ActiveVersion | null {
   return row === undefined ? null : { number: Number(row.number), sha256: row.sha256 as string };
 }

@@ -1,6 +1,6 @@
 /**
  * Rows of the table `in_force_stamp`: a number for each project, and one for the server, that grows
- * with every change of what is in force there. Whoever has read what is in force can keep it for as
+ * with every change of what is active there. Whoever has read what is active can keep it for as
  * long as the stamp is the same.
  *
  * It is the time of the change, epoch ms, so that it does not come again either when the database
@@ -12,12 +12,12 @@ import type { Transaction } from "../store.ts";
 import { SERVER } from "./keys.ts";
 
 /**
- * Tells everybody to read again what is in force. To be called in the transaction of every change
+ * Tells everybody to read again what is active. To be called in the transaction of every change
  * of policy versions, freezes and grants.
  *
  * @param projectId or `SERVER`, for all projects
  */
-export async function touchInForce(tx: Transaction, projectId: string): Promise<void> {
+export async function touchActiveState(tx: Transaction, projectId: string): Promise<void> {
   await tx.run(
     `insert into in_force_stamp (project_id, stamp) values ($1, $2)
      on conflict (project_id) do update set stamp = case
@@ -28,7 +28,7 @@ export async function touchInForce(tx: Transaction, projectId: string): Promise<
 }
 
 /** The stamp for calls of a project: it grows with its own changes and those of the server. */
-export async function readInForceStamp(tx: Transaction, projectId: string): Promise<number> {
+export async function readActiveStateStamp(tx: Transaction, projectId: string): Promise<number> {
   const row = await tx.get(
     "select sum(stamp) as stamp from in_force_stamp where project_id in ($1, $2)",
     [projectId, SERVER],
