@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import { measureGrowth } from "./growth.ts";
-import { holdPolls } from "./held-polls.ts";
+import { measureLongPolls } from "./long-polls.ts";
 import { describeMachine } from "./machine.ts";
 import { type Options, readOptions, type Section, USAGE } from "./options.ts";
 import { PROFILE_NAME } from "./postgres/creates.ts";
@@ -44,7 +44,7 @@ async function measure(options: Options): Promise<Results> {
   return {
     comparisons,
     ...deliveries,
-    ...(wants("held-polls") && { heldPolls: await holdPolls(options) }),
+    ...(wants("long-polls") && { longPolls: await measureLongPolls(options) }),
     ...(wants("start-up") && { startUp: await timeStarts() }),
     ...(wants("growth") && options.stored > 0 && { growth: await measureGrowth(options) }),
     ...(wants("simulate") && { simulation: await measureSimulation(options) }),

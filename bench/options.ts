@@ -12,7 +12,7 @@ export const SECTIONS = [
   "cancel",
   "round-trip",
   "rows",
-  "held-polls",
+  "long-polls",
   "start-up",
   "delivery",
   "growth",
@@ -40,7 +40,7 @@ export interface Options {
   readonly only: readonly Section[];
   /** Long polls to hold; the file limit may allow fewer. */
   readonly polls: number;
-  /** How many of the held polls are woken by a verdict. */
+  /** How many of the long polls are woken by a verdict. */
   readonly verdicts: number;
   /** Notifications to drain in one timed run, those that warm up included. */
   readonly notifications: number;
@@ -64,7 +64,7 @@ Only when named: postgres, which is ${POSTGRES_SECTIONS.join(", ")}
   --connections N   connections, or webhooks under way, with one exchange on each (32)
   --only A,B        the same as naming sections
   --polls N         long polls to hold (10000, or what the file limit allows)
-  --verdicts N      held polls to wake (1000)
+  --verdicts N      long polls to wake (1000)
   --notifications N delivered in one timed run (40000)
   --queued N        notifications that wait for a dead destination (100000)
   --stored N        also compare an empty store with one of N decided requests (0; with postgres

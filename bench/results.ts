@@ -3,7 +3,7 @@
  */
 
 import { type Growth, growthTable } from "./growth.ts";
-import type { HeldPolls } from "./held-polls.ts";
+import type { LongPolls } from "./long-polls.ts";
 import type { Machine } from "./machine.ts";
 import type { PostgresResults } from "./postgres/measurements.ts";
 import { postgresTables } from "./postgres/tables.ts";
@@ -17,7 +17,7 @@ import { type Deliveries, deliveryTables } from "./webhooks/deliveries.ts";
 
 export interface Results {
   readonly comparisons: readonly Comparison[];
-  readonly heldPolls?: HeldPolls;
+  readonly longPolls?: LongPolls;
   readonly startUp?: StartUp;
   readonly deliveries?: Deliveries;
   readonly growth?: Growth;
@@ -33,11 +33,11 @@ export interface ScenarioProfile {
 }
 
 export function printResults(results: Results): void {
-  const { comparisons, heldPolls, startUp, deliveries, growth } = results;
+  const { comparisons, longPolls, startUp, deliveries, growth } = results;
   const { postgres, profiles, machine, simulation } = results;
   const parts = [
     ...(comparisons.length === 0 ? [] : [comparisonTable(comparisons)]),
-    ...(heldPolls === undefined ? [] : [heldPollsTable(heldPolls)]),
+    ...(longPolls === undefined ? [] : [longPollsTable(longPolls)]),
     ...(startUp === undefined ? [] : [startUpTable(startUp)]),
     ...(deliveries === undefined ? [] : deliveryTables(deliveries)),
     ...(growth === undefined ? [] : [growthTable(growth)]),
@@ -68,16 +68,16 @@ function comparisonTable(comparisons: readonly Comparison[]): string {
   ]);
 }
 
-function heldPollsTable(held: HeldPolls): string {
+function longPollsTable(result: LongPolls): string {
   const latency = ({ p50, p99, max }: Spread) => [ms(p50), ms(p99), ms(max)];
   const wakes = table([
-    [`${perSecond(held.polls)} polls held, ms to the poll's answer`, "p50", "p99", "max"],
-    ["from the answer to the verdict", ...latency(held.fromCommitMs)],
-    ["from the sending of the verdict", ...latency(held.fromSendingMs)],
+    [`${perSecond(result.polls)} polls held, ms to the poll's answer`, "p50", "p99", "max"],
+    ["from the answer to the verdict", ...latency(result.fromCommitMs)],
+    ["from the sending of the verdict", ...latency(result.fromSendingMs)],
   ]);
-  const before = `Server memory ${mb(held.memoryBeforeMb)} MB before the polls`;
-  const during = `${mb(held.memoryWithMb)} MB with them`;
-  const pace = `${perSecond(held.verdicts)} verdicts at ${perSecond(held.verdictsPerSecond)}/s`;
+  const before = `Server memory ${mb(result.memoryBeforeMb)} MB before the polls`;
+  const during = `${mb(result.memoryWithMb)} MB with them`;
+  const pace = `${perSecond(result.verdicts)} verdicts at ${perSecond(result.verdictsPerSecond)}/s`;
   return `${wakes}\n\n${before}, ${during}; ${pace}.`;
 }
 

@@ -4,8 +4,8 @@
  */
 
 import { cpuSeconds, startChild } from "../children.ts";
-import { openPolls, type Wakes, wake } from "../held-polls.ts";
 import { type Outcome, runLoad } from "../load-generator.ts";
+import { openPolls, type Wakes, wake } from "../long-polls.ts";
 import { createMessage } from "../messages.ts";
 import type { Options } from "../options.ts";
 import { median } from "../statistics.ts";

@@ -1,5 +1,5 @@
 /**
- * `npm run soak -- --minutes 10`: mixed traffic at a steady pace beside 5,000 held polls, with
+ * `npm run soak -- --minutes 10`: mixed traffic at a steady pace beside 5,000 long polls, with
  * deletions and with receivers of which one never answers. Prints memory, open files and latency
  * of the server every few seconds, and at the end whether they stayed as they were; ends with 1
  * when they did not.
@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { residentMb, startChild } from "../children.ts";
 import { Connection } from "../connection.ts";
-import { openPolls } from "../held-polls.ts";
+import { openPolls } from "../long-polls.ts";
 import { createMessage, getMessage, idOf, numberOf } from "../messages.ts";
 import { percentile } from "../statistics.ts";
 import type { Filled, Server } from "../subject.ts";

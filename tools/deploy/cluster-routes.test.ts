@@ -1,6 +1,6 @@
 /**
  * The examples of Ingress and HTTPRoute let every route of the server through, except those for the
- * cluster alone, and leave time for held polls and streams.
+ * cluster alone, and leave time for long polls and streams.
  */
 
 import assert from "node:assert/strict";
@@ -150,7 +150,7 @@ for (const [name, read] of Object.entries(ENTRANCES)) {
     assert.deepEqual(kept.map(({ path }) => path).sort(), INSIDE);
   });
 
-  test(`[ours.deploy.proxies] ${name}: held polls and streams outlast the server's own limits`, async (t) => {
+  test(`[ours.deploy.proxies] ${name}: long polls and streams outlast the server's own limits`, async (t) => {
     const rules = read();
     const long = [...STREAMS, "getApprovalRequest"];
     for (const route of await serverRoutes(t)) {

@@ -230,7 +230,7 @@ test("[ours.deploy.agrees] the connections of all replicas fit into the database
 test("[ours.deploy.agrees] alerts and the guide name metrics that exist", async () => {
   const report = new Report("silent");
   report.observe({
-    pollsHeld: () => 0,
+    longPolls: () => 0,
     countStore: async () => ({ requestsPending: 0, deliveriesWaiting: 0 }),
     countPool: () => ({ used: 0, idle: 0, waiting: 0 }),
   });

@@ -70,7 +70,7 @@ const vote = v.object({
   note: v.optional(v.string()),
 });
 
-const heldVerdict = v.object({
+const delayedVerdict = v.object({
   verdict: v.picklist(["approve", "deny"]),
   held_at: timestamp,
   commits_at: timestamp,
@@ -125,7 +125,7 @@ const reviewedMembers = {
   /** Approvals so far, the earliest first. */
   votes: v.array(vote),
   /** The caller's own delayed verdict. */
-  held: v.optional(heldVerdict),
+  held: v.optional(delayedVerdict),
   may_decide: v.object({
     approve: v.boolean(),
     deny: v.boolean(),
@@ -142,7 +142,7 @@ export const shownRequest = v.object({ ...reviewedMembers, now: timestamp });
 export type ReviewedRequest = v.InferOutput<typeof reviewedRequest>;
 export type ShownRequest = v.InferOutput<typeof shownRequest>;
 export type PolicyVersion = v.InferOutput<typeof policyVersion>;
-export type HeldVerdict = v.InferOutput<typeof heldVerdict>;
+export type DelayedVerdict = v.InferOutput<typeof delayedVerdict>;
 
 const background = v.object({
   last_approved: v.nullable(

@@ -1,5 +1,5 @@
 /**
- * Numbers that are read when Prometheus scrapes: held polls, rows in the store, the pool.
+ * Numbers that are read when Prometheus scrapes: long polls, rows in the store, the pool.
  *
  * Called by: provider.ts.
  */
@@ -21,7 +21,7 @@ export function observe(context: Context, report: Report): void {
     return { requestsPending, deliveriesWaiting };
   };
   report.observe({
-    pollsHeld: () => wake.waiting,
+    longPolls: () => wake.waiting,
     countStore: withinLimit(remembered(clock, countAll), report),
     countPool: store.countPool?.bind(store),
   });

@@ -42,7 +42,7 @@ export {
   type Rotation,
   rotateSecretKey,
 } from "./open-context.ts";
-export { disablePerson, type PersonStanding } from "./operations/people/disablePerson.ts";
+export { disablePerson, type PersonAccess } from "./operations/people/disablePerson.ts";
 export { type ListedPerson, listPeople } from "./operations/people/listPeople.ts";
 export { type ListedReviewer, listReviewers } from "./operations/people/listReviewers.ts";
 export { removeReviewerNamed } from "./operations/people/removeReviewer.ts";

@@ -19,7 +19,7 @@ export interface StoreCounts {
 }
 
 export interface Gauges {
-  readonly pollsHeld: () => number;
+  readonly longPolls: () => number;
   /** Resolves to undefined when the store did not answer in time or failed. */
   readonly countStore: () => Promise<StoreCounts | undefined>;
   /** Undefined for an embedded database, which has no pool. */
@@ -33,7 +33,7 @@ export interface WakeState {
   readonly received: number;
 }
 
-/** The longest poll is held for 30 s and is answered a few milliseconds later. */
+/** The longest poll waits 30 s and is answered a few milliseconds later. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 15, 30, 31];
 
 /** Label values of `countersign_failures_total` that exist from the start. */
@@ -187,9 +187,9 @@ export class Metrics {
     return await Registry.merge([this.#ofProcess, this.registry]).metrics();
   }
 
-  /** Counts an exchange. @param isHeld a read that waits for a decision */
-  exchangeEnded(operation: string, isHeld: boolean, status: number, seconds: number): void {
-    const measured = isHeld ? "pollApprovalRequest" : operation;
+  /** Counts an exchange. @param isLongPoll a read that waits for a decision */
+  exchangeEnded(operation: string, isLongPoll: boolean, status: number, seconds: number): void {
+    const measured = isLongPoll ? "pollApprovalRequest" : operation;
     this.exchanges.observe({ operation: measured, status }, seconds);
     if (isProbe(operation)) return;
     this.exchangesByClass.inc({ class: STATUS_CLASSES[Math.floor(status / 100) - 1] ?? "5xx" });
@@ -219,10 +219,10 @@ export class Metrics {
     if (gauges.countPool !== undefined) this.#observePool(gauges.countPool);
     new Gauge({
       name: "countersign_polls_held",
-      help: "Long polls that are being held.",
+      help: "Long polls that are waiting.",
       registers,
       collect() {
-        this.set(gauges.pollsHeld());
+        this.set(gauges.longPolls());
       },
     });
   }

@@ -45,7 +45,7 @@ export interface Provider {
   readonly context: Context;
   readonly isNew: boolean;
   /**
-   * Answers held polls, finishes open exchanges within the grace, stops work, closes; once,
+   * Answers long polls, finishes open exchanges within the grace, stops work, closes; once,
    * however often it is asked to.
    */
   close(): Promise<void>;

@@ -19,7 +19,7 @@ export interface ExchangeEnd {
   /** Name of the operation, or `unknown`. */
   readonly operation: string;
   /** Whether it is a read that waits for a decision. */
-  readonly isHeld: boolean;
+  readonly isLongPoll: boolean;
   readonly status: number;
   readonly durationMs: number;
   /** Undefined without trusted proxies, because only they know it. */
@@ -115,7 +115,7 @@ export class Report {
 
   exchangeEnded(end: ExchangeEnd): void {
     const { operation, status } = end;
-    this.#metrics.exchangeEnded(operation, end.isHeld, status, end.durationMs / 1000);
+    this.#metrics.exchangeEnded(operation, end.isLongPoll, status, end.durationMs / 1000);
     // Probes come every few seconds and would be most of the log of a quiet server.
     const level = isProbe(operation) && status < 500 ? "debug" : "info";
     this.#log[level]({

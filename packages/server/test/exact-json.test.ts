@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { after, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import fc from "fast-check";
-import { hold } from "./support/held-poll.ts";
 import { cancel, startScene } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import type { Answer } from "./support/test-provider.ts";
 
 const scene = await startScene({ after });
@@ -34,7 +34,7 @@ async function assertExact(args: string, context = args): Promise<void> {
   const digest = createHash("sha256").update(args).digest("hex");
   assert.equal((shown.json as Record<string, unknown>).arguments_sha256, digest);
 
-  const { answer } = await hold(server, token, id);
+  const { answer } = await startLongPoll(server, token, id);
   assertShows(await cancel(server, token, id), args, context);
   assertShows(await answer, args, context);
   assertShows(await cancel(server, token, id), args, context);

@@ -10,9 +10,9 @@ import {
   lift,
   listFreezes,
 } from "./support/freezes.ts";
-import { hold } from "./support/held-poll.ts";
 import { newHouse } from "./support/houses.ts";
 import { auditOf, startScene, submitBody, untilStored } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import { type ReviewedRequest, SUBMISSION } from "./support/test-provider.ts";
 import { turns, until } from "./support/until.ts";
 import {
@@ -87,7 +87,7 @@ test("[ours.freeze.new] everything new is denied at once until the freeze is lif
 test("[ours.freeze.pending] who waits for the decision has it with the freeze", async () => {
   const { reviewer, instance } = await newHouse(server);
   const { id } = await server.submit(instance.token);
-  const poll = await hold(server, instance.token, id);
+  const poll = await startLongPoll(server, instance.token, id);
   await freeze(server, reviewer, { scope: "project" });
   assert.equal(((await poll.answer).json as { status: string }).status, "denied");
 });
@@ -295,7 +295,7 @@ test("[ours.freeze.input] a freeze with unknown, missing or wrong fields names t
 test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, not earlier, and an active one never", async () => {
   const house = await newHouse(server);
   const { reviewer, instance, other } = house;
-  const standing = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
+  const permanent = await freeze(server, reviewer, { scope: "instance", instance_id: other.id });
   const made = await freeze(server, reviewer, { scope: "instance", instance_id: instance.id });
   clock.advance(24 * 3_600_000);
   const { json } = await lift(server, reviewer, made.json.id);
@@ -307,6 +307,6 @@ test("[ours.freeze.retention] a freeze is erased 168 hours after it was lifted, 
     return !(await lifted()).includes(made.json.id);
   }, "the freeze is erased");
   const active = (await listFreezes(server, reviewer)).map(({ id }) => id);
-  assert.ok(active.includes(standing.json.id));
+  assert.ok(active.includes(permanent.json.id));
   assert.ok((await auditOf(scene, `freeze:${made.json.id}`)).length >= 2);
 });

@@ -40,7 +40,7 @@ test("[exchange.answer-per-message] bytes behind a submission do not replace its
   assert.equal(await connection.rest(), "");
 });
 
-test("[exchange.answer-per-message] bytes behind a held poll do not replace its answer", async (t) => {
+test("[exchange.answer-per-message] bytes behind a long poll do not replace its answer", async (t) => {
   const { id } = await server.submit(instance.token);
   const connection = await holdRaw(t, id);
   connection.send("this is not HTTP\r\n\r\n");
@@ -60,7 +60,7 @@ test("[exchange.answer-per-message] a client that half-closes after a submission
   assert.equal(await connection.rest(), "");
 });
 
-test("[exchange.answer-per-message] [ours.poll.gone-client] a client that half-closes gets the current state from its held poll", async (t) => {
+test("[exchange.answer-per-message] [ours.poll.gone-client] a client that half-closes gets the current state from its long poll", async (t) => {
   const { id } = await server.submit(instance.token);
   const connection = await holdRaw(t, id);
   connection.socket.end();

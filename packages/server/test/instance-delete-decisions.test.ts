@@ -9,9 +9,9 @@ import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";
 import { assertRefused } from "./support/envelope.ts";
 import { freeze } from "./support/freezes.ts";
 import { deleteHalf } from "./support/half-deleted.ts";
-import { hold } from "./support/held-poll.ts";
 import { submitRequiring } from "./support/requirements.ts";
 import { auditOf, type Scene, startScene, storedStatus, untilStored } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import type { Answer, Lifetime, ReviewedRequest } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
@@ -154,11 +154,14 @@ test("[instance.delete.pending-cancelled] another replica finishes a deletion th
   );
 });
 
-test("[ours.poll.credential-rechecked] a held poll of a deleted instance returns 401 when it ends", async (t) => {
+test("[ours.poll.credential-rechecked] a long poll of a deleted instance returns 401 when it ends", async (t) => {
   const scene = await startScene(t);
   const { server, instance } = scene;
   const { id } = await server.submit(instance.token);
-  const polls = [await hold(server, instance.token, id), await hold(server, instance.token, id)];
+  const polls = [
+    await startLongPoll(server, instance.token, id),
+    await startLongPoll(server, instance.token, id),
+  ];
   const call = { token: instance.provisioner };
   assert.equal((await server.call("DELETE", `/v1/instances/${instance.id}`, call)).status, 204);
   for (const { answer } of polls) assertRefused(await answer, 401, "invalid_credential");
@@ -168,7 +171,7 @@ test("[ours.poll.credential-rechecked] a poll held beyond a revocation returns 4
   const scene = await startScene(t);
   const { server, instance, reviewer } = scene;
   const { id } = await server.submit(instance.token);
-  const { answer } = await hold(server, instance.token, id);
+  const { answer } = await startLongPoll(server, instance.token, id);
   const { store, clock } = server.provider.context;
   await store.transact((tx) =>
     tx.run("update credential set revoked_at = $2 where holder_id = $1", [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { assertRefused } from "./support/envelope.ts";
-import { hold, holdAlone } from "./support/held-poll.ts";
 import { cancel, end, restart, startScene, TERMINAL, untilStored } from "./support/scene.ts";
+import { startLongPoll, startLongPollAlone } from "./support/start-long-poll.ts";
 import { turns, until } from "./support/until.ts";
 
 const scene = await startScene({ after });
@@ -13,7 +13,7 @@ const { token } = instance;
 test("[request.read.wait.held] [request.read.wait.terminal] a poll is held until the request is terminal and answers the decision", async () => {
   for (const status of TERMINAL) {
     const request = await server.submit(token);
-    const { answer } = await hold(server, token, request.id);
+    const { answer } = await startLongPoll(server, token, request.id);
     const ended = await end(scene, request, status);
     const { status: code, json } = await answer;
     assert.equal(code, 200);
@@ -37,7 +37,7 @@ test("[request.read.wait.still-pending] a poll whose wait has passed returns the
     ["5s", 5_000],
     ["30s", 30_000],
   ] as const) {
-    const { answer } = await hold(server, token, request.id, wait);
+    const { answer } = await startLongPoll(server, token, request.id, wait);
     clock.advance(ms - 1);
     await turns();
     assert.equal(wake.waiting, 1, "answered before the wait had passed");
@@ -52,7 +52,7 @@ test("[request.read.wait.still-pending] a poll whose wait has passed returns the
 test("[request.read.wait.cap] a wait above 30 seconds is held for 30 seconds", async () => {
   const request = await server.submit(token);
   for (const wait of ["31s", "1m", "24h", `${"9".repeat(500)}h`]) {
-    const { answer } = await hold(server, token, request.id, wait);
+    const { answer } = await startLongPoll(server, token, request.id, wait);
     clock.advance(29_999);
     await turns();
     assert.equal(wake.waiting, 1, "answered before the cap");
@@ -64,11 +64,11 @@ test("[request.read.wait.cap] a wait above 30 seconds is held for 30 seconds", a
 test("[request.read.wait.keeps-deadline] polling does not move the deadline", async () => {
   const request = await server.submit(token, { timeout: "60s" });
   for (const _ of [1, 2]) {
-    const { answer } = await hold(server, token, request.id, "29s");
+    const { answer } = await startLongPoll(server, token, request.id, "29s");
     clock.advance(29_000);
     assert.equal((await answer).json.deadline_at, request.deadline_at);
   }
-  const { answer } = await hold(server, token, request.id, "29s");
+  const { answer } = await startLongPoll(server, token, request.id, "29s");
   clock.advance(2_000);
   await untilStored(scene, request.id, "expired");
   const { json } = await answer;
@@ -79,7 +79,7 @@ test("[request.read.wait.keeps-deadline] polling does not move the deadline", as
 test("[request.read.wait.cancelled] cancelling a request ends the polls that are held on it", async () => {
   const request = await server.submit(token);
   const polls = [];
-  for (const _ of [1, 2, 3]) polls.push(await hold(server, token, request.id));
+  for (const _ of [1, 2, 3]) polls.push(await startLongPoll(server, token, request.id));
   const cancelled = await cancel(server, token, request.id);
   for (const { answer } of polls) assert.deepEqual((await answer).json, cancelled.json);
   assert.equal(wake.waiting, 0);
@@ -87,11 +87,11 @@ test("[request.read.wait.cancelled] cancelling a request ends the polls that are
 
 test("[ours.poll.woken] decision, cancellation and expiry wake every poll of the request at once, and no other", async () => {
   const bystander = await server.submit(token, { timeout: "100h" });
-  const { answer: untouched } = await hold(server, token, bystander.id);
+  const { answer: untouched } = await startLongPoll(server, token, bystander.id);
   for (const status of ["approved", "denied", "cancelled"] as const) {
     const request = await server.submit(token);
     const polls = [];
-    for (const _ of [1, 2, 3, 4, 5]) polls.push(await hold(server, token, request.id));
+    for (const _ of [1, 2, 3, 4, 5]) polls.push(await startLongPoll(server, token, request.id));
     const ended = await end(scene, request, status);
     for (const { answer } of polls) assert.deepEqual((await answer).json, ended);
     assert.equal(wake.waiting, 1);
@@ -102,7 +102,7 @@ test("[ours.poll.woken] decision, cancellation and expiry wake every poll of the
 
 test("[ours.poll.woken] the expiry of a request wakes its polls at its deadline", async () => {
   const request = await server.submit(token, { timeout: "10s" });
-  const { answer } = await hold(server, token, request.id);
+  const { answer } = await startLongPoll(server, token, request.id);
   clock.advance(9_999);
   await turns();
   assert.equal(wake.waiting, 1);
@@ -119,7 +119,7 @@ test("[ours.poll.woken] the expiry of a request wakes its polls at its deadline"
 
 test("[ours.poll.woken] a verdict that is refused wakes nobody", async () => {
   const request = await server.submit(token);
-  const { answer } = await hold(server, token, request.id);
+  const { answer } = await startLongPoll(server, token, request.id);
   const wrong = { arguments_sha256: "0".repeat(64) };
   assert.equal((await server.decide(reviewer, request.id, "approve", wrong)).status, 409);
   await turns();
@@ -128,12 +128,12 @@ test("[ours.poll.woken] a verdict that is refused wakes nobody", async () => {
   await answer;
 });
 
-test("[ours.poll.instance-deleted] a held poll returns at once when its instance is deleted", async () => {
+test("[ours.poll.instance-deleted] a long poll returns at once when its instance is deleted", async () => {
   const own = await server.instance();
   const request = await server.submit(own.token);
   const polls = [
-    await hold(server, own.token, request.id),
-    await hold(server, own.token, request.id),
+    await startLongPoll(server, own.token, request.id),
+    await startLongPoll(server, own.token, request.id),
   ];
   const path = `/v1/instances/${own.id}`;
   const deletion = await server.call("DELETE", path, { token: own.provisioner });
@@ -146,9 +146,9 @@ test("[ours.poll.instance-deleted] a held poll returns at once when its instance
 
 test("[ours.poll.gone-client] a poll whose client is gone is forgotten at once", async () => {
   const request = await server.submit(token);
-  const stays = await hold(server, token, request.id);
+  const stays = await startLongPoll(server, token, request.id);
   const leaves = [];
-  for (const _ of [1, 2, 3]) leaves.push(await holdAlone(server, token, request.id));
+  for (const _ of [1, 2, 3]) leaves.push(await startLongPollAlone(server, token, request.id));
   assert.equal(wake.waiting, 4);
   for (const leave of leaves) leave();
   await until(() => wake.waiting === 1, "the server forgets who is gone");
@@ -164,7 +164,7 @@ test("[ours.poll.gone-client] polls that follow each other on one connection lea
   const own = await startScene(t);
   const request = await own.server.submit(own.instance.token);
   for (let i = 0; i < 20; i++) {
-    const { answer } = await hold(own.server, own.instance.token, request.id, "1s");
+    const { answer } = await startLongPoll(own.server, own.instance.token, request.id, "1s");
     own.clock.advance(1_000);
     await answer;
   }
@@ -173,7 +173,7 @@ test("[ours.poll.gone-client] polls that follow each other on one connection lea
   assert.deepEqual(warnings, []);
 });
 
-test("[ours.poll.shutdown] a shutdown answers held polls with the current state", async (t) => {
+test("[ours.poll.shutdown] a shutdown answers long polls with the current state", async (t) => {
   const stopping = await startScene(t);
   const requests = [
     await stopping.server.submit(stopping.instance.token),
@@ -181,7 +181,7 @@ test("[ours.poll.shutdown] a shutdown answers held polls with the current state"
   ];
   const polls = [];
   for (const { id } of [...requests, ...requests]) {
-    polls.push(await hold(stopping.server, stopping.instance.token, id));
+    polls.push(await startLongPoll(stopping.server, stopping.instance.token, id));
   }
   const stopped = stopping.server.stop();
   for (const [i, { answer }] of polls.entries()) {

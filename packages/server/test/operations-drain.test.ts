@@ -9,7 +9,7 @@ import { databaseEnvironment } from "./support/engine.ts";
 
 async function untilHeld(server: Server, polls: number): Promise<void> {
   const line = new RegExp(`^countersign_polls_held ${polls}$`, "m");
-  await eventually(`${polls} held polls`, async () => {
+  await eventually(`${polls} long polls`, async () => {
     const { text } = await exchange("GET", `${server.url}/metrics`);
     return line.test(text) ? true : undefined;
   });
@@ -43,7 +43,7 @@ async function halfSubmission(
 }
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  test(`[ours.operations.drain] ${signal} answers held polls with the current state, and the process exits 0`, async (t) => {
+  test(`[ours.operations.drain] ${signal} answers long polls with the current state, and the process exits 0`, async (t) => {
     const server = await startServer(t, { env: await databaseEnvironment() });
     const agent = await newAgent(server);
     const requests = [await agent.submit(), await agent.submit()];

@@ -96,12 +96,12 @@ test("[ours.operations.metrics] exchanges are counted by operation and status", 
   assert.equal(sampleOf(await metrics(), created), before + 2);
 });
 
-test("[ours.operations.metrics] pending requests and held polls are what they are at the moment", async () => {
+test("[ours.operations.metrics] pending requests and long polls are what they are at the moment", async () => {
   const pending = sampleOf(await metrics(), "countersign_requests_pending");
   const { id } = await agent.submit();
   assert.equal(sampleOf(await metrics(), "countersign_requests_pending"), pending + 1);
   const poll = agent.read(id, "?wait=30s");
-  await eventually("the held poll", async () => {
+  await eventually("the long poll", async () => {
     return sampleOf(await metrics(), "countersign_polls_held") === 1 ? true : undefined;
   });
   await agent.cancel(id);
@@ -175,10 +175,10 @@ test("[ours.deploy.alerts] every series that an alerting rule selects exists at 
   assert.deepEqual(missing, []);
 });
 
-test("[ours.operations.metrics] a held poll is measured apart from reads", async () => {
+test("[ours.operations.metrics] a long poll is measured apart from reads", async () => {
   const { id } = await agent.submit();
   const poll = agent.read(id, "?wait=30s");
-  await eventually("the held poll", async () => {
+  await eventually("the long poll", async () => {
     return sampleOf(await metrics(), "countersign_polls_held") === 1 ? true : undefined;
   });
   const read = 'countersign_exchange_seconds_count{operation="getApprovalRequest",status="200"}';

@@ -8,11 +8,11 @@ import { after, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { Client } from "pg";
 import { Failure, systemClock } from "../src/index.ts";
-import { hold } from "./support/held-poll.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { createDatabase, startPostgres } from "./support/postgres.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { auditOf, cancel, submitBody } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import {
   type Answer,
   SUBMISSION,
@@ -29,7 +29,7 @@ test("[ours.poll.woken] a poll that one replica holds is answered when another d
   const { token } = await here.instance();
   for (const verdict of ["approve", "deny"] as const) {
     const { id } = await here.submit(token);
-    const { answer } = await hold(here, token, id);
+    const { answer } = await startLongPoll(here, token, id);
     const decided = await there.decide(reviewer, id, verdict);
     assert.equal(decided.status, 200, decided.text);
     const from = performance.now();
@@ -44,7 +44,7 @@ test("[ours.poll.woken] a poll learns of an expiry and a cancellation elsewhere 
   const { token } = await here.instance();
   const cancelled = await here.submit(token);
   const expiring = await there.submit(token, { timeout: "1s" });
-  const polls = [cancelled, expiring].map(({ id }) => hold(here, token, id));
+  const polls = [cancelled, expiring].map(({ id }) => startLongPoll(here, token, id));
   const [first, second] = await Promise.all(polls);
   assert.equal((await cancel(there, token, cancelled.id)).status, 200);
   assert.equal((await first?.answer)?.json.status, "cancelled");

@@ -9,11 +9,11 @@ import { type TestContext, test } from "node:test";
 import type { ApprovalRequest } from "@countersign/protocol";
 import { Report } from "../src/index.ts";
 import { type CuttingProxy, startCuttingProxy } from "./support/cutting-proxy.ts";
-import { hold } from "./support/held-poll.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { createDatabase, execute } from "./support/postgres.ts";
 import { startReplicas } from "./support/replicas.ts";
 import { cancel } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import { startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { startTlsReceiver } from "./support/tls-receiver.ts";
 import { turns, until } from "./support/until.ts";
@@ -64,7 +64,7 @@ test("[ours.replicas.woken] a poll at one replica is answered when another appro
   const reviewer = await here.token({ kind: "reviewer" });
   for (const end of ["approve", "deny", "cancel"] as const) {
     const { id } = await submitUnheard(t, here, token);
-    const { answer } = await hold(there, token, id);
+    const { answer } = await startLongPoll(there, token, id);
     const ended = await (end === "cancel"
       ? cancel(here, token, id)
       : here.decide(reviewer, id, end));
@@ -122,9 +122,9 @@ test("[ours.replicas.coalesced] a thousand decisions at once are one notificatio
   const requests = [];
   for (let i = 0; i < 4; i++) requests.push(await submitUnheard(t, here, token));
   const [pending = assert.fail(), ...over] = requests;
-  const kept = await hold(there, token, pending.id);
+  const kept = await startLongPoll(there, token, pending.id);
   const polls = [];
-  for (const { id } of over) polls.push(await hold(there, token, id));
+  for (const { id } of over) polls.push(await startLongPoll(there, token, id));
   const { wake } = here.provider.context;
   const { mock } = t.mock.method(wake, "signal", () => {});
   for (const { id } of over) assert.equal((await cancel(here, token, id)).status, 200);
@@ -150,7 +150,7 @@ test("[ours.replicas.untrusted] what somebody else sends answers no poll, and br
   const { url, here, there } = await startPair(t);
   const { token } = await here.instance();
   const { id } = await submitUnheard(t, here, token);
-  const { answer } = await hold(there, token, id);
+  const { answer } = await startLongPoll(there, token, id);
   let isAnswered = false;
   answer.finally(() => {
     isAnswered = true;
@@ -202,7 +202,7 @@ async function startDeaf(t: TestContext, listen: CuttingProxy["listen"]): Promis
 async function assertAnsweredByLook({ clock, here, there }: Deaf): Promise<void> {
   const { token } = await here.instance();
   const { id } = await here.submit(token);
-  const { answer } = await hold(there, token, id);
+  const { answer } = await startLongPoll(there, token, id);
   assert.equal((await cancel(here, token, id)).status, 200);
   clock.advance(1_000);
   assert.equal((await answer).json.status, "cancelled");
@@ -221,7 +221,7 @@ test("[ours.replicas.not-notified] while the connection that listens is cut a lo
   await listening(there);
   const { token } = await here.instance();
   const { id } = await here.submit(token);
-  const { answer } = await hold(there, token, id);
+  const { answer } = await startLongPoll(there, token, id);
   assert.equal((await cancel(here, token, id)).status, 200);
   assert.equal((await answer).json.status, "cancelled");
   const events = log.map(({ event }) => event).filter((event) => `${event}`.startsWith("wake."));
@@ -246,7 +246,7 @@ test("[ours.replicas.not-notified] what was decided while nobody listened is loo
   await listening(there);
   const { token } = await here.instance();
   const { id } = await submitUnheard(t, here, token);
-  const { answer } = await hold(there, token, id);
+  const { answer } = await startLongPoll(there, token, id);
   proxy.isDown = true;
   proxy.cutAll();
   await until(async () => (await metric(there, "listening")) === 0, "the cut is noticed");

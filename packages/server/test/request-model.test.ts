@@ -85,7 +85,7 @@ class Real {
     this.#begin(all, { kind: "delete" }, "DELETE", `/v1/instances/${this.id}`, { token });
   }
 
-  /** Lets everything be answered; a held poll, when its time has passed. */
+  /** Lets everything be answered; a long poll, when its time has passed. */
   async settle(): Promise<void> {
     while (this.#outstanding.size > 0) {
       await turns(4);

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { ApprovalRequest, RequestStatus } from "@countersign/protocol";
 import fc from "fast-check";
-import { hold } from "./support/held-poll.ts";
 import {
   auditOf,
   cancel,
@@ -11,6 +10,7 @@ import {
   startScene,
   submitBody,
 } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import { type Answer, type ReviewedRequest, SUBMISSION } from "./support/test-provider.ts";
 import { turns } from "./support/until.ts";
 
@@ -114,8 +114,8 @@ async function playRound(moves: readonly Turn[]): Promise<RequestStatus> {
   const names = moves.map(([name]) => name);
   const contest = await openContest();
   const { instance, request, key } = contest;
-  const polls = [await hold(server, instance.token, request.id)];
-  polls.push(await hold(server, instance.token, request.id));
+  const polls = [await startLongPoll(server, instance.token, request.id)];
+  polls.push(await startLongPoll(server, instance.token, request.id));
   const answers = await Promise.all([
     ...moves.map(async ([name, late]) => {
       await turns(late);

@@ -14,11 +14,11 @@ import { migrate } from "../src/storage/migrate.ts";
 import { PostgresStore } from "../src/storage/postgres/postgres-store.ts";
 import { readMigrations } from "../src/storage/read-migrations.ts";
 import { readSchemaVersion } from "../src/storage/schema-version.ts";
-import { hold } from "./support/held-poll.ts";
 import { ADDITIVE, BREAKING, KNOWN, laterMigrations } from "./support/later-migrations.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { createDatabase } from "./support/postgres.ts";
 import { submitBody } from "./support/scene.ts";
+import { startLongPoll } from "./support/start-long-poll.ts";
 import { SUBMISSION, startTestProvider, type TestProvider } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
@@ -72,7 +72,7 @@ async function assertBothServe(one: TestProvider, two: TestProvider): Promise<vo
     [two, one],
   ] as const) {
     const { id } = await asked.submit(token);
-    const { answer } = await hold(asked, token, id);
+    const { answer } = await startLongPoll(asked, token, id);
     const decided = await decides.decide(reviewer, id, "approve", { note: "seen" });
     assert.equal(decided.status, 200, decided.text);
     assert.deepEqual((await answer).json, await decides.read(token, id));
@@ -163,7 +163,7 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   const [first] = replicas as [Logged, Logged];
   const { token } = await first.server.instance();
   const kept = await first.server.submit(token);
-  const { answer: poll } = await hold(first.server, token, kept.id);
+  const { answer: poll } = await startLongPoll(first.server, token, kept.id);
   const told = new Set([kept.id]);
   const sending = replicas.map(async ({ server }, n) => {
     for (let i = 0; ; i++) {

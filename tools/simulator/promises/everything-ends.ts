@@ -8,7 +8,7 @@ export const EVERYTHING_ENDS: Promised = {
     for (const { id, status } of snapshot.all("request")) {
       world.assert(status !== "pending", "liveness", () => `${id} is still pending`);
     }
-    const [held] = database.look("select count(*) as n from held_verdict");
-    world.assert(held?.n === 0, "liveness", () => "a verdict is still held");
+    const [delayed] = database.look("select count(*) as n from held_verdict");
+    world.assert(delayed?.n === 0, "liveness", () => "a verdict is still delayed");
   },
 };

@@ -30,7 +30,7 @@ export const serve: Command = {
     const signal = await Promise.race([stopped, provider.closed]);
     // A supervisor starts it again, which is refused until the program is a newer one.
     if (signal instanceof Failure) throw signal;
-    if (!line.json) terminal.note(`${signal}: answering held polls and stopping.`);
+    if (!line.json) terminal.note(`${signal}: answering long polls and stopping.`);
     await provider.close();
     return EXIT.done;
   },

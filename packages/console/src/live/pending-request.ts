@@ -5,7 +5,7 @@
  * Called by: the live store and what shows requests.
  */
 
-import type { HeldVerdict, ReviewedRequest } from "@countersign/review-api";
+import type { DelayedVerdict, ReviewedRequest } from "@countersign/review-api";
 import { exactText } from "@countersign/review-api/exact";
 
 export interface PendingRequest extends Omit<ReviewedRequest, "held"> {
@@ -14,7 +14,7 @@ export interface PendingRequest extends Omit<ReviewedRequest, "held"> {
   /** Epoch ms, by the server's clock. */
   readonly deadlineAt: number;
   /** What the caller has sent and can still take back. */
-  readonly held: HeldVerdict | undefined;
+  readonly held: DelayedVerdict | undefined;
 }
 
 /** @param wire as the client parsed it: the exact text of its arguments is known */

@@ -199,7 +199,7 @@ export const OPTIONS = [
     default: "20000",
     value: "COUNT",
     group: "limits",
-    help: "Open connections, held polls included; more are refused.",
+    help: "Open connections, long polls included; more are refused.",
   },
   {
     name: "instance_rate",

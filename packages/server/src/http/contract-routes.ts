@@ -98,7 +98,7 @@ const HANDLERS: Readonly<Record<OperationName, Handler>> = {
     const caller = callerOf(request, "instance");
     const waitMs = waitParameter(request);
     const id = pathIdentifier(request);
-    request.isHeld = waitMs > 0;
+    request.isLongPoll = waitMs > 0;
     const waiting =
       waitMs === 0
         ? undefined

@@ -29,7 +29,7 @@ const HEADERS_MS_MAX = 10_000;
 const REQUEST_MS_MAX = 30_000;
 /** Told to whom these times have cut off. */
 const LATE_RETRY_S = 1;
-/** Without a byte in either direction a connection is cut: longer than any poll is held. */
+/** Without a byte in either direction a connection is cut: longer than any poll waits. */
 const SILENCE_MS_MAX = 60_000;
 /** How often Node looks for connections that are over these times. */
 const CHECK_MS = 2_000;
@@ -63,7 +63,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
   app.decorateRequest("signedIn", null);
   app.decorateRequest("subjectId", undefined);
   app.decorateRequest("errorCode", undefined);
-  app.decorateRequest("isHeld", false);
+  app.decorateRequest("isLongPoll", false);
   // Bodies stay bytes: our own parser reads them, also to see what another would repair.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_, body, done) => done(null, body));
@@ -82,7 +82,7 @@ export function createHttpServer(settings: Settings, report: Report): FastifyIns
     report.exchangeEnded({
       exchangeId: request.id,
       operation: request.routeOptions.config?.operation ?? "unknown",
-      isHeld: request.isHeld,
+      isLongPoll: request.isLongPoll,
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
       clientAddress: settings.trustedProxies.length > 0 ? request.ip : undefined,

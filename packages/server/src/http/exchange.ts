@@ -34,7 +34,7 @@ declare module "fastify" {
     subjectId: string | undefined;
     errorCode: string | undefined;
     /** Whether this is a read that waits for a decision; measured apart from other reads. */
-    isHeld: boolean;
+    isLongPoll: boolean;
   }
 
   interface FastifyInstance {

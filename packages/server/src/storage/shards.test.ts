@@ -258,8 +258,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // The first of them; all behind an id, and from a day on: what has it.
   readFirstPosition: /^SEARCH audit_seal USING COVERING INDEX/,
   // None for longer than a minute.
-  readHeldOf: /^SEARCH held_verdict USING INDEX \w+ \(project_id=\?\)$/,
-  readNextHeld: /^SCAN held_verdict USING (COVERING )?INDEX held_verdict_due$/,
+  readNextDelayedVerdict: /^SCAN held_verdict USING (COVERING )?INDEX held_verdict_due$/,
   // What is pending, by its index, and up to a bound.
   countPendingOf: /^SEARCH request USING COVERING INDEX request_pending \(project_id=\?\)$/,
   readPendingIds: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,

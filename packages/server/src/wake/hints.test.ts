@@ -30,14 +30,14 @@ test("[ours.verdict.wakes] what concerns other replicas is read as it was signal
     hints: [provision, update, hurried, inOlder, voted, { kind: "resolved", requestId: ID }],
   });
   const opened: Signal = { kind: "opened", projectId: PROJECT, requestId: ID, deadlineAt: 1 };
-  const held: Signal = {
-    kind: "held",
+  const delayed: Signal = {
+    kind: "delayed",
     projectId: PROJECT,
     requestId: ID,
     reviewerId: ID,
     commitsAt: 1,
   };
-  assert.deepEqual([opened, held].map(toHint), [voted, voted].map(toHint));
+  assert.deepEqual([opened, delayed].map(toHint), [voted, voted].map(toHint));
   assert.equal(toHint({ kind: "frozen", projectId: PROJECT }), undefined);
   assert.equal(toHint({ kind: "removed", instanceId: ID }), undefined);
 });

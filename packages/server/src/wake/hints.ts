@@ -54,7 +54,7 @@ export function toHint(signal: Signal): string | undefined {
       return `r:${signal.requestId}`;
     // To others these are one: something about a request that waits is to be looked at.
     case "opened":
-    case "held":
+    case "delayed":
     case "voted":
       return `t:${signal.projectId}:${signal.requestId}`;
     case "hurried":

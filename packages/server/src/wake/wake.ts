@@ -32,17 +32,17 @@ export type Signal =
   | { readonly kind: "ended"; readonly requestId: string }
   /**
    * An approval was kept that is not enough, or taken back. Of another replica it may also be a
-   * verdict that is held, or a request that was opened, one for all of its project.
+   * verdict with a delay, or a request that was opened, one for all of its project.
    */
   | { readonly kind: "voted"; readonly projectId: string; readonly requestId: string }
-  /** A verdict is held, or was taken back. */
+  /** A verdict with a delay was stored or taken back. */
   | {
-      readonly kind: "held";
+      readonly kind: "delayed";
       readonly projectId: string;
       readonly requestId: string;
       /** The owner of the verdict. */
       readonly reviewerId: string;
-      /** When it is given, epoch ms; undefined when it was taken back. */
+      /** When it is applied, epoch ms; undefined when it was taken back. */
       readonly commitsAt: number | undefined;
     }
   /** A freeze was set or lifted, in this project or, with an empty id, on the server. */

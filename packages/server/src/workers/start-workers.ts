@@ -11,13 +11,13 @@ import { PushDestination } from "../outbox/push-destination.ts";
 import { WebhookDestination } from "../outbox/webhook-destination.ts";
 import type { Report } from "../report.ts";
 import type { Worker } from "../timer-loop.ts";
+import { startDelayedVerdicts } from "./delayed-verdicts.ts";
 import { startExpiry } from "./expiry.ts";
 import { startFreeze } from "./freeze.ts";
-import { startHolding } from "./holding.ts";
 import { startRetention } from "./retention.ts";
 import { startSealing } from "./sealing.ts";
 
-const ALWAYS = [startExpiry, startHolding, startFreeze, startRetention, startSealing];
+const ALWAYS = [startExpiry, startDelayedVerdicts, startFreeze, startRetention, startSealing];
 
 /** Starts those of one server; those that send webhooks only where that is on. */
 export function startWorkers(context: Context, report: Report): Worker[] {

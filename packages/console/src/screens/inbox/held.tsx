@@ -1,6 +1,6 @@
 /** What the person has sent and can still take back: on its row, and for all of it in a bar. */
 
-import type { HeldVerdict } from "@countersign/review-api";
+import type { DelayedVerdict } from "@countersign/review-api";
 import { useComputed } from "@preact/signals";
 import { api } from "../../api.ts";
 import { pending } from "../../live/live.ts";
@@ -16,7 +16,7 @@ function secondsUntil(at: string): number {
   return Math.max(0, Math.ceil((Date.parse(at) - now.value) / 1_000));
 }
 
-export function Held({ held }: { readonly held: HeldVerdict }) {
+export function Held({ held }: { readonly held: DelayedVerdict }) {
   const text = useComputed(() => {
     const left = secondsUntil(held.commits_at);
     return left > 0 ? `${DOING[held.verdict]} in ${left} s` : `${DOING[held.verdict]}…`;

@@ -54,7 +54,7 @@ export async function authenticateCaller(
 }
 
 /**
- * Reads the credential of an instance again, at the end of an exchange that was held.
+ * Reads the credential of an instance again, at the end of a long poll.
  *
  * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
  */

@@ -11,7 +11,7 @@ export interface CurrentCaller extends ReviewerCaller {
 }
 
 /**
- * The caller as this transaction finds them, held together with their token: who was lowered,
+ * The caller as this transaction finds them, locked together with their token: who was lowered,
  * removed, disabled or whose token was revoked since the exchange began gives nothing to anybody
  * any more, and who lowers or removes them now waits for what they give.
  *

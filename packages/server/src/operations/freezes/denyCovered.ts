@@ -1,13 +1,13 @@
 import type { Context } from "../../context.ts";
 import { endingOf, type StoredFreeze } from "../../core/freeze.ts";
 import { readProjectIds } from "../../storage/sql/access/holders.ts";
+import { EVERY_INSTANCE, isFreezeActive } from "../../storage/sql/freezes/freezes.ts";
 import {
   type Covered,
   lockInstances,
   readCovered,
   readInstanceIds,
 } from "../../storage/sql/freezes/frozen-requests.ts";
-import { EVERY_INSTANCE, isFreezeActive } from "../../storage/sql/freezes/standing-freezes.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import { lockReadable } from "../requests/expireRequests.ts";

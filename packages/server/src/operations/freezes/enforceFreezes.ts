@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { StoredFreeze } from "../../core/freeze.ts";
-import { listActiveFreezes } from "../../storage/sql/freezes/standing-freezes.ts";
+import { listActiveFreezes } from "../../storage/sql/freezes/freezes.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
 

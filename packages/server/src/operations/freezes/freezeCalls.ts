@@ -5,11 +5,7 @@ import { sha256Hex } from "../../core/digest.ts";
 import { type FreezeScope, type StoredFreeze, scopeOf } from "../../core/freeze.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import {
-  EVERY_INSTANCE,
-  insertFreeze,
-  readFreezeOf,
-} from "../../storage/sql/freezes/standing-freezes.ts";
+import { EVERY_INSTANCE, insertFreeze, readFreezeOf } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
@@ -83,8 +79,8 @@ async function ensureFreeze(
         tx.onCommit(() => context.wake.signal({ kind: "frozen", projectId: freeze.projectId }));
         return { freeze, isNew: true };
       }
-      const standing = await readFreezeOf(tx, cover);
-      return standing && { freeze: standing, isNew: false };
+      const active = await readFreezeOf(tx, cover);
+      return active && { freeze: active, isNew: false };
     });
     // Otherwise it was lifted in between.
     if (ensured !== undefined) return ensured;

@@ -5,7 +5,7 @@ import type { Actor } from "../../core/actor.ts";
 import { scopeOf } from "../../core/freeze.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { lockFreeze, markLifted } from "../../storage/sql/freezes/standing-freezes.ts";
+import { lockFreeze, markLifted } from "../../storage/sql/freezes/freezes.ts";
 import { type ReviewedFreeze, toReviewedFreeze } from "./listFreezes.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   EVERY_INSTANCE,
   listActiveFreezesOf,
   listFreezesLifted,
-} from "../../storage/sql/freezes/standing-freezes.ts";
+} from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";

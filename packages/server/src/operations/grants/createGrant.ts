@@ -9,11 +9,7 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { escapeGlob, sessionOf, termsFault } from "../../policy/grant-terms.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
-import {
-  insertGrant,
-  readActiveGrants,
-  readGrant,
-} from "../../storage/sql/grants/standing-grants.ts";
+import { insertGrant, readActiveGrants, readGrant } from "../../storage/sql/grants/grants.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ScopedKey } from "../../storage/sql/keys.ts";
 import {

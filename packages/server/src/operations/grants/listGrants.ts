@@ -2,10 +2,7 @@ import type { Context } from "../../context.ts";
 import type { StoredGrant } from "../../core/grant.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
-import {
-  listActiveOfInstance,
-  listGrantsBefore,
-} from "../../storage/sql/grants/standing-grants.ts";
+import { listActiveOfInstance, listGrantsBefore } from "../../storage/sql/grants/grants.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";

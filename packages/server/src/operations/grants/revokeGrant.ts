@@ -5,7 +5,7 @@ import type { Actor } from "../../core/actor.ts";
 import { stateOf } from "../../core/grant.ts";
 import { covers, may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { lockGrant, markRevoked } from "../../storage/sql/grants/standing-grants.ts";
+import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
 import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 
 /**

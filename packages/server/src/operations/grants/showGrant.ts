@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { readGrant } from "../../storage/sql/grants/standing-grants.ts";
+import { readGrant } from "../../storage/sql/grants/grants.ts";
 import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 
 /**

@@ -4,14 +4,10 @@ import { may } from "../../core/scopes.ts";
 import { approvalRefusal, isBlank, isEnough } from "../../policy/decider.ts";
 import { fittingTerms } from "../../policy/grant-terms.ts";
 import type { Call, Requirement } from "../../policy/rule.ts";
-import {
-  countCall,
-  readActiveGrants,
-  uncountCall,
-} from "../../storage/sql/grants/standing-grants.ts";
+import { countCall, readActiveGrants, uncountCall } from "../../storage/sql/grants/grants.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { lockStanding } from "../access/readStanding.ts";
+import { lockActiveReviewers } from "../access/readActiveReviewers.ts";
 
 /** How many active grants an instance can have. */
 export const GRANTS_PER_INSTANCE_MAX = 100;
@@ -84,10 +80,10 @@ async function couldApprove(
   requirement: Requirement,
   now: number,
 ): Promise<boolean> {
-  const [standing] = await lockStanding(tx, projectId, [reviewerId], now);
-  if (standing === undefined) return false;
-  if (!standing.ways.some((scopes) => may({ role: standing.role, scopes }, "decide"))) return false;
-  const maker = { ...standing, forGroups: null };
+  const [reviewer] = await lockActiveReviewers(tx, projectId, [reviewerId], now);
+  if (reviewer === undefined) return false;
+  if (!reviewer.ways.some((scopes) => may({ role: reviewer.role, scopes }, "decide"))) return false;
+  const maker = { ...reviewer, forGroups: null };
   if (approvalRefusal(requirement, maker, { ownerId, instanceId }) !== undefined) return false;
   return isEnough(requirement, [maker]);
 }

@@ -65,7 +65,7 @@ const FAILURE_RETRY_AFTER_S = 1;
 
 type Begun<T> =
   | { readonly kind: "replayed"; readonly value: T }
-  | { readonly kind: "holding" | "joined"; readonly verification: StoredVerification };
+  | { readonly kind: "owned" | "joined"; readonly verification: StoredVerification };
 
 /**
  * @throws Problem `webhook_verification_failed`, `invalid_webhook_url`, `rate_limited`,
@@ -91,7 +91,7 @@ export async function commitVerified<T>(
       if (failure !== null) throw toProblem(failure);
       continue;
     }
-    const value = await hold(context, caller, verification, delivery, steps);
+    const value = await verifyAndCommit(context, caller, verification, delivery, steps);
     if (value !== undefined) return value;
   } while (context.clock.now() < giveUpAt);
   throw new Problem("unavailable", undefined, { retryAfterS: RETRY_AFTER_S });
@@ -106,7 +106,7 @@ export async function assertNeverVerified(tx: Transaction, key: ScopedKey): Prom
   if ((await lockVerification(tx, key)) !== undefined) throw new Problem("idempotency_conflict");
 }
 
-/** @param lastFence of the attempt that this call held or joined before, 0 for none */
+/** @param lastFence of the attempt that this call owned or joined before, 0 for none */
 async function begin<T>(
   tx: Transaction,
   key: KeyedInput,
@@ -122,7 +122,7 @@ async function begin<T>(
   if (await insertVerification(tx, fresh, now)) {
     // The insert waits for an attempt that is just committing: then there is an answer now.
     const late = await steps.replay(tx);
-    if (late === undefined) return { kind: "holding", verification: fresh };
+    if (late === undefined) return { kind: "owned", verification: fresh };
     await deleteVerification(tx, fresh);
     return { kind: "replayed", value: late };
   }
@@ -140,11 +140,11 @@ async function begin<T>(
   const verification = {
     ...fresh,
     fence: existing.fence + 1,
-    // The attempt of a crashed holder keeps its place in the order.
+    // An attempt that a crashed process owned keeps its position in the order.
     acceptedAt: failure === null ? existing.acceptedAt : now,
   };
   await takeOverVerification(tx, verification, now);
-  return { kind: "holding", verification };
+  return { kind: "owned", verification };
 }
 
 function isUnderWay({ failure, leaseUntil }: StoredVerification, now: number): boolean {
@@ -152,7 +152,7 @@ function isUnderWay({ failure, leaseUntil }: StoredVerification, now: number): b
 }
 
 /** @returns undefined when the attempt was taken over or superseded, however it ended here */
-async function hold<T>(
+async function verifyAndCommit<T>(
   context: Context,
   { provisionerId }: ProvisionerCaller,
   verification: StoredVerification,

@@ -3,7 +3,7 @@ import { allows } from "../../core/roles.ts";
 import { may } from "../../core/scopes.ts";
 import { listReviewersOf, type StoredReviewer } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { readStanding } from "../access/readStanding.ts";
+import { readActiveReviewers } from "../access/readActiveReviewers.ts";
 
 /**
  * Keeps a project from losing the last who could say who may do what in it. Beside the server it
@@ -26,8 +26,8 @@ export async function assertPeopleRemain(
     ({ id, role }) => id !== before.id && allows(role, "people"),
   );
   const ids = others.map(({ id }) => id);
-  const standing = await readStanding(tx, projectId, ids, await tx.now());
-  const remain = standing.some(({ role, ways }) =>
+  const reviewers = await readActiveReviewers(tx, projectId, ids, await tx.now());
+  const remain = reviewers.some(({ role, ways }) =>
     ways.some((scopes) => may({ role, scopes }, "people")),
   );
   if (remain) return;

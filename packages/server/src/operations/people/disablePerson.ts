@@ -9,7 +9,7 @@ import {
 } from "../../storage/sql/people/people.ts";
 import { endSessionsOf } from "../access/endSession.ts";
 
-export interface PersonStanding {
+export interface PersonAccess {
   readonly login: string;
   readonly isDisabled: boolean;
 }
@@ -24,7 +24,7 @@ export interface PersonStanding {
  */
 export async function disablePerson(
   { store, random }: Pick<Context, "store" | "random">,
-  { login, isDisabled }: PersonStanding,
+  { login, isDisabled }: PersonAccess,
 ): Promise<void> {
   await store.transact(async (tx) => {
     const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");

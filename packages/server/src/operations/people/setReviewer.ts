@@ -61,7 +61,7 @@ export async function projectNamed(tx: Transaction, name: string): Promise<strin
   return project.id;
 }
 
-/** Writes role and groups of a reviewer who is held, with the audit entry, if they are others. */
+/** Writes role and groups of a locked reviewer, with the audit entry, if they are others. */
 export async function writeReviewerChange(
   tx: Transaction,
   random: Random,

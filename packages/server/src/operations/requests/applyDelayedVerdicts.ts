@@ -5,13 +5,13 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockCredential } from "../../storage/sql/access/credentials.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 import {
-  deleteHeld,
-  findHeld,
-  type HeldKey,
-  type HeldVerdict,
-  readDueHeld,
-  readNextHeld,
-} from "../../storage/sql/requests/held-verdicts.ts";
+  type DelayedVerdict,
+  type DelayedVerdictKey,
+  deleteDelayedVerdict,
+  findDelayedVerdict,
+  readDueDelayedVerdicts,
+  readNextDelayedVerdict,
+} from "../../storage/sql/requests/delayed-verdicts.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { mayAuthenticate, toReviewerCaller } from "../access/authenticateCaller.ts";
@@ -31,7 +31,11 @@ const VERDICTS_PER_CALL_MAX = 50;
 export async function applyDelayedVerdicts(
   context: Context,
 ): Promise<{ readonly done: number; readonly more: boolean }> {
-  const due = await readDueHeld(context.store, context.clock.now(), VERDICTS_PER_CALL_MAX);
+  const due = await readDueDelayedVerdicts(
+    context.store,
+    context.clock.now(),
+    VERDICTS_PER_CALL_MAX,
+  );
   let done = 0;
   for (const key of due) if (await apply(context, key)) done++;
   return { done, more: due.length === VERDICTS_PER_CALL_MAX && done > 0 };
@@ -39,11 +43,11 @@ export async function applyDelayedVerdicts(
 
 /** When the next delayed verdict is due, epoch ms. */
 export function nextDelayedVerdict({ store }: Context): Promise<number | undefined> {
-  return readNextHeld(store);
+  return readNextDelayedVerdict(store);
 }
 
 /** @returns whether the delayed verdict is gone */
-async function apply(context: Context, key: HeldKey): Promise<boolean> {
+async function apply(context: Context, key: DelayedVerdictKey): Promise<boolean> {
   try {
     return await retryPastDeadline(context, (tx) => applyLocked(tx, context, key));
   } catch (error) {
@@ -57,14 +61,18 @@ async function apply(context: Context, key: HeldKey): Promise<boolean> {
  * @returns false when the verdict was applied or taken back meanwhile
  * @throws Problem when the verdict is refused: then nothing of this may be committed
  */
-async function applyLocked(tx: Transaction, context: Context, key: HeldKey): Promise<boolean> {
+async function applyLocked(
+  tx: Transaction,
+  context: Context,
+  key: DelayedVerdictKey,
+): Promise<boolean> {
   const request = await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
-  const delayed = await findHeld(tx, key);
+  const delayed = await findDelayedVerdict(tx, key);
   const now = await tx.now();
   if (delayed === undefined || delayed.commitsAt > now) return false;
   if (request === undefined) throw new Problem("not_found");
   const caller = await callerOf(tx, delayed, now);
-  await deleteHeld(tx, delayed);
+  await deleteDelayedVerdict(tx, delayed);
   const outcome = await decideLocked(tx, context, caller, delayed.requestId, {
     verdict: delayed.verdict,
     argumentsSha256: delayed.argumentsSha256,
@@ -76,11 +84,11 @@ async function applyLocked(tx: Transaction, context: Context, key: HeldKey): Pro
   const { resolution } = outcome;
   const isApplied = outcome.isAnswer && resolution?.kind !== "already_terminal";
   if (isApplied) {
-    const detail = { held_at: delayed.heldAt };
+    const detail = { held_at: delayed.receivedAt };
     await appendVerdictAudit(tx, context, delayed, "verdict.cast", now, detail);
   } else {
     const status = resolution === undefined ? null : resolution.decision.status;
-    const detail = { held_at: delayed.heldAt, reason: "already_terminal", status };
+    const detail = { held_at: delayed.receivedAt, reason: "already_terminal", status };
     await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
   }
   return true;
@@ -90,17 +98,22 @@ async function applyLocked(tx: Transaction, context: Context, key: HeldKey): Pro
 async function lapse(
   tx: Transaction,
   context: Context,
-  key: HeldKey,
+  key: DelayedVerdictKey,
   { code: reason, message }: Problem,
 ): Promise<void> {
   await lockReadable(tx, { projectId: key.projectId, id: key.requestId });
-  const delayed = await findHeld(tx, key);
+  const delayed = await findDelayedVerdict(tx, key);
   const now = await tx.now();
   // Another verdict may have replaced it.
-  if (delayed === undefined || delayed.commitsAt > now || !(await deleteHeld(tx, delayed))) return;
-  const detail = { held_at: delayed.heldAt, reason, message };
+  if (
+    delayed === undefined ||
+    delayed.commitsAt > now ||
+    !(await deleteDelayedVerdict(tx, delayed))
+  )
+    return;
+  const detail = { held_at: delayed.receivedAt, reason, message };
   await appendVerdictAudit(tx, context, delayed, "verdict.lapsed", now, detail);
-  tx.onCommit(() => context.wake.signal({ kind: "held", ...key, commitsAt: undefined }));
+  tx.onCommit(() => context.wake.signal({ kind: "delayed", ...key, commitsAt: undefined }));
 }
 
 /**
@@ -110,7 +123,7 @@ async function lapse(
  */
 async function callerOf(
   tx: Transaction,
-  delayed: HeldVerdict,
+  delayed: DelayedVerdict,
   now: number,
 ): Promise<ReviewerCaller> {
   const { projectId, reviewerId, credentialId } = delayed;

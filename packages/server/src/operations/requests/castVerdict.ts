@@ -7,9 +7,9 @@ import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { takesVotes } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
-import { findFreezeOfRequest } from "../../storage/sql/freezes/standing-freezes.ts";
+import { findFreezeOfRequest } from "../../storage/sql/freezes/freezes.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
-import { findHeld } from "../../storage/sql/requests/held-verdicts.ts";
+import { findDelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { StoredVote } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
@@ -54,7 +54,7 @@ export async function castVerdict(
     const [outcome, earlier] = await Promise.all([
       decideLocked(tx, context, caller, id, verdict),
       // Behind the lock of the request, as all that writes delayed verdicts.
-      findHeld(tx, { ...key, reviewerId: caller.reviewerId }),
+      findDelayedVerdict(tx, { ...key, reviewerId: caller.reviewerId }),
     ]);
     const isNew = outcome.isAnswer && outcome.resolution?.kind !== "already_terminal";
     if (isNew && outcome.delayed === undefined && earlier !== undefined) {

@@ -31,7 +31,7 @@ import {
 } from "../../policy/decider.ts";
 import type { Judgement } from "../../policy/judgement.ts";
 import type { Requirement } from "../../policy/rule.ts";
-import type { HeldVerdict } from "../../storage/sql/requests/held-verdicts.ts";
+import type { DelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { attemptsRefusal, countFailedAttempt } from "./countFailedAttempt.ts";
@@ -65,7 +65,7 @@ export interface VerdictOutcome {
   readonly resolution: Exclude<Resolution, { kind: "not_due" }> | undefined;
   /** Whether what is recorded now is this very verdict, from this attempt or an earlier one. */
   readonly isAnswer: boolean;
-  readonly delayed?: HeldVerdict;
+  readonly delayed?: DelayedVerdict;
   /** To be thrown after the commit: a failed attempt stays counted. */
   readonly problem?: Problem;
 }

@@ -6,7 +6,7 @@ import { sha256Hex } from "../../core/digest.ts";
 import type { StoredDecision, StoredRequest } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
-import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
+import { findFreeze } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import { insertConsumption, readConsumption } from "../../storage/sql/requests/consumptions.ts";
 import { lockRequestOfInstance } from "../../storage/sql/requests/requests.ts";

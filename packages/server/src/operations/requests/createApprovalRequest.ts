@@ -13,7 +13,7 @@ import { deadline, type Ending, isOverdue, type StoredRequest } from "../../core
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
-import { findFreeze } from "../../storage/sql/freezes/standing-freezes.ts";
+import { findFreeze } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";

@@ -2,18 +2,18 @@ import { Problem } from "@countersign/protocol";
 import { type AuditKind, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { reviewerActor } from "../../core/actor.ts";
+import { commitsAt } from "../../core/delayed-verdict.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import { commitsAt } from "../../core/held-verdict.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { needsPasskey } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
 import {
-  deleteHeld,
-  findHeld,
-  type HeldVerdict,
-  writeHeld,
-} from "../../storage/sql/requests/held-verdicts.ts";
+  type DelayedVerdict,
+  deleteDelayedVerdict,
+  findDelayedVerdict,
+  writeDelayedVerdict,
+} from "../../storage/sql/requests/delayed-verdicts.ts";
 import { readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { type Verdict, verdictNote } from "./verdictNote.ts";
@@ -34,7 +34,7 @@ export async function delayVerdict(
   request: StoredRequest,
   verdict: Verdict,
   now: number,
-): Promise<HeldVerdict | undefined> {
+): Promise<DelayedVerdict | undefined> {
   if (verdict.holdMs === undefined) return undefined;
   if (verdict.verdict === "approve" && needsPasskey(requirementOf(readJudgement(request.policy)))) {
     const message = "hold does not belong to an approval that a passkey has to sign.";
@@ -44,8 +44,8 @@ export async function delayVerdict(
   if (at === undefined) return undefined;
   const { projectId, id: requestId } = request;
   const { reviewerId, credentialId } = caller;
-  const earlier = await findHeld(tx, { projectId, requestId, reviewerId });
-  const delayed: HeldVerdict = {
+  const earlier = await findDelayedVerdict(tx, { projectId, requestId, reviewerId });
+  const delayed: DelayedVerdict = {
     projectId,
     requestId,
     reviewerId,
@@ -56,12 +56,12 @@ export async function delayVerdict(
     confirmation: textOf(verdict.confirmation),
     credentialId,
     isSession: caller.session !== null,
-    heldAt: now,
+    receivedAt: now,
     commitsAt: at,
   };
   if (earlier !== undefined && isSame(earlier, delayed)) return earlier;
-  await writeHeld(tx, delayed);
-  const signal = { kind: "held", projectId, requestId, reviewerId, commitsAt: at } as const;
+  await writeDelayedVerdict(tx, delayed);
+  const signal = { kind: "delayed", projectId, requestId, reviewerId, commitsAt: at } as const;
   tx.onCommit(() => context.wake.signal(signal));
   const { validityMs, note } = delayed;
   await appendVerdictAudit(tx, context, delayed, "verdict.held", now, {
@@ -78,9 +78,9 @@ export async function delayVerdict(
 export async function cancelDelayedVerdict(
   tx: Transaction,
   context: Pick<Context, "random">,
-  delayed: HeldVerdict,
+  delayed: DelayedVerdict,
 ): Promise<void> {
-  if (!(await deleteHeld(tx, delayed))) return;
+  if (!(await deleteDelayedVerdict(tx, delayed))) return;
   const detail = { by: "another verdict" };
   await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now(), detail);
 }
@@ -106,13 +106,13 @@ export async function hasRecordedVote(
 export async function appendVerdictAudit(
   tx: Transaction,
   { random }: Pick<Context, "random">,
-  { projectId, requestId, reviewerId, verdict, heldAt }: HeldVerdict,
+  { projectId, requestId, reviewerId, verdict, receivedAt }: DelayedVerdict,
   kind: AuditKind,
   now: number,
   detail: Readonly<Record<string, string | number | null>> = {},
 ): Promise<void> {
   await appendAudit(tx, random, {
-    at: Math.max(now, heldAt),
+    at: Math.max(now, receivedAt),
     projectId,
     kind,
     actor: reviewerActor(reviewerId),
@@ -121,7 +121,7 @@ export async function appendVerdictAudit(
   });
 }
 
-function isSame(one: HeldVerdict, other: HeldVerdict): boolean {
+function isSame(one: DelayedVerdict, other: DelayedVerdict): boolean {
   return (
     one.verdict === other.verdict &&
     one.note === other.note &&

@@ -7,7 +7,7 @@ import { recheckInstance } from "../access/authenticateCaller.ts";
 import { expireRequest } from "./expireRequest.ts";
 
 export interface Waiting {
-  /** How long to hold while the request is pending. */
+  /** How long to wait while the request is pending. */
   readonly waitMs: number;
   /** Calls back when the client has gone, or has its answer. */
   readonly onGone: (callback: () => void) => void;
@@ -18,7 +18,7 @@ export interface Waiting {
  * is over. Waiting extends nothing.
  *
  * @throws Problem `not_found`, alike for unknown ids and those of other instances;
- *   `invalid_credential` when the credential was revoked or has expired while the poll was held
+ *   `invalid_credential` when the credential was revoked or has expired while the poll waited
  * @see contract: Endpoints, GET /v1/requests/{id}
  */
 export async function getApprovalRequest(
@@ -27,11 +27,11 @@ export async function getApprovalRequest(
   id: string,
   waiting?: Waiting,
 ): Promise<StoredRequest> {
-  // A held poll keeps no request in memory: it reads before and after.
-  const isHeld = waiting !== undefined && (await resolvedOrOver(context, caller, id, waiting));
+  // A long poll keeps no request in memory: it reads before and after.
+  const hasWaited = waiting !== undefined && (await resolvedOrOver(context, caller, id, waiting));
   const request = await readCurrent(context, caller, id);
   // After the request: a deletion that was committed before the read is noticed here.
-  if (isHeld) await recheckInstance(context, caller);
+  if (hasWaited) await recheckInstance(context, caller);
   return request;
 }
 
@@ -52,7 +52,7 @@ async function isPending(context: Context, caller: InstanceCaller, id: string): 
 /**
  * Subscribes first and reads after that, so that no resolution falls between the two.
  *
- * @returns whether the request was pending, so that the poll was held
+ * @returns whether the request was pending, so that the poll waited
  */
 async function resolvedOrOver(
   context: Context,

@@ -11,7 +11,7 @@ import type { Requirement } from "../../policy/rule.ts";
 import { readVotes, type StoredVote, writeVote } from "../../storage/sql/requests/votes.ts";
 import { readPasskeys } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { lockStanding, type StandingReviewer } from "../access/readStanding.ts";
+import { type ActiveReviewer, lockActiveReviewers } from "../access/readActiveReviewers.ts";
 
 export interface Tally {
   /** Votes of those who may approve now, in the order in which they were cast. */
@@ -46,10 +46,10 @@ export async function recordVote(
   const isRepeated = earlier !== undefined && isSame(earlier, vote);
   const votes = isRepeated ? before : [...others, vote];
   const ids = votes.map(({ reviewerId }) => reviewerId);
-  const standing = await lockStanding(tx, projectId, ids, vote.votedAt);
-  if (!standing.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
+  const active = await lockActiveReviewers(tx, projectId, ids, vote.votedAt);
+  if (!active.some(({ id }) => id === vote.reviewerId)) throw new Problem("invalid_credential");
   const isSigned = await findSigned(tx, request, requirement, votes);
-  const allowed = standing
+  const allowed = active
     .filter(isSigned)
     .map((reviewer) => ({ ...reviewer, forGroups: reachOf(reviewer, votes) }))
     .filter(
@@ -81,7 +81,7 @@ export async function recordVote(
 
 /** By the token that the vote came with, and by those that its voter has now. */
 function reachOf(
-  { id, ways }: StandingReviewer,
+  { id, ways }: ActiveReviewer,
   votes: readonly StoredVote[],
 ): readonly string[] | null {
   const cast = votes.find(({ reviewerId }) => reviewerId === id);
@@ -107,7 +107,7 @@ async function findSigned(
   request: StoredRequest,
   requirement: Requirement,
   votes: readonly StoredVote[],
-): Promise<(reviewer: Pick<StandingReviewer, "id" | "personId">) => boolean> {
+): Promise<(reviewer: Pick<ActiveReviewer, "id" | "personId">) => boolean> {
   if (!needsPasskey(requirement)) return () => true;
   const proofs = new Map(
     votes.flatMap((vote) => {

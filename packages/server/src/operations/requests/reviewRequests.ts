@@ -17,7 +17,10 @@ import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readMisses } from "../../storage/sql/requests/confirmation-misses.ts";
 import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
-import { type HeldVerdict, readHeld } from "../../storage/sql/requests/held-verdicts.ts";
+import {
+  type DelayedVerdict,
+  readDelayedVerdicts,
+} from "../../storage/sql/requests/delayed-verdicts.ts";
 import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts";
 import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
@@ -31,8 +34,8 @@ export interface ReviewedRequest {
   readonly requirement: Requirement;
   /** Approvals so far, in the order in which they came. */
   readonly votes: readonly ReviewedVote[];
-  /** The caller's own verdict that is held; undefined without one. */
-  readonly held: HeldVerdict | undefined;
+  /** The caller's own delayed verdict; undefined without one. */
+  readonly delayed: DelayedVerdict | undefined;
   /** How the agent used the approval; undefined: not, or it does not say. */
   readonly consumption: StoredConsumption | undefined;
   readonly mayDecide: MayDecide;
@@ -80,7 +83,7 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly requirement: Requirement;
   readonly ownerId: string | null;
   readonly votes: readonly StoredVote[];
-  readonly held: readonly HeldVerdict[];
+  readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
   readonly misses: Awaited<ReturnType<typeof readMisses>>;
   /** Names of reviewers by their ids: of those who voted and who decided. */
@@ -106,10 +109,10 @@ async function gatherRequests(
     const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
     return { votes, reviewers: await readReviewers(reader, projectId, people) };
   };
-  const [instances, { votes, reviewers }, held, misses, consumptions] = await Promise.all([
+  const [instances, { votes, reviewers }, delayed, misses, consumptions] = await Promise.all([
     readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
     votesOf(),
-    readHeld(
+    readDelayedVerdicts(
       reader,
       projectId,
       idsOf(({ request }) => isPending(request)),
@@ -136,7 +139,7 @@ async function gatherRequests(
       ownerId: instance?.ownerId ?? null,
       names,
       votes: votes.filter(isOf),
-      held: held.filter(isOf),
+      delayed: delayed.filter(isOf),
       misses: misses.filter(isOf),
       consumption: consumptions.get(id),
     };
@@ -168,7 +171,7 @@ function reviewFor(
     votes: gathered.votes.map(({ reviewerId, note, votedAt: at }) => {
       return { reviewer: names.get(reviewerId) ?? "", note, at };
     }),
-    held: gathered.held.find(({ reviewerId }) => reviewerId === caller.reviewerId),
+    delayed: gathered.delayed.find(({ reviewerId }) => reviewerId === caller.reviewerId),
     mayDecide: mayDecide(caller, signer, gathered, now),
     decider: names.get(deciderId(request) ?? ""),
   };

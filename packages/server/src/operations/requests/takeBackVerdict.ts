@@ -3,7 +3,10 @@ import type { Context } from "../../context.ts";
 import { decidesFor } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { deleteHeld, findHeld } from "../../storage/sql/requests/held-verdicts.ts";
+import {
+  deleteDelayedVerdict,
+  findDelayedVerdict,
+} from "../../storage/sql/requests/delayed-verdicts.ts";
 import { lockRequest } from "../../storage/sql/requests/requests.ts";
 import { appendVerdictAudit } from "./delayVerdict.ts";
 
@@ -31,16 +34,16 @@ export async function takeBackVerdict(
     if (request.decision !== null) {
       throw new Problem("already_terminal", `The request is already ${request.status}.`);
     }
-    const delayed = await findHeld(tx, { projectId, requestId, reviewerId });
+    const delayed = await findDelayedVerdict(tx, { projectId, requestId, reviewerId });
     if (delayed === undefined) return false;
     // Such a token could not have given what came through another one.
     if (forGroups !== null && delayed.credentialId !== caller.credentialId) {
       throw new Problem("forbidden", "The scopes of this token do not reach this verdict.");
     }
-    if (!(await deleteHeld(tx, delayed))) return false;
+    if (!(await deleteDelayedVerdict(tx, delayed))) return false;
     await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());
     const key = { projectId, requestId, reviewerId };
-    const signal = { kind: "held", ...key, commitsAt: undefined } as const;
+    const signal = { kind: "delayed", ...key, commitsAt: undefined } as const;
     tx.onCommit(() => context.wake.signal(signal));
     return true;
   });

@@ -49,7 +49,7 @@ export interface UsedInvitation {
 
 /**
  * Gives the person what they will sign in with, in the transaction that uses the link. The row of
- * the person is there and held. Not called for somebody who is signed in already.
+ * the person is stored and locked. Not called for somebody who is signed in already.
  */
 export type BindKey = (tx: Transaction, person: StoredPerson, now: number) => Promise<void>;
 

@@ -73,7 +73,7 @@ export class ProjectFeed {
         // From another replica it can stand for several requests that were opened there.
         void this.#scan();
         return;
-      case "held": {
+      case "delayed": {
         const { projectId, requestId: id, reviewerId } = signal;
         if (projectId === this.projectId) this.#send({ kind: "request", id, reviewerId });
         return;

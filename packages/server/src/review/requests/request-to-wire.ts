@@ -20,7 +20,7 @@ type Wire = Writable<WireRequest>;
 
 /** @param publicUrl where people reach this server */
 export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wire {
-  const { request, votes, held, consumption } = reviewed;
+  const { request, votes, delayed, consumption } = reviewed;
   return {
     ...toWireRequest(request, { server: true, consumption }),
     instance: { id: request.instanceId, name: new JsonText(reviewed.instanceName) },
@@ -32,11 +32,11 @@ export function toWireReviewed(reviewed: ReviewedRequest, publicUrl: string): Wi
     votes: votes.map(({ reviewer, note, at }) => {
       return { reviewer, at: formatTimestamp(at), note: textOf(note) };
     }),
-    held: held && {
-      verdict: held.verdict,
-      held_at: formatTimestamp(held.heldAt),
-      commits_at: formatTimestamp(held.commitsAt),
-      note: textOf(held.note),
+    held: delayed && {
+      verdict: delayed.verdict,
+      held_at: formatTimestamp(delayed.receivedAt),
+      commits_at: formatTimestamp(delayed.commitsAt),
+      note: textOf(delayed.note),
     },
     may_decide: reviewed.mayDecide,
   };

@@ -6,7 +6,7 @@ import type { StoredFreeze } from "../../../core/freeze.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 import type { InstanceRequestKey } from "../requests/pending-requests.ts";
 import type { Place } from "../requests/requests.ts";
-import { EVERY_INSTANCE } from "./standing-freezes.ts";
+import { EVERY_INSTANCE } from "./freezes.ts";
 
 export type FreezeCover = Pick<StoredFreeze, "projectId" | "instanceId">;
 

@@ -22,7 +22,7 @@ export async function insertInstance(tx: Transaction, instance: NewInstance): Pr
   );
 }
 
-/** The instance, deleted or not, held against deletion (`share`) or against everybody. */
+/** The instance, deleted or not, locked against deletion (`share`) or against every change. */
 export async function lockInstance(
   tx: Transaction,
   mode: LockMode,

@@ -5,7 +5,7 @@ import { newPerson } from "../../../test/support/people.ts";
 import { openTestContext } from "../../../test/support/test-context.ts";
 import { createToken, type TokenOrder } from "../tokens/createToken.ts";
 import { revokeToken } from "../tokens/revokeToken.ts";
-import { readStanding } from "./readStanding.ts";
+import { readActiveReviewers } from "./readActiveReviewers.ts";
 
 const clock = new ManualClock();
 const context = await openTestContext({ after }, clock);
@@ -21,11 +21,11 @@ function run(sql: string, ...values: (string | number | null)[]): Promise<number
 }
 
 /** Names with the ways in of those who stand, of all reviewers that there are. */
-async function standing(): Promise<Record<string, unknown>> {
+async function active(): Promise<Record<string, unknown>> {
   const rows = await store.all("select project_id, id from reviewer");
   const [first] = rows;
   const ids = rows.map(({ id }) => String(id));
-  const found = await readStanding(store, String(first?.project_id), ids, clock.now());
+  const found = await readActiveReviewers(store, String(first?.project_id), ids, clock.now());
   return Object.fromEntries(found.map(({ name, ways }) => [name, ways]));
 }
 
@@ -45,20 +45,20 @@ test("[ours.verdict.quorum] who stands has a live token or signs in, and is neit
     dora: [null],
     eve: [null, ["read"]],
   };
-  assert.deepEqual(await standing(), all);
+  assert.deepEqual(await active(), all);
 
   clock.advance(1_000);
   await revokeToken(context, anas);
   await revokeToken(context, bens);
   const { ben: _, brief: __, ...left } = { ...all, ana: [narrow] };
-  assert.deepEqual(await standing(), left, "without revoked and expired tokens");
+  assert.deepEqual(await active(), left, "without revoked and expired tokens");
 
   await run("update person set disabled_at = 1 where id = $1", eve.id);
   const { eve: ___, ...enabled } = left;
-  assert.deepEqual(await standing(), enabled, "whatever tokens who is disabled has");
+  assert.deepEqual(await active(), enabled, "whatever tokens who is disabled has");
 
   await run("update reviewer set removed_at = 1 where person_id = $1", dora.id);
-  assert.deepEqual(await standing(), { ana: [narrow] });
+  assert.deepEqual(await active(), { ana: [narrow] });
 });
 
 test("[ours.verdict.quorum] nobody stands who was not asked for, or is of another project", async () => {
@@ -66,7 +66,7 @@ test("[ours.verdict.quorum] nobody stands who was not asked for, or is of anothe
   const rows = await store.all("select project_id, id from reviewer where name = 'stranger'");
   const [{ project_id: elsewhere, id } = {}] = rows;
   const names = async (projectId: unknown, ids: string[]) =>
-    (await readStanding(store, String(projectId), ids, clock.now())).map(({ name }) => name);
+    (await readActiveReviewers(store, String(projectId), ids, clock.now())).map(({ name }) => name);
   assert.deepEqual(await names(elsewhere, [String(id)]), ["stranger"]);
   assert.deepEqual(await names("another", [String(id)]), []);
   assert.deepEqual(await names(elsewhere, []), []);

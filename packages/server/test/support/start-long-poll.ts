@@ -3,19 +3,19 @@ import type { ApprovalRequest, ErrorResponse } from "@countersign/protocol";
 import type { Answer, TestProvider } from "./test-provider.ts";
 import { PATIENCE_MS, until } from "./until.ts";
 
-export interface HeldPoll {
+export interface LongPoll {
   readonly answer: Promise<Answer<ApprovalRequest & ErrorResponse>>;
 }
 
-/** Polls a request and comes back when the server is holding the poll. */
-export async function hold(
+/** Polls a request and returns once the poll waits. */
+export async function startLongPoll(
   server: TestProvider,
   token: string,
   id: string,
   wait = "30s",
-): Promise<HeldPoll> {
+): Promise<LongPoll> {
   const { wake } = server.provider.context;
-  const held = wake.waiting + 1;
+  const waiting = wake.waiting + 1;
   const answer = server.call<ApprovalRequest & ErrorResponse>(
     "GET",
     `/v1/requests/${id}?wait=${wait}`,
@@ -23,26 +23,26 @@ export async function hold(
   );
   // Whoever awaits the answer hears of a failure; until then it is nobody's.
   answer.catch(() => {});
-  await until(() => wake.waiting === held, "the poll is held");
+  await until(() => wake.waiting === waiting, "the poll waits");
   return { answer };
 }
 
 /**
- * As {@link hold}, on a connection of its own.
+ * As {@link startLongPoll}, on a connection of its own.
  *
  * @returns breaks the connection off
  */
-export async function holdAlone(
+export async function startLongPollAlone(
   server: TestProvider,
   token: string,
   id: string,
 ): Promise<() => void> {
   const { wake } = server.provider.context;
-  const held = wake.waiting + 1;
+  const waiting = wake.waiting + 1;
   const headers = { authorization: `Bearer ${token}` };
   const call = request(`${server.url}/v1/requests/${id}?wait=30s`, { agent: false, headers });
   call.on("error", () => {});
   call.end();
-  await until(() => wake.waiting === held, "the poll is held");
+  await until(() => wake.waiting === waiting, "the poll waits");
   return () => call.destroy();
 }

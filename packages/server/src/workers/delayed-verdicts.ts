@@ -11,11 +11,11 @@ import type { Report } from "../report.ts";
 import type { Worker } from "../timer-loop.ts";
 import { startTimedWork } from "./timed-work.ts";
 
-export function startHolding(context: Context, report: Report): Worker {
+export function startDelayedVerdicts(context: Context, report: Report): Worker {
   return startTimedWork(context, report, {
     name: "holding",
     act: () => applyDelayedVerdicts(context),
     nextAt: () => nextDelayedVerdict(context),
-    dueAt: (signal) => (signal.kind === "held" ? signal.commitsAt : undefined),
+    dueAt: (signal) => (signal.kind === "delayed" ? signal.commitsAt : undefined),
   });
 }

@@ -1,31 +1,30 @@
 /**
- * Rows of the table `held_verdict`: verdicts that are given when their time has come, unless they
- * are taken back. A reviewer holds one at most of a request; whoever changes one has locked the
- * request.
+ * Rows of the table `held_verdict`: verdicts that the server applies at `commits_at` unless the
+ * reviewer takes them back. At most one for each request and reviewer; a transaction that changes
+ * one has locked the request.
  */
 
 import type { JsonText } from "../../../core/request.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 
-/** Whose verdict on what. */
-export interface HeldKey {
+export interface DelayedVerdictKey {
   readonly projectId: string;
   readonly requestId: string;
   readonly reviewerId: string;
 }
 
-export interface HeldVerdict extends HeldKey {
+export interface DelayedVerdict extends DelayedVerdictKey {
   readonly verdict: "approve" | "deny";
   readonly argumentsSha256: string;
   readonly note: JsonText | null;
   readonly validityMs: number | null;
-  /** What was typed. */
+  /** The text that the reviewer typed. */
   readonly confirmation: JsonText | null;
   /** Of the token or session that it came with. */
   readonly credentialId: string;
   readonly isSession: boolean;
   /** Epoch ms. */
-  readonly heldAt: number;
+  readonly receivedAt: number;
   /** When it is given, epoch ms. */
   readonly commitsAt: number;
 }
@@ -33,8 +32,8 @@ export interface HeldVerdict extends HeldKey {
 const COLUMNS = `project_id, request_id, reviewer_id, verdict, arguments_sha256, note, validity_ms,
   confirmation, credential_id, is_session, held_at, commits_at`;
 
-/** Holds a verdict, in place of an earlier one of the same reviewer. */
-export async function writeHeld(tx: Transaction, held: HeldVerdict): Promise<void> {
+/** Replaces an earlier one of the same reviewer. */
+export async function writeDelayedVerdict(tx: Transaction, delayed: DelayedVerdict): Promise<void> {
   await tx.run(
     `insert into held_verdict (project_id, request_id, reviewer_id, verdict, arguments_sha256, note,
        validity_ms, confirmation, credential_id, is_session, held_at, commits_at)
@@ -46,48 +45,47 @@ export async function writeHeld(tx: Transaction, held: HeldVerdict): Promise<voi
          is_session = excluded.is_session, held_at = excluded.held_at,
          commits_at = excluded.commits_at`,
     [
-      held.projectId,
-      held.requestId,
-      held.reviewerId,
-      held.verdict,
-      held.argumentsSha256,
-      held.note,
-      held.validityMs,
-      held.confirmation,
-      held.credentialId,
-      held.isSession ? 1 : 0,
-      held.heldAt,
-      held.commitsAt,
+      delayed.projectId,
+      delayed.requestId,
+      delayed.reviewerId,
+      delayed.verdict,
+      delayed.argumentsSha256,
+      delayed.note,
+      delayed.validityMs,
+      delayed.confirmation,
+      delayed.credentialId,
+      delayed.isSession ? 1 : 0,
+      delayed.receivedAt,
+      delayed.commitsAt,
     ],
   );
 }
 
 /** @returns whether there was one */
-export async function deleteHeld(
+export async function deleteDelayedVerdict(
   tx: Transaction,
-  { projectId, requestId, reviewerId }: HeldKey,
+  { projectId, requestId, reviewerId }: DelayedVerdictKey,
 ): Promise<boolean> {
   const sql = `delete from held_verdict
     where project_id = $1 and request_id = $2 and reviewer_id = $3`;
   return (await tx.run(sql, [projectId, requestId, reviewerId])) === 1;
 }
 
-export async function findHeld(
+export async function findDelayedVerdict(
   reader: Reader,
-  { projectId, requestId, reviewerId }: HeldKey,
-): Promise<HeldVerdict | undefined> {
+  { projectId, requestId, reviewerId }: DelayedVerdictKey,
+): Promise<DelayedVerdict | undefined> {
   const sql = `select ${COLUMNS} from held_verdict
     where project_id = $1 and request_id = $2 and reviewer_id = $3`;
   const row = await reader.get(sql, [projectId, requestId, reviewerId]);
   return row === undefined ? undefined : fromRow(row);
 }
 
-/** All that is held of these requests of the project. */
-export async function readHeld(
+export async function readDelayedVerdicts(
   reader: Reader,
   projectId: string,
   requestIds: readonly string[],
-): Promise<HeldVerdict[]> {
+): Promise<DelayedVerdict[]> {
   if (requestIds.length === 0) return [];
   const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
@@ -98,7 +96,11 @@ export async function readHeld(
 }
 
 /** What is to be given by now, of all projects, the earliest first. */
-export async function readDueHeld(reader: Reader, now: number, limit: number): Promise<HeldKey[]> {
+export async function readDueDelayedVerdicts(
+  reader: Reader,
+  now: number,
+  limit: number,
+): Promise<DelayedVerdictKey[]> {
   const rows = await reader.all(
     `select project_id, request_id, reviewer_id from held_verdict where commits_at <= $1
      order by commits_at limit $2`,
@@ -112,24 +114,24 @@ export async function readDueHeld(reader: Reader, now: number, limit: number): P
 }
 
 /** When the next one is to be given, of all projects; epoch ms. */
-export async function readNextHeld(reader: Reader): Promise<number | undefined> {
+export async function readNextDelayedVerdict(reader: Reader): Promise<number | undefined> {
   const row = await reader.get("select commits_at from held_verdict order by commits_at limit 1");
   return row === undefined ? undefined : Number(row.commits_at);
 }
 
-function fromRow(row: Row): HeldVerdict {
+function fromRow(row: Row): DelayedVerdict {
   return {
     projectId: row.project_id as string,
     requestId: row.request_id as string,
     reviewerId: row.reviewer_id as string,
-    verdict: row.verdict as HeldVerdict["verdict"],
+    verdict: row.verdict as DelayedVerdict["verdict"],
     argumentsSha256: row.arguments_sha256 as string,
     note: row.note as string | null,
     validityMs: row.validity_ms === null ? null : Number(row.validity_ms),
     confirmation: row.confirmation as string | null,
     credentialId: row.credential_id as string,
     isSession: Number(row.is_session) === 1,
-    heldAt: Number(row.held_at),
+    receivedAt: Number(row.held_at),
     commitsAt: Number(row.commits_at),
   };
 }

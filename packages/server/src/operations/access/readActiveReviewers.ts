@@ -5,72 +5,68 @@ import {
   readReviewers,
   type StoredReviewer,
 } from "../../storage/sql/access/holders.ts";
-import {
-  holdPersons,
-  holdReviewers,
-  holdTokens,
-} from "../../storage/sql/requests/standing-locks.ts";
+import { lockPersons, lockReviewers, lockTokens } from "../../storage/sql/access/reviewer-locks.ts";
 import type { Reader, Transaction } from "../../storage/store.ts";
 
-/** A reviewer who may still come in. */
-export interface StandingReviewer extends StoredReviewer {
-  /** What each way in leaves them: of every live token, and null for a person who may sign in. */
+/** A reviewer who can authenticate: neither removed nor disabled. */
+export interface ActiveReviewer extends StoredReviewer {
+  /** Scopes of every live token, and null for a user who can sign in. */
   readonly ways: readonly Scopes[];
 }
 
 /**
- * As {@link readStanding}, and they stay as they are until this transaction ends: who removes or
- * lowers one of them, disables them or ends a token waits for what is decided in their name.
+ * As {@link readActiveReviewers}, and locks their rows: a transaction that removes, demotes or
+ * disables one of them, or revokes a token, waits until this transaction ends.
  *
  * @param now epoch ms
  */
-export async function lockStanding(
+export async function lockActiveReviewers(
   tx: Transaction,
   projectId: string,
   ids: readonly string[],
   now: number,
-): Promise<StandingReviewer[]> {
+): Promise<ActiveReviewer[]> {
   if (ids.length === 0) return [];
   // Sent at once and answered one after another.
   const [, , reviewers] = await Promise.all([
-    holdReviewers(tx, projectId, ids),
-    holdTokens(tx, projectId, ids),
+    lockReviewers(tx, projectId, ids),
+    lockTokens(tx, projectId, ids),
     readReviewers(tx, projectId, ids),
   ]);
   const personIds = reviewers.flatMap(({ personId }) => personId ?? []);
-  if (personIds.length > 0) await holdPersons(tx, personIds);
-  return readStanding(tx, projectId, ids, now);
+  if (personIds.length > 0) await lockPersons(tx, personIds);
+  return readActiveReviewers(tx, projectId, ids, now);
 }
 
 /**
- * Those of these reviewers who are neither removed nor disabled, nor without a live token or a
- * sign-in: what somebody said before counts for as long as they could still say it.
+ * The reviewers with these ids who can authenticate: neither removed nor disabled, with a live
+ * token or a sign-in. A vote counts for as long as its voter could still cast it.
  *
  * @param now epoch ms
  */
-export async function readStanding(
+export async function readActiveReviewers(
   reader: Reader,
   projectId: string,
   ids: readonly string[],
   now: number,
-): Promise<StandingReviewer[]> {
+): Promise<ActiveReviewer[]> {
   const reviewers = await readReviewers(reader, projectId, ids);
-  const there = reviewers.filter(({ removedAt }) => removedAt === null);
+  const present = reviewers.filter(({ removedAt }) => removedAt === null);
   const tokens = await readLiveScopes(
     reader,
-    there.map(({ id }) => id),
+    present.map(({ id }) => id),
     now,
   );
   const persons = await readEnabledPersons(
     reader,
-    there.flatMap(({ personId }) => personId ?? []),
+    present.flatMap(({ personId }) => personId ?? []),
   );
-  return there
+  return present
     .map((reviewer) => {
       const { id, personId } = reviewer;
       const ways = tokens.filter(({ holderId }) => holderId === id).map(({ scopes }) => scopes);
       if (personId === null) return { ...reviewer, ways };
-      // Whoever is disabled has no way in, whatever tokens they have.
+      // A disabled user cannot authenticate, whatever tokens they have.
       return { ...reviewer, ways: persons.has(personId) ? [null, ...ways] : [] };
     })
     .filter(({ ways }) => ways.length > 0);

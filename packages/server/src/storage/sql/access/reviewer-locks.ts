@@ -1,14 +1,14 @@
 /**
- * Holds that by which reviewers may still decide: rows of the tables `reviewer`, `credential` and
- * `person`, in the order in which a removal takes them.
+ * Locks what reviewers need to decide: rows of the tables `reviewer`, `credential` and `person`, in
+ * the order in which a removal locks them.
  *
- * Called by: readStanding, for what is decided in their name.
+ * Called by: readActiveReviewers.
  */
 
 import type { Transaction } from "../../store.ts";
 
 /** @param ids of reviewers of the project, at least one */
-export async function holdReviewers(
+export async function lockReviewers(
   tx: Transaction,
   projectId: string,
   ids: readonly string[],
@@ -19,7 +19,7 @@ export async function holdReviewers(
 }
 
 /** Every token of these reviewers. */
-export async function holdTokens(
+export async function lockTokens(
   tx: Transaction,
   projectId: string,
   holderIds: readonly string[],
@@ -30,7 +30,7 @@ export async function holdTokens(
   await tx.lock("share", sql, [projectId, ...holderIds]);
 }
 
-export async function holdPersons(tx: Transaction, ids: readonly string[]): Promise<void> {
+export async function lockPersons(tx: Transaction, ids: readonly string[]): Promise<void> {
   const places = ids.map((_, i) => `$${i + 1}`).join(", ");
   await tx.lock("share", `select id from person where id in (${places}) order by id`, ids);
 }

@@ -1,5 +1,5 @@
 /**
- * How long a verdict is held before it is given. Pure: the time is given.
+ * When a delayed verdict is applied. Pure: the caller passes the time.
  *
  * Called by: castVerdict, and what reads the wish.
  */
@@ -8,9 +8,9 @@
 const BEFORE_DEADLINE_MS = 1_000;
 
 /**
- * When a verdict is given that is to be held for so long: the deadline wins.
+ * The deadline wins over the delay.
  *
- * @returns epoch ms; undefined when there is no time to hold it
+ * @returns epoch ms; undefined when no time is left for a delay
  */
 export function commitsAt(now: number, holdMs: number, deadlineAt: number): number | undefined {
   const at = Math.min(now + holdMs, deadlineAt - BEFORE_DEADLINE_MS);

@@ -15,7 +15,7 @@ import { type Spread, spreadOf } from "./statistics.ts";
 import { type Filled, type Subject, startSubject } from "./subject.ts";
 import { tell } from "./table.ts";
 
-export interface HeldPolls extends Wakes {
+export interface LongPolls extends Wakes {
   readonly polls: number;
   /** Resident memory of the server with all requests stored and no poll. */
   readonly memoryBeforeMb: number;
@@ -40,19 +40,19 @@ const CONNECTIONS = 32;
 const REVIEWERS = 4;
 const FILL_S_MAX = 120;
 
-export async function holdPolls(options: Options): Promise<HeldPolls> {
+export async function measureLongPolls(options: Options): Promise<LongPolls> {
   const count = Math.min(options.polls, filesMax() - OTHER_FILES);
   const subject = await startSubject({ connections: CONNECTIONS });
   const client = await startChild<"started">({ file: "poll-client.ts" });
   try {
-    tell(`held-polls: making ${count} requests`);
+    tell(`long-polls: making ${count} requests`);
     const pending = await subject.fill({ seconds: FILL_S_MAX, count });
     const memoryBeforeMb = residentMb(subject.pid);
-    tell(`held-polls: opening ${pending.length} polls`);
+    tell(`long-polls: opening ${pending.length} polls`);
     await openPolls(client, subject, pending);
     const memoryWithMb = residentMb(subject.pid);
     const chosen = spread(pending, options.verdicts);
-    tell(`held-polls: deciding ${chosen.length} of them`);
+    tell(`long-polls: deciding ${chosen.length} of them`);
     const wakes = await wake(client, subject, chosen);
     return { polls: pending.length, memoryBeforeMb, memoryWithMb, ...wakes };
   } finally {

@@ -73,7 +73,7 @@ export async function readFreezeOf(
   return toFreeze(await reader.get(sql, [projectId, instanceId]));
 }
 
-/** A freeze of this project or of the server, held. */
+/** A freeze of this project or of the server, locked. */
 export async function lockFreeze(
   tx: Transaction,
   projectId: string,
