@@ -1,6 +1,7 @@
 /**
- * Every operation against every kind of caller. The table is support/authorization-table.ts; the
- * routes are those that a server has.
+ * Every operation against every kind of caller. Who may call what derives from the table of the
+ * reviewer API (support/authorization-table.ts); the routes are those that a server has. A power
+ * that is changed in the table shows as a change of docs/reference/review-api.md.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +13,7 @@ import {
   type CallerName,
   expectedStatus,
 } from "./support/authorization-profiles.ts";
-import { foreignKind, ROWS } from "./support/authorization-table.ts";
+import { ROWS } from "./support/authorization-table.ts";
 import { startExtended } from "./support/extensions.ts";
 import { type Route, routesOf } from "./support/routes.ts";
 import type { Answer } from "./support/test-provider.ts";
@@ -37,9 +38,9 @@ function routesOfRow({ operation, id }: AuthorizationRow): readonly Route[] {
 
 async function call(row: AuthorizationRow, route: Route, caller: CallerName): Promise<Answer> {
   const id = (await row.id?.(stage)) ?? "";
-  const path = route.path.replace(/:(id|number)/, id);
-  const authorization = callers.header(caller, foreignKind(row));
-  const body = await row.body?.(stage, id);
+  const path = route.path.replace(/:(id|number|passkey)/, id) + (row.query ?? "");
+  const authorization = callers.header(caller, row.credential);
+  const body = row.body?.(stage);
   return server.call(route.method, path, {
     key: server.freshKey(),
     headers: authorization === undefined ? {} : { authorization },

@@ -1,13 +1,15 @@
 /**
- * The kinds of callers, and who of them reaches what, for authorization-table.ts.
+ * The kinds of callers, and the powers that each of them has. It repeats what roles and scopes
+ * allow instead of asking the server, so that the matrix checks both.
  *
- * To add a kind of caller: its name in CALLERS, its column in each profile, and how to come by it
- * in authorization-callers.ts.
+ * To add a kind of caller: its name in CALLERS, its column in HOLDERS, and its credential in
+ * authorization-callers.ts.
  */
 
+import type { Power } from "@countersign/review-api";
 import type { AuthorizationStage } from "./authorization-callers.ts";
 
-/** Nobody, or somebody who was. */
+/** Callers without a valid credential. */
 const STRANGERS = ["nobody", "malformed", "unknown", "revoked", "expired", "removed"] as const;
 
 const OTHER_KINDS = ["provisioner", "instance"] as const;
@@ -22,7 +24,7 @@ export const CALLERS = [
   ...OTHER_KINDS,
   ...ROLES,
   ...SCOPED,
-  /** A token with all scopes that there are, of an operator. */
+  /** A token of an operator with every scope. */
   "all-scopes",
   /** An admin that is a bot. */
   "bot",
@@ -32,78 +34,41 @@ export const CALLERS = [
 
 export type CallerName = (typeof CALLERS)[number];
 
-/** Who reaches an operation; all others get 401 as strangers, and 403. */
-type Profile = readonly CallerName[];
+export type Profile = readonly CallerName[];
 
-export const whoever = (...names: readonly CallerName[]): Profile => names;
+const ADMINS = ["admin", "operator", "all-scopes", "bot", "foreign"] as const;
 
-export const LOOKING = whoever(...ROLES, "read", "all-scopes", "bot", "foreign");
-export const DECIDING = whoever(
-  "reviewer",
-  "admin",
-  "operator",
-  "decide",
-  "all-scopes",
-  "bot",
-  "foreign",
-);
-export const FREEZING = whoever(
-  "reviewer",
-  "admin",
-  "operator",
-  "freeze",
-  "all-scopes",
-  "bot",
-  "foreign",
-);
-export const PUBLISHING = whoever(
-  "editor",
-  "admin",
-  "operator",
-  "policy",
-  "all-scopes",
-  "bot",
-  "foreign",
-);
-export const ADMINISTERING = whoever("admin", "operator", "people", "all-scopes", "bot", "foreign");
-export const AUDITING = whoever(
-  "auditor",
-  "admin",
-  "operator",
-  "audit",
-  "all-scopes",
-  "bot",
-  "foreign",
-);
-/** Not even a token with all scopes reaches the whole server. */
-export const OPERATING = whoever("operator");
-export const VOTING = whoever(...DECIDING, "decide:ops");
-export const EVERYBODY = CALLERS;
+export const HOLDERS: Readonly<Record<Power, Profile>> = {
+  read: [...ROLES, "read", "all-scopes", "bot", "foreign"],
+  decide: ["reviewer", "decide", ...ADMINS],
+  freeze: ["reviewer", "freeze", ...ADMINS],
+  publish: ["editor", "policy", ...ADMINS],
+  people: ["people", ...ADMINS],
+  audit: ["auditor", "audit", ...ADMINS],
+  /** No scope grants it. */
+  server: ["operator"],
+};
 
-export function without(profile: Profile, ...names: readonly CallerName[]): Profile {
-  return profile.filter((name) => !names.includes(name));
-}
-
+/** One operation in the matrix: who may call it, and how. */
 export interface AuthorizationRow {
   readonly operation: string;
-  /** What tells rows of one operation apart. */
+  /** Distinguishes rows of one operation. */
   readonly about?: string;
+  readonly credential: "reviewer" | "provisioner" | "instance";
   readonly who: Profile;
-  /** What is answered to those who reach it. */
+  /** The status for callers in `who`. */
   readonly status: number;
-  /** To the caller of another project; as to the others when it is not said. */
-  readonly foreign?: number;
-  /** In place of `:id` and `:number`. */
-  readonly id?: (stage: AuthorizationStage) => string | Promise<string>;
-  readonly body?: (stage: AuthorizationStage, id: string) => object | Promise<object>;
-  /** Puts back what the operation changed, so that the next caller finds the same. */
-  readonly undo?: (stage: AuthorizationStage) => Promise<void>;
+  /** The status for the caller of another project, if it is in `who`. */
+  readonly foreign: number;
+  /** The parameter in the path. */
+  readonly id?: ((stage: AuthorizationStage) => string | Promise<string>) | undefined;
+  readonly query?: string | undefined;
+  readonly body?: ((stage: AuthorizationStage) => object | undefined) | undefined;
+  /** Restores what the operation changed, for the next caller. */
+  readonly undo?: ((stage: AuthorizationStage) => Promise<void>) | undefined;
 }
 
-/** What is answered to a caller. */
 export function expectedStatus(row: AuthorizationRow, caller: CallerName): number {
-  if (!row.who.includes(caller)) {
-    return STRANGERS.some((name) => name === caller) ? 401 : 403;
-  }
-  return caller === "foreign" ? (row.foreign ?? row.status) : row.status;
+  if (row.who.includes(caller)) return caller === "foreign" ? row.foreign : row.status;
+  return STRANGERS.some((name) => name === caller) ? 401 : 403;
 }
