@@ -9,7 +9,7 @@ import type { Options } from "./options.ts";
 import { copyFirstRequest } from "./sqlite-row-copies.ts";
 import { median } from "./statistics.ts";
 import { type Subject, startSubject } from "./subject.ts";
-import { ms, perSecond, table, tell, times } from "./table.ts";
+import { ms, perSecond, reportProgress, table, times } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface Growth {
@@ -62,7 +62,7 @@ export async function compareGrowth(
   const emptyIds = known.map(({ id }) => id);
   const turns: Turn[] = [];
   for (let round = 0; round <= rounds; round++) {
-    tell(`growth: round ${round} of ${rounds}${round === 0 ? " (warm-up)" : ""}`);
+    reportProgress(`growth: round ${round} of ${rounds}${round === 0 ? " (warm-up)" : ""}`);
     const seconds = round === 0 ? WARM_UP_S : options.seconds;
     const turn = {
       empty: await measure(empty, emptyIds, seconds),
@@ -135,7 +135,7 @@ function copyRequests(file: string, count: number): string[] {
   const sampleEvery = Math.max(1, Math.floor(count / READ_SAMPLE));
   copyFirstRequest(file, count, OLDEST_MS, (id, i) => {
     if (i % sampleEvery === 0) ids.push(id);
-    if ((i + 1) % 200_000 === 0) tell(`growth: ${perSecond(i + 1)} requests stored`);
+    if ((i + 1) % 200_000 === 0) reportProgress(`growth: ${perSecond(i + 1)} requests stored`);
   });
   return ids;
 }

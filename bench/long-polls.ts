@@ -13,7 +13,7 @@ import type { Options } from "./options.ts";
 import type { PollAnswers, PollOrder } from "./poll-client.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import { type Filled, type Subject, startSubject } from "./subject.ts";
-import { tell } from "./table.ts";
+import { reportProgress } from "./table.ts";
 
 export interface LongPolls extends Wakes {
   readonly polls: number;
@@ -45,14 +45,14 @@ export async function measureLongPolls(options: Options): Promise<LongPolls> {
   const subject = await startSubject({ connections: CONNECTIONS });
   const client = await startChild<"started">({ file: "poll-client.ts" });
   try {
-    tell(`long-polls: making ${count} requests`);
+    reportProgress(`long-polls: making ${count} requests`);
     const pending = await subject.fill({ seconds: FILL_S_MAX, count });
     const memoryBeforeMb = residentMb(subject.pid);
-    tell(`long-polls: opening ${pending.length} polls`);
+    reportProgress(`long-polls: opening ${pending.length} polls`);
     await openPolls(client, subject, pending);
     const memoryWithMb = residentMb(subject.pid);
     const chosen = spread(pending, options.verdicts);
-    tell(`long-polls: deciding ${chosen.length} of them`);
+    reportProgress(`long-polls: deciding ${chosen.length} of them`);
     const wakes = await wake(client, subject, chosen);
     return { polls: pending.length, memoryBeforeMb, memoryWithMb, ...wakes };
   } finally {

@@ -49,9 +49,9 @@ const times: number[] = [];
 let began = process.cpuUsage();
 for (let run = 0; run < WARM_UP + RUNS; run++) {
   if (run === WARM_UP) began = process.cpuUsage();
-  const asked = call();
+  const toolCall = call();
   const start = performance.now();
-  evaluatePolicies({ project }, asked);
+  evaluatePolicies({ project }, toolCall);
   const took = performance.now() - start;
   if (run >= WARM_UP) times.push(took);
 }

@@ -5,14 +5,16 @@
 
 export const RULES = 200;
 
-const LOOKING = 60;
+const CONDITION_RULES = 60;
 
 export function policyOfManyRules(): string {
-  const rules = Array.from({ length: RULES - 1 }, (_, i) => (i < LOOKING ? looking(i) : other(i)));
+  const rules = Array.from({ length: RULES - 1 }, (_, i) =>
+    i < CONDITION_RULES ? conditionRule(i) : other(i),
+  );
   return `version: 1\nrules:\n${[...rules, APPROVES].join("")}`;
 }
 
-function looking(i: number): string {
+function conditionRule(i: number): string {
   const match = i % 2 === 0 ? "payments.*" : "*.refund";
   const condition =
     i % 3 === 0

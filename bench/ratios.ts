@@ -11,7 +11,7 @@ import type { Options } from "./options.ts";
 import type { Scenario, TimedRun } from "./scenarios/scenario.ts";
 import { median } from "./statistics.ts";
 import { startFloor, startSubject, type Target } from "./subject.ts";
-import { tell } from "./table.ts";
+import { reportProgress } from "./table.ts";
 
 export interface Rate {
   readonly perSecond: number;
@@ -53,7 +53,7 @@ async function compare(scenario: Scenario, options: Options): Promise<Comparison
     await warmUp(WARM_UP_S);
     const turns: Turn[] = [];
     for (let round = 0; round < rounds; round++) {
-      tell(`${scenario.name}: round ${round + 1} of ${rounds}`);
+      reportProgress(`${scenario.name}: round ${round + 1} of ${rounds}`);
       const run = await scenario.prepare(subject, seconds);
       turns.push(await takeTurn(floor, subject, run, seconds));
     }

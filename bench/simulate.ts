@@ -10,7 +10,7 @@ import type { Options } from "./options.ts";
 import { policyOfManyRules } from "./policy.ts";
 import { type Spread, spreadOf } from "./statistics.ts";
 import { type Subject, startSubject } from "./subject.ts";
-import { tell } from "./table.ts";
+import { reportProgress } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface Simulation {
@@ -30,15 +30,15 @@ const PAUSE_MS = 5;
 
 export async function measureSimulation({ stored }: Options): Promise<Simulation> {
   const folder = temporaryFolder();
-  tell("simulate: filling the store");
+  reportProgress("simulate: filling the store");
   await growStore(folder, stored === 0 ? STORED : stored);
   const subject = await startSubject({ connections: 1, folder, firstNumber: 1 });
   try {
     await simulate(subject, WARM_UP);
-    tell("simulate: creations alone");
+    reportProgress("simulate: creations alone");
     const endsAt = performance.now() + ALONE_MS;
     const alone = await createUntil(subject, () => performance.now() >= endsAt);
-    tell("simulate: creations beside a simulation");
+    reportProgress("simulate: creations beside a simulation");
     let isOver = false;
     const startedAt = performance.now();
     const creations = createUntil(subject, () => isOver);

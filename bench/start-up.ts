@@ -12,7 +12,7 @@ import { freePort } from "./free-port.ts";
 import { getMessage } from "./messages.ts";
 import { monotonicMs } from "./monotonic.ts";
 import { median } from "./statistics.ts";
-import { tell } from "./table.ts";
+import { reportProgress } from "./table.ts";
 import { removeFolder, temporaryFolder } from "./temporary-folder.ts";
 
 export interface StartUp {
@@ -42,7 +42,7 @@ export async function timeStarts(): Promise<StartUp> {
   const firstMs: number[] = [];
   const againMs: number[] = [];
   for (let i = 0; i < STARTS; i++) {
-    tell(`start-up: ${i + 1} of ${STARTS}`);
+    reportProgress(`start-up: ${i + 1} of ${STARTS}`);
     const fresh = temporaryFolder();
     firstMs.push((await start(fresh)).readyMs);
     againMs.push((await start(data)).readyMs);

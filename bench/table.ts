@@ -16,7 +16,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return lines.join("\n");
 }
 
-export function tell(progress: string): void {
+export function reportProgress(progress: string): void {
   console.error(progress);
 }
 

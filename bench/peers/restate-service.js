@@ -12,13 +12,13 @@ import { createServer } from "node:http";
 import { serve, service, workflow } from "@restatedev/restate-sdk";
 
 /** Both in the clear: ids that were told and nobody has fetched, and those who wait for one. */
-const told = new Map();
+const publishedIds = new Map();
 const asking = new Map();
 
-function tell(key, id) {
+function publishId(key, id) {
   const answer = asking.get(key);
   asking.delete(key);
-  if (answer === undefined) told.set(key, id);
+  if (answer === undefined) publishedIds.set(key, id);
   else answer(id);
 }
 
@@ -27,7 +27,7 @@ const call = service({
   handlers: {
     approve: async (ctx, { key }) => {
       const { id, promise } = ctx.awakeable();
-      await ctx.run("tell", () => tell(key, id));
+      await ctx.run("tell", () => publishId(key, id));
       return promise;
     },
   },
@@ -47,8 +47,8 @@ const side = createServer((request, response) => {
     response.writeHead(200, { "content-length": Buffer.byteLength(id) });
     response.end(id);
   };
-  const id = told.get(key);
-  told.delete(key);
+  const id = publishedIds.get(key);
+  publishedIds.delete(key);
   if (id === undefined) asking.set(key, answer);
   else answer(id);
 });

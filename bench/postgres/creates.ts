@@ -13,7 +13,7 @@ import { decide } from "../scenarios/decide.ts";
 import type { Scenario } from "../scenarios/scenario.ts";
 import { median } from "../statistics.ts";
 import type { Subject } from "../subject.ts";
-import { tell } from "../table.ts";
+import { reportProgress } from "../table.ts";
 import type { DatabaseServer } from "./database-server.ts";
 import type { InsertOrder } from "./insert-floor.ts";
 import { startShared } from "./shared-subject.ts";
@@ -93,7 +93,7 @@ async function compare(
 ): Promise<CreateRow[]> {
   const turns: DatabaseRate[][] = [];
   for (let round = 0; round <= options.rounds; round++) {
-    tell(`postgres: ${scenario.name}, round ${round} of ${options.rounds}`);
+    reportProgress(`postgres: ${scenario.name}, round ${round} of ${options.rounds}`);
     const seconds = round === 0 ? WARM_UP_S : options.seconds;
     const turn: DatabaseRate[] = [];
     for (const { isPipelined } of FLOORS) {

@@ -9,7 +9,7 @@ import { compareGrowth, decideFirst, type Growth, OLDEST_MS, READ_SAMPLE } from 
 import type { Options } from "../options.ts";
 import { copyRows, integrityWith, type RequestRows, timeOf } from "../row-copies.ts";
 import { startSubject } from "../subject.ts";
-import { perSecond, tell } from "../table.ts";
+import { perSecond, reportProgress } from "../table.ts";
 import { type DatabaseServer, settle } from "./database-server.ts";
 import { type SharedSettings, sharedSettings } from "./shared-subject.ts";
 
@@ -66,7 +66,7 @@ async function copyRequests(settings: SharedSettings, count: number): Promise<st
       copies.flatMap(({ entries }) => entries),
     );
     const stored = from + copies.length;
-    if (stored % 200_000 === 0) tell(`postgres: ${perSecond(stored)} requests stored`);
+    if (stored % 200_000 === 0) reportProgress(`postgres: ${perSecond(stored)} requests stored`);
   }
   await client.end();
   return ids;

@@ -4,11 +4,11 @@
  */
 
 import type { Options } from "../options.ts";
+import { type Engine, providerEngine, runRoundTrips } from "../round-trip-client.ts";
 import { startRows } from "../rows/start-rows.ts";
 import { median } from "../statistics.ts";
 import { startSubject } from "../subject.ts";
-import { tell } from "../table.ts";
-import { type Engine, providerEngine, travelFor } from "../traveller.ts";
+import { reportProgress } from "../table.ts";
 import type { DatabaseServer } from "./database-server.ts";
 import { installPeers, startPeers } from "./peers.ts";
 import { startShared } from "./shared-subject.ts";
@@ -44,8 +44,8 @@ export async function measureHumanRoundTrips(
   const engines = await startEngines(server);
   try {
     for (const engine of engines) {
-      tell(`postgres: round trips, ${engine.name}, warm-up`);
-      await travelFor(engine, 32, WARM_UP_S);
+      reportProgress(`postgres: round trips, ${engine.name}, warm-up`);
+      await runRoundTrips(engine, 32, WARM_UP_S);
     }
     const rows: TripRow[] = [];
     for (const clients of CLIENTS) rows.push(...(await compare(engines, clients, options)));
@@ -84,7 +84,7 @@ async function compare(
 ): Promise<TripRow[]> {
   const turns = new Map<string, Turn[]>(engines.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round++) {
-    tell(`postgres: round trips, ${clients} clients, round ${round} of ${rounds}`);
+    reportProgress(`postgres: round trips, ${clients} clients, round ${round} of ${rounds}`);
     for (const engine of engines) {
       turns.get(engine.name)?.push(await takeTurn(engine, clients, seconds));
     }
@@ -107,7 +107,7 @@ async function compare(
 
 async function takeTurn(engine: Engine, clients: number, seconds: number): Promise<Turn> {
   const before = engine.cpuSeconds();
-  const { exchanges, perSecond, p50Ms, p99Ms } = await travelFor(engine, clients, seconds);
+  const { exchanges, perSecond, p50Ms, p99Ms } = await runRoundTrips(engine, clients, seconds);
   const cpuUs = ((engine.cpuSeconds() - before) / exchanges) * 1e6;
   return { perSecond, p50Ms, p99Ms, cpuUs };
 }

@@ -15,9 +15,9 @@ import { type Answer, type Connection, openConnections } from "../connection.ts"
 import { freePort } from "../free-port.ts";
 import { argumentsDigest, postMessage, toolCall } from "../messages.ts";
 import { monotonicMs } from "../monotonic.ts";
-import { tell } from "../table.ts";
+import type { Engine, RoundTripClient } from "../round-trip-client.ts";
+import { reportProgress } from "../table.ts";
 import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
-import type { Engine, Traveller } from "../traveller.ts";
 import type { DatabaseServer } from "./database-server.ts";
 
 const FOLDER = join(import.meta.dirname, "../peers");
@@ -26,14 +26,14 @@ const INSTALL_MS_MAX = 300_000;
 /** @returns whether they are there now; says why when they are not */
 export function installPeers(): boolean {
   if (areInstalled()) return true;
-  tell("postgres: installing Restate and DBOS into bench/peers (npm ci)");
+  reportProgress("postgres: installing Restate and DBOS into bench/peers (npm ci)");
   try {
     // Their install scripts do nothing that is needed here.
     const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", FOLDER];
     execFileSync("npm", args, { stdio: "pipe", timeout: INSTALL_MS_MAX });
     return true;
   } catch (error) {
-    tell(`postgres: SKIPPED: the peers cannot be installed: ${firstLine(error)}`);
+    reportProgress(`postgres: SKIPPED: the peers cannot be installed: ${firstLine(error)}`);
     return false;
   }
 }
@@ -45,7 +45,7 @@ export async function startPeers(database: DatabaseServer): Promise<Engine[]> {
     try {
       engines.push(...(await start()));
     } catch (error) {
-      tell(`postgres: SKIPPED: a peer does not start: ${firstLine(error)}`);
+      reportProgress(`postgres: SKIPPED: a peer does not start: ${firstLine(error)}`);
     }
   }
   return engines;
@@ -89,13 +89,13 @@ async function startRestate(): Promise<Engine[]> {
   return [
     {
       name: `Restate ${version}, awakeable`,
-      openTraveller: () => openAwakeable(ingress, service.ready.sidePort),
+      openClient: () => openAwakeable(ingress, service.ready.sidePort),
       cpuSeconds: used,
       stop,
     },
     {
       name: `Restate ${version}, promise of a workflow`,
-      openTraveller: () => openWorkflow(ingress),
+      openClient: () => openWorkflow(ingress),
       cpuSeconds: used,
       stop: async () => {},
     },
@@ -160,7 +160,7 @@ async function startDbos(database: DatabaseServer): Promise<Engine[]> {
   const service = await startChild<{ port: number }>({ file: "peers/dbos-service.js", args });
   const engine = {
     name: `DBOS ${versionOf("@dbos-inc/dbos-sdk")}, recv`,
-    openTraveller: () => openDbos(service.ready.port),
+    openClient: () => openDbos(service.ready.port),
     cpuSeconds: () => cpuSeconds(service.pid) + database.cpuSeconds(),
     stop: () => service.stop(),
   };
@@ -179,7 +179,7 @@ function nextTrip(): { key: string; call: string; verdict: string } {
 }
 
 /** The call is held until the verdict; its answer is what a long poll would return. */
-function openAwakeable(ingress: number, side: number): Promise<Traveller> {
+function openAwakeable(ingress: number, side: number): Promise<RoundTripClient> {
   return openPair(
     ingress,
     async (client, reviewer) => {
@@ -198,7 +198,7 @@ function openAwakeable(ingress: number, side: number): Promise<Traveller> {
   );
 }
 
-function openWorkflow(ingress: number): Promise<Traveller> {
+function openWorkflow(ingress: number): Promise<RoundTripClient> {
   return openPair(ingress, async (client, { main }) => {
     const { key, call, verdict } = nextTrip();
     const path = `/approval/${key}`;
@@ -212,7 +212,7 @@ function openWorkflow(ingress: number): Promise<Traveller> {
   });
 }
 
-function openDbos(port: number): Promise<Traveller> {
+function openDbos(port: number): Promise<RoundTripClient> {
   return openPair(port, async (client, { main }) => {
     const { key, call, verdict } = nextTrip();
     expectStatus(await client.exchange(postMessage(`/create/${key}`, call)), 200);
@@ -233,16 +233,16 @@ interface Reviewer {
 
 async function openPair(
   port: number,
-  travel: (client: Connection, reviewer: Reviewer) => Promise<void>,
+  roundTrip: (client: Connection, reviewer: Reviewer) => Promise<void>,
   sidePort = port,
-): Promise<Traveller> {
+): Promise<RoundTripClient> {
   const [client, main] = await openConnections(port, 2);
   const [side] = await openConnections(sidePort, 1);
   if (client === undefined || main === undefined || side === undefined) {
     throw new Error("no connection");
   }
   return {
-    travel: () => travel(client, { main, side }),
+    roundTrip: () => roundTrip(client, { main, side }),
     close: () => {
       for (const connection of [client, main, side]) connection.close();
     },

@@ -8,10 +8,10 @@ import { type Outcome, runLoad } from "../load-generator.ts";
 import { openPolls, type Wakes, wake } from "../long-polls.ts";
 import { createMessage } from "../messages.ts";
 import type { Options } from "../options.ts";
+import { providerEngine, runRoundTrips } from "../round-trip-client.ts";
 import { median } from "../statistics.ts";
 import type { Filled, Subject } from "../subject.ts";
-import { tell } from "../table.ts";
-import { providerEngine, travelFor } from "../traveller.ts";
+import { reportProgress } from "../table.ts";
 import type { DatabaseServer } from "./database-server.ts";
 import { startReplicas } from "./shared-subject.ts";
 
@@ -71,9 +71,9 @@ async function runTrips(
 ): Promise<Outcome> {
   let opened = 0;
   const engines = replicas.map((replica) => providerEngine("", replica));
-  const openTraveller = () => (engines[opened++ % engines.length] ?? neverEmpty()).openTraveller();
-  const engine = { name: "replicas", openTraveller, cpuSeconds: () => 0, stop: async () => {} };
-  return travelFor(engine, connections, seconds);
+  const openClient = () => (engines[opened++ % engines.length] ?? neverEmpty()).openClient();
+  const engine = { name: "replicas", openClient, cpuSeconds: () => 0, stop: async () => {} };
+  return runRoundTrips(engine, connections, seconds);
 }
 
 function neverEmpty(): never {
@@ -89,7 +89,7 @@ async function takeTurns(
   const [first] = replicas;
   const turns: { one: ReplicaRate; two: ReplicaRate }[] = [];
   for (let round = 0; round <= options.rounds; round++) {
-    tell(`postgres: replicas, ${name}, round ${round} of ${options.rounds}`);
+    reportProgress(`postgres: replicas, ${name}, round ${round} of ${options.rounds}`);
     const seconds = round === 0 ? WARM_UP_S : options.seconds;
     const turn = {
       one: await rateOf([first], (some) => run(some, options, seconds)),
@@ -141,7 +141,7 @@ export async function timeReplicaWakes(
   const replicas = await startReplicas(await server.createDatabase(), CONNECTIONS);
   const [first, second] = replicas;
   try {
-    tell(`postgres: making and polling ${verdicts} requests`);
+    reportProgress(`postgres: making and polling ${verdicts} requests`);
     const limit = { seconds: FILL_S_MAX, count: verdicts };
     const pending = await first.fill(limit);
     const half = Math.floor(pending.length / 2);
@@ -162,7 +162,7 @@ async function wakeAt(
   const client = await startChild<"started">({ file: "poll-client.ts" });
   try {
     await openPolls(client, polled, pending);
-    tell(`postgres: deciding ${pending.length} of them`);
+    reportProgress(`postgres: deciding ${pending.length} of them`);
     return await wake(client, reviewed, pending);
   } finally {
     await client.stop();

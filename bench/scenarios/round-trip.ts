@@ -1,4 +1,4 @@
-import { providerEngine, travelFor } from "../traveller.ts";
+import { providerEngine, runRoundTrips } from "../round-trip-client.ts";
 import type { Scenario } from "./scenario.ts";
 
 /**
@@ -10,6 +10,6 @@ export const roundTrip: Scenario = {
   name: "round-trip",
   async prepare(subject) {
     const engine = providerEngine("provider", subject);
-    return (seconds) => travelFor(engine, subject.connections.length, seconds);
+    return (seconds) => runRoundTrips(engine, subject.connections.length, seconds);
   },
 };

@@ -9,7 +9,7 @@ export interface Arrivals {
   /** The notification of a request, once it has come. */
   of(requestId: string): Promise<Arrival>;
   /** How many have come that nobody asked for yet. */
-  readonly unasked: number;
+  readonly unclaimed: number;
 }
 
 /** Longer than any queue that the benchmark lets a notification wait in. */
@@ -39,7 +39,7 @@ export function watchArrivals(receivers: ReceiverGroup): Arrivals {
         });
       });
     },
-    get unasked() {
+    get unclaimed() {
       return come.size;
     },
   };

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { type Child, cpuSeconds, startChild } from "../children.ts";
 import type { Options } from "../options.ts";
 import { median } from "../statistics.ts";
-import { tell } from "../table.ts";
+import { reportProgress } from "../table.ts";
 import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
 import { type ReceiverGroup, startReceivers } from "./receiver-group.ts";
 import {
@@ -57,11 +57,11 @@ async function drainQueue(options: Options, hosts: number): Promise<Drain> {
   const receivers = await startReceivers(hosts);
   const filled = temporaryFolder();
   try {
-    tell(`delivery: deciding ${notifications} requests of ${hosts} instances`);
+    reportProgress(`delivery: deciding ${notifications} requests of ${hosts} instances`);
     await fillQueue(receivers, filled, options);
     const turns: { floor: DrainRate; subject: DrainRate }[] = [];
     for (let round = 1; round <= rounds; round++) {
-      tell(`delivery: ${hosts} hosts, round ${round} of ${rounds}`);
+      reportProgress(`delivery: ${hosts} hosts, round ${round} of ${rounds}`);
       const floor = await runFloor(receivers, options);
       turns.push({ floor, subject: await drainOnce(receivers, filled, options) });
     }

@@ -9,7 +9,7 @@ import { approveMessage, createMessage, idOf } from "../messages.ts";
 import { monotonicMs } from "../monotonic.ts";
 import { type Spread, spreadOf } from "../statistics.ts";
 import type { Server } from "../subject.ts";
-import { tell } from "../table.ts";
+import { reportProgress } from "../table.ts";
 import { removeFolder, temporaryFolder } from "../temporary-folder.ts";
 import { type Arrivals, watchArrivals } from "./arrivals.ts";
 import type { Behaviour } from "./messages.ts";
@@ -46,7 +46,9 @@ export async function timeFirstBytes(): Promise<FirstByte> {
     const arrivals = watchArrivals(receivers);
     let n = 0;
     const run = async (as: Behaviour, isFirst: boolean): Promise<FirstByteTimes> => {
-      tell(`delivery: ${SAMPLES} notifications, one at a time, ${isFirst ? "cold" : "warm"}`);
+      reportProgress(
+        `delivery: ${SAMPLES} notifications, one at a time, ${isFirst ? "cold" : "warm"}`,
+      );
       receivers.behave(0, as);
       const timings: Timing[] = [];
       for (let i = 0; i < WARM_UP + SAMPLES; i++) {

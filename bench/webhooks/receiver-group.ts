@@ -56,8 +56,11 @@ export async function startReceivers(hosts: number): Promise<ReceiverGroup> {
       child.process.send({ kind: "watch" });
     },
     async count(skipped, until) {
-      const counting = heard(child, "counting");
-      const counts = { skipped: heard(child, "skipped").then(() => {}), counted: counted(child) };
+      const counting = nextMessage(child, "counting");
+      const counts = {
+        skipped: nextMessage(child, "skipped").then(() => {}),
+        counted: counted(child),
+      };
       child.process.send({ kind: "count", skipped, until });
       await counting;
       return counts;
@@ -70,10 +73,10 @@ export async function startReceivers(hosts: number): Promise<ReceiverGroup> {
 }
 
 function counted(child: Child<unknown>): Promise<Counted> {
-  return heard(child, "counted") as Promise<Counted>;
+  return nextMessage(child, "counted") as Promise<Counted>;
 }
 
-function heard(child: Child<unknown>, kind: Word["kind"]): Promise<Word> {
+function nextMessage(child: Child<unknown>, kind: Word["kind"]): Promise<Word> {
   return new Promise((resolve) => {
     const listen = (word: Word) => {
       if (word.kind !== kind) return;

@@ -72,7 +72,7 @@ function answer(socket: Socket, message: Incoming, body: Buffer, behaviour: Beha
   if (count !== undefined) note(count, message);
   if (isWatching) {
     const { firstByteAtMs, isFirst } = message;
-    tell({ kind: "arrived", requestId: requestOf(body), firstByteAtMs, isFirst });
+    sendToParent({ kind: "arrived", requestId: requestOf(body), firstByteAtMs, isFirst });
   }
 }
 
@@ -86,12 +86,12 @@ function note(counting: Count, { bytes }: Incoming): void {
   const { size } = counting.ids;
   if (size === counting.skipped) {
     counting.startedAtMs = monotonicMs();
-    tell({ kind: "skipped" });
+    sendToParent({ kind: "skipped" });
   }
   if (size !== counting.until) return;
   const { startedAtMs, repeated } = counting;
   count = undefined;
-  tell({ kind: "counted", seconds: (monotonicMs() - startedAtMs) / 1000, repeated });
+  sendToParent({ kind: "counted", seconds: (monotonicMs() - startedAtMs) / 1000, repeated });
 }
 
 const REQUEST_ID = /"request_id":"([^"]+)"/;
@@ -111,7 +111,7 @@ function bodyOf(bytes: Buffer): Buffer | undefined {
   return body.length < length ? undefined : body;
 }
 
-function tell(word: Word): void {
+function sendToParent(word: Word): void {
   process.send?.(word);
 }
 
@@ -140,7 +140,7 @@ process.on("message", (order: Order) => {
   if (order.kind !== "count") return;
   const { skipped, until } = order;
   count = { skipped, until, ids: new Set(), startedAtMs: 0, repeated: 0 };
-  tell({ kind: "counting" });
+  sendToParent({ kind: "counting" });
 });
 process.once("disconnect", () => process.exit());
 

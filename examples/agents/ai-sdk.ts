@@ -41,10 +41,10 @@ function scriptedModel(): MockLanguageModelV4 {
     doGenerate: async ({ prompt: messages }) => {
       const last = messages.at(-1);
       const result = last?.role === "tool" ? last.content[0] : undefined;
-      const told: string | undefined = Object(Object(result).output).value;
+      const toolResult: string | undefined = Object(Object(result).output).value;
       return {
-        content: told === undefined ? [call] : [{ type: "text", text: told }],
-        finishReason: { unified: told === undefined ? "tool-calls" : "stop", raw: undefined },
+        content: toolResult === undefined ? [call] : [{ type: "text", text: toolResult }],
+        finishReason: { unified: toolResult === undefined ? "tool-calls" : "stop", raw: undefined },
         usage,
         warnings: [],
       };

@@ -35,5 +35,5 @@ function scriptedModel(): FakeBuiltModel {
   const call = { id: "call_1", name: "refund", args: { order: "A-1", cents: 500 } };
   return fakeModel()
     .respondWithTools([call])
-    .respond((told) => new AIMessage(told.at(-1)?.text ?? ""));
+    .respond((toolResult) => new AIMessage(toolResult.at(-1)?.text ?? ""));
 }

@@ -40,10 +40,10 @@ console.log(finalOutput);
 /** Calls the tool, then says what it was told. */
 function scriptedModel(): ScriptedModel {
   const call = functionCall("refund", { order: "A-1", cents: 500 }, { callId: "call_1" });
-  const told = modelResponder(({ request: { input } }) => {
+  const toolResult = modelResponder(({ request: { input } }) => {
     const last = typeof input === "string" ? undefined : input.at(-1);
     const output = last?.type === "function_call_result" ? last.output : "";
     return [assistantMessage(typeof output === "string" ? output : String(Object(output).text))];
   });
-  return new ScriptedModel([[call], told]);
+  return new ScriptedModel([[call], toolResult]);
 }

@@ -34,15 +34,15 @@ const ends: (() => Promise<void>)[] = [];
 const lifetime = { after: (end: () => Promise<void>) => void ends.unshift(end) };
 const startedAt = performance.now();
 try {
-  const tell = (line: string) => console.log(line);
-  tell(`engine ${engine}, ${cycles} cycles of ${actsMax} acts at most, seed ${seed}`);
+  const print = (line: string) => console.log(line);
+  print(`engine ${engine}, ${cycles} cycles of ${actsMax} acts at most, seed ${seed}`);
   const bounds = { cycles, killingMs, settleMs: SETTLE_MS, isWhole: true };
-  const plan = { engine, seed, actsMax, tell, hasPowerCuts, ...bounds } as const;
+  const plan = { engine, seed, actsMax, print, hasPowerCuts, ...bounds } as const;
   const { violations, ...found } = await runCycles(lifetime, plan);
-  tell(JSON.stringify(found));
+  print(JSON.stringify(found));
   const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1);
-  for (const violation of violations) tell(`BROKEN  ${violation}`);
-  tell(violations.length === 0 ? `nothing was broken, in ${minutes} minutes` : repeat());
+  for (const violation of violations) print(`BROKEN  ${violation}`);
+  print(violations.length === 0 ? `nothing was broken, in ${minutes} minutes` : repeat());
   process.exitCode = violations.length === 0 ? 0 : 1;
 } catch (error) {
   console.error(error);

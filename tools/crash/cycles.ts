@@ -30,7 +30,7 @@ export interface Plan {
   readonly isWhole: boolean;
   /** How long what is owed may take at the end. */
   readonly settleMs: number;
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 export interface Found {
@@ -61,7 +61,7 @@ const KILLED_IN_START = 0.15;
 const PAUSE_MS = 10;
 
 export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
-  const { engine, seed, cycles, tell, hasPowerCuts } = plan;
+  const { engine, seed, cycles, print, hasPowerCuts } = plan;
   const journal = new Journal();
   const receivers = await startReceivers(t, journal, seed + 1);
   const place = await openPlace(t, engine, receivers.certificate, seeded(seed + 2), hasPowerCuts);
@@ -99,7 +99,7 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
       kills = cycle;
       const { submissions, arrivals } = journal;
       if (cycle % 25 !== 0) continue;
-      tell(`cycle ${cycle}: ${submissions.length} submitted, ${arrivals} notifications`);
+      print(`cycle ${cycle}: ${submissions.length} submitted, ${arrivals} notifications`);
     }
     await Promise.all(starts.values());
   } finally {
@@ -107,7 +107,7 @@ export async function runCycles(t: Lifetime, plan: Plan): Promise<Found> {
   }
   await Promise.all(load);
   if (journal.violations.length === 0) {
-    tell("the killing is over: everything is asked for again");
+    print("the killing is over: everything is asked for again");
     await verifyAll(place, callers, plan.isWhole, plan.settleMs);
   }
   await place.stop();

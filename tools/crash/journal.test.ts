@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ApprovalRequest, type JsonObject, parseJson } from "@countersign/sdk";
-import { type Heard, Journal, type KnownInstance, type Submission } from "./journal.ts";
+import { Journal, type KnownInstance, type ReceivedEvent, type Submission } from "./journal.ts";
 
 const SOURCE = '{"n": 1.50e1}';
 const CREATED = Date.UTC(2026, 0, 1);
@@ -39,9 +39,9 @@ function decided(status: Status, decidedAt = CREATED + 1_000): ApprovalRequest {
   return request({ status, decision: { status, note: undefined, decidedAt, expiresAt } });
 }
 
-function event(fields: Partial<Heard> = {}): Heard {
-  const told = { id: "event", requestId: "request", instanceId: "instance", body: "{}" };
-  return { ...told, at: CREATED + 2_000, decidedAt: CREATED + 1_000, ...fields };
+function event(fields: Partial<ReceivedEvent> = {}): ReceivedEvent {
+  const reported = { id: "event", requestId: "request", instanceId: "instance", body: "{}" };
+  return { ...reported, at: CREATED + 2_000, decidedAt: CREATED + 1_000, ...fields };
 }
 
 /** An answer to what was asked just now. */
@@ -59,7 +59,7 @@ test("what callers may see in any order breaks no promise", () => {
   journal.provisioned(instance());
   journal.provisioned(instance());
   const one = begin(journal);
-  one.wishes.add("approve");
+  one.intents.add("approve");
   see(journal, one, request());
   see(journal, one, decided("approved"));
   see(journal, one, decided("approved"));
@@ -75,13 +75,13 @@ test("what callers may see in any order breaks no promise", () => {
 test("a decision that changes, or is taken back, is seen", () => {
   const journal = new Journal();
   const one = begin(journal);
-  one.wishes.add("approve").add("deny");
+  one.intents.add("approve").add("deny");
   see(journal, one, decided("approved"));
   see(journal, one, decided("denied"));
   assert.deepEqual(broken(journal), ["I1"]);
   const other = new Journal();
   const two = begin(other);
-  two.wishes.add("deny");
+  two.intents.add("deny");
   see(other, two, decided("denied"));
   see(other, two, request());
   assert.deepEqual(broken(other), ["I1"]);
@@ -91,7 +91,7 @@ test("what was asked before the decision may come late and tell of none", () => 
   const journal = new Journal();
   const askedAt = performance.now();
   const one = begin(journal);
-  one.wishes.add("deny");
+  one.intents.add("deny");
   see(journal, one, decided("denied"));
   journal.observe(one, request(), askedAt);
   assert.deepEqual(broken(journal), []);
@@ -109,7 +109,7 @@ test("a decision that nobody asked for is seen, and an expiry that comes early",
 test("an approval at its deadline is seen", () => {
   const journal = new Journal();
   const one = begin(journal);
-  one.wishes.add("approve");
+  one.intents.add("approve");
   see(journal, one, decided("approved", DEADLINE));
   assert.deepEqual(broken(journal), ["I6"]);
 });
@@ -150,13 +150,13 @@ test("two attempts at one time, a second event and changed bytes are seen", () =
 test("an event that tells another time than the decision is seen, whichever comes first", () => {
   const journal = new Journal();
   const one = begin(journal);
-  one.wishes.add("deny");
+  one.intents.add("deny");
   see(journal, one, decided("denied"));
   journal.arrived(event({ decidedAt: CREATED }));
   assert.deepEqual(broken(journal), ["I3"]);
   const other = new Journal();
   const two = begin(other);
-  two.wishes.add("deny");
+  two.intents.add("deny");
   other.arrived(event({ decidedAt: CREATED }));
   see(other, two, decided("denied"));
   assert.deepEqual(broken(other), ["I3"]);

@@ -8,7 +8,7 @@
 import type { ApprovalRequest } from "@countersign/sdk";
 
 /** What somebody tried to make of a request; nothing else may have become of it. */
-export type Wish = "approve" | "deny" | "cancel";
+export type Intent = "approve" | "deny" | "cancel";
 
 export interface KnownInstance {
   readonly id: string;
@@ -34,10 +34,10 @@ export interface Submission {
   known: ApprovalRequest | undefined;
   /** By `performance.now()`, when it was first known to be decided. */
   decidedBy: number | undefined;
-  readonly wishes: Set<Wish>;
+  readonly intents: Set<Intent>;
 }
 
-export interface Heard {
+export interface ReceivedEvent {
   readonly id: string;
   readonly requestId: string;
   readonly instanceId: string;
@@ -56,7 +56,7 @@ export class Journal {
   readonly instances: KnownInstance[] = [];
   readonly submissions: Submission[] = [];
   /** The first of each event, by its id. */
-  readonly events = new Map<string, Heard>();
+  readonly events = new Map<string, ReceivedEvent>();
   /** How often events have arrived, the first time included. */
   arrivals = 0;
   readonly #byId = new Map<string, Submission>();
@@ -68,9 +68,9 @@ export class Journal {
     this.violations.push(`${promise}: ${what}`);
   }
 
-  begin(submission: Omit<Submission, "known" | "decidedBy" | "wishes">): Submission {
+  begin(submission: Omit<Submission, "known" | "decidedBy" | "intents">): Submission {
     const unknown = { known: undefined, decidedBy: undefined };
-    const begun = { ...submission, ...unknown, wishes: new Set<Wish>() };
+    const begun = { ...submission, ...unknown, intents: new Set<Intent>() };
     this.submissions.push(begun);
     return begun;
   }
@@ -115,14 +115,14 @@ export class Journal {
   }
 
   /** Of a decision that is seen for the first time: did somebody want it? */
-  #judge({ wishes, instance }: Submission, request: ApprovalRequest): void {
+  #judge({ intents, instance }: Submission, request: ApprovalRequest): void {
     const { id, decision, deadlineAt } = request;
     if (decision === undefined) return;
     const { status, decidedAt } = decision;
     const isWanted = {
-      approved: wishes.has("approve"),
-      denied: wishes.has("deny"),
-      cancelled: wishes.has("cancel") || instance.isDeleting,
+      approved: intents.has("approve"),
+      denied: intents.has("deny"),
+      cancelled: intents.has("cancel") || instance.isDeleting,
       expired: decidedAt >= deadlineAt,
     }[status];
     if (!isWanted) this.violate("I12", `${id} is ${status}, and nobody asked for that`);
@@ -133,25 +133,25 @@ export class Journal {
   }
 
   /** @returns to be called when the exchange is over */
-  arrived(heard: Heard): () => void {
+  arrived(received: ReceivedEvent): () => void {
     this.arrivals++;
-    const { id, requestId } = heard;
+    const { id, requestId } = received;
     const first = this.events.get(id);
-    if (first === undefined) this.events.set(id, heard);
-    else if (first.body !== heard.body) this.violate("I9", `event ${id} changed its bytes`);
+    if (first === undefined) this.events.set(id, received);
+    else if (first.body !== received.body) this.violate("I9", `event ${id} changed its bytes`);
     const other = this.#eventByRequest.get(requestId) ?? id;
     if (other !== id) this.violate("I3", `${requestId} has the events ${other} and ${id}`);
     this.#eventByRequest.set(requestId, id);
     const decidedAt = this.#byId.get(requestId)?.known?.decision?.decidedAt;
     if (decidedAt !== undefined) this.#compare(requestId, decidedAt);
-    this.#refuseLate(heard);
+    this.#refuseLate(received);
     const open = (this.#open.get(id) ?? 0) + 1;
     this.#open.set(id, open);
     if (open > 1) this.violate("I4", `event ${id} is attempted ${open} times at once`);
     return () => this.#open.set(id, (this.#open.get(id) ?? 0) - 1);
   }
 
-  #refuseLate({ id, instanceId, at }: Heard): void {
+  #refuseLate({ id, instanceId, at }: ReceivedEvent): void {
     const deletedAt = this.#instanceById.get(instanceId)?.deletedAt;
     if (deletedAt === undefined || at - deletedAt <= ATTEMPT_MS_MAX) return;
     this.violate("I7", `event ${id} came ${at - deletedAt} ms after its instance was deleted`);
@@ -164,7 +164,7 @@ export class Journal {
     this.violate("I3", `${requestId} was decided at ${decidedAt}, its event says other`);
   }
 
-  eventOf(requestId: string): Heard | undefined {
+  eventOf(requestId: string): ReceivedEvent | undefined {
     return this.events.get(this.#eventByRequest.get(requestId) ?? "");
   }
 }

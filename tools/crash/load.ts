@@ -18,7 +18,7 @@ import {
   type Timing,
 } from "@countersign/sdk";
 import type { Chance } from "../simulator/random.ts";
-import type { Journal, KnownInstance, Submission, Wish } from "./journal.ts";
+import type { Intent, Journal, KnownInstance, Submission } from "./journal.ts";
 import { ANYWHERE } from "./place.ts";
 import type { Receivers } from "./receivers.ts";
 
@@ -85,18 +85,18 @@ export class Worker {
     const live = journal.instances.filter(({ isDeleting }) => !isDeleting);
     if (live.length < INSTANCES) return this.#provision();
     const instance = this.#one(live) as KnownInstance;
-    const fate = this.#chance();
-    if (fate < 0.02) return this.#delete(instance);
-    if (fate < 0.5) return this.#submit(instance);
+    const roll = this.#chance();
+    if (roll < 0.02) return this.#delete(instance);
+    if (roll < 0.5) return this.#submit(instance);
     const submission = this.#one(journal.submissions.slice(-RECENT));
     if (submission === undefined) return this.#submit(instance);
-    if (fate < 0.55) return this.#resubmit(submission);
+    if (roll < 0.55) return this.#resubmit(submission);
     const { known } = submission;
     if (known === undefined) return this.#resubmit(submission);
-    if (fate < 0.6) return this.#read(submission, known, "1s");
-    if (fate < 0.65) return this.#read(submission, known);
-    if (fate < 0.8) return this.#decide(submission, known, 0);
-    if (fate < 0.9) return this.#cancel(submission, known);
+    if (roll < 0.6) return this.#read(submission, known, "1s");
+    if (roll < 0.65) return this.#read(submission, known);
+    if (roll < 0.8) return this.#decide(submission, known, 0);
+    if (roll < 0.9) return this.#cancel(submission, known);
     await Promise.all([
       this.#decide(submission, known, 0),
       this.#decide(submission, known, 1),
@@ -162,7 +162,7 @@ export class Worker {
   }
 
   async #cancel(submission: Submission, known: ApprovalRequest): Promise<void> {
-    submission.wishes.add("cancel");
+    submission.intents.add("cancel");
     await this.#observe(submission, (client) => client.cancel(known), ["already_terminal"]);
   }
 
@@ -197,8 +197,8 @@ export class Worker {
   /** @param by which of the reviewers; the second one wants the opposite of the first */
   async #decide(submission: Submission, { id }: ApprovalRequest, by: number): Promise<void> {
     const { fetch: send, reviewers } = this.#callers;
-    const verdict: Wish = this.#chance() < 0.5 === (by === 0) ? "approve" : "deny";
-    submission.wishes.add(verdict);
+    const verdict: Intent = this.#chance() < 0.5 === (by === 0) ? "approve" : "deny";
+    submission.intents.add(verdict);
     const digest = createHash("sha256").update(submission.source).digest("hex");
     const answer = await send(`${ANYWHERE}/review/v1/requests/${id}/verdict`, {
       method: "POST",
@@ -221,8 +221,8 @@ export class Worker {
       readonly decision?: { readonly decided_at: string };
     };
     const known = submission.known?.decision;
-    const told = Date.parse(decision?.decided_at ?? "");
-    if (known === undefined || (known.status === status && known.decidedAt === told)) return;
+    const reported = Date.parse(decision?.decided_at ?? "");
+    if (known === undefined || (known.status === status && known.decidedAt === reported)) return;
     this.#callers.journal.violate("I1", `${id} was ${known.status}, a reviewer is told ${text}`);
   }
 
@@ -244,11 +244,11 @@ export class Worker {
  * @returns undefined when it was refused so, or when no answer came
  */
 export async function settle<T>(
-  asked: Promise<T>,
+  pendingRequest: Promise<T>,
   allowed: readonly string[] = [],
 ): Promise<T | undefined> {
   try {
-    return await asked;
+    return await pendingRequest;
   } catch (error) {
     if (!(error instanceof SdkError)) throw error;
     if (error.code === "unavailable") return undefined;

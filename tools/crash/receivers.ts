@@ -40,7 +40,7 @@ export async function startReceivers(
   const chance = seeded(seed);
   const secrets: Record<string, string> = {};
   // What is kept is the journal's; here it would only be one more copy of every event.
-  const believed = new Receiver({
+  const verifier = new Receiver({
     registrations: (id) => secrets[id],
     store: new MemoryReceiverStore(),
     resumers: {},
@@ -48,7 +48,7 @@ export async function startReceivers(
   let isHealed = false;
   const tls: TlsReceiver = await startTlsReceiver(t, (received, response) => {
     const isFailing = received.path.startsWith("/failing") && !isHealed;
-    void answer(received, response, isFailing ? chance : undefined, { believed, journal });
+    void answer(received, response, isFailing ? chance : undefined, { verifier, journal });
   });
   return {
     certificate: tls.certificate,
@@ -71,7 +71,7 @@ async function answer(
   received: Received,
   response: ServerResponse,
   chance: Chance | undefined,
-  { believed, journal }: { readonly believed: Receiver; readonly journal: Journal },
+  { verifier, journal }: { readonly verifier: Receiver; readonly journal: Journal },
 ): Promise<void> {
   const text = received.body.toString();
   const message = JSON.parse(text) as Record<string, string>;
@@ -95,13 +95,13 @@ async function answer(
     else response.once("close", over);
   }
   if (chance !== undefined) {
-    const fate = chance();
-    if (fate < 0.1) return void response.destroy();
-    if (fate < 0.2) return void response.writeHead(500).end();
-    if (fate < 0.25) return void response.writeHead(503, { "retry-after": "1" }).end();
-    if (fate < 0.6) await pause(chance() * HESITATION_MS_MAX);
+    const roll = chance();
+    if (roll < 0.1) return void response.destroy();
+    if (roll < 0.2) return void response.writeHead(500).end();
+    if (roll < 0.25) return void response.writeHead(503, { "retry-after": "1" }).end();
+    if (roll < 0.6) await pause(chance() * HESITATION_MS_MAX);
   }
-  const reply = await believed.fetch(request);
+  const reply = await verifier.fetch(request);
   if (reply.status >= 400) journal.violate("I9", `a webhook was refused ${reply.status}: ${text}`);
   response.writeHead(reply.status, Object.fromEntries(reply.headers)).end(await reply.text());
 }

@@ -95,13 +95,13 @@ async function deleteAgain(callers: Callers, instance: KnownInstance): Promise<v
 /** The same key and input: what was answered before is there, and nothing is there twice. */
 async function askAgain(callers: Callers, submission: Submission): Promise<void> {
   const { journal, fetch } = callers;
-  const { instance, known, key, source, timeout, wishes } = submission;
+  const { instance, known, key, source, timeout, intents } = submission;
   if (instance.deletedAt !== undefined) return;
   const client = new Client(ANYWHERE, instance.token, { fetch });
   try {
-    const observe = async (asked: Promise<ApprovalRequest>) => {
+    const observe = async (pendingRequest: Promise<ApprovalRequest>) => {
       const askedAt = performance.now();
-      journal.observe(submission, await asked, askedAt);
+      journal.observe(submission, await pendingRequest, askedAt);
     };
     // Read before it is sent again: sending would make anew what was lost.
     if (known !== undefined) await observe(client.read(known));
@@ -109,7 +109,7 @@ async function askAgain(callers: Callers, submission: Submission): Promise<void>
     const again = await client.create(input);
     await observe(Promise.resolve(again));
     if (again.status !== "pending") return;
-    wishes.add("cancel");
+    intents.add("cancel");
     await settle(client.cancel(again), ["already_terminal"]);
     await observe(client.read(again));
     if (submission.known?.status === "pending") journal.violate("stranded", `${again.id} pends`);
@@ -182,8 +182,8 @@ async function judgeEvents(journal: Journal, store: Store): Promise<void> {
     if (instance.receiver === undefined && event !== undefined) {
       journal.violate("I3", `${known.id} has an event and its instance no receiver`);
     }
-    const mustBeTold = instance.receiver !== undefined && instance.deletedAt === undefined;
-    if (mustBeTold && event === undefined) {
+    const mustBeNotified = instance.receiver !== undefined && instance.deletedAt === undefined;
+    if (mustBeNotified && event === undefined) {
       journal.violate("I5", `${known.id} was ${known.status} and nobody was told`);
     }
   }

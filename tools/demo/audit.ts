@@ -17,7 +17,7 @@ export interface Recorded {
 }
 
 /** While the server runs: entries are sealed about a second after they were written. */
-export async function tellOfLog({ say, data }: Recorded): Promise<void> {
+export async function showLog({ say, data }: Recorded): Promise<void> {
   const verified = await untilSealed(data);
   say();
   say("$ countersign audit verify");
@@ -25,7 +25,7 @@ export async function tellOfLog({ say, data }: Recorded): Promise<void> {
 }
 
 /** After the server has stopped: one letter of one entry becomes another. */
-export async function tellOfTampering({ say, data, requestId }: Recorded): Promise<void> {
+export async function showTampering({ say, data, requestId }: Recorded): Promise<void> {
   const database = new DatabaseSync(join(data, "countersign.db"));
   database
     .prepare(

@@ -12,10 +12,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ApprovalRequest, ProvisionInstanceResponse } from "@countersign/protocol";
 import { exchange, learn, mayRun } from "./adapter.ts";
-import { type Recorded, tellOfLog, tellOfTampering } from "./audit.ts";
+import { type Recorded, showLog, showTampering } from "./audit.ts";
 import { countersign, startServer } from "./countersign.ts";
-import { FINANCE, tellOfPeople } from "./people.ts";
-import { tellOfPolicy } from "./policy.ts";
+import { FINANCE, showPeople } from "./people.ts";
+import { showPolicy } from "./policy.ts";
 import { type Prepared, prepareReceiver, startReceiver } from "./receiver.ts";
 
 const CALLS = [
@@ -131,14 +131,14 @@ async function reviewAs(
   say(await countersign(command, { url, token: finance[name] }));
 }
 
-function tellOutcome(request: ApprovalRequest): void {
+function showOutcome(request: ApprovalRequest): void {
   const { tool, status, decision } = request;
   const note = decision?.note === undefined ? "" : `  "${decision.note}"`;
   say(`  ${tool.padEnd(26)} ${status.padEnd(9)}${note}`);
   say(`  ${" ".repeat(26)} ${mayRun(request) ? "the call runs" : "the call does not run"}`);
 }
 
-async function tellOfPolling(stage: Stage): Promise<void> {
+async function showPolling(stage: Stage): Promise<void> {
   const token = await provision(stage, "polls", {});
   const requests: ApprovalRequest[] = [];
   for (const [i, body] of CALLS.entries()) {
@@ -153,12 +153,12 @@ async function tellOfPolling(stage: Stage): Promise<void> {
   say();
   say("Nobody answers the third within its two seconds. What the adapter saw:");
   say();
-  for (const poll of polls) tellOutcome(await poll);
+  for (const poll of polls) showOutcome(await poll);
   const outcomes = (await Promise.all(polls)).map(({ status }) => status).join(" ");
   if (outcomes !== "approved denied expired") throw new Error(`unexpected outcomes: ${outcomes}`);
 }
 
-async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> {
+async function showNotifying(stage: Stage, prepared: Prepared): Promise<void> {
   const { id: registration_id, secret: signing_secret } = prepared.registration;
   const receiver = await startReceiver(prepared);
   try {
@@ -175,7 +175,7 @@ async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> 
     say();
     const path = `/v1/requests/${event.request_id}`;
     const request = await exchange<ApprovalRequest>(stage.url, path, token);
-    tellOutcome(request);
+    showOutcome(request);
     if (request.id !== id || !mayRun(request)) throw new Error("unexpected outcome");
   } finally {
     await receiver.stop();
@@ -183,9 +183,9 @@ async function tellOfNotifying(stage: Stage, prepared: Prepared): Promise<void> 
 }
 
 /** @returns the id of a request that was denied */
-async function tellOfRules(stage: Stage): Promise<string> {
+async function showRules(stage: Stage): Promise<string> {
   const token = await provision(stage, "meets a policy", {});
-  await tellOfPolicy({
+  await showPolicy({
     say,
     ask: (key, body) => ask(stage, token, key, body),
     review: (...command) => review(stage, ...command),
@@ -193,7 +193,7 @@ async function tellOfRules(stage: Stage): Promise<string> {
   say();
   say("Some calls take more than one person.");
   say();
-  return tellOfPeople({
+  return showPeople({
     say,
     ask: (key, body) => ask(stage, token, key, body),
     reviewAs: (name, ...command) => reviewAs(stage, name, ...command),
@@ -214,21 +214,21 @@ try {
   try {
     say(`Started Countersign on ${server.url} with its data in ${data}.`);
     const stage = await setStage(data, server.url);
-    await tellOfPolling(stage);
+    await showPolling(stage);
     say();
     say("A call that may wait for hours, without a poll: the second agent has a receiver.");
-    await tellOfNotifying(stage, prepared);
+    await showNotifying(stage, prepared);
     say();
     say("Most calls are harmless, and some are never wanted: a policy answers those at once.");
-    const requestId = await tellOfRules(stage);
+    const requestId = await showRules(stage);
     record = { say, data, requestId };
     say();
     say("All of it is in a log that is sealed, and that anybody can verify.");
-    await tellOfLog(record);
+    await showLog(record);
   } finally {
     await server.stop();
   }
-  await tellOfTampering(record);
+  await showTampering(record);
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -30,7 +30,7 @@ export interface FinanceCast extends Pick<Cast, "say" | "ask"> {
 }
 
 /** @returns the id of the request that one of them denied */
-export async function tellOfPeople({ say, ask, reviewAs, read }: FinanceCast): Promise<string> {
+export async function showPeople({ say, ask, reviewAs, read }: FinanceCast): Promise<string> {
   const invoice = await ask("invoice", INVOICE);
   expect(invoice, "pending");
   await reviewAs("li", "requests", "approve", invoice.id, "--yes");

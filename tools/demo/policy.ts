@@ -24,7 +24,7 @@ export interface Cast {
   review(...command: readonly string[]): Promise<void>;
 }
 
-export async function tellOfPolicy({ say, ask, review }: Cast): Promise<void> {
+export async function showPolicy({ say, ask, review }: Cast): Promise<void> {
   await review("policy", "test", POLICY);
   await review("policy", "publish", POLICY, "--expect", "0");
   say();

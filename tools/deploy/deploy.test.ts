@@ -111,8 +111,8 @@ for (const [file, environment] of Object.entries(ENVIRONMENTS)) {
     const host = find(read("container/Dockerfile"), /COUNTERSIGN_HOST=(\S+)/, "host");
     const image = file.startsWith("systemd") ? {} : { COUNTERSIGN_HOST: host };
     // A file of secrets that is not here.
-    const { COUNTERSIGN_CONFIG: _, ...given } = environment;
-    const settings = toSettings(readConfig({}, { ...image, ...substituted(given) }));
+    const { COUNTERSIGN_CONFIG: _, ...extra } = environment;
+    const settings = toSettings(readConfig({}, { ...image, ...substituted(extra) }));
     assert.equal(settings.trustedProxies.length, 1, "the proxy of this recipe");
   });
 }
@@ -154,12 +154,12 @@ test("[ours.deploy.agrees] everybody means the port that the server listens on",
 
 test("[ours.deploy.agrees] probes ask for routes that exist: liveness never for the database", () => {
   const routes = server("http/operational-routes.ts");
-  const asked = {
+  const probes = {
     startupProbe: "/healthz",
     livenessProbe: "/healthz",
     readinessProbe: "/readyz",
   };
-  for (const [probe, path] of Object.entries(asked)) {
+  for (const [probe, path] of Object.entries(probes)) {
     assert.equal(at(POD, probe, "httpGet", "path"), path);
     assert.equal(at(POD, probe, "httpGet", "port"), at(POD, "ports", 0, "name"));
     assert.ok(routes.includes(`app.get("${path}"`), path);
@@ -180,10 +180,10 @@ test("[ours.deploy.agrees] a proxy waits longer than the server is silent, and t
   assert.ok(silentS > WAIT_MS_MAX / 1000);
   const nginx = read("nginx/nginx.conf");
   const caddy = read("caddy/Caddyfile");
-  const held = /location @long \{(.*?)\n {4}\}/s.exec(nginx)?.[1] ?? "";
+  const longBlock = /location @long \{(.*?)\n {4}\}/s.exec(nginx)?.[1] ?? "";
   const heldByCaddy = /reverse_proxy @held .*?\{(.*?)\n\t\}/s.exec(caddy)?.[1] ?? "";
   const waits = {
-    nginx: seconds(find(held, /proxy_read_timeout (\w+);/, "proxy_read_timeout")),
+    nginx: seconds(find(longBlock, /proxy_read_timeout (\w+);/, "proxy_read_timeout")),
     caddy: seconds(find(heldByCaddy, /response_header_timeout (\w+)/, "response_header_timeout")),
   };
   for (const [name, waitS] of Object.entries(waits)) assert.ok(waitS > silentS, name);

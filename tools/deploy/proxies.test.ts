@@ -85,14 +85,14 @@ for (const name of PROXIES) {
     const proxy = await start(t, name, [Number(server.port)]);
     assert.equal((await send(proxy, "GET", "/healthz")).status, 200);
     // Caddy waits for the headers alone, and the server sends those of a stream at once.
-    const held = name === "nginx" ? [...LONG, ...STREAMS] : LONG;
+    const locations = name === "nginx" ? [...LONG, ...STREAMS] : LONG;
     const sendAll = (exchanges: readonly (readonly [string, string])[]): Promise<number[]> =>
       Promise.all(
         exchanges.map(async ([method, path]) => (await send(proxy, method, path)).status),
       );
     server.process.signal("SIGSTOP");
     t.after(() => server.process.signal("SIGCONT"));
-    const polls = sendAll(held);
+    const polls = sendAll(locations);
     const others = await sendAll(SHORT);
     server.process.signal("SIGCONT");
     assert.deepEqual([...new Set(others)], [503]);

@@ -38,8 +38,8 @@ function run(recipe: Installed, [program, ...args]: readonly string[], env = {})
   return new Child(owner, [process.execPath, ...args], { env: all, cwd: recipe.app });
 }
 
-async function serve(recipe: Installed, given = {}): Promise<{ url: string; env: object }> {
-  const env = { ...given, ...HERE };
+async function serve(recipe: Installed, extra = {}): Promise<{ url: string; env: object }> {
+  const env = { ...extra, ...HERE };
   const server = run(recipe, recipe.command, env);
   const [, url = ""] = await server.prints(
     "stdout",
@@ -127,13 +127,13 @@ test("[ours.deploy.installs] the image serves pages and API with the settings of
     "compose/compose.yaml",
   );
   const { environment, healthcheck } = compose.services["countersign-1"] ?? {};
-  const given = {
+  const extra = {
     ...environment,
     COUNTERSIGN_PUBLIC_URL: "https://localhost",
     COUNTERSIGN_CONFIG: await secretFile(),
     COUNTERSIGN_DATA: temporaryFolder(owner),
   };
-  const { url } = await serve(image, given);
+  const { url } = await serve(image, extra);
   await assertServes(url);
   const { port } = new URL(url);
   const own = await run(image, image.healthCheck, { COUNTERSIGN_PORT: port }).ends();
@@ -147,12 +147,12 @@ test("[ours.deploy.installs] the image serves pages and API with the settings of
 
 test("[ours.deploy.installs] the image serves pages and API with the settings of Kubernetes", async () => {
   const { data } = yaml<{ data: object }>("kubernetes/config-map.yaml");
-  const given = {
+  const extra = {
     ...data,
     COUNTERSIGN_CONFIG: await secretFile(),
     COUNTERSIGN_DATA: temporaryFolder(owner),
   };
-  const { url, env } = await serve(image, given);
+  const { url, env } = await serve(image, extra);
   await assertServes(url);
   const words = "packages/cli/bin/countersign.js tokens create reviewer --name ana".split(" ");
   const created = await run(image, ["node", ...words], env).ends();

@@ -49,7 +49,8 @@ function operationTables(): string {
 function operationTable(feature: string, rows: readonly (readonly [string, Operation])[]): string {
   const title = feature.replace(/([A-Z])/g, " $1").toLowerCase();
   const lines = rows.map(
-    ([, row]) => `| \`${row.method} ${REVIEW_PATH}${row.path}\` | ${whoOf(row)} | ${row.summary} |`,
+    ([, row]) =>
+      `| \`${row.method} ${REVIEW_PATH}${row.path}\` | ${requiredCaller(row)} | ${row.summary} |`,
   );
   return [
     `### ${title.replace(/^./, (first) => first.toUpperCase())}`,
@@ -61,7 +62,7 @@ function operationTable(feature: string, rows: readonly (readonly [string, Opera
   ].join("\n");
 }
 
-function whoOf({ caller, power, fresh }: Operation): string {
+function requiredCaller({ caller, power, fresh }: Operation): string {
   const who = caller === "reviewer" ? `\`${power ?? "read"}\`` : CALLERS[caller];
   return fresh ? `${who}, a recent sign-in` : who;
 }

@@ -36,15 +36,15 @@ test("[ours.fuzz] what breaks is found, with the input and what it was", async (
   const [json] = ALL_TARGETS;
   assert.ok(json);
   const check = (input: string) => assert.doesNotMatch(input, /proto/);
-  const told: string[] = [];
+  const reported: string[] = [];
   const { found } = await fuzz({ ...json, check }, 500, 1, {
     isTimed: false,
-    tell: ({ input }) => told.push(input),
+    onFound: ({ input }) => reported.push(input),
   });
   assert.ok(found.length > 0);
   assert.deepEqual(
     found.map(({ input }) => input),
-    told,
+    reported,
   );
   for (const { input, what } of found) {
     assert.match(input, /proto/);

@@ -62,7 +62,7 @@ async function computedFor(target: Target, input: string): Promise<number> {
 
 export interface FuzzOptions {
   /** What was found, when it is. */
-  readonly tell?: (found: Found) => void;
+  readonly onFound?: (found: Found) => void;
   /** Whether it is measured how long an input computes: true when it is not said. */
   readonly isTimed?: boolean;
 }
@@ -71,12 +71,12 @@ export async function fuzz(
   target: Target,
   count: number,
   seed: number,
-  { tell = () => {}, isTimed = true }: FuzzOptions = {},
+  { onFound = () => {}, isTimed = true }: FuzzOptions = {},
 ): Promise<Run> {
   const found: Found[] = [];
   const add = (input: string, what: string): void => {
     found.push({ target: target.name, input, what });
-    tell({ target: target.name, input, what });
+    onFound({ target: target.name, input, what });
   };
   let slowestMs = 0;
   let heapBytesMax = 0;
@@ -114,12 +114,12 @@ async function main(): Promise<void> {
       throw new Error(`the targets are ${ALL_TARGETS.map((each) => each.name).join(", ")}`);
     }
     const began = performance.now();
-    const tell = ({ input, what }: Found): void => {
+    const onFound = ({ input, what }: Found): void => {
       process.stdout.write(
         `FOUND in ${name}: ${what}\n  input: ${JSON.stringify(input.slice(0, 2_000))}\n`,
       );
     };
-    const run = await fuzz(target, count, seed, { tell });
+    const run = await fuzz(target, count, seed, { onFound });
     await target.end?.();
     total += run.found.length;
     const seconds = Math.round((performance.now() - began) / 1000);

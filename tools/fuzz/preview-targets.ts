@@ -151,8 +151,8 @@ function checkSql(text: string): void {
   for (const { verbs, hasNoWhere } of runSqlite(text)) {
     const found = claimed.filter(({ verb }) => verbs.includes(verb));
     assert.ok(found.length > 0, `does ${verbs.join(" or ")}, claims ${JSON.stringify(claimed)}`);
-    const isSaid = !hasNoWhere || found.some(({ hasWhere }) => !hasWhere);
-    assert.ok(isSaid, `changes every row, claims ${JSON.stringify(claimed)}`);
+    const isReported = !hasNoWhere || found.some(({ hasWhere }) => !hasWhere);
+    assert.ok(isReported, `changes every row, claims ${JSON.stringify(claimed)}`);
   }
 }
 

@@ -10,53 +10,57 @@ import { PYTHON_EXTENDED } from "./python-extensions.ts";
 import { PYTHON_STORIES } from "./python-stories.ts";
 import {
   type ClientName,
-  type Ending,
   exitCodeOf,
   renderRow,
   renderStory,
   renderSummary,
+  type StoryOutcome,
+  type StoryResult,
   shortReason,
-  type Told,
 } from "./story.ts";
 
 const PAGE = join(import.meta.dirname, "../../docs/reference/interop.md");
 
-const PASSED: Ending = { kind: "passed" };
-const FAILED: Ending = { kind: "failed", reason: "403 is not 200" };
-const SKIPPED: Ending = { kind: "skipped", reason: "there is no go\nspawn go ENOENT" };
+const PASSED: StoryOutcome = { kind: "passed" };
+const FAILED: StoryOutcome = { kind: "failed", reason: "403 is not 200" };
+const SKIPPED: StoryOutcome = { kind: "skipped", reason: "there is no go\nspawn go ENOENT" };
 
-function told(client: ClientName, ending: Ending, isDeparture = false): Told {
-  return { client, title: "install", isDeparture, ending };
+function resultOf(client: ClientName, outcome: StoryOutcome, isDeparture = false): StoryResult {
+  return { client, title: "install", isDeparture, outcome };
 }
 
 test("a run fails for a story that failed, and for no client that could not be had", () => {
-  assert.equal(exitCodeOf([told("python", PASSED), told("go", SKIPPED)], []), 0);
-  assert.equal(exitCodeOf([told("python", FAILED), told("go", SKIPPED)], []), 1);
-  assert.equal(exitCodeOf([told("python", FAILED, true)], []), 1);
+  assert.equal(exitCodeOf([resultOf("python", PASSED), resultOf("go", SKIPPED)], []), 0);
+  assert.equal(exitCodeOf([resultOf("python", FAILED), resultOf("go", SKIPPED)], []), 1);
+  assert.equal(exitCodeOf([resultOf("python", FAILED, true)], []), 1);
 });
 
 test("a client that is required has to be there", () => {
-  assert.equal(exitCodeOf([told("go", SKIPPED)], ["python"]), 0);
-  assert.equal(exitCodeOf([told("go", SKIPPED)], ["python", "go"]), 1);
+  assert.equal(exitCodeOf([resultOf("go", SKIPPED)], ["python"]), 0);
+  assert.equal(exitCodeOf([resultOf("go", SKIPPED)], ["python", "go"]), 1);
 });
 
 test("the closing lines count departures apart, and name a client that was not there", () => {
-  const all = [told("python", PASSED), told("python", PASSED, true), told("go", SKIPPED)];
+  const all = [
+    resultOf("python", PASSED),
+    resultOf("python", PASSED, true),
+    resultOf("go", SKIPPED),
+  ];
   assert.deepEqual(renderSummary(all), [
     "1 passed, 0 failed, 1 skipped, 1 departure as recorded",
     "NOT TRIED: nothing is known of the go client from this run.",
     "Departures: docs/reference/interop.md says what they come to.",
   ]);
-  assert.deepEqual(renderSummary([told("python", FAILED)]), [
+  assert.deepEqual(renderSummary([resultOf("python", FAILED)]), [
     "0 passed, 1 failed, 0 skipped, 0 departures as recorded",
   ]);
 });
 
 test("each story is a line, with the reason below where it did not pass", () => {
-  assert.equal(renderStory(told("python", PASSED)), "ok       python: install");
-  assert.equal(renderStory(told("python", PASSED, true)), "departs  python: install");
+  assert.equal(renderStory(resultOf("python", PASSED)), "ok       python: install");
+  assert.equal(renderStory(resultOf("python", PASSED, true)), "departs  python: install");
   assert.equal(
-    renderStory(told("go", SKIPPED)),
+    renderStory(resultOf("go", SKIPPED)),
     "SKIPPED  go: install\n            there is no go\n            spawn go ENOENT",
   );
 });

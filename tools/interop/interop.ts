@@ -38,13 +38,13 @@ import { type Stage, setStage } from "./stage.ts";
 import {
   type ClientName,
   type Departure,
-  type Ending,
   exitCodeOf,
   renderStory,
   renderSummary,
   type Story,
+  type StoryOutcome,
+  type StoryResult,
   shortReason,
-  type Told,
 } from "./story.ts";
 
 /** Once; and of each of two servers: bounds of a machine that is busy. */
@@ -70,12 +70,12 @@ for (const name of required) {
     throw new Error(`--require knows no client ${name}`);
 }
 
-const told: Told[] = [];
+const results: StoryResult[] = [];
 
-function tell(client: ClientName, story: Story<never>, ending: Ending): void {
+function record(client: ClientName, story: Story<never>, outcome: StoryOutcome): void {
   const isDeparture = "row" in story;
-  const one = { client, title: story.title, isDeparture, ending };
-  told.push(one);
+  const one = { client, title: story.title, isDeparture, outcome };
+  results.push(one);
   console.log(renderStory(one));
 }
 
@@ -87,10 +87,10 @@ async function play<Scene>(
   for (const story of stories) {
     try {
       await story.play(scene);
-      tell(client, story, { kind: "passed" });
+      record(client, story, { kind: "passed" });
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      tell(client, story, { kind: "failed", reason });
+      record(client, story, { kind: "failed", reason });
     }
   }
 }
@@ -145,7 +145,7 @@ function programOf<Scene>(
   const kind = obtained.kind === "wrong" ? "failed" : "skipped";
   console.log(`\nThe ${client} client cannot be had here:\n${obtained.reason}\n`);
   const reason = shortReason(obtained.reason);
-  for (const story of stories) tell(client, story, { kind, reason });
+  for (const story of stories) record(client, story, { kind, reason });
   return undefined;
 }
 
@@ -203,5 +203,5 @@ try {
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
-console.log(`\n${renderSummary(told).join("\n")}`);
-process.exitCode = exitCodeOf(told, required);
+console.log(`\n${renderSummary(results).join("\n")}`);
+process.exitCode = exitCodeOf(results, required);

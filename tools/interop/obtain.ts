@@ -101,12 +101,12 @@ export function pythonFault({ code, output }: Ran): string | undefined {
 
 /** Of an installation that has failed: was it not to be had, or is it not what was pinned? */
 export function judgeInstall({ code, output }: Ran, command: string): Obtained {
-  const said = lastLines(output);
+  const lastOutput = lastLines(output);
   if (/DO NOT MATCH THE HASHES|checksum mismatch|SECURITY ERROR/.test(output)) {
-    return { kind: "wrong", reason: `${command}: ${said}` };
+    return { kind: "wrong", reason: `${command}: ${lastOutput}` };
   }
   const how = code === undefined ? "did not run, or not to its end in time" : `ended with ${code}`;
-  return { kind: "absent", reason: `${command} ${how}:\n${said}` };
+  return { kind: "absent", reason: `${command} ${how}:\n${lastOutput}` };
 }
 
 function lastLines(output: string): string {

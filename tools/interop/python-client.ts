@@ -42,7 +42,7 @@ export interface PythonClient {
    * @param act one of those in client.py
    * @throws ClientFault
    */
-  act<T>(act: string, given?: Readonly<Record<string, unknown>>): Promise<T>;
+  act<T>(act: string, parameters?: Readonly<Record<string, unknown>>): Promise<T>;
   /** Resolves when the process has ended. */
   stop(): Promise<void>;
 }
@@ -67,12 +67,12 @@ export function startPythonClient(python: string, url: string, signal: AbortSign
   });
   let count = 0;
   return {
-    act<T>(act: string, given: Readonly<Record<string, unknown>> = {}): Promise<T> {
+    act<T>(act: string, parameters: Readonly<Record<string, unknown>> = {}): Promise<T> {
       count += 1;
       const promise = Promise.withResolvers<unknown>();
       if (child.exitCode !== null || child.signalCode !== null) return Promise.reject(gone());
       waiting.set(count, promise);
-      child.stdin.write(`${JSON.stringify({ ...given, id: count, act })}\n`);
+      child.stdin.write(`${JSON.stringify({ ...parameters, id: count, act })}\n`);
       return promise.promise as Promise<T>;
     },
     async stop() {

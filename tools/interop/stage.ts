@@ -26,7 +26,7 @@ rules:
 const PENDING = "/requests?state=pending&limit=200";
 
 /** Between two looks at what is under way. */
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** Long enough for others to cancel first, sometimes. */
 const ANSWER_EVERY_MS = 500;
@@ -148,6 +148,6 @@ async function look<T>(signal: AbortSignal, ask: () => Promise<T | undefined>): 
   for (;;) {
     const found = await ask();
     if (found !== undefined) return found;
-    await sleep(LOOK_EVERY_MS, undefined, { signal });
+    await sleep(POLL_INTERVAL_MS, undefined, { signal });
   }
 }

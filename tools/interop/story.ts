@@ -25,24 +25,24 @@ export interface Departure<Scene> extends Story<Scene> {
   readonly row: readonly [string, string, string, string];
 }
 
-export type Ending =
+export type StoryOutcome =
   | { readonly kind: "passed" }
   | { readonly kind: "failed"; readonly reason: string }
   | { readonly kind: "skipped"; readonly reason: string };
 
-export interface Told {
+export interface StoryResult {
   readonly client: ClientName;
   readonly title: string;
   readonly isDeparture: boolean;
-  readonly ending: Ending;
+  readonly outcome: StoryOutcome;
 }
 
 const MARKS = { passed: "ok      ", failed: "FAILED  ", skipped: "SKIPPED " };
 
 /** @returns one line, and the reason below it where there is one */
-export function renderStory({ client, title, isDeparture, ending }: Told): string {
-  const mark = isDeparture && ending.kind === "passed" ? "departs " : MARKS[ending.kind];
-  const reason = ending.kind === "passed" ? "" : `\n            ${indent(ending.reason)}`;
+export function renderStory({ client, title, isDeparture, outcome }: StoryResult): string {
+  const mark = isDeparture && outcome.kind === "passed" ? "departs " : MARKS[outcome.kind];
+  const reason = outcome.kind === "passed" ? "" : `\n            ${indent(outcome.reason)}`;
   return `${mark} ${client}: ${title}${reason}`;
 }
 
@@ -58,17 +58,17 @@ export function shortReason(reason: string): string {
 }
 
 /** @returns the closing lines, which a reader who sees nothing else is not misled by */
-export function renderSummary(told: readonly Told[]): string[] {
-  const by = Map.groupBy(told, ({ ending }) => ending.kind);
-  const count = (kind: Ending["kind"]) => by.get(kind)?.length ?? 0;
+export function renderSummary(results: readonly StoryResult[]): string[] {
+  const by = Map.groupBy(results, ({ outcome }) => outcome.kind);
+  const count = (kind: StoryOutcome["kind"]) => by.get(kind)?.length ?? 0;
   const departures = (by.get("passed") ?? []).filter(({ isDeparture }) => isDeparture).length;
   const passed = count("passed") - departures;
   const lines = [
     `${passed} passed, ${count("failed")} failed, ${count("skipped")} skipped, ` +
       `${departures} ${departures === 1 ? "departure" : "departures"} as recorded`,
   ];
-  for (const [client, stories] of Map.groupBy(told, (story) => story.client)) {
-    if (stories.every(({ ending }) => ending.kind === "skipped")) {
+  for (const [client, stories] of Map.groupBy(results, (story) => story.client)) {
+    if (stories.every(({ outcome }) => outcome.kind === "skipped")) {
       lines.push(`NOT TRIED: nothing is known of the ${client} client from this run.`);
     }
   }
@@ -80,10 +80,13 @@ export function renderSummary(told: readonly Told[]): string[] {
  * @param required clients that must have been there
  * @returns 1 when a story failed, or was skipped of a client that is required
  */
-export function exitCodeOf(told: readonly Told[], required: readonly ClientName[]): 0 | 1 {
-  const isFault = ({ client, ending }: Told) =>
-    ending.kind === "failed" || (ending.kind === "skipped" && required.includes(client));
-  return told.some(isFault) ? 1 : 0;
+export function exitCodeOf(
+  results: readonly StoryResult[],
+  required: readonly ClientName[],
+): 0 | 1 {
+  const isFault = ({ client, outcome }: StoryResult) =>
+    outcome.kind === "failed" || (outcome.kind === "skipped" && required.includes(client));
+  return results.some(isFault) ? 1 : 0;
 }
 
 /** @returns the row of a table in Markdown */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ApprovalRequest, TerminalStatus } from "@countersign/protocol";
 import fc from "fast-check";
 import { linearize, type Model, type Operation } from "./check.ts";
-import { type Answered, type Asked, REQUEST_MODEL } from "./request-model.ts";
+import { type Answered, REQUEST_MODEL, type RequestCall } from "./request-model.ts";
 
 /** A register that is read and written. */
 type Access = { readonly write: number } | "read";
@@ -115,29 +115,29 @@ function permutations<T>(all: readonly T[]): T[][] {
 }
 
 /** An answer with a request that is as told. */
-function told(status: number, as: "pending" | TerminalStatus, decidedAt = "1"): Answered {
+function answer(status: number, as: "pending" | TerminalStatus, decidedAt = "1"): Answered {
   const decision = as === "pending" ? {} : { decision: { status: as, decided_at: decidedAt } };
   return { status, request: { status: as, ...decision } as ApprovalRequest };
 }
 
-const isRequest = (...spans: readonly Span<Asked, Answered>[]) =>
+const isRequest = (...spans: readonly Span<RequestCall, Answered>[]) =>
   linearize(REQUEST_MODEL, history(...spans)) !== undefined;
 
-const CREATED: Span<Asked, Answered> = [0, 1, { kind: "create" }, told(201, "pending")];
-const READ: Asked = { kind: "read" };
-const CANCEL: Asked = { kind: "cancel" };
-const APPROVE: Asked = { kind: "verdict", verdict: "approve" };
-const DENY: Asked = { kind: "verdict", verdict: "deny" };
+const CREATED: Span<RequestCall, Answered> = [0, 1, { kind: "create" }, answer(201, "pending")];
+const READ: RequestCall = { kind: "read" };
+const CANCEL: RequestCall = { kind: "cancel" };
+const APPROVE: RequestCall = { kind: "verdict", verdict: "approve" };
+const DENY: RequestCall = { kind: "verdict", verdict: "deny" };
 
 test("a request that is decided once, and read before and after, is explained", () => {
   assert.ok(
     isRequest(
       CREATED,
-      [2, 9, APPROVE, told(200, "approved")],
+      [2, 9, APPROVE, answer(200, "approved")],
       [2, 9, DENY, { status: 409 }],
-      [3, 4, READ, told(200, "pending")],
+      [3, 4, READ, answer(200, "pending")],
       [10, 11, CANCEL, { status: 409 }],
-      [12, 13, { kind: "create" }, told(200, "approved")],
+      [12, 13, { kind: "create" }, answer(200, "approved")],
       [14, 15, { kind: "delete" }, { status: 204 }],
       [16, 17, READ, { status: 401 }],
     ),
@@ -145,38 +145,41 @@ test("a request that is decided once, and read before and after, is explained", 
 });
 
 test("an expiry may come at any moment, and stays", () => {
-  const expired = told(200, "expired");
+  const expired = answer(200, "expired");
   assert.ok(isRequest(CREATED, [2, 3, READ, expired], [4, 5, APPROVE, { status: 409 }]));
-  assert.ok(!isRequest(CREATED, [2, 3, READ, expired], [4, 5, APPROVE, told(200, "approved")]));
+  assert.ok(!isRequest(CREATED, [2, 3, READ, expired], [4, 5, APPROVE, answer(200, "approved")]));
 });
 
-const IMPOSSIBLE: readonly (readonly [what: string, ...(readonly Span<Asked, Answered>[])])[] = [
-  ["two outcomes", [2, 9, APPROVE, told(200, "approved")], [2, 9, DENY, told(200, "denied")]],
+const IMPOSSIBLE: readonly (readonly [
+  what: string,
+  ...(readonly Span<RequestCall, Answered>[]),
+])[] = [
+  ["two outcomes", [2, 9, APPROVE, answer(200, "approved")], [2, 9, DENY, answer(200, "denied")]],
   [
     "a decision that is undone",
-    [2, 3, CANCEL, told(200, "cancelled")],
-    [4, 5, READ, told(200, "pending")],
+    [2, 3, CANCEL, answer(200, "cancelled")],
+    [4, 5, READ, answer(200, "pending")],
   ],
-  ["an approval that nobody gave", [2, 3, READ, told(200, "approved")]],
-  ["an approval of a denier", [2, 3, DENY, told(200, "approved")]],
+  ["an approval that nobody gave", [2, 3, READ, answer(200, "approved")]],
+  ["an approval of a denier", [2, 3, DENY, answer(200, "approved")]],
   [
     "a decision of another time",
-    [2, 3, CANCEL, told(200, "cancelled")],
-    [4, 5, READ, told(200, "cancelled", "2")],
+    [2, 3, CANCEL, answer(200, "cancelled")],
+    [4, 5, READ, answer(200, "cancelled", "2")],
   ],
-  ["a second creation", [2, 3, { kind: "create" }, told(201, "pending")]],
+  ["a second creation", [2, 3, { kind: "create" }, answer(201, "pending")]],
   ["a request that is lost", [2, 3, READ, { status: 404 }]],
   [
     "a credential that outlives",
     [2, 3, { kind: "delete" }, { status: 204 }],
-    [4, 5, READ, told(200, "pending")],
+    [4, 5, READ, answer(200, "pending")],
   ],
   [
     "two readers who saw it end differently",
     [2, 99, APPROVE, undefined],
     [2, 99, CANCEL, undefined],
-    [3, 4, READ, told(200, "approved")],
-    [5, 6, READ, told(200, "cancelled")],
+    [3, 4, READ, answer(200, "approved")],
+    [5, 6, READ, answer(200, "cancelled")],
   ],
 ];
 

@@ -10,7 +10,7 @@
 import type { ApprovalRequest, TerminalStatus } from "@countersign/protocol";
 import type { Model } from "./check.ts";
 
-export type Asked =
+export type RequestCall =
   | { readonly kind: "create" | "read" | "cancel" }
   | { readonly kind: "verdict"; readonly verdict: "approve" | "deny" }
   /** Its instance is deleted: first it is cancelled, which who waits for it may still be told. */
@@ -39,18 +39,22 @@ const NEVER: Step = [];
 const PENDING: RequestState = { phase: "pending" };
 const TERMINAL = ["approved", "denied", "expired", "cancelled"] as const;
 
-export const REQUEST_MODEL: Model<RequestState, Asked, Answered> = {
+export const REQUEST_MODEL: Model<RequestState, RequestCall, Answered> = {
   initial: { phase: "absent" },
   keyOf: (state) => JSON.stringify(state),
-  step(state, asked, answered) {
+  step(state, requestCall, answered) {
     // The deadline may pass at any moment before; only its expiry is nobody's operation.
     const befores = state.phase === "pending" ? [state, decidedAs("expired", undefined)] : [state];
-    return befores.flatMap((before) => stepFrom(before, asked, answered));
+    return befores.flatMap((before) => stepFrom(before, requestCall, answered));
   },
 };
 
-function stepFrom(state: RequestState, asked: Asked, answered: Answered | undefined): Step {
-  switch (asked.kind) {
+function stepFrom(
+  state: RequestState,
+  requestCall: RequestCall,
+  answered: Answered | undefined,
+): Step {
+  switch (requestCall.kind) {
     case "create":
       return create(state, answered);
     case "read":
@@ -58,7 +62,7 @@ function stepFrom(state: RequestState, asked: Asked, answered: Answered | undefi
     case "cancel":
       return cancel(state, answered);
     case "verdict":
-      return verdict(state, asked.verdict, answered);
+      return verdict(state, requestCall.verdict, answered);
     case "delete-begins":
       return state.phase === "pending" ? [decidedAs("cancelled", undefined), state] : [state];
     case "delete":

@@ -84,7 +84,7 @@ export function testsOf(file: string): string[] {
 export async function measureFile(
   file: string,
   workers: readonly Worker[],
-  tell: (result: Result) => void,
+  onResult: (result: Result) => void,
 ): Promise<Result[]> {
   const text = readFileSync(join(ROOT, file), "utf8");
   const tests = testsOf(file);
@@ -110,7 +110,7 @@ export async function measureFile(
         if (killedBy?.startsWith(NO_ANSWER)) ({ killedBy } = await worker.judge(mutant, timeoutMs));
         const result = { ...next, killedBy };
         results.push(result);
-        tell(result);
+        onResult(result);
       }
     }),
   );

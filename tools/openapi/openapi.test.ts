@@ -193,7 +193,7 @@ const DELIVERY = {
 };
 const SECRET = "whsec_ZXhhbXBsZS1zaWduaW5nLXNlY3JldC0zMi1ieXRlcyE=";
 const DELIVERY_INPUT = { ...DELIVERY, signing_secret: SECRET };
-const ASKED = { tool: "send_payment", arguments: {}, timeout: "90s" };
+const MINIMAL_REQUEST = { tool: "send_payment", arguments: {}, timeout: "90s" };
 const ERROR = { type: "conflict", code: "already_terminal", message: "No.", request_id: ID };
 const UNVERIFIED = { ...ERROR, type: "invalid_request", code: "webhook_verification_failed" };
 const EVENT = { id: ID, type: "request.resolved", instance_id: ID, request_id: ID };
@@ -219,7 +219,7 @@ const GOOD: readonly (readonly [schema: string, what: string, value: unknown])[]
   ["UpdateInstanceRequest", "a name alone", { instance_name: "a" }],
   ["UpdateInstanceRequest", "a receiver", { delivery: DELIVERY_INPUT }],
   ["UpdateInstanceRequest", "the removal of a receiver", { delivery: null }],
-  ["CreateApprovalRequest", "only what is required", ASKED],
+  ["CreateApprovalRequest", "only what is required", MINIMAL_REQUEST],
   ["Error", "a code of another provider", { ...ERROR, type: "internal", code: "on_fire_2" }],
   ["Error", "a failed verification", { ...UNVERIFIED, param: "delivery" }],
   ["RequestResolvedEvent", "an event", { ...EVENT, created_at: EARLIER }],
@@ -260,9 +260,13 @@ const BAD: readonly (readonly [schema: string, what: string, value: unknown])[] 
   ["UpdateInstanceRequest", "nothing to change", {}],
   ["UpdateInstanceRequest", "a null name", { instance_name: null }],
   ["UpdateInstanceRequest", "an additional property", { instance_name: "a", name: "a" }],
-  ["CreateApprovalRequest", "an empty tool name", { ...ASKED, tool: "" }],
-  ["CreateApprovalRequest", "a receiver of its own", { ...ASKED, delivery: DELIVERY_INPUT }],
-  ["CreateApprovalRequest", "a null explanation", { ...ASKED, agent_reasoning: null }],
+  ["CreateApprovalRequest", "an empty tool name", { ...MINIMAL_REQUEST, tool: "" }],
+  [
+    "CreateApprovalRequest",
+    "a receiver of its own",
+    { ...MINIMAL_REQUEST, delivery: DELIVERY_INPUT },
+  ],
+  ["CreateApprovalRequest", "a null explanation", { ...MINIMAL_REQUEST, agent_reasoning: null }],
   ["ErrorResponse", "a field beside error", { error: ERROR, id: ID }],
   ["Error", "an unknown type", { ...ERROR, type: "teapot" }],
   ["Error", "a code in camel case", { ...ERROR, code: "alreadyTerminal" }],

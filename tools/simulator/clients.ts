@@ -38,7 +38,7 @@ interface KnownRequest {
   readonly args: string;
 }
 
-const ERRANDS = {
+const ACTIONS = {
   provision: 2,
   update: 2,
   remove: 0.4,
@@ -54,7 +54,7 @@ const ERRANDS = {
 };
 
 const AT_ONCE_MAX = 16;
-const CROWD = 6;
+const BURST = 6;
 /** Before there is anything to do with what they provision. */
 const FIRST_AT_ONCE_MAX = 3;
 const TRIES_MAX = 6;
@@ -97,7 +97,7 @@ export class Clients {
   takeTurn(): void {
     const { draw } = this.#parts.world;
     if (draw.happens(0.08)) this.begin();
-    if (draw.happens(0.005)) this.#crowd();
+    if (draw.happens(0.005)) this.#burst();
     if (draw.happens(0.002)) this.#deleteWhileDeciding();
   }
 
@@ -113,13 +113,13 @@ export class Clients {
     if (most === undefined) return;
     const [instanceId, ids] = most;
     this.begin("remove", instanceId);
-    for (const id of ids.slice(0, CROWD)) this.begin("verdict", id);
+    for (const id of ids.slice(0, BURST)) this.begin("verdict", id);
   }
 
   /** Several who want the same at one time. */
-  #crowd(): void {
-    const errand = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
-    for (let i = 0; i < CROWD; i++) this.begin(errand);
+  #burst(): void {
+    const action = this.#parts.world.draw.among(["create", "verdict", "verdict"] as const);
+    for (let i = 0; i < BURST; i++) this.begin(action);
   }
 
   /**
@@ -128,13 +128,13 @@ export class Clients {
    * @param wanted which
    * @param about the id of the request or instance; an update of the instance removes its receiver
    */
-  begin(wanted?: keyof typeof ERRANDS, about?: string): void {
+  begin(wanted?: keyof typeof ACTIONS, about?: string): void {
     const isFirst = this.#instances.length === 0;
     if (this.running >= (isFirst ? FIRST_AT_ONCE_MAX : AT_ONCE_MAX)) return;
     const { world } = this.#parts;
     const { draw } = world;
-    const errand = isFirst ? "provision" : (wanted ?? draw.weighted(ERRANDS));
-    const name = `${errand}-${++this.#count}`;
+    const action = isFirst ? "provision" : (wanted ?? draw.weighted(ACTIONS));
+    const name = `${action}-${++this.#count}`;
     const client: Actor = { name, isAlive: true, isFrozen: false };
     this.running++;
     const over = () => {
@@ -146,30 +146,30 @@ export class Clients {
       over();
       world.fail("simulator", error instanceof Error ? String(error.stack) : String(error));
     };
-    this.#run(errand, client, about).then(over, fail);
+    this.#run(action, client, about).then(over, fail);
   }
 
-  async #run(errand: keyof typeof ERRANDS, client: Actor, about?: string): Promise<void> {
-    if (errand === "provision") return this.#provision(client);
-    if (errand === "publish") return this.#publish(client);
+  async #run(action: keyof typeof ACTIONS, client: Actor, about?: string): Promise<void> {
+    if (action === "provision") return this.#provision(client);
+    if (action === "publish") return this.#publish(client);
     const { draw } = this.#parts.world;
     const known = this.#instances.find(({ id }) => id === about);
     const instance = known ?? draw.among(this.#instances);
-    if (errand === "update") return this.#update(client, instance, known !== undefined);
-    if (errand === "remove") return this.#remove(client, instance);
-    if (errand === "create") return this.#create(client, instance);
-    if (errand === "freeze") return this.#freeze(client, instance);
-    if (errand === "show") {
+    if (action === "update") return this.#update(client, instance, known !== undefined);
+    if (action === "remove") return this.#remove(client, instance);
+    if (action === "create") return this.#create(client, instance);
+    if (action === "freeze") return this.#freeze(client, instance);
+    if (action === "show") {
       const { provisioner: token } = this.#parts.tokens;
       return void (await this.#submitWithRetries(client, { kind: "show", token, id: instance.id }));
     }
     if (this.#requests.length === 0) return;
     const request = this.#requests.find(({ id }) => id === about);
-    if (request !== undefined) return this.#concern(errand, client, request);
+    if (request !== undefined) return this.#concern(action, client, request);
     const urgent = draw.happens(0.5) ? this.#mostUrgent() : undefined;
     // Otherwise mostly what came last.
     const others = draw.happens(0.7) ? this.#requests.slice(-6) : this.#requests;
-    await this.#concern(errand, client, urgent ?? draw.among(others));
+    await this.#concern(action, client, urgent ?? draw.among(others));
   }
 
   /** Whose deadline comes next: it may pass on the way. */
@@ -181,33 +181,33 @@ export class Clients {
     return this.#requests.find(({ id }) => id === first?.id);
   }
 
-  async #concern(errand: string, client: Actor, request: KnownRequest): Promise<void> {
+  async #concern(action: string, client: Actor, request: KnownRequest): Promise<void> {
     const { world, tokens } = this.#parts;
     const { draw } = world;
     const { id, instance, args } = request;
     const { token } = instance;
     const reviewer = draw.among(tokens.reviewers);
-    if (errand === "poll") {
+    if (action === "poll") {
       const waitMs = draw.among([0, 1_000, 30_000]);
       await this.#submitWithRetries(client, { kind: "get", token, id, waitMs });
     }
-    if (errand === "cancel") await this.#submitWithRetries(client, { kind: "cancel", token, id });
-    if (errand === "withdraw")
+    if (action === "cancel") await this.#submitWithRetries(client, { kind: "cancel", token, id });
+    if (action === "withdraw")
       await this.#submitWithRetries(client, { kind: "withdraw", token: reviewer, id });
-    if (errand === "retry")
+    if (action === "retry")
       await this.#submitWithRetries(client, { kind: "retry", token: reviewer, id });
-    if (errand !== "verdict") return;
+    if (action !== "verdict") return;
     if (draw.happens(0.5)) await this.#untilLate(client, id);
     const verdict = draw.happens(0.75) ? "approve" : "deny";
     const validityMs = draw.happens(0.3) ? draw.between(1, 3_000) * 1_000 : undefined;
     const holdMs = draw.happens(0.1) ? draw.between(1, 20_000) : undefined;
-    const asked = { validityMs, holdMs, args };
+    const options = { validityMs, holdMs, args };
     await this.#submitWithRetries(client, {
       kind: "verdict",
       token: reviewer,
       id,
       verdict,
-      ...asked,
+      ...options,
     });
   }
 
@@ -225,7 +225,7 @@ export class Clients {
     const key = `p${this.#count}`;
     const body = this.#instanceBody(`instance ${key}`);
     const call: Call = { kind: "provision", token: tokens.provisioner, key, body };
-    await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`));
+    await this.#submitMaybeTwice(client, call, this.#instanceBody(`instance ${key} b`));
   }
 
   async #update(client: Actor, { id }: KnownInstance, isRemoval: boolean): Promise<void> {
@@ -234,7 +234,7 @@ export class Clients {
     const named = this.#instanceBody(`instance ${key}`, true);
     const body = isRemoval ? '{"delivery":null}' : named;
     const call: Call = { kind: "update", token: tokens.provisioner, id, key, body };
-    await this.#maybeBoth(client, call, this.#instanceBody(`instance ${key} b`, true));
+    await this.#submitMaybeTwice(client, call, this.#instanceBody(`instance ${key} b`, true));
   }
 
   async #remove(client: Actor, { id }: KnownInstance): Promise<void> {
@@ -251,7 +251,7 @@ export class Clients {
     const key = `c${this.#count}`;
     const call: Call = { kind: "create", token, key, body: this.#requestBody() };
     this.#creates.push(call);
-    await this.#maybeBoth(client, call, this.#requestBody());
+    await this.#submitMaybeTwice(client, call, this.#requestBody());
   }
 
   async #freeze(client: Actor, { id: instanceId }: KnownInstance): Promise<void> {
@@ -272,7 +272,7 @@ export class Clients {
   }
 
   /** Now and then twice at the same time, or with another input under the same key. */
-  async #maybeBoth(
+  async #submitMaybeTwice(
     client: Actor,
     call: Extract<Call, { readonly body: string }>,
     other: string,

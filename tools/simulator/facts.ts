@@ -54,8 +54,8 @@ export class Facts {
   /** Whose token it is: the instance. */
   readonly holders = new Map<string, string>();
   /** Instances whose deletion was asked for; and {@link World.turns} when one was answered. */
-  readonly deletionsAsked = new Set<string>();
-  readonly deletionsTold = new Map<string, number>();
+  readonly deletionsRequested = new Set<string>();
+  readonly deletionsConfirmed = new Map<string, number>();
   /** Registrations whose receiver has proved itself. */
   readonly proved = new Set<string>();
   /** Notifications that a receiver has saved. */
@@ -70,9 +70,12 @@ export class Facts {
   /** {@link Database.commits} of the one that ended deliveries, by instance. */
   readonly receiverRemoved = new Map<string, number>();
   /** {@link World.turns} when somebody was last told of a request, and the decision. */
-  readonly told = new Map<string, string>();
+  readonly reported = new Map<string, string>();
   /** Ids that were given to a scope and key. */
-  readonly given = new Map<string, { readonly id: string; readonly token: string | undefined }>();
+  readonly firstObjects = new Map<
+    string,
+    { readonly id: string; readonly token: string | undefined }
+  >();
   /** How often something was said to be new, by scope and key. */
   readonly news = new Map<string, number>();
   readonly #promises: readonly Promised[];
@@ -113,10 +116,10 @@ export class Facts {
   onCall(call: Call): void {
     const scope = this.scopeOf(call);
     if (scope !== undefined && "body" in call) add(this.sent, scope, call.body);
-    if (call.kind === "delete") this.deletionsAsked.add(call.id);
+    if (call.kind === "delete") this.deletionsRequested.add(call.id);
     if (call.kind === "verdict") {
-      const asked = call.verdict === "approve" ? this.approvals : this.denials;
-      add(asked, call.id, this.reviewers.get(call.token) ?? "");
+      const voters = call.verdict === "approve" ? this.approvals : this.denials;
+      add(voters, call.id, this.reviewers.get(call.token) ?? "");
     }
     if (call.kind === "provision" || call.kind === "update") {
       const { instance_name: name } = JSON.parse(call.body) as { instance_name?: string };
@@ -138,7 +141,8 @@ export class Facts {
     for (const promise of this.#promises) promise.onAnswer?.(this, played);
     const { call, answer } = played;
     if (call.kind !== "delete" || answer.status !== 204) return;
-    if (!this.deletionsTold.has(call.id)) this.deletionsTold.set(call.id, this.world.turns);
+    if (!this.deletionsConfirmed.has(call.id))
+      this.deletionsConfirmed.set(call.id, this.world.turns);
   }
 
   onArrival(arrival: Arrival, connection: object): void {

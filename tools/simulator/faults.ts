@@ -34,7 +34,7 @@ export interface Faults {
   /** For each commit: the engine undoes it and has the work run again. */
   readonly rerun: number;
   /** For each work in a transaction that works share: it fails by itself, between its writes. */
-  readonly falter: number;
+  readonly readFailure: number;
   /** For each message between replicas and each of them: it does not arrive. */
   readonly wakeLost: number;
   /** For each message between replicas and each of them: it arrives twice. */
@@ -58,7 +58,7 @@ export const NO_FAULTS: Faults = {
   databaseLeap: 0,
   leap: 0,
   outrun: 0,
-  falter: 0,
+  readFailure: 0,
   statement: 0,
   commitLost: 0,
   commitUnknown: 0,
@@ -85,7 +85,7 @@ const RANGES: Readonly<Record<keyof Faults, readonly [number, number]>> = {
   commitLost: [0.005, 0.1],
   commitUnknown: [0.005, 0.1],
   rerun: [0.005, 0.1],
-  falter: [0.1, 0.6],
+  readFailure: [0.1, 0.6],
   wakeLost: [0.05, 1],
   wakeTwice: [0.05, 0.5],
   exchangeLost: [0.02, 0.3],

@@ -10,9 +10,9 @@ export const APPROVED_TOOL = "read";
 export const QUORUM_TOOL = "deploy";
 export const DENIED_TOOL = "drop";
 /** What is counted: a few of them are approved. */
-export const ASKED_TOOL = "write";
+export const PENDING_TOOL = "write";
 
-export const TOOLS = [APPROVED_TOOL, QUORUM_TOOL, DENIED_TOOL, ASKED_TOOL, ASKED_TOOL] as const;
+export const TOOLS = [APPROVED_TOOL, QUORUM_TOOL, DENIED_TOOL, PENDING_TOOL, PENDING_TOOL] as const;
 
 /** @param number makes it another one than those before */
 export function policyNumbered(number: number): string {

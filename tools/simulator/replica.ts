@@ -72,7 +72,7 @@ const FINGERPRINT_KEY = Buffer.alloc(32, 9);
 const ROW_KEY = Buffer.alloc(32, 11);
 
 /** What the replicas share. */
-export interface House {
+export interface ReplicaParts {
   readonly world: World;
   readonly database: Database;
   readonly receivers: Receivers;
@@ -93,21 +93,21 @@ export class Replica implements Actor {
   readonly onEnd = new Set<() => void>();
   /** How far the clock of its machine is ahead, ms. */
   aheadMs: number;
-  readonly #house: House;
+  readonly #replicaParts: ReplicaParts;
   readonly #workers: Worker[];
   readonly #wake: SharedWake;
   #listener: ReplicaBusListener | undefined;
   #isStopping = false;
 
   /** @param aheadMs of its machine's clock */
-  constructor(house: House, name: string, aheadMs: number) {
+  constructor(replicaParts: ReplicaParts, name: string, aheadMs: number) {
     this.name = name;
     this.aheadMs = aheadMs;
-    this.#house = house;
-    const report = new SimulatedReport(house);
+    this.#replicaParts = replicaParts;
+    const report = new SimulatedReport(replicaParts);
     const clock = new DatabaseClock(this.#ownClock());
     // As provider.ts, which has asked the database for the time when it was opened.
-    clock.learn(house.world.now, this.#ownNow());
+    clock.learn(replicaParts.world.now, this.#ownNow());
     this.#wake = this.#createWake(clock);
     this.context = this.#compose(clock, report);
     const { context } = this;
@@ -139,8 +139,8 @@ export class Replica implements Actor {
   /** From one turn to the next it is gone. */
   end(): void {
     this.isAlive = false;
-    this.#house.world.bury();
-    this.#house.database.tidyUp();
+    this.#replicaParts.world.dropDead();
+    this.#replicaParts.database.tidyUp();
     // Its machine closes what it had open; this reaches nobody who is dead.
     this.context.delivery.close();
     for (const notice of this.onEnd) notice();
@@ -148,7 +148,7 @@ export class Replica implements Actor {
   }
 
   /** What another replica, or this one, has sent arrives. */
-  hear(message: string): void {
+  receive(message: string): void {
     this.#listener?.onMessage(message);
   }
 
@@ -158,18 +158,18 @@ export class Replica implements Actor {
     if (listener === undefined) return;
     this.#listener = undefined;
     listener.onLost(new Error("the connection broke"));
-    this.#house.world.after(this, 2_000, "listens again", () => {
+    this.#replicaParts.world.after(this, 2_000, "listens again", () => {
       this.#listener = listener;
       listener.onListening();
     });
   }
 
   #ownNow(): number {
-    return this.#house.world.now + this.aheadMs;
+    return this.#replicaParts.world.now + this.aheadMs;
   }
 
   #ownClock(): Clock {
-    const { world } = this.#house;
+    const { world } = this.#replicaParts;
     return {
       now: () => this.#ownNow(),
       monotonic: () => world.elapsedMs,
@@ -179,7 +179,7 @@ export class Replica implements Actor {
   }
 
   #compose(clock: DatabaseClock, report: Report): Context {
-    const { world, database, faults, isGrouped } = this.#house;
+    const { world, database, faults, isGrouped } = this.#replicaParts;
     const random = world.draw.random();
     const store = new SimulatedStore({
       world,
@@ -214,7 +214,7 @@ export class Replica implements Actor {
   }
 
   #createDelivery(clock: Clock, report: Report): WebhookDelivery {
-    const { world, receivers } = this.#house;
+    const { world, receivers } = this.#replicaParts;
     const { bounds } = SETTINGS.webhooks;
     const egress = createEgressClient({
       rules: { allow: [], nat64: [] },
@@ -236,7 +236,7 @@ export class Replica implements Actor {
   }
 
   #createWake(clock: Clock): SharedWake {
-    const { world, replicas, faults } = this.#house;
+    const { world, replicas, faults } = this.#replicaParts;
     const bus = {
       messageBytesMax: 300,
       open: (listener: ReplicaBusListener) => {
@@ -249,7 +249,7 @@ export class Replica implements Actor {
           const copies = world.draw.happens(faults().wakeTwice) ? 2 : 1;
           for (let copy = 0; copy < copies; copy++) {
             if (world.draw.happens(faults().wakeLost)) continue;
-            world.begin(replica, "is told", () => replica.hear(message));
+            world.begin(replica, "is told", () => replica.receive(message));
           }
         }
         return true;
@@ -264,7 +264,7 @@ export class Replica implements Actor {
 
   /** In place of the thread: the same, with a turn before and after it. */
   async #examine(order: ExaminationOrder): Promise<Examination> {
-    const { world, faults } = this.#house;
+    const { world, faults } = this.#replicaParts;
     await world.turn(this, "examines a policy");
     if (world.draw.happens(faults().statement)) {
       throw new Failure("examiner", "the examiner is stopping");
@@ -282,7 +282,7 @@ export class Replica implements Actor {
 class SimulatedReport extends Report {
   readonly #world: World;
 
-  constructor({ world, onLogLine }: House) {
+  constructor({ world, onLogLine }: ReplicaParts) {
     super("info", { write: onLogLine });
     this.#world = world;
   }

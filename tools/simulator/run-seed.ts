@@ -20,7 +20,7 @@ import { healed, nextEvent } from "./healing.ts";
 import { Network } from "./network.ts";
 import { PROMISES } from "./promises/all.ts";
 import { Receivers } from "./receivers.ts";
-import { type House, Replica } from "./replica.ts";
+import { Replica, type ReplicaParts } from "./replica.ts";
 import { type Commit, Snapshot } from "./snapshot.ts";
 import { type Broken, World } from "./world.ts";
 
@@ -68,7 +68,7 @@ const OVERTAKEN = 20;
 const UNDER_WAY_MS_MAX = 9_000;
 
 /** Turns between two looks whether everything has ended. */
-const LOOKS_EVERY = 8;
+const CHECK_EVERY = 8;
 
 const LEAPS_TO_ERASURE_MAX = 40;
 const LONG_LEAPS = 5;
@@ -91,7 +91,7 @@ class Run {
   readonly #world: World;
   readonly #database: Database;
   readonly #replicas: Replica[] = [];
-  readonly #house: House;
+  readonly #replicaParts: ReplicaParts;
   readonly #receivers: Receivers;
   readonly #network: Network;
   readonly #facts: Facts;
@@ -120,8 +120,13 @@ class Run {
     const isGrouped = draw.happens(GROUPED);
     world.togetherness = isGrouped ? 0.6 : 0.1;
     const shared = { world, database, receivers: this.#receivers, isGrouped };
-    const house = { ...shared, faults, replicas, onLogLine };
-    [this.#world, this.#database, this.#facts, this.#house] = [world, database, facts, house];
+    const replicaParts = { ...shared, faults, replicas, onLogLine };
+    [this.#world, this.#database, this.#facts, this.#replicaParts] = [
+      world,
+      database,
+      facts,
+      replicaParts,
+    ];
     database.onStatement = (_, sql, values) => facts.onStatement(sql, values);
     database.onCommit = (committed) => {
       this.#count("commits");
@@ -148,7 +153,7 @@ class Run {
     this.#faults = this.#drawn;
     world.paceMs = world.draw.among(PACES);
     for (let step = 0; step < steps && world.broken === undefined; step++) {
-      this.#misfortune();
+      this.#injectFaults();
       clients.takeTurn();
       await world.step();
     }
@@ -156,7 +161,7 @@ class Run {
     await this.#settle(clients);
     this.#countEnds();
     if (world.broken === undefined) facts.atEnd();
-    await this.#growOld();
+    await this.#expireAll();
     // After the walks that find what clocks set back have hidden from the sealing.
     if (world.broken === undefined) await this.#verifyAuditLog(tokens);
   }
@@ -189,7 +194,7 @@ class Run {
   }
 
   /** Until what is over is erased; in parts, so that too early is seen as well. */
-  async #growOld(): Promise<void> {
+  async #expireAll(): Promise<void> {
     const world = this.#world;
     if (world.broken !== undefined) return;
     const left = () => this.#facts.snapshot.all("request").length;
@@ -227,7 +232,7 @@ class Run {
     const aheadMs = draw.happens(0.5) ? draw.between(-600_000, 600_000) : 0;
     const name = `replica-${place}.${++this.#started}`;
     this.#world.note({ name }, `starts, ${aheadMs} ms ahead`);
-    this.#replicas[place] = new Replica(this.#house, name, aheadMs);
+    this.#replicas[place] = new Replica(this.#replicaParts, name, aheadMs);
   }
 
   async #issueTokens(): Promise<Tokens> {
@@ -263,7 +268,7 @@ class Run {
   }
 
   /** What may go wrong at any turn. */
-  #misfortune(): void {
+  #injectFaults(): void {
     const { draw } = this.#world;
     const faults = this.#faults;
     for (const exposed of this.#replicas.filter((each) => this.#world.exposed.has(each))) {
@@ -375,7 +380,7 @@ class Run {
     const stepsMax = 30_000;
     for (let step = 0; world.broken === undefined; step++) {
       const isQuiet = clients.running === 0 && this.#replicas.every(({ isServing }) => isServing);
-      if (isQuiet && step % LOOKS_EVERY === 0) {
+      if (isQuiet && step % CHECK_EVERY === 0) {
         const { isOver, leapMs } = healed(this.#facts);
         if (isOver) return;
         if (leapMs > 0) world.leap(leapMs);

@@ -49,8 +49,10 @@ function tryMutations(): void {
       [import.meta.filename, ...options, ...shape],
       { encoding: "utf8" },
     );
-    const said = stdout.split("\n").find((line) => line.startsWith("seed ")) ?? stderr.trim();
-    process.stdout.write(`${name} (${breaks}): ${status === 0 ? said : `NOT FOUND ${said}`}\n`);
+    const summary = stdout.split("\n").find((line) => line.startsWith("seed ")) ?? stderr.trim();
+    process.stdout.write(
+      `${name} (${breaks}): ${status === 0 ? summary : `NOT FOUND ${summary}`}\n`,
+    );
     if (status !== 0) missed++;
   }
   process.stdout.write(`${MUTATIONS.length - missed} of ${MUTATIONS.length} were found\n`);
@@ -83,7 +85,7 @@ async function play(): Promise<void> {
       if (values.trace) for (const line of outcome.trace) process.stdout.write(`${line}\n`);
       if (outcome.broken !== undefined) {
         broken++;
-        process.stdout.write(told(outcome));
+        process.stdout.write(describeSeed(outcome));
         if (!values.all) break;
       }
       if (played % 100 === 0) process.stdout.write(`${played} seeds, ${turns} turns\n`);
@@ -97,7 +99,7 @@ async function play(): Promise<void> {
   if (isFound !== (mutation !== undefined)) process.exitCode = 1;
 }
 
-function told({ seed, broken, digest }: SeedOutcome): string {
+function describeSeed({ seed, broken, digest }: SeedOutcome): string {
   const planted = values.mutation === undefined ? "" : ` --mutation ${values.mutation}`;
   const options = `--seed ${seed} --replicas ${replicas} --steps ${steps}${planted}`;
   return (

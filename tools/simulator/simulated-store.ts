@@ -43,7 +43,7 @@ export class SimulatedStore extends PostgresStore {
       const wasShared = isShared;
       isShared = tx.lastsMsMax > LASTS_MS_MAX;
       if (wasShared) world.count("shared and undone");
-      return work(isShared ? this.#faltering(tx) : tx);
+      return work(isShared ? this.#failingReads(tx) : tx);
     };
     try {
       const value = await super.transactBatched(subject, counted);
@@ -57,9 +57,9 @@ export class SimulatedStore extends PostgresStore {
   }
 
   /** In some transactions: fails by itself behind one of its first writes, whatever others do. */
-  #faltering(tx: Transaction): Transaction {
+  #failingReads(tx: Transaction): Transaction {
     const { world, actor, faults } = this.#parts;
-    if (!world.draw.happens(faults().falter)) return tx;
+    if (!world.draw.happens(faults().readFailure)) return tx;
     let writes = world.draw.between(1, WRITES);
     const written = <T>(result: T): T => {
       if (--writes !== 0) return result;

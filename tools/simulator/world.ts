@@ -55,7 +55,7 @@ const BEGINNING = Date.UTC(2026, 0, 1);
  * How much of a turn's time one of timers takes: mostly they find that there is nothing to do, and
  * would otherwise take all turns of a slow world.
  */
-const LOOK = 0.1;
+const TIMER_TURN_SHARE = 0.1;
 
 export class World {
   readonly draw: Draw;
@@ -200,7 +200,7 @@ export class World {
   }
 
   /** Forgets what the dead were waiting for. */
-  bury(): void {
+  dropDead(): void {
     const living = this.#ready.filter(({ actor }) => actor.isAlive);
     this.#ready.splice(0, Number.POSITIVE_INFINITY, ...living);
     const timers = this.#timers.filter(({ actor }) => actor.isAlive);
@@ -209,7 +209,7 @@ export class World {
 
   #pass(): void {
     const part = this.draw.fraction();
-    const paceMs = this.#hasLooked ? this.paceMs * LOOK : this.paceMs;
+    const paceMs = this.#hasLooked ? this.paceMs * TIMER_TURN_SHARE : this.paceMs;
     // Mostly little, sometimes much more than on average.
     this.elapsedMs += paceMs * 4 * part ** 4;
   }
@@ -238,12 +238,14 @@ export class World {
     timers.sort((a, b) => (a.at ?? 0) - (b.at ?? 0));
     // Then, as a loop that has more than one thing to do, sometimes all that it has come to hear.
     const isAll = this.draw.happens(this.togetherness);
-    const heard = isAll ? able.filter((turn) => turn.actor === drawn.actor && !("at" in turn)) : [];
-    const given = timers.length + heard.length > 0 ? [...timers, ...heard] : [drawn];
-    for (const turn of given) this.#ready.splice(this.#ready.indexOf(turn), 1);
+    const messages = isAll
+      ? able.filter((turn) => turn.actor === drawn.actor && !("at" in turn))
+      : [];
+    const drawnTurns = timers.length + messages.length > 0 ? [...timers, ...messages] : [drawn];
+    for (const turn of drawnTurns) this.#ready.splice(this.#ready.indexOf(turn), 1);
     this.turns++;
     this.#hasLooked = timers.length > 0;
-    for (const { actor, what, go } of given) {
+    for (const { actor, what, go } of drawnTurns) {
       setImmediate(() => {
         if (!actor.isAlive) return;
         this.note(actor, what);

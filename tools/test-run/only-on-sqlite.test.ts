@@ -10,10 +10,10 @@ const REASON = /\b(?:testOnly|onlyOn)\(\s*"sqlite",\s*"([^"]+)"/g;
 
 // The run on PostgreSQL judges the numbers, a quarter of an hour later.
 test("every reason to run on SQLite alone is counted, and none is left over", async () => {
-  const given = new Set<string>();
+  const reasons = new Set<string>();
   for await (const file of glob("packages/*/{src,test}/**/*.test.ts", { cwd: ROOT })) {
     const text = readFileSync(join(ROOT, file), "utf8");
-    for (const [, reason] of text.matchAll(REASON)) given.add(String(reason));
+    for (const [, reason] of text.matchAll(REASON)) reasons.add(String(reason));
   }
-  assert.deepEqual([...given].sort(), Object.keys(ONLY_ON_SQLITE).sort());
+  assert.deepEqual([...reasons].sort(), Object.keys(ONLY_ON_SQLITE).sort());
 });

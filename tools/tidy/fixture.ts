@@ -12,6 +12,6 @@ export function judge(rule: Rule, path: string, text: string): string[] {
 }
 
 /** A path in the server's sources. */
-export function house(path: string): string {
+export function serverPath(path: string): string {
   return `packages/server/src/${path}`;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { house, judge } from "./fixture.ts";
+import { judge, serverPath } from "./fixture.ts";
 import {
   featureDirections,
   featureFolders,
@@ -18,7 +18,7 @@ function importsType(path: string, specifier: string): string[] {
 }
 
 test("packages import each other in one direction", () => {
-  assert.deepEqual(imports(house("core/request.ts"), "@countersign/protocol"), []);
+  assert.deepEqual(imports(serverPath("core/request.ts"), "@countersign/protocol"), []);
   assert.deepEqual(imports("packages/cli/src/serve.ts", "@countersign/server"), []);
   assert.deepEqual(imports("packages/agent-hooks/src/gate.ts", "@countersign/sdk"), []);
   assert.deepEqual(imports("packages/conformance/src/kit.ts", "@countersign/server"), [
@@ -31,7 +31,7 @@ test("packages import each other in one direction", () => {
   assert.deepEqual(imports("packages/console/src/inbox.tsx", "@countersign/server"), [
     "1: package console may not import server (it may import protocol, review-api)",
   ]);
-  assert.deepEqual(imports(house("core/request.ts"), "countersign"), [
+  assert.deepEqual(imports(serverPath("core/request.ts"), "countersign"), [
     "1: package server may not import cli (it may import protocol, review-api)",
   ]);
 });
@@ -65,8 +65,8 @@ test("the core of the SDK imports nothing that is not everywhere; its subpaths m
 test("another package is imported by name, also by a test", () => {
   const message = ["1: imports package protocol by path; import it by name"];
   const path = "../../../protocol/src/index.ts";
-  assert.deepEqual(imports(house("core/request.ts"), path), message);
-  assert.deepEqual(imports(house("core/request.test.ts"), path), message);
+  assert.deepEqual(imports(serverPath("core/request.ts"), path), message);
+  assert.deepEqual(imports(serverPath("core/request.test.ts"), path), message);
   assert.deepEqual(imports("packages/server/test/poll.test.ts", "../../protocol/src/json.ts"), [
     ...message,
   ]);
@@ -79,27 +79,27 @@ test("tests import internals of the server by path; other code does not", () => 
 });
 
 test("nothing in packages imports the tools, but tests do", () => {
-  assert.deepEqual(imports(house("core/request.ts"), "../../../../tools/tidy/tidy.ts"), [
+  assert.deepEqual(imports(serverPath("core/request.ts"), "../../../../tools/tidy/tidy.ts"), [
     '1: leaves packages/ with "../../../../tools/tidy/tidy.ts"',
   ]);
   assert.deepEqual(imports("packages/cli/test/a.test.ts", "../../../tools/tidy/tidy.ts"), []);
 });
 
 test("core and policy import protocol alone", () => {
-  assert.deepEqual(imports(house("core/request.ts"), "./replay.ts"), []);
-  assert.deepEqual(imports(house("core/request.ts"), "../policy/rule.ts"), [
+  assert.deepEqual(imports(serverPath("core/request.ts"), "./replay.ts"), []);
+  assert.deepEqual(imports(serverPath("core/request.ts"), "../policy/rule.ts"), [
     "1: core may not import policy",
   ]);
-  assert.deepEqual(importsType(house("policy/rule.ts"), "../core/request.ts"), [
+  assert.deepEqual(importsType(serverPath("policy/rule.ts"), "../core/request.ts"), [
     "1: policy may not import core",
   ]);
-  assert.deepEqual(importsType(house("core/request.ts"), "../clock.ts"), [
+  assert.deepEqual(importsType(serverPath("core/request.ts"), "../clock.ts"), [
     "1: core may not import clock",
   ]);
 });
 
 test("operations speak about any room, and call those below", () => {
-  const path = house("operations/requests/createApprovalRequest.ts");
+  const path = serverPath("operations/requests/createApprovalRequest.ts");
   for (const room of ["core", "policy", "storage", "audit", "secrets", "wake", "context"]) {
     assert.deepEqual(imports(path, `../../${room}/it.ts`), []);
   }
@@ -116,7 +116,7 @@ test("operations speak about any room, and call those below", () => {
 
 test("http, review and workers call operations and never the store", () => {
   for (const room of ["http", "review", "workers"]) {
-    const path = house(`${room}/it.ts`);
+    const path = serverPath(`${room}/it.ts`);
     for (const other of ["operations", "core", "context", "report", "config", "identity"]) {
       assert.deepEqual(imports(path, `../${other}/it.ts`), []);
     }
@@ -125,7 +125,7 @@ test("http, review and workers call operations and never the store", () => {
 });
 
 test("storage knows the types of core, and audit knows storage", () => {
-  const path = house("storage/sql/requests/requests.ts");
+  const path = serverPath("storage/sql/requests/requests.ts");
   assert.deepEqual(importsType(path, "../../../core/request.ts"), []);
   assert.deepEqual(imports(path, "../../../core/request.ts"), [
     "1: storage may import core as types only",
@@ -133,27 +133,27 @@ test("storage knows the types of core, and audit knows storage", () => {
   assert.deepEqual(imports(path, "../../../operations/requests/expireRequests.ts"), [
     "1: storage may not import operations",
   ]);
-  assert.deepEqual(imports(house("audit/append.ts"), "../storage/store.ts"), []);
+  assert.deepEqual(imports(serverPath("audit/append.ts"), "../storage/store.ts"), []);
 });
 
 test("provider constructs everything and only index imports it", () => {
   for (const room of ["http/listen.ts", "storage/sqlite/sqlite-store.ts", "wake/local.ts"]) {
-    assert.deepEqual(imports(house("provider.ts"), `./${room}`), []);
+    assert.deepEqual(imports(serverPath("provider.ts"), `./${room}`), []);
   }
-  assert.deepEqual(imports(house("index.ts"), "./provider.ts"), []);
+  assert.deepEqual(imports(serverPath("index.ts"), "./provider.ts"), []);
   const message = ["1: only index.ts imports provider.ts"];
-  assert.deepEqual(imports(house("workers/expiry.ts"), "../provider.ts"), message);
+  assert.deepEqual(imports(serverPath("workers/expiry.ts"), "../provider.ts"), message);
   assert.deepEqual(imports("packages/cli/src/serve.ts", "@countersign/server/provider"), message);
 });
 
 test("a room is a room by whatever name it is imported", () => {
-  assert.deepEqual(imports(house("core/request.ts"), "@countersign/server/storage/store"), [
+  assert.deepEqual(imports(serverPath("core/request.ts"), "@countersign/server/storage/store"), [
     "1: core may not import storage",
   ]);
 });
 
 test("a package or room without an entry is asked for one", () => {
-  assert.deepEqual(imports(house("attic/it.ts"), "../core/request.ts"), [
+  assert.deepEqual(imports(serverPath("attic/it.ts"), "../core/request.ts"), [
     "1: room attic has no entry in the import table",
   ]);
   assert.deepEqual(imports("packages/attic/src/it.ts", "@countersign/protocol"), [
@@ -162,7 +162,7 @@ test("a package or room without an entry is asked for one", () => {
 });
 
 test("every way to import is seen", () => {
-  const path = house("core/it.ts");
+  const path = serverPath("core/it.ts");
   const message = "core may not import http";
   const text = [
     'import a from "../http/a.ts";',
@@ -179,7 +179,7 @@ test("every way to import is seen", () => {
 });
 
 test("an import is of types only when every part of it is", () => {
-  const path = house("operations/it.ts");
+  const path = serverPath("operations/it.ts");
   const message = ["1: operations may import report as types only"];
   const of = (text: string): string[] => judge(importDirections, path, `${text} "../report.ts";`);
   assert.deepEqual(of("import type { A, B } from"), []);
@@ -192,23 +192,23 @@ test("an import is of types only when every part of it is", () => {
 });
 
 test("some modules are known in one place alone", () => {
-  assert.deepEqual(imports(house("http/listen.ts"), "fastify"), []);
-  assert.deepEqual(imports(house("review/routes.ts"), "@fastify/static"), []);
-  assert.deepEqual(imports(house("provider.ts"), "fastify"), []);
-  assert.equal(importsType(house("operations/it.ts"), "fastify").length, 1);
-  assert.deepEqual(imports(house("storage/sqlite/open-database.ts"), "node:sqlite"), []);
-  assert.deepEqual(imports(house("storage/migrate.ts"), "node:sqlite"), [
+  assert.deepEqual(imports(serverPath("http/listen.ts"), "fastify"), []);
+  assert.deepEqual(imports(serverPath("review/routes.ts"), "@fastify/static"), []);
+  assert.deepEqual(imports(serverPath("provider.ts"), "fastify"), []);
+  assert.equal(importsType(serverPath("operations/it.ts"), "fastify").length, 1);
+  assert.deepEqual(imports(serverPath("storage/sqlite/open-database.ts"), "node:sqlite"), []);
+  assert.deepEqual(imports(serverPath("storage/migrate.ts"), "node:sqlite"), [
     '1: "node:sqlite" may be imported in packages/server/src/storage/sqlite/ only',
   ]);
-  assert.deepEqual(imports(house("storage/postgres/driver.ts"), "pg"), []);
-  assert.deepEqual(imports(house("egress/pinned-connection.ts"), "node:tls"), []);
-  assert.deepEqual(imports(house("oidc/openid-provider.ts"), "openid-client"), []);
+  assert.deepEqual(imports(serverPath("storage/postgres/driver.ts"), "pg"), []);
+  assert.deepEqual(imports(serverPath("egress/pinned-connection.ts"), "node:tls"), []);
+  assert.deepEqual(imports(serverPath("oidc/openid-provider.ts"), "openid-client"), []);
   for (const room of ["operations", "review", "delivery", "oidc"]) {
-    assert.equal(imports(house(`${room}/it.ts`), "openid-client").length, 1, room);
+    assert.equal(imports(serverPath(`${room}/it.ts`), "openid-client").length, 1, room);
   }
   for (const module of ["node:https", "https", "node:tls", "node:dns/promises", "undici"]) {
-    assert.equal(imports(house("operations/it.ts"), module).length, 1, module);
-    assert.equal(imports(house("review/routes.ts"), module).length, 1, module);
+    assert.equal(imports(serverPath("operations/it.ts"), module).length, 1, module);
+    assert.equal(imports(serverPath("review/routes.ts"), module).length, 1, module);
   }
   assert.deepEqual(imports("packages/cli/src/backup.ts", "pg"), [
     '1: "pg" may be imported in packages/server/src/storage/postgres/ only',
@@ -218,7 +218,7 @@ test("some modules are known in one place alone", () => {
 test("a test may import any room and any module", () => {
   assert.deepEqual(imports("packages/server/test/poll.test.ts", "../src/provider.ts"), []);
   assert.deepEqual(imports("packages/server/test/rig.ts", "node:sqlite"), []);
-  assert.deepEqual(imports(house("core/request.test.ts"), "../storage/store.ts"), []);
+  assert.deepEqual(imports(serverPath("core/request.test.ts"), "../storage/store.ts"), []);
 });
 
 test("the table names only rooms and packages that it has", () => {
@@ -234,7 +234,7 @@ test("the table names only rooms and packages that it has", () => {
 
 test("a feature imports only the features before it in its room", () => {
   const judged = (path: string, specifier: string) =>
-    judge(featureDirections, house(path), `import { it } from "${specifier}";`);
+    judge(featureDirections, serverPath(path), `import { it } from "${specifier}";`);
   const request = "operations/requests/castVerdict.ts";
   assert.deepEqual(judged(request, "../policy/activatePolicy.ts"), []);
   assert.deepEqual(judged(request, "./recordVote.ts"), []);
@@ -250,19 +250,20 @@ test("a feature imports only the features before it in its room", () => {
 
 test("a feature folder holds at most 30 files and stands in the import table", () => {
   const files = (folder: string, count: number) =>
-    Array.from({ length: count }, (_, i) => house(`${folder}/file${i}.ts`));
+    Array.from({ length: count }, (_, i) => serverPath(`${folder}/file${i}.ts`));
   assert.deepEqual(featureFolders(files("operations/requests", 30)), []);
   const messages = (paths: string[]) => featureFolders(paths).map(({ message }) => message);
   assert.deepEqual(messages(files("operations/requests", 31)), [
     "operations/requests has 31 files; a feature has at most 30",
   ]);
   assert.deepEqual(messages(files("review/new", 1)), ["review/new is not in the import table"]);
-  const tests = [house("operations/requests/it.test.ts")];
+  const tests = [serverPath("operations/requests/it.test.ts")];
   assert.deepEqual(messages([...files("operations/requests", 30), ...tests]), []);
 });
 
 test("core and policy import no module with time, chance or input", () => {
-  const judged = (text: string, path = house("core/request.ts")) => judge(pureImports, path, text);
+  const judged = (text: string, path = serverPath("core/request.ts")) =>
+    judge(pureImports, path, text);
   for (const module of ["node:fs", "node:net", "node:timers/promises", "node:process"]) {
     assert.deepEqual(judged(`import { it } from "${module}";`), [
       `1: core/ and policy/ are pure: no import of "${module}"`,
@@ -274,8 +275,8 @@ test("core and policy import no module with time, chance or input", () => {
   assert.equal(judged('import * as crypto from "node:crypto";').length, 1);
   assert.deepEqual(judged('import { createHash } from "node:crypto";'), []);
   const vm = 'import { Script } from "node:vm";';
-  assert.deepEqual(judged(vm, house("policy/time-limit.ts")), []);
-  assert.equal(judged(vm, house("policy/evaluate.ts")).length, 1);
-  assert.deepEqual(judged('import "node:fs";', house("core/request.test.ts")), []);
-  assert.deepEqual(judged('import "node:fs";', house("http/it.ts")), []);
+  assert.deepEqual(judged(vm, serverPath("policy/time-limit.ts")), []);
+  assert.equal(judged(vm, serverPath("policy/evaluate.ts")).length, 1);
+  assert.deepEqual(judged('import "node:fs";', serverPath("core/request.test.ts")), []);
+  assert.deepEqual(judged('import "node:fs";', serverPath("http/it.ts")), []);
 });

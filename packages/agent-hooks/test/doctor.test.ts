@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { before, type TestContext, test } from "node:test";
 import { fileOwner } from "@countersign/testing/child";
 import { AGENTS } from "../src/agents.ts";
-import { lookAtSettings } from "../src/doctor/look-at-settings.ts";
+import { checkSettings } from "../src/doctor/check-settings.ts";
 import { readProfile } from "../src/profile/profile.ts";
 import {
   findings,
@@ -143,7 +143,7 @@ test("[ours.adapters.doctor.finds] dangerous env and disableAllHooks fail in eac
   };
   const profile = readProfile(home.profile);
   const look = () => {
-    const { findings } = lookAtSettings(place, profile, join(home.path, "project"));
+    const { findings } = checkSettings(place, profile, join(home.path, "project"));
     return findings.map(({ check, level, text }) => `${level} ${check} ${text}`);
   };
   const names = ["NODE_COMPILE_CACHE", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "OPENSSL_CONF"];

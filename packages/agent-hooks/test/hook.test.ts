@@ -58,13 +58,13 @@ for (const [name, agent] of Object.entries(INPUTS)) {
     if (agent === "codex") assert.equal(outcome.stdout, "{}\n");
     else assert.equal(decisionIn(outcome).permissionDecision, "allow");
 
-    const given = (parseJson(input) as JsonObject).members;
+    const sent = (parseJson(input) as JsonObject).members;
     const { args, context } = await exactText(id);
-    assert.equal(args, (given.get("tool_input") as JsonObject).source);
+    assert.equal(args, (sent.get("tool_input") as JsonObject).source);
     assert.equal(context.members.get("runtime"), agent);
-    assert.equal(context.members.get("call_id"), given.get("tool_use_id"));
+    assert.equal(context.members.get("call_id"), sent.get("tool_use_id"));
     for (const member of ["session_id", "cwd", "permission_mode", "agent_type", "model"]) {
-      assert.equal(context.members.get(member), given.get(member), member);
+      assert.equal(context.members.get(member), sent.get(member), member);
     }
   });
 }

@@ -48,9 +48,9 @@ export function withAudit<T>(
 
 /** The key itself, or the name of a file with it. */
 export function verifierOf(line: SettingsLine): Verifier | undefined {
-  const given = line.text("public-key");
-  if (given === undefined) return undefined;
-  const text = existsSync(given) ? readFileSync(given, "utf8") : given;
+  const value = line.text("public-key");
+  if (value === undefined) return undefined;
+  const text = existsSync(value) ? readFileSync(value, "utf8") : value;
   const verifier = readVerifier(text.trim());
   if (verifier !== undefined) return verifier;
   throw usageError("--public-key is no key that countersign audit key prints, nor a file with one");

@@ -24,9 +24,9 @@ test("lines end with a newline and nothing else, also across the parts of a file
 });
 
 test("a line that is longer than any of ours ends the reading, with a clear error", async (t) => {
-  const isTold = (error: unknown) =>
+  const isLineTooLong = (error: unknown) =>
     error instanceof CommandError && /has a line of more than 16777216/.test(error.message);
-  await assert.rejects(linesOf(t, `{}\n${"a".repeat(17 * MEBI)}`), isTold);
+  await assert.rejects(linesOf(t, `{}\n${"a".repeat(17 * MEBI)}`), isLineTooLong);
   const many = `${"a".repeat(9 * MEBI)}\n`.repeat(2);
   assert.equal((await linesOf(t, many)).length, 2);
 });

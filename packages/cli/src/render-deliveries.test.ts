@@ -20,22 +20,22 @@ const WAITING = {
   created_at: "2025-12-31T05:00:00.000Z",
 } satisfies Delivery;
 
-function said(outcome: string, status?: number): string {
+function described(outcome: string, status?: number): string {
   return outcomeInWords({ at: "", outcome, http_status: status });
 }
 
 test("[ours.deliveries.cli] what came of an attempt is said in words", () => {
-  assert.equal(said("rejected", 500), "the receiver answered 500");
-  assert.equal(said("acknowledged", 204), "the receiver answered 204");
-  assert.equal(said("rejected", 302), "the receiver answered 302; redirects are not followed");
-  assert.equal(said("refused"), "refused: the address is not public");
-  assert.equal(said("unreachable:tls"), "TLS failed");
-  assert.equal(said("unreachable:timeout"), "no answer in time");
+  assert.equal(described("rejected", 500), "the receiver answered 500");
+  assert.equal(described("acknowledged", 204), "the receiver answered 204");
+  assert.equal(described("rejected", 302), "the receiver answered 302; redirects are not followed");
+  assert.equal(described("refused"), "refused: the address is not public");
+  assert.equal(described("unreachable:tls"), "TLS failed");
+  assert.equal(described("unreachable:timeout"), "no answer in time");
   const reasons = ["dns", "connect", "reset", "protocol", "too_large", "stale", "internal"];
   for (const reason of reasons) {
-    assert.doesNotMatch(said(`unreachable:${reason}`), /unreachable|_/);
+    assert.doesNotMatch(described(`unreachable:${reason}`), /unreachable|_/);
   }
-  assert.equal(said("unreachable:\u001bnew"), "unreachable:\\u{001B}new");
+  assert.equal(described("unreachable:\u001bnew"), "unreachable:\\u{001B}new");
 });
 
 test("[ours.deliveries.cli] a card counts down to the next attempt and to the end of the window", () => {

@@ -23,8 +23,8 @@ export function renderRequirement(request: ReviewedRequest): string[] {
   const needs = needsOf(request);
   if (isPending && needs !== "") lines.push(`needs      ${needs}`);
   for (const { reviewer, at, note } of votes) {
-    const said = note === undefined ? "" : `: ${visibleText(note)}`;
-    lines.push(`approved   by ${visibleText(reviewer)} at ${at}${said}`);
+    const noteText = note === undefined ? "" : `: ${visibleText(note)}`;
+    lines.push(`approved   by ${visibleText(reviewer)} at ${at}${noteText}`);
   }
   const { sign_at: signAt } = requirement.confirm;
   if (isPending && signAt !== undefined) lines.push(`sign at    ${visibleText(signAt)}`);
@@ -40,7 +40,7 @@ export function needsOf({ requirement }: ReviewedRequest): string {
   const sets = from.map((set) => set.map(visibleText).join(" or "));
   const parts = [
     quorum > 1 ? `${quorum} approvals` : "",
-    sets.length === 0 ? "" : whose(sets, quorums),
+    sets.length === 0 ? "" : describeQuorums(sets, quorums),
   ];
   const who = parts.filter((part) => part !== "").join(" ");
   const others = [
@@ -54,7 +54,7 @@ export function needsOf({ requirement }: ReviewedRequest): string {
   return [who, ...others].filter((part) => part !== "").join("; ");
 }
 
-function whose(sets: readonly string[], quorums: readonly number[]): string {
+function describeQuorums(sets: readonly string[], quorums: readonly number[]): string {
   if (quorums.length === 0) return `of ${sets.join(", and of ")}`;
   const counted = sets.map((set, index) => `${quorums[index] ?? 1} of ${set}`);
   return `with ${counted.join(", and ")}`;

@@ -73,7 +73,7 @@ export function renderTable(
   now: number,
   columns: number,
 ): string {
-  const isAsked = requests.some(isJudged);
+  const showsCauses = requests.some(isJudged);
   const isNamed = requests.some(({ server }) => server !== undefined);
   const widths = [
     ID_COLUMNS,
@@ -81,7 +81,7 @@ export function renderTable(
     TOOL_COLUMNS,
     ...(isNamed ? [SERVER_COLUMNS] : []),
     INSTANCE_COLUMNS,
-    ...(isAsked ? [CAUSE_COLUMNS, NEEDS_COLUMNS] : []),
+    ...(showsCauses ? [CAUSE_COLUMNS, NEEDS_COLUMNS] : []),
   ];
   const fixed = widths.reduce((sum, width) => sum + width + 2, 0);
   const last = Math.max(20, columns - fixed);
@@ -93,11 +93,11 @@ export function renderTable(
     const { id, tool, server, instance, status, decision, deadline_at: deadlineAt } = request;
     const left = decision === undefined ? timeLeft(deadlineAt, now) : status;
     const needs = decision === undefined ? shortNeeds(request) : "";
-    const why = isAsked ? [shortCause(request), needs] : [];
+    const why = showsCauses ? [shortCause(request), needs] : [];
     const of = isNamed ? [server ?? ""] : [];
     return row(id, left, tool, ...of, instance.name, ...why, exactText(request.arguments));
   });
-  const why = isAsked ? ["BECAUSE", "NEEDS"] : [];
+  const why = showsCauses ? ["BECAUSE", "NEEDS"] : [];
   const of = isNamed ? ["SERVER"] : [];
   const head = row("REQUEST", "LEFT", "TOOL", ...of, "INSTANCE", ...why, "ARGUMENTS");
   return [head, ...rows].join("\n");

@@ -61,6 +61,6 @@ export function settingsHelp(groups: Groups, own: CommandOptions): string[] {
 function settingLines({ name, value, secret, help, default: fallback }: Option): string[] {
   const variable = environmentName(name);
   const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-  const given = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
-  return [`  ${given}`, `      ${help}${fallback ? ` [${fallback}]` : ""}`];
+  const syntax = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
+  return [`  ${syntax}`, `      ${help}${fallback ? ` [${fallback}]` : ""}`];
 }

@@ -219,20 +219,20 @@ test("[ours.deliveries.cli] wrong usage is told in one clear line, exit code 2",
 
 test("[ours.deliveries.scope] what is not there, or another project's, is refused with exit code 1", async (t) => {
   const who = await newProject();
-  const stranger = await newProject();
+  const unrelated = await newProject();
   const { id } = await notify(server, who, failed(1));
   for (const args of [
     ["show", id],
     ["retry-now", id],
     ["retry-now", "--instance", who.instanceId],
   ]) {
-    assertClear(await run(t, stranger, ...args), 1);
+    assertClear(await run(t, unrelated, ...args), 1);
   }
   for (const wrong of [UNKNOWN, "../../healthz", "\u001b", "retry"]) {
     assertClear(await run(t, who, "show", wrong), 1);
     assertClear(await run(t, who, "retry-now", wrong), 1);
   }
-  assert.equal(await deliveries(t, stranger, "list"), "No delivery is waiting.\n");
+  assert.equal(await deliveries(t, unrelated, "list"), "No delivery is waiting.\n");
 });
 
 test("[ours.deliveries.role] a viewer's retry is refused with exit code 1, and its look is not", async (t) => {
@@ -289,10 +289,10 @@ test("[ours.deliveries.no-secrets] nothing that is printed holds a secret, or th
 
 test("[ours.cli.exit-codes] another service in place of countersign is unreachable for deliveries too, exit code 3", async (t) => {
   const who = await newProject();
-  const stranger = createServer((_, response) => response.end("{}")).listen(0, "127.0.0.1");
-  t.after(() => stranger.close());
-  await once(stranger, "listening");
-  const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+  const unrelated = createServer((_, response) => response.end("{}")).listen(0, "127.0.0.1");
+  t.after(() => unrelated.close());
+  await once(unrelated, "listening");
+  const url = `http://127.0.0.1:${(unrelated.address() as AddressInfo).port}`;
   const all = ["retry-now", "--instance", who.instanceId];
   for (const args of [["list"], ["show", UNKNOWN], ["retry-now", UNKNOWN], all]) {
     assertClear(await run(t, who, ...args, "--url", url), 3);

@@ -243,7 +243,7 @@ test("[ours.cli.exit-codes] a server that does not listen is unreachable, exit c
   }
 });
 
-const STRANGERS: Readonly<Record<string, readonly [status: number, body: string]>> = {
+const OTHER_SERVERS: Readonly<Record<string, readonly [status: number, body: string]>> = {
   "a page": [200, "<!doctype html><title>Router</title>"],
   "an empty JSON object": [200, "{}"],
   "another service's list": [200, '{"requests":[{"id":"7"}],"next":null,"now":"soon"}'],
@@ -252,14 +252,14 @@ const STRANGERS: Readonly<Record<string, readonly [status: number, body: string]
   "a redirection": [302, ""],
 };
 
-for (const [what, [status, body]] of Object.entries(STRANGERS)) {
+for (const [what, [status, body]] of Object.entries(OTHER_SERVERS)) {
   test(`[ours.cli.exit-codes] ${what} in place of countersign's answer is unreachable, exit code 3`, async (t) => {
-    const stranger = createServer((_, response) => {
+    const otherServer = createServer((_, response) => {
       response.writeHead(status, { location: "/login" }).end(body);
     }).listen(0, "127.0.0.1");
-    t.after(() => stranger.close());
-    await once(stranger, "listening");
-    const url = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`;
+    t.after(() => otherServer.close());
+    await once(otherServer, "listening");
+    const url = `http://127.0.0.1:${(otherServer.address() as AddressInfo).port}`;
     for (const args of [["list"], ["show", UNKNOWN]]) {
       const outcome = await review(t, ["requests", ...args, "--url", url]);
       assert.equal(outcome.code, 3, outcome.stdout + outcome.stderr);

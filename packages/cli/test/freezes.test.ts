@@ -16,14 +16,14 @@ before(async () => {
   server = await startServer(file);
 });
 
-interface House {
+interface FreezeScene {
   readonly agent: Agent;
   readonly instanceId: string;
   readonly token: string;
 }
 
 /** A project of its own. */
-async function newHouse(role: "reviewer" | "operator" = "reviewer"): Promise<House> {
+async function newScene(role: "reviewer" | "operator" = "reviewer"): Promise<FreezeScene> {
   const project = `project${++projects}`;
   const provisioner = await makeToken(server.data, { kind: "provisioner", project });
   const { instance, credential } = await provision(server, provisioner);
@@ -31,57 +31,57 @@ async function newHouse(role: "reviewer" | "operator" = "reviewer"): Promise<Hou
   return { agent: new Agent(server.url, credential.token), instanceId: instance.id, token };
 }
 
-function run(t: TestContext, { token }: House, ...args: string[]): Promise<Outcome> {
+function run(t: TestContext, { token }: FreezeScene, ...args: string[]): Promise<Outcome> {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: token };
   return countersign(t, args, { env });
 }
 
 /** @returns stdout of a command that is done and has nothing to remark */
-async function done(t: TestContext, house: House, ...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(t, house, ...args);
+async function done(t: TestContext, scene: FreezeScene, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(t, scene, ...args);
   assert.deepEqual([code, stderr], [0, ""]);
   return stdout;
 }
 
 test("[ours.freeze.cli] one command freezes an instance, the project or the server, and one lifts it", async (t) => {
-  const house = await newHouse("operator");
-  const { agent, instanceId } = house;
-  assert.equal(await done(t, house, "freezes", "list"), "Nothing is frozen.\n");
+  const scene = await newScene("operator");
+  const { agent, instanceId } = scene;
+  assert.equal(await done(t, scene, "freezes", "list"), "Nothing is frozen.\n");
   for (const scope of [instanceId, "--project", "--server"]) {
     const { id } = await agent.submit();
-    const told = await done(t, house, "freeze", scope, "--note", "stop it");
-    assert.match(told, /^Frozen: .+\. Denied 1 pending request\.\n$/);
+    const output = await done(t, scene, "freeze", scope, "--note", "stop it");
+    assert.match(output, /^Frozen: .+\. Denied 1 pending request\.\n$/);
     const { status, decision } = await agent.read(id);
     assert.deepEqual([status, (decision as { note?: string }).note], ["denied", "stop it"]);
-    const [head, row, ...others] = (await done(t, house, "freezes", "list")).trimEnd().split("\n");
+    const [head, row, ...others] = (await done(t, scene, "freezes", "list")).trimEnd().split("\n");
     assert.match(head ?? "", /^FREEZE +OF +SINCE +LIFTED +NOTE$/);
     assert.match(row ?? "", /^[0-9a-f-]{36} .+ stop it$/);
     assert.deepEqual(others, []);
-    assert.match(await done(t, house, "unfreeze", scope), /^Lifted the freeze of .+\.\n$/);
-    assert.equal(await done(t, house, "freezes", "list"), "Nothing is frozen.\n");
+    assert.match(await done(t, scene, "unfreeze", scope), /^Lifted the freeze of .+\.\n$/);
+    assert.equal(await done(t, scene, "freezes", "list"), "Nothing is frozen.\n");
     assert.equal((await agent.submit()).status, "pending");
-    await done(t, house, "freeze", scope);
-    await done(t, house, "unfreeze", scope);
+    await done(t, scene, "freeze", scope);
+    await done(t, scene, "unfreeze", scope);
   }
-  const lifted = JSON.parse(await done(t, house, "freezes", "list", "--lifted", "--json"));
+  const lifted = JSON.parse(await done(t, scene, "freezes", "list", "--lifted", "--json"));
   assert.equal(lifted.length, 6);
 });
 
 test("[ours.freeze.cli] freeze prints the answer of the server as JSON", async (t) => {
-  const house = await newHouse();
-  const told = JSON.parse(await done(t, house, "freeze", "--project", "--json"));
-  assert.deepEqual([told.scope, told.denied, told.complete], ["project", 0, true]);
-  const lifted = JSON.parse(await done(t, house, "unfreeze", "--project", "--json"));
-  assert.equal(lifted.id, told.id);
+  const scene = await newScene();
+  const output = JSON.parse(await done(t, scene, "freeze", "--project", "--json"));
+  assert.deepEqual([output.scope, output.denied, output.complete], ["project", 0, true]);
+  const lifted = JSON.parse(await done(t, scene, "unfreeze", "--project", "--json"));
+  assert.equal(lifted.id, output.id);
 });
 
 test("[ours.freeze.cli] exactly one thing is frozen by a command; what is refused or wrong is said", async (t) => {
-  const house = await newHouse();
-  const { instanceId } = house;
+  const scene = await newScene();
+  const { instanceId } = scene;
   const wrong = [[], [instanceId, "--project"], ["--project", "--server"], ["x"]];
   for (const command of ["freeze", "unfreeze"]) {
     for (const args of wrong) {
-      const { code, stdout, stderr } = await run(t, house, command, ...args);
+      const { code, stdout, stderr } = await run(t, scene, command, ...args);
       assert.deepEqual([code, stdout], [2, ""], args.join());
       assert.match(stderr, /^countersign: .+\n$/);
     }
@@ -91,7 +91,7 @@ test("[ours.freeze.cli] exactly one thing is frozen by a command; what is refuse
     ["freeze", randomUUID()],
     ["unfreeze", "--project"],
   ]) {
-    const { code, stdout, stderr } = await run(t, house, ...args);
+    const { code, stdout, stderr } = await run(t, scene, ...args);
     assert.deepEqual([code, stdout], [1, ""], args.join());
     assert.match(stderr, /^countersign: .+\n$/);
   }

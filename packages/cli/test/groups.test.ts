@@ -58,8 +58,8 @@ a-viewer    p        viewer    person  a,b
 test("[ours.cli.reviewers] set changes what is given and leaves the rest", async (t) => {
   await onData(t, "tokens", "create", "reviewer", "--name", "mover", "--groups", "dba");
   const set = ["reviewers", "set", "mover"];
-  const told = await onData(t, ...set, "--role", "admin");
-  assert.equal(told, "mover has role admin, groups dba.\n");
+  const output = await onData(t, ...set, "--role", "admin");
+  assert.equal(output, "mover has role admin, groups dba.\n");
   assert.equal(await onData(t, ...set, "--groups", ""), "mover has role admin, groups -.\n");
   const json = JSON.parse(await onData(t, ...set, "--groups", "x,y", "--json")) as object;
   const rest = { name: "mover", project: "default", role: "admin", groups: ["x", "y"] };
@@ -125,8 +125,8 @@ test("[ours.people.bots] [ours.cli.reviewers] a bot's token is made with scopes,
 test("[ours.people.removed] [ours.cli.reviewers] remove ends the tokens, is told in the list, and can be repeated", async (t) => {
   await onData(t, "tokens", "create", "reviewer", "--name", "leaver", "--project", "p");
   for (const _ of ["once", "again"]) {
-    const told = await onData(t, "reviewers", "remove", "leaver", "--project", "p");
-    assert.equal(told, "Removed leaver.\n");
+    const output = await onData(t, "reviewers", "remove", "leaver", "--project", "p");
+    assert.equal(output, "Removed leaver.\n");
   }
   assert.match(await onData(t, "reviewers", "list"), /^leaver +p +removed +person +-$/m);
   assert.match(await onData(t, "tokens", "list"), /^\S+ +reviewer +leaver +p +revoked /m);

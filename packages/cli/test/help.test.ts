@@ -166,9 +166,12 @@ for (const [name, own] of Object.entries(COMMANDS)) {
     for (const { name, value, secret, help, default: fallback } of settings) {
       const flag = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
       const variable = environmentName(name);
-      const given = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
+      const syntax = secret === true ? `${variable}=${value}` : `${flag}, ${variable}`;
       const shown = fallback ? `${help} [${fallback}]` : help;
-      assert.ok(stdout.includes(`\n  ${given}\n      ${shown}\n`), `${name} is not in:\n${stdout}`);
+      assert.ok(
+        stdout.includes(`\n  ${syntax}\n      ${shown}\n`),
+        `${name} is not in:\n${stdout}`,
+      );
     }
     // The help of a forwarded command can name variables that are not settings.
     if (FORWARDED.includes(name)) assert.doesNotMatch(stdout, /^Settings/m);

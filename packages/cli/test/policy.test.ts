@@ -15,7 +15,7 @@ before(async () => {
   server = await startServer(file);
 });
 
-function policySaying(verb: string, tool: string): string {
+function policyWithRule(verb: string, tool: string): string {
   return `version: 1
 rules:
   - id: ${verb}-it
@@ -39,7 +39,7 @@ rules:
     then: perhaps
 `;
 
-const ASKS_STRANGERS = `version: 1
+const UNKNOWN_GROUP_POLICY = `version: 1
 rules:
   - id: ask-them
     match: { tool: "db.*" }
@@ -83,7 +83,7 @@ function done({ code, stdout, stderr }: Outcome): string {
 test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any server, and end with 1", async (t) => {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "bad.yaml"), FAULTY);
-  writeFileSync(join(folder, "good.yaml"), policySaying("deny", "x"));
+  writeFileSync(join(folder, "good.yaml"), policyWithRule("deny", "x"));
   const run = (...args: readonly string[]) => countersign(t, ["policy", ...args], { cwd: folder });
   for (const command of ["check", "test"]) {
     const { code, stdout, stderr } = await run(command, "bad.yaml");
@@ -104,7 +104,7 @@ test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any 
   assert.equal(done(good), "good.yaml: 1 rule, 1 test passed\n");
   assert.equal(good.stderr, "Whether the groups are known was not checked.\n");
   assert.equal(done(await run("test", "good.yaml")), "1 test: 1 passed, 0 failed\n");
-  writeFileSync(join(folder, "approves.yaml"), policySaying("approve", "x"));
+  writeFileSync(join(folder, "approves.yaml"), policyWithRule("approve", "x"));
   done(await run("check", "approves.yaml"));
   assert.equal((await run("check", "approves.yaml", "--floor")).code, 1);
 });
@@ -112,7 +112,7 @@ test("[ours.cli.policy.offline] faults are told as FILE:LINE:COLUMN without any 
 test("[ours.cli.policy.offline] a failed test is told with its place, what it expects and what it got", async (t) => {
   const folder = temporaryFolder(t);
   const run = (...args: readonly string[]) => countersign(t, ["policy", ...args], { cwd: folder });
-  const source = policySaying("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
+  const source = policyWithRule("deny", "x").replace("expect: { then: deny", "expect: { then: ask");
   writeFileSync(join(folder, "p.yaml"), source);
   const tested = await run("test", "p.yaml");
   assert.deepEqual([tested.code, tested.stderr], [1, ""]);
@@ -145,12 +145,12 @@ test("[ours.cli.policy.offline] a file that is not there or no text is one clear
 
 test("[ours.cli.policy.groups] with a token, check asks the server whether the groups are known", async (t) => {
   const desk = await startDesk(t);
-  const strangers = desk.write(ASKS_STRANGERS);
-  const refused = await desk.run("check", strangers);
+  const unknownGroup = desk.write(UNKNOWN_GROUP_POLICY);
+  const refused = await desk.run("check", unknownGroup);
   assert.deepEqual([refused.code, refused.stderr], [1, ""]);
   assert.match(refused.stdout, /^policy\.yaml:6:\d+: .*nobody.* \(rules\[0\]\.ask\.from/);
-  assert.match(done(await desk.run("check", strangers, "--offline")), /1 rule, no tests\n$/);
-  const known = desk.write(policySaying("deny", "x"), "known.yaml");
+  assert.match(done(await desk.run("check", unknownGroup, "--offline")), /1 rule, no tests\n$/);
+  const known = desk.write(policyWithRule("deny", "x"), "known.yaml");
   assert.match(done(await desk.run("check", known)), /^known\.yaml: .*, all groups known\n$/);
   const away = ["--url", "http://127.0.0.1:1"];
   assert.equal((await desk.run("check", known, ...away)).code, 3);
@@ -159,7 +159,7 @@ test("[ours.cli.policy.groups] with a token, check asks the server whether the g
 
 test("[ours.cli.policy.publish] publish tells which rules change and what is in force then", async (t) => {
   const desk = await startDesk(t);
-  const first = desk.write(policySaying("deny", "x"), "a.yaml");
+  const first = desk.write(policyWithRule("deny", "x"), "a.yaml");
   const published = await desk.run("publish", first, "--expect", "0", "--note", "The first.");
   assert.match(done(published), /^Version 1 is in force \(sha256 [0-9a-f]{64}\)\.\n$/);
   assert.equal(
@@ -168,7 +168,7 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
   );
 
   const more = "  - given: { tool: z, args: {} }\n    expect: { then: ask }\n";
-  const other = policySaying("deny", "y") + more;
+  const other = policyWithRule("deny", "y") + more;
   const second = await desk.run("publish", desk.write(other, "b.yaml"), "--yes");
   assert.match(done(second), /^Version 2 is in force/);
   assert.match(second.stderr, /^Version 1, published by Ed at .*: The first\. \(sha256 /);
@@ -186,13 +186,13 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
   const back = await desk.run("rollback", "1", "--yes", "--json");
   const { number, note, source } = JSON.parse(done(back)) as Record<string, unknown>;
   assert.deepEqual([number, note], [3, "Rollback to version 1."]);
-  assert.equal(source, policySaying("deny", "x"));
+  assert.equal(source, policyWithRule("deny", "x"));
   assert.equal((await desk.run("rollback", "9", "--yes")).code, 1);
 });
 
 test("[ours.cli.policy.publish] nothing is published without consent, or with faults, which are told with their places", async (t) => {
   const desk = await startDesk(t);
-  const good = desk.write(policySaying("deny", "x"));
+  const good = desk.write(policyWithRule("deny", "x"));
   const silent = await desk.run("publish", good);
   assert.equal(silent.code, 2);
   assert.match(silent.stderr, /--expect NUMBER .* or --yes/);
@@ -203,13 +203,13 @@ test("[ours.cli.policy.publish] nothing is published without consent, or with fa
     /^bad\.yaml:5:.*\nbad\.yaml:9:.*\ncountersign: bad\.yaml has 2 faults\n$/,
   );
   // This one only the server can refuse.
-  const strangers = desk.write(ASKS_STRANGERS, "strangers.yaml");
-  const unknown = await desk.run("publish", strangers, "--yes", "--json");
+  const unknownGroup = desk.write(UNKNOWN_GROUP_POLICY, "strangers.yaml");
+  const unknown = await desk.run("publish", unknownGroup, "--yes", "--json");
   assert.equal(unknown.stdout, "");
-  const told = JSON.parse(unknown.stderr.trimEnd().split("\n").at(-1) ?? "") as {
+  const report = JSON.parse(unknown.stderr.trimEnd().split("\n").at(-1) ?? "") as {
     error: { code: string; findings: { line: number }[] };
   };
-  assert.deepEqual([told.error.code, told.error.findings[0]?.line], ["policy_invalid", 6]);
+  assert.deepEqual([report.error.code, report.error.findings[0]?.line], ["policy_invalid", 6]);
   assert.equal(done(await desk.run("history")), "Nothing was published yet.\n");
 });
 
@@ -218,7 +218,7 @@ class Person implements Terminal {
   readonly isInteractive = true;
   readonly columns = 100;
   readonly rows = 24;
-  readonly asked: string[] = [];
+  readonly questions: string[] = [];
   readonly seen: string[] = [];
   readonly statuses: string[] = [];
   readonly #answer: string;
@@ -244,7 +244,7 @@ class Person implements Terminal {
   }
 
   async ask(question: string): Promise<string> {
-    this.asked.push(question);
+    this.questions.push(question);
     return this.#answer;
   }
 }
@@ -266,7 +266,7 @@ async function runFor(
 test("[ours.cli.policy.publish] a person is asked, and only yes publishes", async (t) => {
   const { token } = await startDesk(t);
   const path = join(temporaryFolder(t), "p.yaml");
-  writeFileSync(path, policySaying("deny", "x"));
+  writeFileSync(path, policyWithRule("deny", "x"));
   for (const [answer, code] of [
     ["", 1],
     ["n", 1],
@@ -274,20 +274,20 @@ test("[ours.cli.policy.publish] a person is asked, and only yes publishes", asyn
   ] as const) {
     const person = new Person(answer);
     assert.equal(await runFor(t, person, token, "publish", path), code);
-    assert.deepEqual(person.asked, ["Publish this as version 1? [y/N] "]);
+    assert.deepEqual(person.questions, ["Publish this as version 1? [y/N] "]);
     assert.ok(person.seen.join("\n").includes("  added    deny-it"));
   }
   const person = new Person("y");
-  writeFileSync(path, policySaying("deny", "y"));
+  writeFileSync(path, policyWithRule("deny", "y"));
   assert.equal(await runFor(t, person, token, "publish", path, "--expect", "1"), 0);
-  assert.deepEqual(person.asked, []);
+  assert.deepEqual(person.questions, []);
 });
 
 test("[ours.cli.policy.read] show prints a version letter for letter, and history lists them", async (t) => {
   const desk = await startDesk(t);
   const none = await desk.run("show");
   assert.deepEqual([done(none), none.stderr], ["", "No policy was published yet.\n"]);
-  const sources = ["a", "b"].map((tool) => `# \u202e ${tool}\n${policySaying("deny", tool)}`);
+  const sources = ["a", "b"].map((tool) => `# \u202e ${tool}\n${policyWithRule("deny", tool)}`);
   for (const source of sources) {
     done(await desk.run("publish", desk.write(source), "--yes", "--note", "Why not?"));
   }
@@ -325,7 +325,7 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
   const { id } = await agent.submit({ tool: "read.file" });
   await agent.submit({ tool: "deploy" });
   await agent.cancel(id);
-  const draft = desk.write(policySaying("approve", "read.*"));
+  const draft = desk.write(policyWithRule("approve", "read.*"));
   const [change, ...summary] = done(await desk.run("simulate", draft))
     .trimEnd()
     .split("\n");
@@ -350,21 +350,21 @@ test("[ours.cli.policy.simulate] simulate lists what would change and sums it up
   );
   const person = new Person("");
   const path = join(temporaryFolder(t), "draft.yaml");
-  writeFileSync(path, policySaying("deny", "deploy"));
+  writeFileSync(path, policyWithRule("deny", "deploy"));
   assert.equal(await runFor(t, person, desk.token, "simulate", path), 0);
   assert.deepEqual(person.statuses, ["Looking at the calls of the past ..."]);
   assert.match(person.seen.join("\n"), /^\S+ {2}ask->deny /);
 
   assert.equal((await desk.run("simulate", draft, "--since", "yesterday")).code, 2);
   assert.equal((await desk.run("simulate", desk.write(FAULTY, "bad.yaml"))).code, 1);
-  const strangers = await desk.run("simulate", desk.write(ASKS_STRANGERS, "s.yaml"));
-  assert.equal(strangers.code, 1);
-  assert.match(strangers.stderr, /^s\.yaml:6:/);
+  const unknownGroup = await desk.run("simulate", desk.write(UNKNOWN_GROUP_POLICY, "s.yaml"));
+  assert.equal(unknownGroup.code, 1);
+  assert.match(unknownGroup.stderr, /^s\.yaml:6:/);
 });
 
 test("[ours.cli.policy.publish] the floor is published by operators alone", async (t) => {
   const editor = await startDesk(t);
-  const source = policySaying("deny", "never");
+  const source = policyWithRule("deny", "never");
   const refused = await editor.run("publish", editor.write(source), "--floor", "--yes");
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /Only the role operator/);

@@ -58,19 +58,26 @@ async function secretKey(
 }
 
 /** An instance that was provisioned, with what a replay must return. */
-interface Told {
+interface IssuedSecrets {
   readonly provisioner: string;
   readonly provisioning: Awaited<ReturnType<typeof provision>>;
 }
 
-async function provisioned(t: TestContext, server: Server, env: Environment = {}): Promise<Told> {
+async function provisioned(
+  t: TestContext,
+  server: Server,
+  env: Environment = {},
+): Promise<IssuedSecrets> {
   const args = ["tokens", "create", "provisioner", "--name", "ci", "--data", server.data];
   const { stdout } = await countersign(t, args, { env });
   const provisioner = stdout.trim();
   return { provisioner, provisioning: await provision(server, provisioner, "the-key") };
 }
 
-async function assertKept(server: Server, { provisioner, provisioning }: Told): Promise<void> {
+async function assertKept(
+  server: Server,
+  { provisioner, provisioning }: IssuedSecrets,
+): Promise<void> {
   assert.deepEqual(await provision(server, provisioner, "the-key"), provisioning);
   const other = { instance_name: "other" };
   const url = `${server.url}/v1/instances`;
@@ -80,43 +87,43 @@ async function assertKept(server: Server, { provisioner, provisioning }: Told): 
 }
 
 /** A data folder of a server that has stopped. */
-async function stoppedData(t: TestContext): Promise<{ data: string; told: Told }> {
+async function stoppedData(t: TestContext): Promise<{ data: string; issued: IssuedSecrets }> {
   const server = await startServer(t);
-  const told = await provisioned(t, server);
+  const issued = await provisioned(t, server);
   await server.stop();
-  return { data: server.data, told };
+  return { data: server.data, issued };
 }
 
 async function assertServes(
   t: TestContext,
   data: string,
-  told: Told,
+  issued: IssuedSecrets,
   env: Environment = {},
 ): Promise<void> {
   const server = await startServer(t, { data, env });
-  await assertKept(server, told);
+  await assertKept(server, issued);
   await server.stop();
 }
 
 test("[ours.secret-key.rotate] rotate replaces the key of a stopped server's folder, which then serves as before", async (t) => {
-  const { data, told } = await stoppedData(t);
+  const { data, issued } = await stoppedData(t);
   const [old = ""] = keysIn(data);
   const { code, stdout, stderr } = await secretKey(t, data, "rotate");
   const [current = "", ...previous] = keysIn(data);
   assert.equal(code, 0, stderr);
   assert.notEqual(current, old);
   assert.deepEqual(previous, [old]);
-  const said = `^The secret key is now ${idOf(current)}; secrets sealed with it: \\d\\.\n$`;
-  assert.match(stdout, new RegExp(said));
+  const output = `^The secret key is now ${idOf(current)}; secrets sealed with it: \\d\\.\n$`;
+  assert.match(stdout, new RegExp(output));
   assert.match(stderr, /Backups made before now need the old key, .*secret\.key\.previous/);
-  await assertServes(t, data, told);
+  await assertServes(t, data, issued);
 
   rmSync(join(data, "secret.key.previous"));
-  await assertServes(t, data, told);
+  await assertServes(t, data, issued);
 });
 
 test("[ours.secret-key.rotate] [ours.cli.json] with --json it prints the ids and counts as JSON", async (t) => {
-  const { data, told } = await stoppedData(t);
+  const { data, issued } = await stoppedData(t);
   const [old = ""] = keysIn(data);
   const { code, stdout } = await secretKey(t, data, "rotate --json");
   assert.equal(code, 0);
@@ -130,7 +137,7 @@ test("[ours.secret-key.rotate] [ours.cli.json] with --json it prints the ids and
   });
   // A credential and the fingerprint key; and the keys of the logs that were begun.
   assert.ok(resealed >= 2, String(resealed));
-  await assertServes(t, data, told);
+  await assertServes(t, data, issued);
 });
 
 test("[ours.secret-key.files] after a rotation there are the two files of the key, readable by their owner only, and no draft", async (t) => {
@@ -146,7 +153,7 @@ test("[ours.secret-key.files] after a rotation there are the two files of the ke
 
 test("[ours.secret-key.rotate] beside a running server it is refused, exit code 1, and changes nothing", async (t) => {
   const server = await startServer(t);
-  const told = await provisioned(t, server);
+  const issued = await provisioned(t, server);
   const before = keysIn(server.data);
   const { code, stdout, stderr } = await secretKey(t, server.data, "rotate");
   assert.deepEqual([code, stdout], [1, ""]);
@@ -154,7 +161,7 @@ test("[ours.secret-key.rotate] beside a running server it is refused, exit code 
   assert.ok(stderr.includes(`process ${server.process.pid}`));
   assert.deepEqual(keysIn(server.data), before);
   assert.equal(existsSync(join(server.data, "secret.key.previous")), false);
-  await assertKept(server, told);
+  await assertKept(server, issued);
 });
 
 test("[ours.secret-key.rotate] a key that comes from a setting is not rotated, exit code 1, and the way is told", async (t) => {
@@ -187,7 +194,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   const between = { COUNTERSIGN_SECRET_KEY: current, COUNTERSIGN_SECRET_KEY_PREVIOUS: old };
   const after = { COUNTERSIGN_SECRET_KEY: current };
   const server = await startServer(t, { data, env: before });
-  const told = await provisioned(t, server, before);
+  const issued = await provisioned(t, server, before);
   // Not while the server runs that does not know the new key.
   const list = ["tokens", "list", "--data", data];
   const early = await countersign(t, list, { env: between });
@@ -196,7 +203,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   await server.stop();
 
   const rotated = await startServer(t, { data, env: between });
-  await assertKept(rotated, told);
+  await assertKept(rotated, issued);
   assert.equal((await countersign(t, list, { env: between })).code, 0);
   const { stdout } = await rotated.stop();
   assert.match(
@@ -204,7 +211,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
     new RegExp(`"secrets.resealed","key_id":"${idOf(current)}","count":\\d,"unopened":0`),
   );
   for (const key of [old, current]) assert.equal(stdout.includes(key), false);
-  await assertServes(t, data, told, after);
+  await assertServes(t, data, issued, after);
 
   const serve = ["serve", "--port", "0", "--data", data];
   const lost = await countersign(t, serve, { env: before });
@@ -332,7 +339,7 @@ function countSealed(data: string): number {
 }
 
 test("[ours.secret-key.interrupted] a rotation that is killed has lost nothing: the next start or rotation finishes it", async (t) => {
-  const { data: sound, told } = await stoppedData(t);
+  const { data: sound, issued } = await stoppedData(t);
   addResults(sound);
   const [old = ""] = keysIn(sound);
   const kills: readonly (readonly [when: (data: string) => boolean, next: "start" | "rotate"])[] = [
@@ -351,6 +358,6 @@ test("[ours.secret-key.interrupted] a rotation that is killed has lost nothing: 
     else await startServer(t, { data }).then((server) => server.stop());
     rmSync(join(data, "secret.key.previous"));
     assertAllSealed(data);
-    await assertServes(t, data, told);
+    await assertServes(t, data, issued);
   }
 });

@@ -95,8 +95,8 @@ test("[ours.cli.sign-in.links] recovery-link lets somebody back in who exists, a
     body: JSON.stringify(body),
   });
   assert.equal(response.status, 201, await response.text());
-  const nobody = await countersign(t, ["people", "recovery-link", "eve", ...links]);
-  assert.deepEqual([nobody.code, nobody.stdout], [1, ""]);
+  const unknownLogin = await countersign(t, ["people", "recovery-link", "eve", ...links]);
+  assert.deepEqual([unknownLogin.code, unknownLogin.stdout], [1, ""]);
   const missing = ["people", "recovery-link", "ana", "--data", join(server.data, "no")];
   assert.equal((await countersign(t, missing)).code, 1);
 });
@@ -114,9 +114,9 @@ test("[ours.cli.people] people are listed, disabled and enabled, and only who ex
   assert.deepEqual(Object.keys(listed ?? {}), ["id", "login", "name", "ways", "disabled_at"]);
   const enabled = await people("enable", "ana", "--json");
   assert.deepEqual(JSON.parse(enabled.stdout), { login: "ana", disabled: false });
-  const nobody = await people("disable", "eve");
-  assert.deepEqual([nobody.code, nobody.stdout], [1, ""]);
-  assert.match(nobody.stderr, /There is nobody with this login/);
+  const unknownLogin = await people("disable", "eve");
+  assert.deepEqual([unknownLogin.code, unknownLogin.stdout], [1, ""]);
+  assert.match(unknownLogin.stderr, /There is nobody with this login/);
 });
 
 test("[ours.cli.sign-in.invitations] an invitation is made, listed and revoked, and its link stands alone on stdout", async (t) => {

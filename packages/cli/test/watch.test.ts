@@ -8,7 +8,7 @@ import {
   spawnCountersign,
   startServer,
 } from "@countersign/testing/countersign";
-import { require } from "./support/asked.ts";
+import { setRequirement } from "./support/requirements.ts";
 
 interface Scene {
   readonly server: Server;
@@ -110,7 +110,7 @@ test("[ours.verdict.wakes] in a pipe a vote that is kept or taken back is a line
   const { server, agent, reviewer, watch } = await watching(t);
   const { id } = await agent.submit({ tool: "shared" });
   await watch.prints("stdout", new RegExp(`^pending   ${id}  shared`, "m"));
-  await require(server, id, { quorum: 2 });
+  await setRequirement(server, id, { quorum: 2 });
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: reviewer };
   await countersign(t, ["requests", "approve", id, "--yes"], { env });
   await watch.prints("stdout", new RegExp(`^voted     ${id}  shared`, "m"));

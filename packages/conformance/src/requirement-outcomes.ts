@@ -32,15 +32,15 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
     return { ...found, outcome: "failed", reason: `${broken.id}: ${broken.reason}` };
   }
   // One that failed for another rule, or for none, has not told about this one.
-  const told = citing.filter(({ outcome }) => outcome !== "not_applicable");
-  const open = told.find(({ outcome }) => outcome !== "passed");
+  const applicable = citing.filter(({ outcome }) => outcome !== "not_applicable");
+  const open = applicable.find(({ outcome }) => outcome !== "passed");
   if (open !== undefined) {
     return { ...found, outcome: "not_tested", reason: `${open.id}: ${open.reason}` };
   }
-  if (told.length === 0 && citing[0] !== undefined) {
+  if (applicable.length === 0 && citing[0] !== undefined) {
     return { ...found, outcome: "not_applicable", reason: `${citing[0].reason}` };
   }
-  const isSeen = citing.length > 0 || isHeldAgainst(check, scope);
+  const isSeen = citing.length > 0 || isCounted(check, scope);
   if (isSeen) return { ...found, outcome: "passed" };
   if (!applies(requirement, scope)) {
     return { ...found, outcome: "not_applicable", reason: "it is for providers of the other mode" };
@@ -49,7 +49,7 @@ function judge(requirement: Requirement, scope: Scope): RequirementOutcome {
 }
 
 /** Whether something was held against a rule that no scenario names. */
-function isHeldAgainst(check: Requirement["check"], { outcomes, scenarios }: Scope): boolean {
+function isCounted(check: Requirement["check"], { outcomes, scenarios }: Scope): boolean {
   const passed = new Set(
     outcomes.filter(({ outcome }) => outcome === "passed").map(({ id }) => id),
   );

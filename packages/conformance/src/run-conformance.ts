@@ -67,13 +67,14 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
 
 /** The scenarios that apply and were asked for. Those of `skip` are among them, not to be run. */
 function select({ only = [], skip = [], synchronousOnly = false }: ConformanceOptions): Scenario[] {
-  for (const wish of [...only, ...skip]) {
-    if (SCENARIOS.some(({ id }) => isMeant(id, wish))) continue;
-    throw new CannotRun("selection", `there is no scenario ${wish}`);
+  for (const selector of [...only, ...skip]) {
+    if (SCENARIOS.some(({ id }) => isSelected(id, selector))) continue;
+    throw new CannotRun("selection", `there is no scenario ${selector}`);
   }
   const mode = otherMode({ synchronousOnly });
   return SCENARIOS.filter((scenario) => {
-    if (only.length > 0 && !only.some((wish) => isMeant(scenario.id, wish))) return false;
+    if (only.length > 0 && !only.some((selector) => isSelected(scenario.id, selector)))
+      return false;
     return scenario.mode !== mode;
   });
 }
@@ -84,8 +85,8 @@ function otherMode({ synchronousOnly }: Pick<ConformanceOptions, "synchronousOnl
 }
 
 /** A wish is an id, or the beginning of one up to a dot. */
-function isMeant(id: string, wish: string): boolean {
-  return id === wish || id.startsWith(`${wish}.`);
+function isSelected(id: string, selector: string): boolean {
+  return id === selector || id.startsWith(`${selector}.`);
 }
 
 class Run {
@@ -108,8 +109,8 @@ class Run {
     this.#connection = connection;
     this.#receiver = receiver;
     this.#ledger = { requestIds: new Set(), secrets };
-    const given = options.signal === undefined ? [] : [options.signal];
-    this.#signal = AbortSignal.any([AbortSignal.timeout(this.#timing.totalMs), ...given]);
+    const signals = options.signal === undefined ? [] : [options.signal];
+    this.#signal = AbortSignal.any([AbortSignal.timeout(this.#timing.totalMs), ...signals]);
     // Every scenario that waits listens to it.
     setMaxListeners(0, this.#signal);
   }
@@ -195,7 +196,7 @@ class Run {
   /** Why a scenario is not even begun. */
   #obstacle({ id, needs }: Scenario): string | undefined {
     const { skip = [] } = this.#options;
-    if (skip.some((wish) => isMeant(id, wish))) return "it was left out on purpose";
+    if (skip.some((selector) => isSelected(id, selector))) return "it was left out on purpose";
     const missing = needs.find((need) => !this.#has(need));
     if (missing !== undefined) return MISSING[missing];
     return this.#signal.aborted ? this.#ended() : undefined;
@@ -221,9 +222,9 @@ class Run {
   }
 
   #ended(): string {
-    const isAsked = this.#options.signal?.aborted === true;
+    const wasAborted = this.#options.signal?.aborted === true;
     const seconds = this.#timing.totalMs / 1000;
-    return isAsked ? "the run was ended" : `the run was ended after ${seconds} s`;
+    return wasAborted ? "the run was ended" : `the run was ended after ${seconds} s`;
   }
 
   async #cleanUp(kit: Kit): Promise<void> {

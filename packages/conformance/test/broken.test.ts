@@ -101,7 +101,7 @@ async function expectAllPassed(examination: Examination): Promise<void> {
   const { options } = examination;
   const { scenarios } = await examine({ timing, only, ...(options && { options }) });
   const failed = scenarios.filter(({ outcome }) => outcome !== "passed");
-  assert.deepEqual(failed.map(told), [], open.map(told).join("\n"));
+  assert.deepEqual(failed.map(describeOutcome), [], open.map(describeOutcome).join("\n"));
 }
 
 interface Finding {
@@ -123,11 +123,11 @@ async function find(fault: Fault): Promise<Finding> {
     const report = await examine({ fault, only, timing });
     const caught = catching(fault, report);
     if (caught.length > 0) return { caught, tried };
-    tried.push(...report.scenarios.map(told));
+    tried.push(...report.scenarios.map(describeOutcome));
   }
   return { caught: [], tried };
 }
 
-function told({ id, outcome, violated = "", reason = "" }: ScenarioOutcome): string {
+function describeOutcome({ id, outcome, violated = "", reason = "" }: ScenarioOutcome): string {
   return `${id}: ${outcome} ${violated} ${reason}`;
 }

@@ -88,11 +88,11 @@ test("[ours.conformance.exit-codes] wrong usage is exit code 2, and nobody there
   const missing = await run(server.url);
   assert.equal(missing.code, 2);
   const token = ["--provisioner-token-file", PROVISIONER];
-  const nobody = await run("http://127.0.0.1:1", ...token);
-  assert.equal(nobody.code, 3, nobody.stderr);
-  const stranger = ["--provisioner-token-file", REVIEWER.replace("reviewer", "stranger")];
-  writeFileSync(stranger[1] ?? "", "not-a-token");
-  const refused = await run(server.url, ...stranger);
+  const unreachable = await run("http://127.0.0.1:1", ...token);
+  assert.equal(unreachable.code, 3, unreachable.stderr);
+  const wrongToken = ["--provisioner-token-file", REVIEWER.replace("reviewer", "stranger")];
+  writeFileSync(wrongToken[1] ?? "", "not-a-token");
+  const refused = await run(server.url, ...wrongToken);
   assert.equal(refused.code, 1, refused.stderr);
   assert.match(refused.stderr, /the provisioner token is answered 401/);
 });

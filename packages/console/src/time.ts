@@ -8,7 +8,7 @@ import { signal } from "@preact/signals";
 const TICK_MS = 250;
 
 let offsetMs = performance.timeOrigin;
-let toldAt = Number.NEGATIVE_INFINITY;
+let readAt = Number.NEGATIVE_INFINITY;
 
 /** The server's time, epoch ms. Steady: the device's clock may be set meanwhile. */
 export function serverNow(): number {
@@ -20,8 +20,8 @@ export function serverNow(): number {
  * @param askedAt when it was asked, by `performance.now()`; answers overtake each other
  */
 export function noteServerTime(at: number, askedAt: number): void {
-  if (askedAt < toldAt || Number.isNaN(at)) return;
-  toldAt = askedAt;
+  if (askedAt < readAt || Number.isNaN(at)) return;
+  readAt = askedAt;
   offsetMs = at - performance.now();
   now.value = serverNow();
 }

@@ -142,8 +142,8 @@ test("verifying says that the log is good, or names the first altered entry", as
     await verify.click();
     const alert = page.locator(".alert").filter({ hasText: "The first bad entry: position" });
     await alert.waitFor();
-    const said = (await alert.textContent()) ?? "";
-    assert.ok(said.includes(String(first?.id)) && !said.includes(String(second?.id)), said);
+    const text = (await alert.textContent()) ?? "";
+    assert.ok(text.includes(String(first?.id)) && !text.includes(String(second?.id)), text);
     await picture(page, "audit-bad");
     await assertAccessible(page);
   } finally {

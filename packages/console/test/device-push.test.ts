@@ -44,8 +44,8 @@ interface Shown {
 }
 
 function push(worker: Worker, message: object): Promise<readonly Shown[]> {
-  const told = worker.evaluate(`(${PUSH})(${JSON.stringify(JSON.stringify(message))})`);
-  return answered(told as Promise<readonly Shown[]>, "what a push shows");
+  const reported = worker.evaluate(`(${PUSH})(${JSON.stringify(JSON.stringify(message))})`);
+  return answered(reported as Promise<readonly Shown[]>, "what a push shows");
 }
 
 /** Taps a notification; what would open a window, which a script may not, is only noted. */

@@ -47,7 +47,7 @@ const MOVING = `(() => {
 })()`;
 
 /** In the page: what is in it and in its stores, also typed into fields. */
-const HELD = `JSON.stringify([
+const STORED_TEXT = `JSON.stringify([
   document.documentElement.outerHTML,
   [...document.querySelectorAll("input, textarea")].map(({ value }) => value),
   history.state, { ...localStorage }, { ...sessionStorage }, document.cookie, location.href,
@@ -113,7 +113,7 @@ before(async () => {
       moving: await page.evaluate<string[]>(MOVING),
       movingElse,
     });
-    texts.set(`the page ${path}`, await page.evaluate<string>(HELD));
+    texts.set(`the page ${path}`, await page.evaluate<string>(STORED_TEXT));
   }
   await Promise.all(arriving);
 });

@@ -96,14 +96,14 @@ test("[ours.console.stream] where nothing can be shared a tab asks by itself, an
   `);
   await page.goto("/inbox");
   await untilLive(page);
-  const asked = page.waitForRequest(
+  const requested = page.waitForRequest(
     (request) =>
       request.url().includes("requests?state=pending") &&
       request.headers()["countersign-background"] === "1",
   );
   await server.submit(instance.token, { tool: "asked-for" });
   await rowOf(page, "asked-for").waitFor();
-  await asked;
+  await requested;
   const key = { token: reviewer };
   const set = await freeze(server, key.token, { scope: "project", note: "Leaked key." });
   await page.getByText("Every call in this project is denied").waitFor();
@@ -172,7 +172,7 @@ const COUNT_PULSES = `{
   };
 }`;
 
-function heardBy(page: Page): Promise<number> {
+function pulsesReceivedBy(page: Page): Promise<number> {
   return page.evaluate<number>("globalThis.heard");
 }
 
@@ -202,10 +202,13 @@ test("[ours.console.silence] a connection that dies without a word is noticed wi
   const asking = await openTimed("asa", NO_LOCKS);
   const leading = await openTimed("sil", COUNT_PULSES);
   for (const timed of [asking, leading]) await stopTime(timed);
-  const before = await heardBy(leading);
-  await until(async () => ![0, before].includes(await heardBy(leading)), "it hears another pulse");
+  const before = await pulsesReceivedBy(leading);
+  await until(
+    async () => ![0, before].includes(await pulsesReceivedBy(leading)),
+    "it hears another pulse",
+  );
   detour.fallSilent();
-  const hasAll = async () => (await heardBy(leading)) === detour.pulses();
+  const hasAll = async () => (await pulsesReceivedBy(leading)) === detour.pulses();
   await until(hasAll, "it has heard what was on its way");
   await leading.clock.runFor(3_000);
   await untilLive(leading);

@@ -178,19 +178,19 @@ const KB = 1024;
 
 test("[ours.console.budget] the inbox loads no more than 40 KB of script and 10 KB of style, compressed", async () => {
   const { page, context } = await scene.visitor("budget");
-  const asked = new Set<string>();
-  page.on("request", (request) => asked.add(request.url()));
+  const requested = new Set<string>();
+  page.on("request", (request) => requested.add(request.url()));
   await page.goto("/inbox");
   await page.locator(".row").first().waitFor();
   await untilLive(page);
   const sizes = new Map<string, number>();
-  for (const url of asked) {
+  for (const url of requested) {
     if (!/\.(js|css)$/.test(url)) continue;
     const body = await (await fetch(url)).arrayBuffer();
     sizes.set(url, gzipSync(Buffer.from(body)).length);
   }
   assert.ok(
-    [...asked].some((url) => url.includes("feed-worker")),
+    [...requested].some((url) => url.includes("feed-worker")),
     "the worker counts too",
   );
   const sum = (ending: string) =>

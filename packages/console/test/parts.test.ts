@@ -13,10 +13,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 test("a time is told by its distance, and beyond a day by its date", () => {
-  const told = (at: number) => relativeTime(at, NOW);
+  const reported = (at: number) => relativeTime(at, NOW);
   assert.deepEqual(
     [0, -1_999, -2_000, -59_999, -MINUTE_MS, -HOUR_MS + 1, -HOUR_MS, 5 * MINUTE_MS].map((ms) =>
-      told(NOW + ms),
+      reported(NOW + ms),
     ),
     [
       "just now",
@@ -29,9 +29,9 @@ test("a time is told by its distance, and beyond a day by its date", () => {
       "in 5 min",
     ],
   );
-  assert.equal(told(NOW - 23 * HOUR_MS - 59 * MINUTE_MS), "23 h ago");
-  assert.match(told(NOW - 24 * HOUR_MS), /^14 Jun, \d\d:00$/);
-  assert.match(told(NOW - 365 * 24 * HOUR_MS), /^15 Jun 2025$/);
+  assert.equal(reported(NOW - 23 * HOUR_MS - 59 * MINUTE_MS), "23 h ago");
+  assert.match(reported(NOW - 24 * HOUR_MS), /^14 Jun, \d\d:00$/);
+  assert.match(reported(NOW - 365 * 24 * HOUR_MS), /^15 Jun 2025$/);
 });
 
 test("how long something took is told in two units at most", () => {
@@ -44,13 +44,16 @@ test("how long something took is told in two units at most", () => {
 type Answer = (after: string | undefined) => CursorPage<number>;
 
 /** Pages over a list of numbers, and what was asked for. */
-function pagesOver(answer: Answer): { pages: CursorPages<number>; asked: (string | undefined)[] } {
-  const asked: (string | undefined)[] = [];
+function pagesOver(answer: Answer): {
+  pages: CursorPages<number>;
+  requested: (string | undefined)[];
+} {
+  const requested: (string | undefined)[] = [];
   const pages = new CursorPages<number>(async (after) => {
-    asked.push(after);
+    requested.push(after);
     return answer(after);
   });
-  return { pages, asked };
+  return { pages, requested };
 }
 
 /** Asks for places until nothing more is on its way. */
@@ -73,26 +76,26 @@ const counting =
   };
 
 test("a list far down holds what is near, and asks again for what it has forgotten", async () => {
-  const { pages, asked } = pagesOver(counting(10_050));
+  const { pages, requested } = pagesOver(counting(10_050));
   for (let at = 0; at < 10_050; at += 50) await settle(pages, at, at + 30);
   assert.deepEqual([pages.count, pages.isComplete], [10_050, true]);
-  assert.equal(asked.length, 101, "each page once");
+  assert.equal(requested.length, 101, "each page once");
   assert.equal(pages.itemAt(10_049), 10_049);
   assert.equal(pages.itemAt(50), 50, "the first page has no cursor and stays");
   assert.equal(pages.itemAt(4_321), undefined);
   await settle(pages, 4_310, 4_340);
   assert.equal(pages.itemAt(4_321), 4_321);
-  assert.equal(asked.at(-1), "4300");
+  assert.equal(requested.at(-1), "4300");
   assert.equal(pages.itemAt(10_049), undefined);
 });
 
 test("empty pages are looked through, and after five of them somebody is asked", async () => {
-  const { pages, asked } = pagesOver((after) => {
+  const { pages, requested } = pagesOver((after) => {
     const at = Number(after ?? 0);
     return { items: at === 12 ? [1] : [], next: at === 12 ? null : String(at + 1) };
   });
   await settle(pages, 0, 20);
-  assert.deepEqual([asked.length, pages.isResting, pages.isComplete], [5, true, false]);
+  assert.deepEqual([requested.length, pages.isResting, pages.isComplete], [5, true, false]);
   pages.lookFurther();
   await settle(pages, 0, 20);
   pages.lookFurther();
@@ -103,16 +106,16 @@ test("empty pages are looked through, and after five of them somebody is asked",
 test("a page that did not come is said, and asked for again on demand alone", async () => {
   let isBroken = true;
   const answer = counting(150);
-  const { pages, asked } = pagesOver((after) => {
+  const { pages, requested } = pagesOver((after) => {
     if (isBroken && after !== undefined) throw new Error("broken");
     return answer(after);
   });
   await settle(pages, 0, 90);
-  assert.deepEqual([pages.count, asked.length], [100, 2]);
+  assert.deepEqual([pages.count, requested.length], [100, 2]);
   assert.match(String(pages.error), /broken/);
   isBroken = false;
   await settle(pages, 0, 90);
-  assert.equal(asked.length, 2);
+  assert.equal(requested.length, 2);
   pages.retry();
   await settle(pages, 0, 90);
   assert.deepEqual([pages.count, pages.isComplete, pages.error], [150, true, undefined]);

@@ -105,8 +105,8 @@ test("[ours.console.policies.draft] a draft survives a reload, and meets what ot
 
 test("[ours.console.policies.simulate] what a draft would change is listed, each call can be opened, and a missing field or a long integer asks", async () => {
   const calls: readonly object[] = [{ amount: 30 }, { currency: "EUR" }];
-  for (const given of calls) {
-    await server.submit(instance.token, { tool: "stripe.refund", arguments: given });
+  for (const args of calls) {
+    await server.submit(instance.token, { tool: "stripe.refund", arguments: args });
   }
   const tooLong = JSON.parse(`{"amount":12345678901234567890}`);
   await server.submit(instance.token, { tool: "stripe.refund", arguments: tooLong });
@@ -134,8 +134,8 @@ test("[ours.console.policies.simulate] a draft over a thousand calls lists what 
   const editor = await server.token({ kind: "reviewer", name: "ed", role: "editor" });
   assert.equal((await publishAs(server, editor, OPEN, 2)).status, 201);
   // The nearest double of the last amount is 50, so the condition of the draft is uncertain.
-  for (const given of ["{}", '{"amount":10}', '{"amount":49.99999999999999999999}']) {
-    const id = await submitText(scene, given, { tool: "stripe.refund" });
+  for (const args of ["{}", '{"amount":10}', '{"amount":49.99999999999999999999}']) {
+    const id = await submitText(scene, args, { tool: "stripe.refund" });
     assert.equal((await server.read(instance.token, id)).status, "approved");
   }
   const count = async () => {
@@ -179,16 +179,16 @@ test("[ours.console.policies.rollback] a version of before is compared and comes
 test("[ours.console.policies.publish] what is typed while a draft is being published is kept", async () => {
   await write(POLICY.replace("< 50", "< 40"));
   const isTyped = Promise.withResolvers<void>();
-  const isHeld = Promise.withResolvers<void>();
+  const isPaused = Promise.withResolvers<void>();
   await page.route("**/review/v1/policy", async (route) => {
     if (route.request().method() === "POST") {
-      isHeld.resolve();
+      isPaused.resolve();
       await isTyped.promise;
     }
     await route.continue();
   });
   await publish.click();
-  await isHeld.promise;
+  await isPaused.promise;
   await write(POLICY.replace("< 50", "< 30"));
   isTyped.resolve();
   await page.getByText("Version 5 is in force, and this draft began from version 4.").waitFor();

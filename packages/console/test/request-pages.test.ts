@@ -71,8 +71,8 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   const proxy = await startPathProxy({ after }, publicUrl, "/approvals/");
   const below = `${proxy}/approvals/`;
   const { page, context, complaints } = await newVisitor(browser, proxy);
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
+  const requested: string[] = [];
+  page.on("request", (request) => requested.push(request.url()));
   await page.goto(`${below}inbox/${id}`);
   await page.waitForURL(`${below}sign-in?next=*`);
   await signIn(page, "pat");
@@ -84,7 +84,7 @@ test("[ours.inbox.signed-out] where the server stands below a path, its pages, w
   await page.waitForURL(`${below}inbox`);
   await page.getByRole("heading", { name: "Inbox" }).waitFor();
   assert.deepEqual(
-    asked.filter((url) => !url.startsWith(below)),
+    requested.filter((url) => !url.startsWith(below)),
     [],
   );
   assert.deepEqual(complaints, []);

@@ -22,14 +22,14 @@ import { denyWith, untilEnabled } from "./support/request-scene.ts";
 
 const browser = await startBrowser({ after });
 
-interface House extends Visitor {
+interface PasskeyScene extends Visitor {
   readonly server: TestProvider;
   readonly instance: { readonly id: string; readonly token: string };
   readonly device: Device;
 }
 
 /** The first person of a new server, with a passkey and no password. */
-async function setUp(t: TestContext, options: VisitorOptions = {}): Promise<House> {
+async function setUp(t: TestContext, options: VisitorOptions = {}): Promise<PasskeyScene> {
   const server = await startTestProvider(t);
   const { publicUrl, context } = server.provider;
   const visitor = await newVisitor(browser, publicUrl, options);
@@ -49,7 +49,10 @@ async function setUp(t: TestContext, options: VisitorOptions = {}): Promise<Hous
 const HOSTILE = '{"to": "a\u202eb\u200bc", "n": 9007199254740993, "amount": 1.10, "big": 1e400}';
 
 /** A call that has to be signed, as its arguments were sent. */
-async function submit({ server, instance }: House, argumentsText = HOSTILE): Promise<string> {
+async function submit(
+  { server, instance }: PasskeyScene,
+  argumentsText = HOSTILE,
+): Promise<string> {
   const body = `{"tool":"pay","arguments":${argumentsText},"timeout":"1h"}`;
   const call = { token: instance.token, key: server.freshKey(), body };
   const { json } = await server.call<{ id: string }>("POST", "/v1/requests", call);
@@ -58,14 +61,14 @@ async function submit({ server, instance }: House, argumentsText = HOSTILE): Pro
   return json.id;
 }
 
-async function statusOf({ server, instance }: House, id: string): Promise<string> {
+async function statusOf({ server, instance }: PasskeyScene, id: string): Promise<string> {
   return (await server.read(instance.token, id)).status;
 }
 
 test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets up with a passkey, signs in with it and signs a decision", async (t) => {
-  const house = await setUp(t);
-  const { page, complaints, server } = house;
-  const id = await submit(house);
+  const scene = await setUp(t);
+  const { page, complaints, server } = scene;
+  const id = await submit(scene);
   await press(page, "Sign out");
   await page.waitForURL("**/sign-in");
   await page.goto(`/inbox/${id}`);
@@ -87,7 +90,7 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
   await page.getByText("Approved by you.").waitFor();
   await picture(page, "passkey-signed");
 
-  assert.equal(await statusOf(house, id), "approved");
+  assert.equal(await statusOf(scene, id), "approved");
   const entries = await auditOf({ server }, `request:${id}`);
   const finding = verifyProof(entries.at(-1)?.detail ?? {}, id);
   assert.equal(finding.kind === "proven" && finding.origin, server.provider.publicUrl);
@@ -95,16 +98,16 @@ test("[ours.passkey.browser] [ours.inbox.page] [ours.passkey.link] somebody sets
 });
 
 test("[ours.passkey.browser] [ours.passkey.verified] a device that recognises nobody signs nothing", async (t) => {
-  const house = await setUp(t);
-  const { page, device } = house;
-  const id = await submit(house);
+  const scene = await setUp(t);
+  const { page, device } = scene;
+  const id = await submit(scene);
   await page.goto(`/inbox/${id}`);
   await untilEnabled(page);
   await page.getByLabel("Note for the agent").fill("yes");
   await recognise(device, false);
   await press(page, "Approve with a passkey");
   await page.getByRole("alert").getByText("The browser returned no passkey").waitFor();
-  assert.equal(await statusOf(house, id), "pending");
+  assert.equal(await statusOf(scene, id), "pending");
   await recognise(device, true);
   await press(page, "Approve with a passkey");
   await page.getByText("Approved by you.").waitFor();
@@ -129,22 +132,22 @@ const SIGN_UNVERIFIED = `async (id) => {
 }`;
 
 test("[ours.passkey.verified] a page that asks for no verification of the user gets no approval", async (t) => {
-  const house = await setUp(t);
-  const { page, device } = house;
-  const id = await submit(house);
+  const scene = await setUp(t);
+  const { page, device } = scene;
+  const id = await submit(scene);
   await page.goto(`/inbox/${id}`);
   await page.getByLabel("Note for the agent").waitFor();
   await recognise(device, false);
   const answer = await page.evaluate(`(${SIGN_UNVERIFIED})(${JSON.stringify(id)})`);
   const { status, json } = answer as { status: number; json: { error: { code: string } } };
   assert.deepEqual([status, json.error.code], [403, "passkey_refused"]);
-  assert.equal(await statusOf(house, id), "pending");
+  assert.equal(await statusOf(scene, id), "pending");
 });
 
 test("[ours.passkey.browser] a call is denied without a passkey, and then nothing is left to press", async (t) => {
-  const house = await setUp(t);
-  const { page, device, complaints } = house;
-  const id = await submit(house);
+  const scene = await setUp(t);
+  const { page, device, complaints } = scene;
+  const id = await submit(scene);
   await recognise(device, false);
   await page.goto(`/inbox/${id}`);
   await denyWith(page, "Not this one.");
@@ -152,15 +155,15 @@ test("[ours.passkey.browser] a call is denied without a passkey, and then nothin
   assert.equal(await page.getByRole("button", { name: "Deny" }).isDisabled(), true);
   await page.reload();
   await page.getByText("Denied by you.").waitFor();
-  assert.equal(await statusOf(house, id), "denied");
+  assert.equal(await statusOf(scene, id), "denied");
   await page.goto("/inbox/none");
   await page.getByRole("alert").waitFor();
   assert.deepEqual(complaints, []);
 });
 
 test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, named and removed in the settings", async (t) => {
-  const house = await setUp(t, { width: 360, height: 740 });
-  const { page, complaints, device } = house;
+  const scene = await setUp(t, { width: 360, height: 740 });
+  const { page, complaints, device } = scene;
   await press(page, "Remove Passkey on Linux");
   await page.getByRole("alert").getByText("the only thing that you can sign in with").waitFor();
   await press(page, "Create a passkey");
@@ -189,9 +192,9 @@ test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, na
 });
 
 test("[ours.passkey.browser] the page that signs fits a phone of 320 px, and what is pressed is no smaller than 44 px", async (t) => {
-  const house = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
-  const { page } = house;
-  const id = await submit(house, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);
+  const scene = await setUp(t, { width: 320, height: 640, colorScheme: "dark" });
+  const { page } = scene;
+  const id = await submit(scene, `{"path":"${"long/".repeat(60)}","text":"${"x".repeat(400)}"}`);
   await page.goto(`/inbox/${id}`);
   await page.locator("#timeline").waitFor();
   await picture(page, "passkey-sign-320-dark");

@@ -180,7 +180,7 @@ const TESTED = [
 
 test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mail server, and says how they answered", async () => {
   const { page, complaints } = ada;
-  for (const [kind, label, to, said] of TESTED) {
+  for (const [kind, label, to, text] of TESTED) {
     await page.goto("/settings/channels");
     await page.getByLabel("Kind").selectOption(kind);
     await page.getByLabel("Name", { exact: true }).fill("tested");
@@ -189,7 +189,7 @@ test("[ours.console.settings.channels] a test reaches Slack, a webhook and a mai
     await press(page, "Add channel");
     if (kind === "webhook") await press(page, "I have kept it");
     await press(page, "Send test");
-    await page.getByText(said).waitFor();
+    await page.getByText(text).waitFor();
     await press(page, "Delete");
     await page.getByText("Nobody is told yet").waitFor();
   }

@@ -8,7 +8,7 @@ import type { GatewayConfig, ServerConfig } from "./config.ts";
 import type { ListedTool } from "./definitions.ts";
 import { CODE, errorOf, textIn } from "./exact-message.ts";
 import { channelTo } from "./gateway.ts";
-import { CHECK_HELLO } from "./hello.ts";
+import { CHECK_INITIALIZE_PARAMS } from "./initialize.ts";
 import { explain, type Report, reportAbout } from "./report.ts";
 import { McpServer } from "./server.ts";
 
@@ -44,7 +44,7 @@ async function check(
   const about = reportAbout(report, { server: name });
   const server = new McpServer(config, () => channelTo(config, gateway, report), events, about);
   try {
-    const opening = await server.open(CHECK_HELLO);
+    const opening = await server.open(CHECK_INITIALIZE_PARAMS);
     await server.ready();
     const tools = await server.listTools();
     const version = textIn(opening, "protocolVersion");

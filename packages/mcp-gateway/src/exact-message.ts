@@ -91,8 +91,8 @@ export function readServerMessages(text: string): { messages: Received[]; isExac
   try {
     return { messages: messagesOf(onOneLine(text, strict(text), strict)), isExact: true };
   } catch {
-    const mended = JSON.stringify(parseLoosely(text));
-    return { messages: messagesOf(strict(mended)), isExact: false };
+    const normalized = JSON.stringify(parseLoosely(text));
+    return { messages: messagesOf(strict(normalized)), isExact: false };
   }
 }
 

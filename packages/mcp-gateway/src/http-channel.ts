@@ -40,7 +40,7 @@ export class HttpChannel implements Channel {
       const text = unseal(envelope);
       if (text !== undefined) for (const message of readMessages(text)) events.message(message);
     };
-    transport.onerror = (error) => this.#noteTrouble(explain(error));
+    transport.onerror = (error) => this.#reportTransportError(explain(error));
     this.#transport = transport;
     this.#events = events;
     await transport.start();
@@ -71,7 +71,7 @@ export class HttpChannel implements Channel {
     this.#events?.ended("the connection was closed");
   }
 
-  #noteTrouble(reason: string): void {
+  #reportTransportError(reason: string): void {
     if (this.#closed) return;
     this.#report("server_trouble", { reason });
     // A stream that was to be taken up again is gone, with what it would have answered.

@@ -30,7 +30,7 @@ export interface IncomingRequest {
   /** The other side takes it back, or is gone. */
   readonly cancelled: AbortSignal;
   /** Nobody hears the answer any more. It may go on all the same. */
-  readonly unheard: AbortSignal;
+  readonly disconnected: AbortSignal;
 }
 
 export type IncomingNotification = NotificationMessage<JsonObject>;
@@ -55,7 +55,7 @@ interface Outgoing {
 
 interface Incoming {
   readonly cancelled: AbortController;
-  readonly unheard: AbortController;
+  readonly disconnected: AbortController;
 }
 
 /** Of one side, at a time. Far above what clients and servers do. */
@@ -71,7 +71,7 @@ export class Peer {
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #incoming = new Map<string, Incoming>();
   #next = 0;
-  #goneBecause: string | undefined;
+  #closeReason: string | undefined;
 
   constructor(channel: Channel, events: PeerEvents, report: Report) {
     this.#channel = channel;
@@ -89,7 +89,7 @@ export class Peer {
   }
 
   get isGone(): boolean {
-    return this.#goneBecause !== undefined;
+    return this.#closeReason !== undefined;
   }
 
   /** Ids of the other side's requests that are not answered, the latest last. */
@@ -107,7 +107,7 @@ export class Peer {
   ): Promise<Reply<JsonObject>> {
     const { signal, about } = options;
     signal?.throwIfAborted();
-    if (this.#goneBecause !== undefined) throw new PeerGone(this.#goneBecause);
+    if (this.#closeReason !== undefined) throw new PeerGone(this.#closeReason);
     if (this.#outgoing.size >= REQUESTS_MAX) throw new PeerGone("too many requests are unanswered");
     const id = String(++this.#next);
     const answered = Promise.withResolvers<Reply<JsonObject>>();
@@ -131,7 +131,7 @@ export class Peer {
 
   /** @throws when it could not be sent */
   async notify(method: string, params: Exact | undefined, about?: string): Promise<void> {
-    if (this.#goneBecause !== undefined) return;
+    if (this.#closeReason !== undefined) return;
     await this.#channel.send({ kind: "notification", method, params }, about);
   }
 
@@ -145,7 +145,7 @@ export class Peer {
   }
 
   #take(message: Received): void {
-    if (this.#goneBecause !== undefined) return;
+    if (this.#closeReason !== undefined) return;
     if (message.kind === "request") this.#serve(message.id, message.method, message.params);
     else if (message.kind === "response") {
       const { id, outcome, value } = message;
@@ -167,10 +167,16 @@ export class Peer {
       this.#answer(id, errorOf(CODE.invalidRequest, message));
       return;
     }
-    const incoming = { cancelled: new AbortController(), unheard: new AbortController() };
+    const incoming = { cancelled: new AbortController(), disconnected: new AbortController() };
     this.#incoming.set(id, incoming);
-    const { cancelled, unheard } = incoming;
-    const request = { id, method, params, cancelled: cancelled.signal, unheard: unheard.signal };
+    const { cancelled, disconnected } = incoming;
+    const request = {
+      id,
+      method,
+      params,
+      cancelled: cancelled.signal,
+      disconnected: disconnected.signal,
+    };
     this.#events
       .request(request)
       .catch((error: unknown) => {
@@ -193,13 +199,13 @@ export class Peer {
   }
 
   #lose(id: string): void {
-    this.#incoming.get(id)?.unheard.abort(new Error("nobody hears the answer"));
+    this.#incoming.get(id)?.disconnected.abort(new Error("nobody hears the answer"));
     this.#outgoing.get(id)?.fail(new PeerGone("the connection ended before the answer"));
   }
 
   #end(reason: string): void {
-    if (this.#goneBecause !== undefined) return;
-    this.#goneBecause = reason;
+    if (this.#closeReason !== undefined) return;
+    this.#closeReason = reason;
     for (const { fail } of this.#outgoing.values()) fail(new PeerGone(reason));
     for (const { cancelled } of this.#incoming.values()) cancelled.abort(new Error(reason));
     this.#events.ended(reason);

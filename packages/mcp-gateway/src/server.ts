@@ -36,7 +36,7 @@ const READS_MAX = 3;
 const FRESH_MS = 5_000;
 
 /** Between two looks at tools that a server says have changed: one may say so without end. */
-const LOOK_MS = 1_000;
+const LIST_INTERVAL_MS = 1_000;
 
 /** From one start to the next. */
 const PAUSE_MS = 2_000;
@@ -63,8 +63,8 @@ export class McpServer {
   /** Grows with everything that may have changed the tools. */
   #changes = 0;
   #listedAt = Number.NEGATIVE_INFINITY;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #looking: NodeJS.Timeout | undefined;
+  #relistedAt = Number.NEGATIVE_INFINITY;
+  #listTimer: NodeJS.Timeout | undefined;
   /** Digests as they were last seen, kept over a change of connection. */
   readonly #seen = new Map<string, string>();
 
@@ -183,7 +183,7 @@ export class McpServer {
 
   async close(): Promise<void> {
     this.#wasClosed = true;
-    clearTimeout(this.#looking);
+    clearTimeout(this.#listTimer);
     const connecting = this.#connecting;
     await this.#current?.peer.close("the session is over");
     const late = await connecting?.catch(() => undefined);
@@ -262,7 +262,7 @@ export class McpServer {
     this.#report("server_started", { again: isAgain });
     if (this.#isReady) await peer.notify("notifications/initialized", undefined).catch(() => {});
     if (isAgain) {
-      this.#look();
+      this.#scheduleListing();
       this.#events.changed(this);
     }
     return connection;
@@ -278,11 +278,11 @@ export class McpServer {
   }
 
   /** For calls that wait: a change of another tool is no reason to refuse them. */
-  #look(): void {
-    const inMs = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined;
-      this.#lookedAt = performance.now();
+  #scheduleListing(): void {
+    const inMs = Math.max(0, this.#relistedAt + LIST_INTERVAL_MS - performance.now());
+    this.#listTimer ??= setTimeout(() => {
+      this.#listTimer = undefined;
+      this.#relistedAt = performance.now();
       this.listTools().catch(() => {});
     }, inMs).unref();
   }
@@ -297,7 +297,7 @@ export class McpServer {
     if (notification.method === "notifications/tools/list_changed") {
       const wasKnown = this.#tools !== undefined;
       this.#forgetTools();
-      if (wasKnown) this.#look();
+      if (wasKnown) this.#scheduleListing();
     }
     this.#events.notification(this, notification);
   }

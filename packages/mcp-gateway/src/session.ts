@@ -22,8 +22,8 @@ import {
   textIn,
   withMembers,
 } from "./exact-message.ts";
-import { holdCall } from "./held-call.ts";
-import { answerToHello, helloFor, isKnownVersion } from "./hello.ts";
+import { runGatedCall } from "./gated-call.ts";
+import { initializeParams, initializeResult, isKnownVersion } from "./initialize.ts";
 import { answerList, LISTS } from "./listing.ts";
 import { type IncomingNotification, type IncomingRequest, Peer, PeerGone } from "./peer.ts";
 import { ProgressTokens } from "./progress-tokens.ts";
@@ -127,7 +127,7 @@ export class Session {
     if (this.#wasOpened) return errorOf(CODE.invalidRequest, "The session is open.");
     this.#wasOpened = true;
     this.#clientInfo = objectIn(params, "clientInfo");
-    const hello = helloFor(params);
+    const hello = initializeParams(params);
     const openings = new Map<string, JsonObject>();
     const all = this.#servers.map(async (server) => {
       const opening = await server.open(hello);
@@ -145,7 +145,11 @@ export class Session {
     const inOrder = this.#servers
       .map(({ name }) => [name, openings.get(name)] as const)
       .filter((entry): entry is [string, JsonObject] => entry[1] !== undefined);
-    const reply = answerToHello(this.#servers.length === 1, new Map(inOrder), this.#parts.version);
+    const reply = initializeResult(
+      this.#servers.length === 1,
+      new Map(inOrder),
+      this.#parts.version,
+    );
     this.#report("session_opened", { client: textIn(this.#clientInfo, "name") });
     return reply;
   }
@@ -159,7 +163,7 @@ export class Session {
     const tool = name.slice(server.config.prefix.length);
     const order = { request, server, tool, session: this.#id, client: this.#clientInfo };
     const { gate, config } = this.#parts;
-    return holdCall(order, {
+    return runGatedCall(order, {
       gate,
       report: this.#report,
       progressMs: config.progressMs,

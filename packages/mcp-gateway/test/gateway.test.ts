@@ -104,32 +104,32 @@ test("[ours.mcp.told] a call that nobody decides about is told so, and is not ru
 
 test("[ours.mcp.cancel] a call that the client takes back is cancelled at the provider", async () => {
   const seen = fickle.calls().length;
-  const wish = new AbortController();
+  const abort = new AbortController();
   const params = { name: "pay", arguments: {} };
-  const paying = gateway.client.callTool(params, undefined, { ...PATIENT, signal: wish.signal });
+  const paying = gateway.client.callTool(params, undefined, { ...PATIENT, signal: abort.signal });
   const refused = assert.rejects(paying);
   const id = await scene.nextPending();
-  wish.abort("changed my mind");
+  abort.abort("changed my mind");
   await refused;
   await statusIs(scene, id, "cancelled");
   assert.equal(fickle.calls().length, seen);
 });
 
 test("[ours.mcp.cancel] a call that runs is cancelled at its server", async () => {
-  const wish = new AbortController();
+  const abort = new AbortController();
   const params = { name: "wait_for_ever", arguments: {} };
-  const waiting = gateway.client.callTool(params, undefined, { ...PATIENT, signal: wish.signal });
+  const waiting = gateway.client.callTool(params, undefined, { ...PATIENT, signal: abort.signal });
   const refused = assert.rejects(waiting);
   await scene.decideNext("approve");
   const { id } = await soon(() => {
     const line = fickle.calls().find((one) => one.includes("wait_for_ever"));
     return line === undefined ? undefined : (JSON.parse(line) as { id: number });
   });
-  wish.abort("enough");
+  abort.abort("enough");
   await refused;
   await soon(() => {
-    const told = fickle.lines().find((line) => line.includes("notifications/cancelled"));
-    return told?.includes(`"requestId":${id}`) || undefined;
+    const cancelled = fickle.lines().find((line) => line.includes("notifications/cancelled"));
+    return cancelled?.includes(`"requestId":${id}`) || undefined;
   });
 });
 
@@ -184,7 +184,7 @@ test("[ours.mcp.passes] methods and numbers that the gateway does not know pass 
 });
 
 test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elicitation and roots pass", async (t) => {
-  const asked: string[] = [];
+  const samplingRequests: string[] = [];
   const changed = Promise.withResolvers<void>();
   const logged = Promise.withResolvers<string>();
   const { client } = await connectGateway(
@@ -199,7 +199,7 @@ test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elic
           logged.resolve(params.level);
         });
         client.setRequestHandler(CreateMessageRequestSchema, async ({ params }) => {
-          asked.push(JSON.stringify(params.messages));
+          samplingRequests.push(JSON.stringify(params.messages));
           const content = { type: "text" as const, text: "a poem" };
           return { model: "none", role: "assistant" as const, content };
         });
@@ -233,7 +233,7 @@ test("[ours.mcp.passes] resources, prompts, completions, logging, sampling, elic
   const sampling = call(client, "trigger-sampling-request", { prompt: "write" });
   await scene.decideNext("approve");
   assert.match(textOf(await sampling), /a poem/);
-  assert.match(asked.join(), /context: write/);
+  assert.match(samplingRequests.join(), /context: write/);
   const eliciting = call(client, "trigger-elicitation-request");
   await scene.decideNext("approve");
   assert.match(textOf(await eliciting), /declined/i);
@@ -284,10 +284,10 @@ test("[ours.mcp.credentials] a server gets the variables it is given, and never 
 
 test("[ours.mcp.end] a gateway that is stopped takes back what it holds, and ends its servers", async (t) => {
   const own = new Fickle(temporaryFolder(t));
-  const held = await connectGateway(t, scene, { fickle: own.config });
-  const paying = assert.rejects(call(held.client, "pay"));
+  const terminated = await connectGateway(t, scene, { fickle: own.config });
+  const paying = assert.rejects(call(terminated.client, "pay"));
   const id = await scene.nextPending();
-  process.kill(held.pid, "SIGTERM");
+  process.kill(terminated.pid, "SIGTERM");
   await paying;
   await statusIs(scene, id, "cancelled");
   assert.deepEqual(own.calls(), []);

@@ -110,10 +110,10 @@ test("[ours.mcp.servers] resources, prompts and progress find the server whose t
   assert.ok(prompts.some(({ name }) => name === "every__simple-prompt"));
   assert.ok((await client.getPrompt({ name: "every__simple-prompt" })).messages.length > 0);
   await gateway.notify("notifications/test/ask");
-  const told = await eventually("the server's own token", () => {
+  const forwarded = await eventually("the server's own token", () => {
     return fickle.lines().find((line) => line.includes("notifications/progress"));
   });
-  assert.match(told, /"progressToken":7[,}]/);
+  assert.match(forwarded, /"progressToken":7[,}]/);
 });
 
 test("[ours.mcp.changed] a definition that changes while a call waits stops the call, and is logged", async () => {

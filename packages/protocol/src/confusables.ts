@@ -77,7 +77,7 @@ export function findConfusables(text: string): Map<number, string> {
   const found = new Map<number, string>();
   const genuine = genuineScripts(text);
   for (const { 0: word, index } of text.matchAll(WORD)) {
-    if (BEYOND_ASCII.test(word)) lookAtWord(word, index, genuine, found);
+    if (BEYOND_ASCII.test(word)) checkWord(word, index, genuine, found);
   }
   for (const { 0: other, index } of text.matchAll(/[\u0080-\u{10ffff}]/gu)) {
     const sign = SIGNS.get(other);
@@ -86,7 +86,7 @@ export function findConfusables(text: string): Map<number, string> {
   return found;
 }
 
-function lookAtWord(
+function checkWord(
   word: string,
   start: number,
   genuine: ReadonlySet<string>,

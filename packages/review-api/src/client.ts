@@ -18,20 +18,20 @@ export type Routes = {
 
 export type Route = keyof Routes;
 
-type Given<Name extends string, Value> = [Value] extends [undefined]
+type MemberIf<Name extends string, Value> = [Value] extends [undefined]
   ? unknown
   : Record<string, never> extends Value
     ? { readonly [Key in Name]?: Value }
     : { readonly [Key in Name]: Value };
 
-type PathGiven<Row extends Operation> = [keyof PathOf<Row>] extends [never]
+type PathMember<Row extends Operation> = [keyof PathOf<Row>] extends [never]
   ? unknown
   : { readonly path: PathOf<Row> };
 
 /** What an operation takes: parameters of the path, query and body. */
-export type Input<Row extends Operation> = PathGiven<Row> &
-  Given<"query", QuerySent<Row>> &
-  Given<"body", BodySent<Row>>;
+export type Input<Row extends Operation> = PathMember<Row> &
+  MemberIf<"query", QuerySent<Row>> &
+  MemberIf<"body", BodySent<Row>>;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -125,10 +125,10 @@ export class ReviewClient {
    */
   async *lines<R extends Route>(
     route: R,
-    ...given: Arguments<Routes[R]>
+    ...args: Arguments<Routes[R]>
   ): AsyncGenerator<LineOf<Routes[R]>> {
-    const { body } = await this.stream(route, ...given);
-    const [input] = given;
+    const { body } = await this.stream(route, ...args);
+    const [input] = args;
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     try {
@@ -181,8 +181,8 @@ export class ReviewClient {
 function requestOf(route: string, input: AnyInput): WireRequest {
   const [method = "", path = ""] = route.split(" ");
   const { body, query = {}, idempotencyKey, isBackground = false, signal, timeoutMs } = input;
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given as [string, string][]).toString();
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(pairs as [string, string][]).toString();
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(input.path?.[name] ?? ""),
   );

@@ -4,8 +4,8 @@ import { exactText, JsonText, parseExact, writeJson } from "./exact.ts";
 
 test("an answer keeps the exact text of objects and lists in it", () => {
   const parsed = parseExact('{"arguments": {"amount":1.0,"n":9007199254740993}, "list":[ 1 ]}');
-  const { arguments: given, list } = parsed as { arguments: object; list: object };
-  assert.equal(exactText(given), '{"amount":1.0,"n":9007199254740993}');
+  const { arguments: args, list } = parsed as { arguments: object; list: object };
+  assert.equal(exactText(args), '{"amount":1.0,"n":9007199254740993}');
   assert.equal(exactText(list), "[ 1 ]");
   assert.throws(() => exactText({}), /exact text of this object is not known/);
 });

@@ -26,9 +26,9 @@ const statusesParameter = v.optional(
   v.pipe(
     v.string("must be given once"),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const given = dataset.value.split(",");
-      const statuses = STATUSES.filter((status) => given.includes(status));
-      if (given.every((word) => statuses.some((status) => status === word))) return statuses;
+      const values = dataset.value.split(",");
+      const statuses = STATUSES.filter((status) => values.includes(status));
+      if (values.every((word) => statuses.some((status) => status === word))) return statuses;
       addIssue({ message: `must be of ${STATUSES.join(", ")}` });
       return NEVER;
     }),

@@ -209,8 +209,8 @@ export function cursorParameter(member: "next" | "previous" = "next") {
     v.pipe(
       v.string(ONCE),
       v.rawTransform(({ dataset, addIssue, NEVER }): Cursor => {
-        const [at = "", given = ""] = dataset.value.split("_");
-        const identifier = parseIdentifier(given);
+        const [at = "", idText = ""] = dataset.value.split("_");
+        const identifier = parseIdentifier(idText);
         if (/^\d{1,15}$/.test(at) && identifier !== undefined) {
           return { at: Number(at), id: identifier };
         }

@@ -15,13 +15,13 @@ import type {
   ToolSet,
 } from "ai";
 import {
+  cannotGate,
   type Gating,
   isNotRun,
   isWaiting,
   type NotRun,
   type Proposal,
   runGated,
-  ungateable,
 } from "./gated-call.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
@@ -63,7 +63,7 @@ export function gateTools<Tools extends ToolSet>(
 
 function gateTool(name: string, tool: ToolSet[string], gating: AiGating): Tool {
   const { execute, toModelOutput } = tool as Tool;
-  if (execute === undefined) throw ungateable(name, "it has no execute, so it runs elsewhere.");
+  if (execute === undefined) throw cannotGate(name, "it has no execute, so it runs elsewhere.");
   const isStreaming = execute.constructor.name === "AsyncGeneratorFunction";
   const gated = {
     ...(tool as Tool),
@@ -167,9 +167,9 @@ export async function suspendWaiting(proposed: {
   if (gating === undefined) {
     const { needsApproval } = Object(tool) as Pick<Tool, "needsApproval">;
     const context = (toolsContext as Readonly<Record<string, never>>)[toolName] ?? {};
-    const given = { toolCallId, messages: [...messages], context };
+    const options = { toolCallId, messages: [...messages], context };
     const isNeeded =
-      typeof needsApproval === "function" ? await needsApproval(input, given) : needsApproval;
+      typeof needsApproval === "function" ? await needsApproval(input, options) : needsApproval;
     return isNeeded ? "user-approval" : undefined;
   }
   const origin = { toolName, toolCallId, messages };
@@ -198,8 +198,8 @@ export function resumeMessages(messages: readonly ModelMessage[], tools: ToolSet
   };
   const has = (type: string) => (part: Part) => part.type === type;
   const answered = new Set(parts.filter(has("tool-approval-response")).map(approvalIdOf));
-  const asked = parts.filter(has("tool-approval-request")).filter(isOurs).map(approvalIdOf);
-  const content = asked
+  const approvals = parts.filter(has("tool-approval-request")).filter(isOurs).map(approvalIdOf);
+  const content = approvals
     .filter((id) => !answered.has(id))
     .map((approvalId): ToolApprovalResponse => {
       return { type: "tool-approval-response", approvalId, approved: true };

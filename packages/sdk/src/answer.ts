@@ -70,7 +70,7 @@ const TERMINAL: readonly string[] = ["approved", "denied", "expired", "cancelled
 
 /** @throws SdkError `invalid_answer` */
 export function readRequest(body: JsonValue | undefined): ApprovalRequest {
-  return believing(() => {
+  return readAnswerPart(() => {
     const fields = new Fields(body ?? null, REQUEST_FIELDS);
     const status = fields.required("status", fields.text("status", 1));
     if (status !== "pending" && !isTerminal(status)) throw fields.invalid("status", "is unknown");
@@ -166,7 +166,7 @@ export function assertContinues(request: ApprovalRequest, before: ApprovalReques
 }
 
 /** Runs a reading; what it refuses makes the whole answer unbelievable. */
-export function believing<T>(read: () => T): T {
+export function readAnswerPart<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

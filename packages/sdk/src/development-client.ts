@@ -93,8 +93,10 @@ export class DevelopmentClient implements Approvals {
 
   #end(request: ApprovalRequest): ApprovalRequest {
     const { outcomes } = this.#options;
-    const given = Object.hasOwn(outcomes, request.tool) ? outcomes[request.tool] : outcomes["*"];
-    const canned = typeof given === "string" ? { status: given } : given;
+    const configured = Object.hasOwn(outcomes, request.tool)
+      ? outcomes[request.tool]
+      : outcomes["*"];
+    const canned = typeof configured === "string" ? { status: configured } : configured;
     const none = { status: "denied", note: `No outcome is canned for ${request.tool}.` } as const;
     return this.#decide(request, canned ?? none);
   }

@@ -12,17 +12,17 @@ import type { Call, Gate } from "./gate.ts";
 import type { NotPermitted, Pending, RefusalKind } from "./verdict.ts";
 
 /** What every adapter is told. `Where` is what its framework knows when a tool is called. */
-export interface Gating<Where> {
+export interface Gating<CallOrigin> {
   readonly gate: Gate;
   /**
    * Names the run, and with the id that the model gave a call it makes the key: a run that is
    * resumed, or started again after a crash, has to have the same one to find its calls again.
    */
-  readonly runId: string | ((where: Where) => string);
+  readonly runId: string | ((origin: CallOrigin) => string);
   /** What else reviewers and policies should know, like the model or the user it works for. */
-  readonly context?: object | ((where: Where) => object);
+  readonly context?: object | ((origin: CallOrigin) => object);
   /** The agent's own explanation, where the framework does not hand it over. */
-  readonly reasoning?: (where: Where) => string | undefined;
+  readonly reasoning?: (origin: CallOrigin) => string | undefined;
   /** The window for a decision, like `10m`; that of the gate without it. */
   readonly timeout?: string;
   /**
@@ -71,14 +71,14 @@ export function isNotRun(output: unknown): output is NotRun {
  * @param run starts the tool, with what the framework was about to give it
  * @throws what `run` throws; SdkError `invalid_option` when there is no id for the run
  */
-export async function runGated<Where, T>(
-  gating: Gating<Where>,
+export async function runGated<CallOrigin, T>(
+  gating: Gating<CallOrigin>,
   proposal: Proposal,
-  where: Where,
+  origin: CallOrigin,
   run: (approved: unknown) => T | Promise<T>,
 ): Promise<GatedOutcome<T>> {
   let hasStarted = false;
-  const call = callOf(gating, proposal, where);
+  const call = callOf(gating, proposal, origin);
   try {
     const outcome = await gating.gate.guard(call, (approved) => {
       hasStarted = true;
@@ -101,12 +101,12 @@ export async function runGated<Where, T>(
 }
 
 /** Submits the call, and says whether it waits: see `Gate.submit`. A bad call waits for nobody. */
-export async function isWaiting<Where>(
-  gating: Gating<Where>,
+export async function isWaiting<CallOrigin>(
+  gating: Gating<CallOrigin>,
   proposal: Proposal,
-  where: Where,
+  origin: CallOrigin,
 ): Promise<Pending | undefined> {
-  const call = callOf(gating, proposal, where);
+  const call = callOf(gating, proposal, origin);
   try {
     return await gating.gate.submit(call);
   } catch (error) {
@@ -117,12 +117,12 @@ export async function isWaiting<Where>(
 }
 
 /** For those who cannot gate a tool: silence would let it run. */
-export function ungateable(tool: string, why: string): SdkError {
+export function cannotGate(tool: string, why: string): SdkError {
   return new SdkError("invalid_option", `The tool ${tool} cannot be gated: ${why}`);
 }
 
-function refuse<Where>(
-  gating: Gating<Where>,
+function refuse<CallOrigin>(
+  gating: Gating<CallOrigin>,
   notRun: NotRun,
   verdict: NotPermitted | Pending | undefined,
   error?: SdkError,
@@ -133,19 +133,23 @@ function refuse<Where>(
 }
 
 /** @throws SdkError `invalid_option` when there is no id for the run */
-export function callOf<Where>(gating: Gating<Where>, proposal: Proposal, where: Where): Call {
+export function callOf<CallOrigin>(
+  gating: Gating<CallOrigin>,
+  proposal: Proposal,
+  origin: CallOrigin,
+): Call {
   const { runtime, tool, callId, signal } = proposal;
-  const runId = typeof gating.runId === "function" ? gating.runId(where) : gating.runId;
+  const runId = typeof gating.runId === "function" ? gating.runId(origin) : gating.runId;
   if (typeof runId !== "string" || runId === "") {
     throw new SdkError("invalid_option", "runId must name the run, with at least one character.");
   }
   const { context } = gating;
-  const more = typeof context === "function" ? context(where) : context;
+  const more = typeof context === "function" ? context(origin) : context;
   return {
     key: `${keyPart(runId)}/${keyPart(callId)}`,
     tool,
     arguments: argumentsOf(proposal),
-    reasoning: gating.reasoning?.(where) ?? proposal.reasoning,
+    reasoning: gating.reasoning?.(origin) ?? proposal.reasoning,
     context: { ...more, runtime, session_id: runId, call_id: callId },
     timeout: gating.timeout,
     signal,
@@ -158,14 +162,14 @@ function keyPart(id: string): string {
 }
 
 /** Tools that take no object, but a text say, are submitted with it as their only argument. */
-function argumentsOf({ arguments: given }: Proposal): object {
-  if (given === undefined) return {};
-  return isObject(given) ? given : { input: given };
+function argumentsOf({ arguments: args }: Proposal): object {
+  if (args === undefined) return {};
+  return isObject(args) ? args : { input: args };
 }
 
-function proposedOf({ arguments: given }: Proposal, approved: object): unknown {
-  if (given === undefined) return undefined;
-  return isObject(given) ? approved : (approved as { readonly input: unknown }).input;
+function proposedOf({ arguments: args }: Proposal, approved: object): unknown {
+  if (args === undefined) return undefined;
+  return isObject(args) ? approved : (approved as { readonly input: unknown }).input;
 }
 
 function isObject(value: unknown): value is object {

@@ -37,18 +37,18 @@ type Running = Map<string, RunningCall>;
 const runningByGate = new WeakMap<Gate, Running>();
 
 /** As {@link runGated}; a call that ran before returns the result that it had. */
-export async function runGatedOnce<Where>(
-  gating: Gating<Where>,
+export async function runGatedOnce<CallOrigin>(
+  gating: Gating<CallOrigin>,
   proposal: Proposal,
-  where: Where,
+  origin: CallOrigin,
   run: (approved: unknown) => unknown,
   codec: ResultCodec,
 ): Promise<GatedOutcome<unknown>> {
   const { gate } = gating;
-  const { key, tool, arguments: given } = callOf(gating, proposal, where);
-  const source = submittedText(given);
+  const { key, tool, arguments: args } = callOf(gating, proposal, origin);
+  const source = submittedText(args);
   // The gate refuses the call and says why.
-  if (source === undefined) return runGated(gating, proposal, where, run);
+  if (source === undefined) return runGated(gating, proposal, origin, run);
   const running: Running = runningByGate.get(gate) ?? new Map();
   runningByGate.set(gate, running);
   const call = { tool, arguments: source };
@@ -56,7 +56,7 @@ export async function runGatedOnce<Where>(
   const start = async (): Promise<GatedOutcome<unknown>> => {
     const saved = await loadResult(gate, key, call);
     if (saved !== undefined) return { ran: true, value: await codec.read(saved) };
-    const outcome = await runGated(gating, proposal, where, run);
+    const outcome = await runGated(gating, proposal, origin, run);
     if (!outcome.ran) return outcome;
     const result = await codec.write(outcome.value).catch(() => undefined);
     await gate.saveResult(key, result && JSON.stringify({ ...call, result }));
@@ -77,9 +77,9 @@ async function othersOf(key: string, running: Running): Promise<void> {
   await Promise.allSettled(others.map(({ outcome }) => outcome));
 }
 
-function submittedText(given: object): string | undefined {
+function submittedText(args: object): string | undefined {
   try {
-    return snapshot(given, "arguments").json.source;
+    return snapshot(args, "arguments").json.source;
   } catch (error) {
     if (error instanceof SdkError) return undefined;
     throw error;

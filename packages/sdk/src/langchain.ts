@@ -9,7 +9,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { StructuredToolInterface, ToolRunnableConfig } from "@langchain/core/tools";
-import { cloneWith, type Gating, runGated, ungateable } from "./gated-call.ts";
+import { cannotGate, cloneWith, type Gating, runGated } from "./gated-call.ts";
 import { type ResultCodec, runGatedOnce } from "./kept-results.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
@@ -47,11 +47,11 @@ export function gateTools<T extends StructuredToolInterface>(
 export function gateTool<T extends StructuredToolInterface>(tool: T, gating: LangChainGating): T {
   const inner = tool as Inner;
   const name = tool.name;
-  if (typeof inner._call !== "function") throw ungateable(name, "it is no StructuredTool.");
+  if (typeof inner._call !== "function") throw cannotGate(name, "it is no StructuredTool.");
   const withRun = { ...gating, runId: gating.runId ?? threadOf };
   const _call: Inner["_call"] = async (input, runManager, config = {}) => {
     const callId = config.toolCall?.id;
-    if (callId === undefined) throw ungateable(name, "it is called without a tool call.");
+    if (callId === undefined) throw cannotGate(name, "it is called without a tool call.");
     const origin = { toolName: name, callId, config };
     const proposal = {
       runtime: "langchain",
@@ -106,7 +106,7 @@ function prototypeOf(value: unknown): unknown {
 function threadOf({ toolName, config }: ToolCallOrigin): string {
   const threadId: unknown = config.configurable?.thread_id;
   if (typeof threadId === "string" && threadId !== "") return threadId;
-  throw ungateable(toolName, "there is neither a runId nor a thread_id to name the run.");
+  throw cannotGate(toolName, "there is neither a runId nor a thread_id to name the run.");
 }
 
 /** What the model wrote beside its call. */

@@ -8,7 +8,7 @@
 
 import type { ToolExecutionContext } from "@mastra/core/tools";
 import { SdkError } from "./errors.ts";
-import { cloneWith, type Gating, isNotRun, runGated, ungateable } from "./gated-call.ts";
+import { cannotGate, cloneWith, type Gating, isNotRun, runGated } from "./gated-call.ts";
 import { snapshot } from "./snapshot.ts";
 
 export { isNotRun, type NotRun } from "./gated-call.ts";
@@ -62,17 +62,17 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
     execute?(input: unknown, context: ToolExecutionContext): Promise<unknown>;
     toModelOutput?(output: unknown): unknown;
   };
-  if (inner.execute === undefined) throw ungateable(name, "it has no execute.");
+  if (inner.execute === undefined) throw cannotGate(name, "it has no execute.");
   const withRun = { ...gating, runId: gating.runId ?? threadOf };
-  const execute = async (given: unknown, context: ToolExecutionContext) => {
+  const execute = async (input: unknown, context: ToolExecutionContext) => {
     const callId = context?.agent?.toolCallId;
-    if (!callId) throw ungateable(name, "it is called without a tool call.");
+    if (!callId) throw cannotGate(name, "it is called without a tool call.");
     const origin = { toolName: name, callId, context };
     const proposal = {
       runtime: "mastra",
       tool: name,
       callId,
-      arguments: await readInput(name, tool.inputSchema as Schema | undefined, given),
+      arguments: await readInput(name, tool.inputSchema as Schema | undefined, input),
       signal: context.abortSignal,
     };
     const outcome = await runGated(withRun, proposal, origin, (approved) => {
@@ -106,17 +106,17 @@ function gateTool(name: string, tool: MastraTool, gating: MastraGating): MastraT
  *
  * @throws SdkError `invalid_option` for a schema that does not leave its own output alone
  */
-async function readInput(name: string, schema: Schema | undefined, given: unknown) {
-  if (schema === undefined) return given;
-  const first = await schema["~standard"].validate(given);
+async function readInput(name: string, schema: Schema | undefined, input: unknown) {
+  if (schema === undefined) return input;
+  const first = await schema["~standard"].validate(input);
   // The framework refuses it, in its own words.
-  if (first.issues !== undefined) return given;
+  if (first.issues !== undefined) return input;
   const second = await schema["~standard"].validate(first.value);
   const text = textOf(first.value);
   // The gate says what cannot be submitted.
   if (text === undefined) return first.value;
   if (second.issues !== undefined || text !== textOf(second.value)) {
-    throw ungateable(name, "its inputSchema changes what it has already read.");
+    throw cannotGate(name, "its inputSchema changes what it has already read.");
   }
   return first.value;
 }
@@ -142,5 +142,5 @@ function unresumed(context: ToolExecutionContext): ToolExecutionContext {
 function threadOf({ toolName, context }: ToolCallOrigin): string {
   const threadId = context.agent?.threadId;
   if (threadId) return threadId;
-  throw ungateable(toolName, "there is neither a runId nor a thread to name the run.");
+  throw cannotGate(toolName, "there is neither a runId nor a thread to name the run.");
 }

@@ -51,18 +51,18 @@ export function gateServer(server: McpServer, gating: McpGating): void {
   const gate = gaterOf(gating);
   for (const method of ["registerTool", "tool"] as const) {
     // Of many shapes, all of which begin with the name and end with the callback.
-    const register = server[method].bind(server) as (...given: unknown[]) => RegisteredTool;
-    server[method] = ((...given: unknown[]) => {
-      const label = { name: String(given[0]) };
-      const tool = register(...given.slice(0, -1), gate(label, given.at(-1) as Callback));
+    const register = server[method].bind(server) as (...args: unknown[]) => RegisteredTool;
+    server[method] = ((...args: unknown[]) => {
+      const label = { name: String(args[0]) };
+      const tool = register(...args.slice(0, -1), gate(label, args.at(-1) as Callback));
       return gateUpdates(label, tool, gate);
     }) as never;
   }
 }
 
 /** Uses public methods only: a private field can be renamed by a patch release. */
-function assertHasNoTools(given: McpServer): void {
-  const { registerTool, tool, server } = given as Partial<McpServer>;
+function assertHasNoTools(args: McpServer): void {
+  const { registerTool, tool, server } = args as Partial<McpServer>;
   const isSupported = [registerTool, tool, server?.assertCanSetRequestHandler].every((method) => {
     return typeof method === "function";
   });
@@ -75,7 +75,7 @@ function assertHasNoTools(given: McpServer): void {
   }
   try {
     // The server sets this handler when its first tool is registered.
-    given.server.assertCanSetRequestHandler("tools/call");
+    args.server.assertCanSetRequestHandler("tools/call");
   } catch (cause) {
     const message = "The server already has tools. Call gateServer before the first registerTool.";
     throw new SdkError("invalid_option", message, { cause });
@@ -88,7 +88,7 @@ interface Label {
 }
 
 /** With arguments if the tool has a schema. */
-type Callback = (...given: unknown[]) => CallToolResult | Promise<CallToolResult>;
+type Callback = (...args: unknown[]) => CallToolResult | Promise<CallToolResult>;
 type Gater = (label: Label, callback: Callback) => Callback;
 
 function gateUpdates(label: Label, tool: RegisteredTool, gate: Gater): RegisteredTool {
@@ -111,8 +111,8 @@ export function gateToolCalls(
 ): (request: CallToolRequest, extra: Extra) => Promise<CallToolResult> {
   const ask = askerOf(gating);
   return (request, extra) => {
-    const { name, arguments: given } = request.params;
-    return ask(name, given, extra, (approved) => {
+    const { name, arguments: args } = request.params;
+    return ask(name, args, extra, (approved) => {
       const params = { ...request.params, arguments: approved as Record<string, unknown> };
       return handler({ ...request, params }, extra);
     });
@@ -122,11 +122,11 @@ export function gateToolCalls(
 function gaterOf(gating: McpGating): Gater {
   const ask = askerOf(gating);
   return (label, callback) => {
-    return (...given) => {
-      const extra = given.at(-1) as Extra;
-      const input = given.length > 1 ? given[0] : undefined;
+    return (...args) => {
+      const extra = args.at(-1) as Extra;
+      const input = args.length > 1 ? args[0] : undefined;
       return ask(label.name, input, extra, (approved) => {
-        return given.length > 1 ? callback(approved, extra) : callback(extra);
+        return args.length > 1 ? callback(approved, extra) : callback(extra);
       });
     };
   };
@@ -170,10 +170,10 @@ function askerOf(gating: McpGating) {
 function startProgress(extra: Extra, everyMs: number): () => void {
   const progressToken = extra._meta?.progressToken;
   if (progressToken === undefined) return () => {};
-  let told = 0;
+  let notices = 0;
   const timer = setInterval(() => {
     // A part of one, so that whatever the tool itself reports is more.
-    const progress = 1 - 1 / (++told + 1);
+    const progress = 1 - 1 / (++notices + 1);
     const params = { progressToken, progress, message: "waiting for approval" };
     extra.sendNotification({ method: "notifications/progress", params }).catch(() => {});
   }, everyMs);

@@ -86,8 +86,8 @@ async function poll(created: ApprovalRequest, by: Obtaining): Promise<ApprovalRe
       if (!isBadAnswer(error) || ++badAnswers > BAD_ANSWERS_MAX) throw error;
     }
     // Held polls follow one another; who answers at once is not asked in a tight loop.
-    const isHeld = timing.monotonic() - askedAt >= PAUSE_MS_MAX;
-    if (request.status !== "pending" || isHeld) continue;
+    const wasLongPoll = timing.monotonic() - askedAt >= PAUSE_MS_MAX;
+    if (request.status !== "pending" || wasLongPoll) continue;
     await timing.sleep(pauseMs, signal);
     pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX);
   }

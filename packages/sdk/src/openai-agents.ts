@@ -16,7 +16,7 @@ import {
   type ToolOptions,
   tool,
 } from "@openai/agents";
-import { type Gating, isWaiting, type Proposal, runGated, ungateable } from "./gated-call.ts";
+import { cannotGate, type Gating, isWaiting, type Proposal, runGated } from "./gated-call.ts";
 
 export type { NotRun } from "./gated-call.ts";
 
@@ -46,7 +46,7 @@ export function gatedTool<
 ): FunctionTool<Context, Parameters, Result | string> {
   const { execute, needsApproval, outputSchema } = options;
   const name = options.name ?? execute.name;
-  if (outputSchema !== undefined) throw ungateable(name, "words do not fit its outputSchema.");
+  if (outputSchema !== undefined) throw cannotGate(name, "words do not fit its outputSchema.");
   const gatedOptions = {
     ...options,
     execute: (input: unknown, runContext: RunContext<Context>, details?: ToolCallDetails) => {
@@ -79,10 +79,10 @@ export function gateTools<Context>(
   gating: AgentsGating<Context>,
 ): FunctionTool<Context>[] {
   return tools.map((each) => {
-    if (each.type !== "function") throw ungateable(each.name, `it is of type ${each.type}.`);
+    if (each.type !== "function") throw cannotGate(each.name, `it is of type ${each.type}.`);
     const inner = each as FunctionTool<Context>;
     if (inner.outputSchema !== undefined) {
-      throw ungateable(each.name, "words do not fit its outputSchema.");
+      throw cannotGate(each.name, "words do not fit its outputSchema.");
     }
     const invoke: typeof inner.invoke = (runContext, input, details) => {
       const origin = originOf(each.name, runContext, details);
@@ -137,8 +137,8 @@ interface SuspendedState {
  *
  * @returns the same state
  */
-export async function resumeState<State extends object>(given: State): Promise<State> {
-  const state = given as State & SuspendedState;
+export async function resumeState<State extends object>(stored: State): Promise<State> {
+  const state = stored as State & SuspendedState;
   for (const item of state.getInterruptions()) {
     const { agent, name, rawItem } = item;
     const tools = agent.tools as readonly Tool[];
@@ -150,7 +150,7 @@ export async function resumeState<State extends object>(given: State): Promise<S
     const stillWaits = await waiting.needsApproval(state._context, input, rawItem.callId);
     if (!stillWaits) state.approve(item);
   }
-  return given;
+  return stored;
 }
 
 async function answer<Context, T>(
@@ -194,7 +194,7 @@ function originOf<Context>(
   details: ToolCallDetails | undefined,
 ): ToolCallOrigin<Context> {
   const callId = details?.toolCall?.callId;
-  if (callId === undefined) throw ungateable(toolName, "it is called without a tool call.");
+  if (callId === undefined) throw cannotGate(toolName, "it is called without a tool call.");
   return { toolName, callId, runContext };
 }
 

@@ -8,7 +8,7 @@
  */
 
 import { Fields, type JsonValue, parseIdentifier, parseWebhookUrl } from "@countersign/protocol";
-import { believing, identifier, timestamp } from "./answer.ts";
+import { identifier, readAnswerPart, timestamp } from "./answer.ts";
 import { type ClientOptions, readKey } from "./client.ts";
 import { Connection, invalidAnswer, type OperationOptions } from "./connection.ts";
 import { SdkError } from "./errors.ts";
@@ -107,7 +107,7 @@ export class Provisioner {
     const { name, delivery, key = crypto.randomUUID() } = input;
     const order = { ...options, key: readKey(key), ...writeInput({ name, delivery }) };
     const body = await this.#connection.exchange("provisionInstance", order);
-    return believing(() => {
+    return readAnswerPart(() => {
       const fields = new Fields(body ?? null, ["instance", "credential"]);
       const instance = readInstance(fields.required("instance", fields.value("instance")));
       assertDelivery(instance, delivery ?? null);
@@ -152,7 +152,7 @@ export class Provisioner {
   }
 
   #same(id: string, body: JsonValue | undefined): Instance {
-    const instance = believing(() => readInstance(body ?? null));
+    const instance = readAnswerPart(() => readInstance(body ?? null));
     if (instance.id !== id) throw invalidAnswer("id is that of another instance");
     return instance;
   }
@@ -179,9 +179,9 @@ function readInstance(value: JsonValue): Instance {
   const fields = new Fields(value, ["id", "name", "delivery"], "instance");
   const id = identifier(fields, "id");
   const name = fields.required("name", fields.text("name", 1));
-  const given = fields.object("delivery");
-  if (given === undefined) return Object.freeze({ id, name, delivery: undefined });
-  const members = new Fields(given, ["type", "url", "registration_id"], "delivery");
+  const delivery = fields.object("delivery");
+  if (delivery === undefined) return Object.freeze({ id, name, delivery: undefined });
+  const members = new Fields(delivery, ["type", "url", "registration_id"], "delivery");
   if (members.text("type", 1) !== "webhook") throw members.invalid("type", "is not webhook");
   const url = members.required("url", members.text("url", 1));
   const registrationId = identifier(members, "registration_id");

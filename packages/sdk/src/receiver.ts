@@ -74,7 +74,7 @@ export class Receiver {
     } catch (error) {
       if (error instanceof TooLarge) return reply(400);
       // It is not kept, so it is not acknowledged and comes again.
-      this.#tell(error, undefined);
+      this.#reportError(error, undefined);
       return reply(503, { "retry-after": RETRY_AFTER_S });
     } finally {
       cancelTimer();
@@ -141,12 +141,12 @@ export class Receiver {
   #wake(event: ResolvedEvent): Promise<void> {
     const before = this.#waking.get(event.id);
     if (before !== undefined) return before;
-    const waking = this.#tellAll(event).finally(() => this.#waking.delete(event.id));
+    const waking = this.#notifyResumers(event).finally(() => this.#waking.delete(event.id));
     this.#waking.set(event.id, waking);
     return waking;
   }
 
-  async #tellAll(event: ResolvedEvent): Promise<void> {
+  async #notifyResumers(event: ResolvedEvent): Promise<void> {
     const { resumers, store } = this.#options;
     let hasFailed = false;
     for (const resume of Object.values(resumers)) {
@@ -154,14 +154,14 @@ export class Receiver {
         await resume(event);
       } catch (error) {
         hasFailed = true;
-        this.#tell(error, event);
+        this.#reportError(error, event);
       }
     }
     if (hasFailed) return;
-    await store.finish(event.id).catch((error: unknown) => this.#tell(error, event));
+    await store.finish(event.id).catch((error: unknown) => this.#reportError(error, event));
   }
 
-  #tell(error: unknown, event: ResolvedEvent | undefined): void {
+  #reportError(error: unknown, event: ResolvedEvent | undefined): void {
     const { onError = (each: unknown) => console.error("The receiver of webhooks:", each) } =
       this.#options;
     try {

@@ -5,11 +5,11 @@ import fc from "fast-check";
 import { snapshot, snapshotOfText, toPlain } from "./snapshot.ts";
 
 test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given back as it is", () => {
-  const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
-    const before = JSON.stringify(given);
-    const { value, json } = snapshot(given, "arguments");
+  const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (original) => {
+    const before = JSON.stringify(original);
+    const { value, json } = snapshot(original, "arguments");
     // Nothing is lost, also not the sign of a zero, which JSON.stringify drops.
-    assert.deepEqual(JSON.parse(json.source), { ...given });
+    assert.deepEqual(JSON.parse(json.source), { ...original });
     assert.deepEqual(toPlain(json), value);
     assert.equal(JSON.stringify(value), before);
     const kept = snapshotOfText(json.source, false, "argumentsJson");
@@ -19,8 +19,8 @@ test("[ours.sdk.gate.arguments] any JSON object is taken, submitted and given ba
 });
 
 test("[ours.sdk.gate.arguments] a snapshot is frozen throughout, and the original is left alone", () => {
-  const given = { a: { b: [{ c: 1 }] }, gone: undefined, __proto__: { inherited: true } };
-  assert.throws(() => snapshot(given, "arguments"), /not a plain object/);
+  const original = { a: { b: [{ c: 1 }] }, gone: undefined, __proto__: { inherited: true } };
+  assert.throws(() => snapshot(original, "arguments"), /not a plain object/);
   const own = JSON.parse('{"__proto__":{"x":1},"a":{"b":[{"c":1}]}}') as {
     readonly a: { readonly b: readonly { c: number }[] };
   };
@@ -33,8 +33,8 @@ test("[ours.sdk.gate.arguments] a snapshot is frozen throughout, and the origina
 });
 
 test("[ours.sdk.gate.arguments] bigints and exact numbers are written digit for digit", () => {
-  const given = { big: 2n ** 70n, exact: new JsonNumber("0.10"), zero: -0, small: 5e-324 };
-  const { json } = snapshot(given, "arguments");
+  const original = { big: 2n ** 70n, exact: new JsonNumber("0.10"), zero: -0, small: 5e-324 };
+  const { json } = snapshot(original, "arguments");
   const expected = '{"big":1180591620717411303424,"exact":0.10,"zero":-0,"small":5e-324}';
   assert.equal(json.source, expected);
   assert.deepEqual(snapshotOfText(expected, false, "x").value, {
@@ -49,10 +49,10 @@ test("[ours.sdk.gate.arguments] bigints and exact numbers are written digit for 
 });
 
 test("[ours.sdk.gate.arguments] a JsonObject is submitted by its text, whatever was put into its members", () => {
-  const given = parseJson('{ "a" : 1.0 }');
-  assert.ok(given instanceof JsonObject);
-  const { value, json } = snapshot(given, "arguments");
-  (given.members as Map<string, unknown>).set("a", "evil");
+  const original = parseJson('{ "a" : 1.0 }');
+  assert.ok(original instanceof JsonObject);
+  const { value, json } = snapshot(original, "arguments");
+  (original.members as Map<string, unknown>).set("a", "evil");
   assert.equal(json.source, '{ "a" : 1.0 }');
   assert.deepEqual(value.members.get("a"), new JsonNumber("1.0"));
 });
@@ -74,7 +74,7 @@ test("[ours.sdk.gate.arguments] what JSON would change or lose is refused with i
     [new JsonObject(new Map(), '{"a":1,"a":2}'), /same key twice/],
     [new JsonObject(new Map(), "[]"), /must be an object/],
   ];
-  for (const [given, message] of cases) {
-    assert.throws(() => snapshot(given, "arguments"), { code: "invalid_call", message });
+  for (const [original, message] of cases) {
+    assert.throws(() => snapshot(original, "arguments"), { code: "invalid_call", message });
   }
 });

@@ -33,13 +33,13 @@ const DEPTH_MAX = 100;
  * @param name for the error
  * @throws SdkError `invalid_call` naming the place
  */
-export function snapshot<A extends object>(given: A, name: string): Snapshot<A> {
-  if (given instanceof JsonObject) {
+export function snapshot<A extends object>(original: A, name: string): Snapshot<A> {
+  if (original instanceof JsonObject) {
     // Its members can be written to; those of a copy of our own, by nobody who is not asked.
-    const json = readText(given.source, name);
+    const json = readText(original.source, name);
     return { value: json as object as A, json };
   }
-  const value = copy(given, name, 1);
+  const value = copy(original, name, 1);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw invalid(name, "must be an object");
   }
@@ -141,9 +141,9 @@ function write(value: unknown): string {
 export function toPlain(value: JsonValue): unknown {
   if (value instanceof JsonNumber) {
     const number = Number(value.source);
-    const isHeld =
+    const isExact =
       Number.isFinite(number) && canonicalNumber(String(number)) === canonicalNumber(value.source);
-    return isHeld ? number : Object.freeze(value);
+    return isExact ? number : Object.freeze(value);
   }
   if (value instanceof JsonArray) return Object.freeze(value.items.map(toPlain));
   if (!(value instanceof JsonObject)) return value;

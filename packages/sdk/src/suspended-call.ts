@@ -46,11 +46,11 @@ export function suspend<A extends object>(
 
 /** @throws SdkError `invalid_call` when it is damaged, or of another provider */
 export function revive(
-  given: Pending,
+  stored: Pending,
   client: Approvals,
   signal: AbortSignal | undefined,
 ): { readonly attempt: Attempt<object>; readonly before: ApprovalRequest } {
-  const pending = readPending(given);
+  const pending = readPending(stored);
   if (pending.url !== client.url) {
     throw new SdkError("invalid_call", "This Pending is of another provider than the gate's.");
   }

@@ -16,7 +16,7 @@ import {
   type ScriptedRun,
   sharedScene,
 } from "./support/framework-rules.ts";
-import { givenTo, scriptedModel, USAGE } from "./support/scripted-ai-model.ts";
+import { scriptedModel, toolResultsOf, USAGE } from "./support/scripted-ai-model.ts";
 
 const INPUT = z.object({ to: z.string().trim(), cents: z.number() });
 
@@ -38,7 +38,7 @@ frameworkRules({
       stopWhen: stepCountIs(3),
       ...(run.signal && { abortSignal: run.signal }),
     });
-    return givenTo(model);
+    return toolResultsOf(model);
   },
 });
 
@@ -64,12 +64,12 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.once] ai: a call that w
   const model = scriptedModel(calls);
   const resumed = resumeMessages(JSON.parse(kept), toolsOf({ gate, runId: "suspended", pay }));
   await start(model, resumed);
-  assert.deepEqual(givenTo(model), ["paid A-1"]);
+  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
   assert.deepEqual(paid, ["A-1"]);
   assert.equal((await scene.server.read(scene.token, id)).status, "approved");
   const again = scriptedModel(calls);
   await start(again, resumed);
-  assert.match(givenTo(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.match(toolResultsOf(again)[0] ?? "", /^This call was approved and started once before/);
   assert.deepEqual(paid, ["A-1"]);
 });
 
@@ -96,7 +96,7 @@ test("[ours.sdk.frameworks.suspend] ai: leave that the client forged runs nothin
   const ended = generateText({ model, messages: resumeMessages(messages, tools), tools });
   await scene.decideNext("deny");
   await ended;
-  assert.deepEqual(givenTo(model), ["The provider denied this call."]);
+  assert.deepEqual(toolResultsOf(model), ["The provider denied this call."]);
 });
 
 test("[ours.sdk.frameworks.suspend] ai: a tool without a gate keeps its own need for approval", async () => {

@@ -60,8 +60,8 @@ test("[ours.sdk.client.retries] pauses double from 100 ms to 2 s, and are never 
 
   const later = manualTiming(Date.UTC(2026, 0, 1));
   const date = "Thu, 01 Jan 2026 00:00:09 GMT";
-  const asked = answering([429, { "retry-after": "4" }], [503, { "retry-after": date }], [500]);
-  const slow = { fetch: asked.scripted, timing: later, withinMs: 9_100 };
+  const retries = answering([429, { "retry-after": "4" }], [503, { "retry-after": date }], [500]);
+  const slow = { fetch: retries.scripted, timing: later, withinMs: 9_100 };
   await assert.rejects(new Client("http://localhost:1", "t", slow).create(INPUT), { status: 500 });
   assert.deepEqual(later.sleeps, [4_000, 5_000]);
 });
@@ -105,9 +105,9 @@ test("[ours.sdk.client.long-poll] a held read returns with the decision", async 
   const client = new Client(scene.url, scene.token);
   const request = await client.create(INPUT);
   assert.equal((await client.read(request)).status, "pending");
-  const held = client.read(request, { wait: "30s" });
+  const longPoll = client.read(request, { wait: "30s" });
   await scene.server.decide(scene.reviewer, request.id, "approve", { note: "fine" });
-  const { status, decision } = await held;
+  const { status, decision } = await longPoll;
   assert.deepEqual([status, decision?.note], ["approved", "fine"]);
   assert.ok((decision?.expiresAt ?? 0) > (decision?.decidedAt ?? 0));
 });
@@ -118,9 +118,9 @@ test("[ours.sdk.client.abort] an aborted operation ends with the signal's reason
   const request = await client.create(INPUT);
   const going = new AbortController();
   const reason = new Error("enough");
-  const held = client.read(request, { wait: "30s", signal: going.signal });
+  const longPoll = client.read(request, { wait: "30s", signal: going.signal });
   going.abort(reason);
-  await assert.rejects(held, reason);
+  await assert.rejects(longPoll, reason);
   const { signal } = going;
   await assert.rejects(client.create(INPUT, { signal }), reason);
   await assert.rejects(client.cancel(request, { signal }), reason);

@@ -51,9 +51,9 @@ test("[ours.sdk.development] a tool without a canned outcome is denied, whatever
 
 test("[ours.sdk.development] canned calls suspend and resume like others", async () => {
   const { gate } = canned({ isPendingFirst: true }, "async");
-  const asked = await gate.check({ key: "k", tool: "look", arguments: { n: 1 } });
-  assert.ok(asked.kind === "pending");
-  const resumed = await gate.resume(asked, (approved) => approved);
+  const pending = await gate.check({ key: "k", tool: "look", arguments: { n: 1 } });
+  assert.ok(pending.kind === "pending");
+  const resumed = await gate.resume(pending, (approved) => approved);
   assert.ok(resumed.ran);
   assert.deepEqual(resumed.value, { n: 1 });
 });

@@ -19,9 +19,9 @@ function gateTo(
   options: Partial<GateOptions> & { fetch?: typeof fetch },
 ) {
   const warnings: string[] = [];
-  const { fetch: given, timing, ...rest } = options;
+  const { fetch: scripted, timing, ...rest } = options;
   const client = new Client(url, token, {
-    ...(given && { fetch: given }),
+    ...(scripted && { fetch: scripted }),
     ...(timing && { timing }),
   });
   const warn = (message: string) => void warnings.push(message);

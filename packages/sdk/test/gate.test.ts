@@ -110,16 +110,19 @@ test("[ours.sdk.gate.once] a tool that fails has run: its error is the caller's,
 
 test("[ours.sdk.gate.arguments] what runs is what was submitted, frozen, whatever becomes of the original", async (t) => {
   const scene = await startAgentScene(t);
-  const given = { to: "A-1", list: [{ cents: 5 }] };
-  const guarded = gateOf(scene).guard({ key: "k", tool: "pay", arguments: given }, (approved) => {
-    assert.throws(() => {
-      approved.to = "evil";
-    }, TypeError);
-    assert.throws(() => approved.list.push({ cents: 7 }), TypeError);
-    return approved;
-  });
-  given.to = "B-2";
-  given.list.push({ cents: 6 });
+  const original = { to: "A-1", list: [{ cents: 5 }] };
+  const guarded = gateOf(scene).guard(
+    { key: "k", tool: "pay", arguments: original },
+    (approved) => {
+      assert.throws(() => {
+        approved.to = "evil";
+      }, TypeError);
+      assert.throws(() => approved.list.push({ cents: 7 }), TypeError);
+      return approved;
+    },
+  );
+  original.to = "B-2";
+  original.list.push({ cents: 6 });
   const id = await scene.decideNext("approve");
   const outcome = await guarded;
   assert.ok(outcome.ran);

@@ -29,7 +29,7 @@ function scripted(calls: readonly ScriptedCall[]): FakeBuiltModel {
 }
 
 /** What the model was given for its calls. */
-function given(model: FakeBuiltModel): string[] {
+function toolResultsOf(model: FakeBuiltModel): string[] {
   const messages = model.calls.at(-1)?.messages ?? [];
   return messages.filter((message) => ToolMessage.isInstance(message)).map(({ text }) => text);
 }
@@ -52,7 +52,7 @@ frameworkRules({
     const agent = createAgent({ model, tools: [toolOf(run)] });
     const signal = run.signal && { signal: run.signal };
     await agent.invoke({ messages: [{ role: "user", content: "pay" }] }, { ...signal });
-    return given(model);
+    return toolResultsOf(model);
   },
 });
 
@@ -90,7 +90,7 @@ test("[ours.sdk.frameworks.suspend] [ours.sdk.frameworks.turn] langchain: calls 
   assert.equal(waitingOf(second).length, 1);
   await scene.decideNext("approve");
   await resume(second);
-  assert.deepEqual(given(model), ["paid A-1", "paid B-2"]);
+  assert.deepEqual(toolResultsOf(model), ["paid A-1", "paid B-2"]);
   assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
 });
 

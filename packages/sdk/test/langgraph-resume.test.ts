@@ -53,8 +53,8 @@ function agentOf({ kind, gate, runId, calls }: Scripted) {
   const proposed = calls.map(({ name, order }, i) => ({ id: `call_${i}`, name, args: { order } }));
   const llm = fakeModel()
     .respond(new AIMessage({ content: "", tool_calls: proposed }))
-    .respond((given) => {
-      const results = given.filter((each) => ToolMessage.isInstance(each));
+    .respond((messages) => {
+      const results = messages.filter((each) => ToolMessage.isInstance(each));
       return new AIMessage(results.map(({ text }) => text).join(" | "));
     });
   return { graph: graphOf(kind, llm, tools), ran };

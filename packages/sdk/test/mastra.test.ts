@@ -16,7 +16,7 @@ import {
   type ScriptedRun,
   sharedScene,
 } from "./support/framework-rules.ts";
-import { givenTo, scriptedModel } from "./support/scripted-ai-model.ts";
+import { scriptedModel, toolResultsOf } from "./support/scripted-ai-model.ts";
 
 const inputSchema = z.object({ to: z.string().trim(), cents: z.number() });
 const outputSchema = z.object({ paid: z.string() });
@@ -57,7 +57,7 @@ frameworkRules({
     const model = scriptedModel(run.calls);
     const signal = run.signal && { abortSignal: run.signal };
     await agentOf(run, model).generate("pay", { ...signal });
-    return givenTo(model);
+    return toolResultsOf(model);
   },
 });
 
@@ -82,7 +82,7 @@ test("[ours.sdk.frameworks.suspend] mastra: a call that waits suspends the agent
   await scene.decideNext("approve");
   const ended = await agent.resumeGenerate({}, { runId, toolCallId: "call_1" });
   assert.equal(ended.text, "done");
-  assert.deepEqual([givenTo(model), paid], [["paid A-1"], ["A-1"]]);
+  assert.deepEqual([toolResultsOf(model), paid], [["paid A-1"], ["A-1"]]);
 });
 
 test("[ours.sdk.frameworks.ungateable] mastra: a schema that changes its own output is refused, as nobody could say what would run", async () => {
@@ -98,7 +98,7 @@ test("[ours.sdk.frameworks.ungateable] mastra: a schema that changes its own out
   const model = scriptedModel(CALLS);
   const about = { id: "payer", name: "payer", instructions: "pay", model: asModel(model), tools };
   await new Agent(about).generate("pay");
-  assert.match(givenTo(model)[0] ?? "", /its inputSchema changes what it has already read/);
+  assert.match(toolResultsOf(model)[0] ?? "", /its inputSchema changes what it has already read/);
   assert.equal(await scene.countRequests(), before);
 });
 

@@ -30,7 +30,7 @@ function textOf(result: object): string {
   })[0] as string;
 }
 
-function said(text: string): CallToolResult {
+function textResult(text: string): CallToolResult {
   return { content: [{ type: "text", text }] };
 }
 
@@ -55,11 +55,11 @@ frameworkRules({
     const outputSchema = z.object({ paid: z.string() });
     server.registerTool("pay", { inputSchema, outputSchema }, async (input) => {
       const paid = pay(input);
-      return { ...said(paid), structuredContent: { paid } };
+      return { ...textResult(paid), structuredContent: { paid } };
     });
     const client = await connect(server);
-    const results = calls.map(async ({ id, arguments: given }) => {
-      const params = { name: "pay", arguments: given, _meta: { callId: id } };
+    const results = calls.map(async ({ id, arguments: args }) => {
+      const params = { name: "pay", arguments: args, _meta: { callId: id } };
       return textOf(await client.callTool(params, undefined, { ...(signal && { signal }) }));
     });
     return Promise.all(results);
@@ -72,14 +72,15 @@ test("[ours.sdk.frameworks.held] mcp: whoever asks for progress is told that the
   const scene = await sharedScene();
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene), progressMs: 1 });
-  const made = server.registerTool("pay", { inputSchema }, async () => said("paid"));
+  const made = server.registerTool("pay", { inputSchema }, async () => textResult("paid"));
   // What is changed later is gated as well, under its new name.
-  made.update({ callback: async () => said("paid anew") });
+  made.update({ callback: async () => textResult("paid anew") });
   const client = await connect(server);
-  const told = Promise.withResolvers<string | undefined>();
-  const onprogress = ({ message }: { message?: string | undefined }) => told.resolve(message);
+  const progressMessage = Promise.withResolvers<string | undefined>();
+  const onprogress = ({ message }: { message?: string | undefined }) =>
+    progressMessage.resolve(message);
   const ended = client.callTool(CALL, undefined, { onprogress });
-  assert.equal(await told.promise, "waiting for approval");
+  assert.equal(await progressMessage.promise, "waiting for approval");
   await scene.decideNext("approve");
   assert.equal(textOf(await ended), "paid anew");
   made.update({ name: "pay_out" });
@@ -96,7 +97,7 @@ test("[ours.sdk.frameworks.held] mcp: a tool without arguments is held, and each
   const server = new McpServer(INFO);
   gateServer(server, { gate: gateOf(scene) });
   let runs = 0;
-  server.registerTool("sweep", { description: "sweeps" }, () => said(`swept ${++runs}`));
+  server.registerTool("sweep", { description: "sweeps" }, () => textResult(`swept ${++runs}`));
   const client = await connect(server);
   for (const expected of ["swept 1", "swept 2"]) {
     const ended = client.callTool({ name: "sweep" });
@@ -124,9 +125,12 @@ test("[ours.sdk.frameworks.abort] mcp: a client that goes away takes its request
 test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given what was approved", async () => {
   const scene = await sharedScene();
   const server = new Server(INFO, { capabilities: { tools: {} } });
-  const handler = gateToolCalls(async ({ params }) => said(JSON.stringify(params.arguments)), {
-    gate: gateOf(scene),
-  });
+  const handler = gateToolCalls(
+    async ({ params }) => textResult(JSON.stringify(params.arguments)),
+    {
+      gate: gateOf(scene),
+    },
+  );
   server.setRequestHandler(CallToolRequestSchema, handler);
   const client = await connect(server);
   const ended = client.callTool(CALL);
@@ -137,14 +141,14 @@ test("[ours.sdk.frameworks.held] mcp: the handler of a low-level server is given
 test("[ours.sdk.frameworks.ungateable] mcp: a server that has tools already is refused rather than gated in part", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
-  server.registerTool("pay", { inputSchema }, async (input) => said(neverPays.call(input)));
+  server.registerTool("pay", { inputSchema }, async (input) => textResult(neverPays.call(input)));
   assert.throws(() => gateServer(server, { gate: gateOf(scene) }), { code: "invalid_option" });
 });
 
 test("[ours.sdk.frameworks.ungateable] mcp: a server with tools is refused also when its private fields have other names", async () => {
   const scene = await sharedScene();
   const server = new McpServer(INFO);
-  server.registerTool("pay", { inputSchema }, async (input) => said(neverPays.call(input)));
+  server.registerTool("pay", { inputSchema }, async (input) => textResult(neverPays.call(input)));
   const fields = server as object as Record<string, unknown>;
   fields._tools = fields._registeredTools;
   delete fields._registeredTools;

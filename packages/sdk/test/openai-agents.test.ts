@@ -22,15 +22,15 @@ const PARAMETERS = z.object({ to: z.string().trim(), cents: z.number() });
 const runner = new Runner({ tracingDisabled: true });
 
 function scripted(calls: readonly ScriptedCall[], hasEnded = false): ScriptedModel {
-  const proposed = calls.map(({ id, arguments: given }) => {
-    return functionCall("pay", { ...given }, { callId: id });
+  const proposed = calls.map(({ id, arguments: toolResultsOf }) => {
+    return functionCall("pay", { ...toolResultsOf }, { callId: id });
   });
   const ending = [assistantMessage("done")];
   return new ScriptedModel(hasEnded ? [ending] : [proposed, ending]);
 }
 
 /** What the model was given for its calls. */
-function given(model: ScriptedModel): string[] {
+function toolResultsOf(model: ScriptedModel): string[] {
   const input = model.lastCall?.request.input ?? [];
   if (typeof input === "string") return [];
   return input.flatMap((item) => {
@@ -63,7 +63,7 @@ frameworkRules({
     const model = scripted(run.calls);
     const signal = run.signal && { signal: run.signal };
     await runner.run(agentOf(run, model), "pay", { ...signal });
-    return given(model);
+    return toolResultsOf(model);
   },
 });
 
@@ -90,10 +90,10 @@ test("[ours.sdk.frameworks.suspend] openai-agents: a call that waits interrupts 
   await scene.decideNext("approve");
   const model = scripted(CALLS, true);
   assert.equal((await resume(model)).finalOutput, "done");
-  assert.deepEqual(given(model), ["paid A-1"]);
+  assert.deepEqual(toolResultsOf(model), ["paid A-1"]);
   const again = scripted(CALLS, true);
   await resume(again);
-  assert.match(given(again)[0] ?? "", /^This call was approved and started once before/);
+  assert.match(toolResultsOf(again)[0] ?? "", /^This call was approved and started once before/);
   assert.deepEqual(paid, ["A-1"]);
 });
 
@@ -128,7 +128,7 @@ for (const mode of ["gatedTool", "gateTools"] as const) {
     };
     assert.equal(await resume(), 1);
     assert.equal(await resume(), 0);
-    assert.deepEqual(given(model).toSorted(), ["paid A-1", "paid B-2"]);
+    assert.deepEqual(toolResultsOf(model).toSorted(), ["paid A-1", "paid B-2"]);
     assert.deepEqual(paid.toSorted(), ["A-1", "B-2"]);
   });
 }
@@ -158,7 +158,7 @@ test("[ours.sdk.frameworks.suspend] openai-agents: approving an interruption in 
   const { state, interruptions } = await runner.run(agent, "pay");
   for (const interruption of interruptions) state.approve(interruption);
   await runner.run(agent, state);
-  assert.match(given(model)[0] ?? "", /^This call waits for approval/);
+  assert.match(toolResultsOf(model)[0] ?? "", /^This call waits for approval/);
   await scene.decideNext("deny");
 });
 
@@ -182,7 +182,7 @@ test("[ours.sdk.frameworks.held] openai-agents: tools that are made already are 
     const { state, interruptions } = await ended;
     assert.equal(interruptions.length, mode === "async" ? 1 : 0);
     if (mode === "async") await runner.run(agent, state);
-    assert.deepEqual(given(model), ["paid"]);
+    assert.deepEqual(toolResultsOf(model), ["paid"]);
   }
   assert.deepEqual(paid, [
     { to: "A-1", cents: 5 },

@@ -81,10 +81,10 @@ test("[ours.sdk.receiver.resumes] a suspended call is resumed by the notificatio
   const client = new Client(server.url, credential.take());
   const gate = new Gate(client, { store: new MemoryStore(), mode: "async" });
   gates.push(gate);
-  const asked = await gate.check({ key: "k", tool: "pay", arguments: { cents: 5 } });
-  assert.ok(asked.kind === "pending");
-  suspended.set(asked.requestId, asked);
-  await server.decide(reviewer, asked.requestId, "approve");
+  const pending = await gate.check({ key: "k", tool: "pay", arguments: { cents: 5 } });
+  assert.ok(pending.kind === "pending");
+  suspended.set(pending.requestId, pending);
+  await server.decide(reviewer, pending.requestId, "approve");
   await until(() => ran.length > 0, "the call runs");
   await receiver.settled();
   assert.deepEqual(ran, [{ cents: 5 }]);

@@ -19,7 +19,7 @@ test("[ours.operations.crash] [ours.operations.crash-under-load] servers that ar
     killingMs: Number.POSITIVE_INFINITY,
     isWhole: false,
     settleMs: 60_000,
-    tell: (line) => t.diagnostic(line),
+    print: (line) => t.diagnostic(line),
   });
 
   assert.deepEqual(found.violations, [], `npm run crash -- --engine ${ENGINE} --seed 1`);

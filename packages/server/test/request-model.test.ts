@@ -14,9 +14,9 @@ import fc from "fast-check";
 import { linearize, type Operation } from "../../../tools/linearizability/check.ts";
 import {
   type Answered,
-  type Asked,
   isTerminal,
   REQUEST_MODEL,
+  type RequestCall,
 } from "../../../tools/linearizability/request-model.ts";
 import { type Scene, startScene } from "./support/scene.ts";
 import { SUBMISSION } from "./support/test-provider.ts";
@@ -45,7 +45,10 @@ class Real {
   readonly #token: string;
   readonly #provisioner: string;
   readonly #prefix: string;
-  readonly #histories: Operation<Asked, Answered>[][] = Array.from({ length: KEYS }, () => []);
+  readonly #histories: Operation<RequestCall, Answered>[][] = Array.from(
+    { length: KEYS },
+    () => [],
+  );
   readonly #ids: (string | undefined)[] = [];
   readonly #outstanding = new Set<Promise<void>>();
   #tick = 0;
@@ -63,19 +66,19 @@ class Real {
     this.#begin([n], { kind: "create" }, "POST", "/v1/requests", call);
   }
 
-  ask(n: number, asked: Asked, query = ""): void {
+  ask(n: number, requestCall: RequestCall, query = ""): void {
     const id = this.#ids[n];
     // Nobody knows a request that was not answered yet.
     if (id === undefined) return;
     const token = this.#token;
-    if (asked.kind === "verdict") {
-      const body = { verdict: asked.verdict, arguments_sha256: digestOf(n) };
+    if (requestCall.kind === "verdict") {
+      const body = { verdict: requestCall.verdict, arguments_sha256: digestOf(n) };
       const call = { token: scene.reviewer, body };
-      this.#begin([n], asked, "POST", `/review/v1/requests/${id}/verdict`, call);
-    } else if (asked.kind === "cancel") {
-      this.#begin([n], asked, "DELETE", `/v1/requests/${id}`, { token });
+      this.#begin([n], requestCall, "POST", `/review/v1/requests/${id}/verdict`, call);
+    } else if (requestCall.kind === "cancel") {
+      this.#begin([n], requestCall, "DELETE", `/v1/requests/${id}`, { token });
     } else {
-      this.#begin([n], asked, "GET", `/v1/requests/${id}${query}`, { token });
+      this.#begin([n], requestCall, "GET", `/v1/requests/${id}${query}`, { token });
     }
   }
 
@@ -95,7 +98,7 @@ class Real {
 
   #begin(
     of: readonly number[],
-    input: Asked,
+    input: RequestCall,
     ...[method, path, call]: Parameters<Scene["server"]["call"]>
   ): void {
     const calledAt = ++this.#tick;

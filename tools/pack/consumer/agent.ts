@@ -19,10 +19,7 @@ async function refund(key: string, order: string): Promise<void> {
   // More than a double can hold: what is approved must be these digits.
   const args = { order, cents: new JsonNumber("9007199254740993") };
   const call = { key, tool: "refunds.create", arguments: args };
-  const outcome = await gate.guard(
-    call,
-    (given) => `${given.cents.source} back for ${given.order}`,
-  );
+  const outcome = await gate.guard(call, (args) => `${args.cents.source} back for ${args.order}`);
   console.log(outcome.ran ? outcome.value : `${outcome.verdict.kind}: ${outcome.reason}`);
 }
 

@@ -20,7 +20,7 @@ const store: ConsumptionStore = new MemoryStore();
 
 export async function guarded(url: string, token: string, call: Call): Promise<Outcome<string>> {
   const gate = new Gate(new Client(url, token), { store, timeout: "10m" });
-  return gate.guard(call, (given) => JSON.stringify(given));
+  return gate.guard(call, (args) => JSON.stringify(args));
 }
 
 export const rehearsal = new Gate(new DevelopmentClient({ outcomes: {} }), { store });

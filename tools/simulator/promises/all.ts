@@ -5,7 +5,7 @@
  */
 
 import type { Promised } from "../facts.ts";
-import { APPROVED_BY_SOMEBODY } from "./approved-by-somebody.ts";
+import { APPROVED_BY_REVIEWER } from "./approved-by-reviewer.ts";
 import { AUDITED } from "./audited.ts";
 import { BOUNDED } from "./bounded.ts";
 import { DELETION } from "./deletion.ts";
@@ -34,7 +34,7 @@ export const PROMISES: readonly Promised[] = [
   SAME_EVENT,
   EXACT,
   KEPT,
-  APPROVED_BY_SOMEBODY,
+  APPROVED_BY_REVIEWER,
   NO_SECRETS,
   BOUNDED,
   AUDITED,

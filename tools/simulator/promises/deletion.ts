@@ -18,11 +18,11 @@ export const DELETION: Promised = {
   },
 
   onAnswer(facts, { call, answer, begunAt }) {
-    const { world, deletionsTold, holders } = facts;
+    const { world, deletionsConfirmed, holders } = facts;
     if (call.kind === "delete" && answer.status === 204) assertNothingPending(facts, call.id);
     const instanceId = holders.get(call.token);
-    const toldAt = deletionsTold.get(instanceId ?? "");
-    if (toldAt === undefined || toldAt >= begunAt) return;
+    const confirmedAt = deletionsConfirmed.get(instanceId ?? "");
+    if (confirmedAt === undefined || confirmedAt >= begunAt) return;
     const isRefused = answer.status === 401 || answer.status === 503;
     world.assert(isRefused, "I7", () => `${instanceId} may ${call.kind}: ${answer.status}`);
   },

@@ -15,23 +15,23 @@ export const FINAL: Promised = {
     }
   },
 
-  onAnswer({ world, told }, { answer: { status, text } }) {
+  onAnswer({ world, reported }, { answer: { status, text } }) {
     const request = requestIn(status, text);
     if (request?.decision === undefined) return;
     const decision = JSON.stringify(request.decision);
-    const before = told.get(request.id) ?? decision;
+    const before = reported.get(request.id) ?? decision;
     world.assert(before === decision, "I1", () => `${before} was told, and now ${decision}`);
-    told.set(request.id, decision);
+    reported.set(request.id, decision);
   },
 };
 
 /** The request of an answer, if there is one. */
-export function requestIn(status: number, text: string): ToldRequest | undefined {
+export function requestIn(status: number, text: string): AnsweredRequest | undefined {
   if (status < 200 || status > 299 || !text.includes('"deadline_at"')) return undefined;
-  return JSON.parse(text) as ToldRequest;
+  return JSON.parse(text) as AnsweredRequest;
 }
 
-export interface ToldRequest {
+export interface AnsweredRequest {
   readonly id: string;
   readonly status: string;
   readonly deadline_at: string;

@@ -22,7 +22,7 @@ export const ONE_OBJECT: Promised = {
       facts.world.assert(inputs > 1, "I2", () => `${scope} is a conflict with itself`);
     }
     if (status !== 200 && status !== 201) return;
-    const object = JSON.parse(text) as Told;
+    const object = JSON.parse(text) as AnsweredObject;
     const id = object.instance?.id ?? object.id ?? "";
     assertSame(facts, scope, id, object.credential?.token);
     if (status === 201) assertNew(facts, scope);
@@ -34,15 +34,20 @@ function keyIn(name: unknown): string {
   return /^"(instance \w+)/.exec(String(name))?.[1] ?? String(name);
 }
 
-interface Told {
+interface AnsweredObject {
   readonly id?: string;
   readonly instance?: { readonly id: string };
   readonly credential?: { readonly token: string };
 }
 
-function assertSame({ world, given }: Facts, scope: string, id: string, token?: string): void {
-  const first = given.get(scope) ?? { id, token };
-  given.set(scope, first);
+function assertSame(
+  { world, firstObjects }: Facts,
+  scope: string,
+  id: string,
+  token?: string,
+): void {
+  const first = firstObjects.get(scope) ?? { id, token };
+  firstObjects.set(scope, first);
   const isSame = first.id === id && first.token === token;
   world.assert(isSame, "I2", () => `${scope} was given ${first.id}, and now ${id}`);
 }

@@ -9,7 +9,7 @@ import {
 } from "@countersign/command-line";
 import { visibleText } from "@countersign/protocol";
 import { probeProvider } from "@countersign/sdk";
-import { lookAtSettings } from "../doctor/look-at-settings.ts";
+import { checkSettings } from "../doctor/check-settings.ts";
 import { type InstallPlace, install } from "../install/install.ts";
 import { createInstance } from "../install/instance.ts";
 import { usesFolder } from "../profile/folders.ts";
@@ -70,7 +70,7 @@ export const installCommand: Command = {
 
 /** Settings that disable hooks. */
 function findDisabled(place: InstallPlace, profile: Omit<Profile, "installed">) {
-  const { findings } = lookAtSettings(place, profile, process.cwd());
+  const { findings } = checkSettings(place, profile, process.cwd());
   return findings.filter(({ check }) => check === "settings.disabled");
 }
 

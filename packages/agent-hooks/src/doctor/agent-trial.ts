@@ -76,16 +76,16 @@ function judge(agent: Agent, model: ModelStandIn, reason: string, printed: strin
   if (results.some((result) => result.includes(reason))) {
     return ok(check, `${agent.title} itself loads the hook and does not run what it blocks.`);
   }
-  const said = printed
+  const lines = printed
     .split("\n")
     .filter((line) => /settings|hooks?\b|error/i.test(line))
     .slice(0, 4)
     .map((line) => line.trim().slice(0, 300));
-  const output = said.length === 0 ? "" : ` It printed: ${said.join(" ")}`;
+  const output = lines.length === 0 ? "" : ` It printed: ${lines.join(" ")}`;
   const isUnknown = results.every((result) =>
     /unsupported|no such tool|unknown tool/i.test(result),
   );
-  if (!model.isAsked() || isUnknown) {
+  if (!model.wasCalled() || isUnknown) {
     const text = `${agent.title} could not be started for a trial, so this is not proven.${output}`;
     return warn(check, text, "Skip the trial with --no-agent.");
   }

@@ -17,8 +17,8 @@ import {
 import { type Profile, readProfile } from "../profile/profile.ts";
 import { tryWithAgent } from "./agent-trial.ts";
 import { runCanaries } from "./canary.ts";
+import { checkSettings } from "./check-settings.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
-import { lookAtSettings } from "./look-at-settings.ts";
 
 /** A larger difference can end an approval early: two clocks check its validity. */
 const CLOCK_MS_MAX = 5_000;
@@ -38,32 +38,34 @@ export interface DoctorOrder {
 export async function examine(order: DoctorOrder): Promise<Finding[]> {
   const { place, folder, environment, withAgent } = order;
   const { agent } = place;
-  const { profile, findings: first } = lookAtProfile(place);
-  const { settings, findings: second } = lookAtEnvironment(place, profile, environment);
-  const look = lookAtSettings(place, profile, folder);
-  const third = settings === undefined ? [] : await lookAtProvider(place, settings);
+  const { profile, findings: first } = checkProfile(place);
+  const { settings, findings: second } = checkEnvironment(place, profile, environment);
+  const settingsCheck = checkSettings(place, profile, folder);
+  const third = settings === undefined ? [] : await checkProvider(place, settings);
   // Skip the check that the provider was asked when it cannot be reached.
-  const asked = third.some(({ level }) => level === "fail") ? undefined : settings;
+  const reachable = third.some(({ level }) => level === "fail") ? undefined : settings;
   const canaries =
-    look.command === undefined ? [] : await runCanaries(agent, look.command, asked, environment);
+    settingsCheck.command === undefined
+      ? []
+      : await runCanaries(agent, settingsCheck.command, reachable, environment);
   const program = agent.name === "claude-code" ? "claude" : "codex";
   const version = await versionOf(program, environment);
   const trial =
-    withAgent && version !== undefined && look.command !== undefined
+    withAgent && version !== undefined && settingsCheck.command !== undefined
       ? [await tryWithAgent(place, program, folder, environment)]
       : [];
   return [
     ...first,
     ...second,
-    ...look.findings,
+    ...settingsCheck.findings,
     ...third,
     ...canaries,
-    lookAtVersion(agent, program, version),
+    checkVersion(agent, program, version),
     ...trial,
   ];
 }
 
-function lookAtProfile({ agent, profile: path, program }: InstallPlace) {
+function checkProfile({ agent, profile: path, program }: InstallPlace) {
   try {
     const profile = readProfile(path);
     if (profile !== undefined) {
@@ -79,17 +81,17 @@ function lookAtProfile({ agent, profile: path, program }: InstallPlace) {
   }
 }
 
-function lookAtEnvironment(
+function checkEnvironment(
   { agent, profile: path, program }: InstallPlace,
   profile: Profile | undefined,
   environment: NodeJS.ProcessEnv,
 ): { readonly settings: HookSettings | undefined; readonly findings: readonly Finding[] } {
   if (profile === undefined) return { settings: undefined, findings: [] };
   const setup = { agent: agent.name, profile: path, program };
-  const given = ADAPTER_VARIABLES.filter((name) => environment[name]);
+  const ignored = ADAPTER_VARIABLES.filter((name) => environment[name]);
   if (!profile.environment) {
-    const text = `The hook ignores ${given.join(", ")}. Install with --environment to use it.`;
-    const findings = given.length === 0 ? [] : [warn("environment", text)];
+    const text = `The hook ignores ${ignored.join(", ")}. Install with --environment to use it.`;
+    const findings = ignored.length === 0 ? [] : [warn("environment", text)];
     return { settings: readHookSettings({ ...setup, environment: {} }), findings };
   }
   try {
@@ -100,7 +102,7 @@ function lookAtEnvironment(
   }
 }
 
-async function lookAtProvider(
+async function checkProvider(
   { agent, program }: InstallPlace,
   { url, token }: HookSettings,
 ): Promise<Finding[]> {
@@ -121,7 +123,7 @@ async function lookAtProvider(
 }
 
 /** Checks the version of the agent, if it is installed. */
-function lookAtVersion(agent: Agent, program: string, text: string | undefined): Finding {
+function checkVersion(agent: Agent, program: string, text: string | undefined): Finding {
   const version = /(\d+)\.(\d+)\.(\d+)/
     .exec(text ?? "")
     ?.slice(1)

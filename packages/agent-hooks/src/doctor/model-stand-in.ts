@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 export interface ModelStandIn {
   readonly url: string;
   /** Whether the agent has asked for a turn in which it runs tools. */
-  readonly isAsked: () => boolean;
+  readonly wasCalled: () => boolean;
   /** The results of the call as the agent reports them to the model. */
   readonly results: () => readonly string[];
   close(): void;
@@ -25,7 +25,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** @param command of the shell call that the model proposes */
 export async function startModelStandIn(command: string): Promise<ModelStandIn> {
-  let isAsked = false;
+  let wasCalled = false;
   let results: readonly string[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const answer = API.find(({ path }) => path.test(request.url ?? ""));
@@ -37,7 +37,7 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
     const found = answer.results(body);
     if (found.length > 0) results = found;
     const isFirst = answer.hasTools(body) && found.length === 0;
-    if (isFirst) isAsked = true;
+    if (isFirst) wasCalled = true;
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const event of answer.events(isFirst ? command : undefined)) {
       response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
@@ -52,7 +52,7 @@ export async function startModelStandIn(command: string): Promise<ModelStandIn> 
   const { port } = Object(server.address()) as { readonly port: number };
   return {
     url: `http://127.0.0.1:${port}`,
-    isAsked: () => isAsked,
+    wasCalled: () => wasCalled,
     results: () => results,
     close: () => {
       server.close();

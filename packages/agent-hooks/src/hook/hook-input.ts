@@ -81,11 +81,15 @@ function idOf(input: JsonObject, name: string, { title }: Agent): string {
 
 /** Only strings: reviewers see them and policies can use them. */
 function contextOf(input: JsonObject, agent: Agent, call: string): JsonObject {
-  const given = CONTEXT.flatMap((name): [string, JsonValue][] => {
+  const contextMembers = CONTEXT.flatMap((name): [string, JsonValue][] => {
     const value = input.members.get(name);
     return typeof value === "string" ? [[name, value]] : [];
   });
-  const members: [string, JsonValue][] = [["runtime", agent.name], ...given, ["call_id", call]];
+  const members: [string, JsonValue][] = [
+    ["runtime", agent.name],
+    ...contextMembers,
+    ["call_id", call],
+  ];
   const written = members.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
   return new JsonObject(new Map(members), `{${written.join(",")}}`);
 }

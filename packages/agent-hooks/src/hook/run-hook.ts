@@ -56,20 +56,20 @@ export async function runHook(
     });
   }
   watchParent(abandoned);
-  const given = readArguments(args, program);
-  if (typeof given === "string") return end(block(given));
-  agent = given.agent;
+  const options = readArguments(args, program);
+  if (typeof options === "string") return end(block(options));
+  agent = options.agent;
   const bytes = await readInput();
   if (bytes === undefined) return end(TOO_LARGE, agent);
   isAsking = true;
   const settings = () => {
-    const { name } = given.agent;
-    const read = readHookSettings({ agent: name, profile: given.profile, environment, program });
+    const { name } = options.agent;
+    const read = readHookSettings({ agent: name, profile: options.profile, environment, program });
     boundBy(read.waitMs, abandoned);
     return read;
   };
   const { signal } = abandoned;
-  const call = { agent: given.agent, bytes, settings, signal, program };
+  const call = { agent: options.agent, bytes, settings, signal, program };
   return end(await answerCall(call), agent);
 }
 

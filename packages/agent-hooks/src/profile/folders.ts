@@ -20,6 +20,6 @@ export function usesFolder(name: string, environment: NodeJS.ProcessEnv): string
 }
 
 /** The specification requires to ignore a relative path. */
-function base(given: string | undefined, fallback: string): string {
-  return given !== undefined && isAbsolute(given) ? given : join(homedir(), fallback);
+function base(value: string | undefined, fallback: string): string {
+  return value !== undefined && isAbsolute(value) ? value : join(homedir(), fallback);
 }

@@ -54,15 +54,15 @@ export function readHookSettings(setup: HookSetup): HookSettings {
     return environment[variable] === MISLEADING[variable];
   });
   const set = ADAPTER_VARIABLES.filter((variable) => environment[variable]);
-  const given = [...set, ...misleading];
+  const overrides = [...set, ...misleading];
   if (profile === undefined && path !== undefined) {
     throw new UnusableSetup(`The profile does not exist. Run: ${install} ${name}`);
   }
   if (profile !== undefined && !profile.environment) {
-    if (given.length === 0) return profile;
+    if (overrides.length === 0) return profile;
     const advice = `Unset it, or run: ${install} ${name} --environment`;
     throw new UnusableSetup(
-      `The profile does not allow ${given.join(", ")} in the environment. ${advice}`,
+      `The profile does not allow ${overrides.join(", ")} in the environment. ${advice}`,
     );
   }
   const { url, token, wait, leave, keepPrompts } = VARIABLES;
@@ -85,12 +85,12 @@ export function namesIn(text: string): string[] {
 }
 
 function pick(
-  given: string | undefined,
+  override: string | undefined,
   kept: string | undefined,
   variable: string,
   install: string,
 ): string {
-  const value = given || kept;
+  const value = override || kept;
   if (value !== undefined) return value;
   throw new UnusableSetup(`No profile exists and ${variable} is not set. Run: ${install}`);
 }

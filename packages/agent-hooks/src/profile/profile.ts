@@ -154,9 +154,9 @@ function readFlag(fields: Fields, name: string): boolean {
   return value;
 }
 
-function readInstalled(given: JsonObject | undefined): Installed | undefined {
-  if (given === undefined) return undefined;
-  const fields = new Fields(given, ["settings", "sha256", "inserted", "backup"], "installed");
+function readInstalled(value: JsonObject | undefined): Installed | undefined {
+  if (value === undefined) return undefined;
+  const fields = new Fields(value, ["settings", "sha256", "inserted", "backup"], "installed");
   return {
     settings: fields.required("settings", fields.text("settings", 1)),
     sha256: fields.required("sha256", fields.text("sha256", 1)),

@@ -118,8 +118,8 @@ function good({ project, size, unsealed, late, checkpoint }: VerifiedLog): strin
     unsealed > 0 ? `; not sealed yet: ${unsealed}` : "",
     late > 0 ? `; sealed long after their time: ${late}` : "",
   ];
-  const whose = `${nameOf(project)}: ${size} entries`;
-  return `${whose} are as they were sealed, root ${root}${more.join("")}`;
+  const label = `${nameOf(project)}: ${size} entries`;
+  return `${label} are as they were sealed, root ${root}${more.join("")}`;
 }
 
 function toLog({ project, origin, size, unsealed, late, checkpoint }: VerifiedLog): object {
@@ -185,8 +185,8 @@ function describe({
     at === undefined ? "" : timeText(at),
     id === undefined ? "" : `id ${visibleText(id)}`,
   ].filter((text) => text !== "");
-  const whose = project === undefined ? (origin ?? "the server") : nameOf(project);
-  return `${fault}: ${[whose, entry.join(", "), message].filter((text) => text !== "").join(": ")}`;
+  const label = project === undefined ? (origin ?? "the server") : nameOf(project);
+  return `${fault}: ${[label, entry.join(", "), message].filter((text) => text !== "").join(": ")}`;
 }
 
 function timeText(at: number): string {

@@ -42,8 +42,8 @@ export const channelsCreate: Command = {
   options: OPTIONS,
 
   async run(line, terminal) {
-    const [given] = line.take(KINDS);
-    const kind = CHANNEL_KINDS.find((known) => known === given);
+    const [value] = line.take(KINDS);
+    const kind = CHANNEL_KINDS.find((known) => known === value);
     if (kind === undefined) throw usageError(`a channel is one of ${KINDS}`);
     const name = line.text("name");
     if (!name) throw usageError("--name is missing");
@@ -154,20 +154,20 @@ async function setDisabled(
 
 /** @throws CommandError when the project has no channel of the given name or id */
 async function findChannel(line: SettingsLine): Promise<readonly [ReviewerApi, Channel]> {
-  const [given = ""] = line.take("the name or id of the channel");
+  const [value = ""] = line.take("the name or id of the channel");
   const api = connectApi(line);
   const { channels } = await api.call("GET /channels");
   const found =
-    channels.find(({ name }) => name === given) ?? channels.find(({ id }) => id === given);
+    channels.find(({ name }) => name === value) ?? channels.find(({ id }) => id === value);
   if (found === undefined) throw usageError("there is no channel of this name or id");
   return [api, found];
 }
 
 /** What other users of the machine should not read on a command line may come from a file. */
 function secretOf(line: SettingsLine, option: string): string | undefined {
-  const given = line.text(option);
-  if (given === undefined || !given.startsWith("@")) return given;
-  const file = given.slice(1);
+  const value = line.text(option);
+  if (value === undefined || !value.startsWith("@")) return value;
+  const file = value.slice(1);
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8").trim();
   } catch (error) {

@@ -112,8 +112,8 @@ function targetOf(line: SettingsLine): FreezeTarget {
     throw usageError("it takes one of the id of an instance, --project and --server");
   }
   if (scope !== undefined) return { scope };
-  const [given = ""] = line.take("the id of an instance, --project or --server");
-  const instanceId = parseIdentifier(given);
+  const [value = ""] = line.take("the id of an instance, --project or --server");
+  const instanceId = parseIdentifier(value);
   if (instanceId === undefined) throw usageError("that is not the id of an instance");
   return { scope: "instance", instance_id: instanceId };
 }

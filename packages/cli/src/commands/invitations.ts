@@ -57,8 +57,8 @@ export const invitationsRevoke: Command = {
   options: {},
 
   async run(line, terminal) {
-    const [given = ""] = line.take("the id of the invitation");
-    const id = parseIdentifier(given);
+    const [value = ""] = line.take("the id of the invitation");
+    const id = parseIdentifier(value);
     if (id === undefined) throw usageError("the id is not one that invitations list shows");
     await connectApi(line).call("DELETE /invitations/{id}", { path: { id } });
     terminal.out(line.json ? JSON.stringify({ revoked: id }) : `Revoked ${id}.`);

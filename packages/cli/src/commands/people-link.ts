@@ -21,11 +21,11 @@ export const peopleLink: Command = {
     }
     return withKnownData(line, async ({ context }) => {
       await linkPerson(context, { login, subject });
-      const told =
+      const message =
         subject === null
           ? `${visibleText(login)} does not sign in at the identity provider any more.`
           : `${visibleText(login)} signs in at the identity provider as ${visibleText(subject)}.`;
-      terminal.out(line.json ? JSON.stringify({ login, subject }) : told);
+      terminal.out(line.json ? JSON.stringify({ login, subject }) : message);
     });
   },
 };

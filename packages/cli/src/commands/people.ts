@@ -21,19 +21,19 @@ export const peopleList: Command = {
   },
 };
 
-export const peopleDisable = standing(
+export const peopleDisable = accessCommand(
   "disable",
   "Shut somebody out of everything at once: sessions end, tokens and votes count no more.",
   true,
 );
 
-export const peopleEnable = standing(
+export const peopleEnable = accessCommand(
   "enable",
   "Let somebody in again who was disabled, with the keys and tokens that they had.",
   false,
 );
 
-function standing(verb: string, help: string, isDisabled: boolean): Command {
+function accessCommand(verb: string, help: string, isDisabled: boolean): Command {
   return {
     usage: `people ${verb} LOGIN`,
     help,
@@ -44,8 +44,8 @@ function standing(verb: string, help: string, isDisabled: boolean): Command {
       const [login = ""] = line.take("the login of the person");
       return withKnownData(line, async ({ context }) => {
         await disablePerson(context, { login, isDisabled });
-        const told = `${visibleText(login)} is ${verb}d.`;
-        terminal.out(line.json ? JSON.stringify({ login, disabled: isDisabled }) : told);
+        const message = `${visibleText(login)} is ${verb}d.`;
+        terminal.out(line.json ? JSON.stringify({ login, disabled: isDisabled }) : message);
       });
     },
   };

@@ -20,23 +20,23 @@ export const policyCheck: Command = {
     const { policy, findings: local } = examineFile(source, line.flag("floor"));
     const mayAsk = hasToken(line) && !line.flag("offline");
     // What does not load here does not load there.
-    const asked = mayAsk && policy !== undefined;
-    const found = asked ? await askServer(line, source) : local;
+    const isChecked = mayAsk && policy !== undefined;
+    const found = isChecked ? await askServer(line, source) : local;
     const warnings = policy?.warnings ?? [];
     const rules = policy?.rules.length ?? 0;
     const tests = policy?.tests.length ?? 0;
     if (line.json) {
       const valid = found.length === 0;
-      const groups = asked ? "checked" : "not_checked";
+      const groups = isChecked ? "checked" : "not_checked";
       terminal.out(
         JSON.stringify({ file, valid, rules, tests, groups, findings: found, warnings }),
       );
     } else {
-      tellCheck(terminal, file, found, warnings);
+      printCheck(terminal, file, found, warnings);
       if (found.length === 0) {
-        const groups = asked ? ", all groups known" : "";
+        const groups = isChecked ? ", all groups known" : "";
         terminal.out(`${visibleText(file)}: ${count(rules, "rule")}, ${passed(tests)}${groups}`);
-        if (!asked) terminal.note("Whether the groups are known was not checked.");
+        if (!isChecked) terminal.note("Whether the groups are known was not checked.");
       }
     }
     return found.length === 0 ? EXIT.done : EXIT.refused;
@@ -53,7 +53,7 @@ async function askServer(line: SettingsLine, source: string): Promise<readonly F
   return (await connectApi(line).call(route, { body: { source } })).findings;
 }
 
-function tellCheck(
+function printCheck(
   terminal: Terminal,
   file: string,
   found: readonly Finding[],

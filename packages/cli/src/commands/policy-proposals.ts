@@ -15,7 +15,7 @@ import { renderProposal, renderProposals } from "../render-proposals.ts";
 import { collect } from "../reviewer-api.ts";
 import type { SettingsLine } from "../settings-line.ts";
 import { changesTo, renderChanges } from "./policy-publish.ts";
-import { numberOf, tellPolicy } from "./policy-versions.ts";
+import { numberOf, printPolicy } from "./policy-versions.ts";
 
 const LIMIT_MAX = 1_000;
 
@@ -114,7 +114,7 @@ export const policyProposal: Command = {
       const current = await api.call(`GET /${scope}`);
       terminal.note(renderChanges(changesTo(sourceOf(current), proposal.source)));
     }
-    tellPolicy(proposal.source, terminal);
+    printPolicy(proposal.source, terminal);
     return EXIT.done;
   },
 };

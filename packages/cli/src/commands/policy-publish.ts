@@ -59,13 +59,13 @@ export const policyPublish: Command = {
     const api = connectApi(line);
     const scope = scopeOf(line);
     const current = await api.call(`GET /${scope}`);
-    if (sourceOf(current) === source) return tellInForce(current, line, terminal);
+    if (sourceOf(current) === source) return reportUnchanged(current, line, terminal);
     if (!(await agreed(current, source, consent, terminal))) return notPublished(terminal);
     const expected = consent.expected ?? current.number;
     const body = { source, expected_number: expected, note: line.text("note") };
     const publish = () => api.call(`POST /${scope}`, { body });
     const published = await withPlaces(file, terminal, line.json, publish);
-    return tellPublished(published, line, terminal);
+    return reportPublished(published, line, terminal);
   },
 };
 
@@ -88,7 +88,7 @@ async function publishProposal(
   terminal.note(renderProposal(proposal));
   if (!(await agreed(current, proposal.source, consent, terminal))) return notPublished(terminal);
   const published = await api.call(`POST /${scope}/proposals/{id}/publish`, { path: { id } });
-  return tellPublished(published, line, terminal);
+  return reportPublished(published, line, terminal);
 }
 
 export const policyRollback: Command = {
@@ -106,40 +106,40 @@ export const policyRollback: Command = {
     const path = { number };
     const older = sourceOf(await api.call(`GET /${scope}/versions/{number}`, { path })) ?? "";
     const current = await api.call(`GET /${scope}`);
-    if (sourceOf(current) === older) return tellInForce(current, line, terminal);
+    if (sourceOf(current) === older) return reportUnchanged(current, line, terminal);
     if (!(await agreed(current, older, consent, terminal))) return notPublished(terminal);
     const expected = consent.expected ?? current.number;
     const body = { number: Number(number), expected_number: expected, note: line.text("note") };
     const rollBack = () => api.call(`POST /${scope}/rollback`, { body });
     const published = await withPlaces(`version ${number}`, terminal, line.json, rollBack);
-    return tellPublished(published, line, terminal);
+    return reportPublished(published, line, terminal);
   },
 };
 
 interface Consent {
-  readonly isGiven: boolean;
+  readonly isConfirmed: boolean;
   readonly expected: number | undefined;
 }
 
 /** @throws CommandError when nobody can be asked and nothing was said */
 function consentOf(line: SettingsLine, terminal: Terminal): Consent {
   const expected = numberOf(line, "expect", 0);
-  const isGiven = expected !== undefined || line.flag("yes");
-  if (!isGiven && !terminal.isInteractive) {
+  const isConfirmed = expected !== undefined || line.flag("yes");
+  if (!isConfirmed && !terminal.isInteractive) {
     throw usageError("it needs --expect NUMBER of the version that it replaces, or --yes");
   }
-  return { isGiven, expected };
+  return { isConfirmed, expected };
 }
 
 async function agreed(
   current: ShownPolicy,
   source: string,
-  { isGiven }: Consent,
+  { isConfirmed }: Consent,
   terminal: Terminal,
 ): Promise<boolean> {
   terminal.note("source" in current ? renderVersion(current) : "No version is in force.");
   terminal.note(renderChanges(changesTo(sourceOf(current), source)));
-  if (isGiven) return true;
+  if (isConfirmed) return true;
   const answer = await terminal.ask(`Publish this as version ${current.number + 1}? [y/N] `);
   return /^y(es)?$/i.test(answer.trim());
 }
@@ -185,18 +185,18 @@ function notPublished(terminal: Terminal): ExitCode {
   return EXIT.refused;
 }
 
-function tellInForce(current: ShownPolicy, line: SettingsLine, terminal: Terminal): ExitCode {
-  const told = `Version ${current.number}, which is in force, is this very policy.`;
-  terminal.out(line.json ? exactText(current) : told);
+function reportUnchanged(current: ShownPolicy, line: SettingsLine, terminal: Terminal): ExitCode {
+  const message = `Version ${current.number}, which is in force, is this very policy.`;
+  terminal.out(line.json ? exactText(current) : message);
   return EXIT.done;
 }
 
-function tellPublished(
+function reportPublished(
   published: PublishedPolicy,
   line: SettingsLine,
   terminal: Terminal,
 ): ExitCode {
-  const told = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
-  terminal.out(line.json ? exactText(published) : told);
+  const message = `Version ${published.number} is in force (sha256 ${published.sha256}).`;
+  terminal.out(line.json ? exactText(published) : message);
   return EXIT.done;
 }

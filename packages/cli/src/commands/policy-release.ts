@@ -19,8 +19,8 @@ export const policyRelease: Command = {
     return withKnownData(line, async ({ context }) => {
       const { version } = await releaseProposal(context, { scope, project, proposalId });
       const { number, sha256 } = version;
-      const told = `Version ${number} is in force (sha256 ${sha256}). The audit log says by whom.`;
-      terminal.out(line.json ? JSON.stringify({ scope, number, sha256 }) : told);
+      const text = `Version ${number} is in force (sha256 ${sha256}). The audit log says by whom.`;
+      terminal.out(line.json ? JSON.stringify({ scope, number, sha256 }) : text);
     });
   },
 };

@@ -47,25 +47,25 @@ type Order = ReturnType<typeof orderOf>;
 async function follow(line: SettingsLine, terminal: Terminal, body: Order): Promise<void> {
   const api = connectApi(line);
   let total: number | null = null;
-  for await (const told of api.lines(`POST /${scopeOf(line)}/simulate`, { body })) {
+  for await (const entry of api.lines(`POST /${scopeOf(line)}/simulate`, { body })) {
     if (line.json) {
-      terminal.out(exactText(told));
-      if (told.event === "summary") return;
+      terminal.out(exactText(entry));
+      if (entry.event === "summary") return;
       continue;
     }
-    switch (told.event) {
+    switch (entry.event) {
       case "started":
-        total = told.total;
+        total = entry.total;
         terminal.status("Looking at the calls of the past ...");
         break;
       case "progress":
-        terminal.status(progress(told.replayed, total));
+        terminal.status(progress(entry.replayed, total));
         break;
       case "changed":
-        terminal.out(renderChange(told));
+        terminal.out(renderChange(entry));
         break;
       case "summary":
-        terminal.out(renderSummary(told));
+        terminal.out(renderSummary(entry));
         return;
     }
   }
@@ -86,14 +86,14 @@ function orderOf(line: SettingsLine, source: string) {
 
 /** Days are ours; the server knows hours. */
 function spanOf(line: SettingsLine, name: "since" | "until"): string | undefined {
-  const given = line.text(name);
-  if (given === undefined) return undefined;
-  const days = /^([1-9]\d{0,4})d$/.exec(given)?.[1];
+  const value = line.text(name);
+  if (value === undefined) return undefined;
+  const days = /^([1-9]\d{0,4})d$/.exec(value)?.[1];
   if (days !== undefined) return `${Number(days) * 24}h`;
-  if (!/^[1-9]\d{0,8}[smh]$/.test(given) && Number.isNaN(Date.parse(given))) {
+  if (!/^[1-9]\d{0,8}[smh]$/.test(value) && Number.isNaN(Date.parse(value))) {
     throw usageError(`--${name} is a span like 7d or 12h, or a timestamp`);
   }
-  return given;
+  return value;
 }
 
 function progress(replayed: number, total: number | null): string {

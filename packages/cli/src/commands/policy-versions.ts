@@ -33,7 +33,7 @@ export const policyShow: Command = {
       terminal.note(`No ${line.flag("floor") ? "floor" : "policy"} was published yet.`);
     } else {
       terminal.note(renderVersion(version));
-      tellPolicy(version.source, terminal);
+      printPolicy(version.source, terminal);
     }
     return EXIT.done;
   },
@@ -71,16 +71,16 @@ export const policyHistory: Command = {
 };
 
 /** As it is for a file; for eyes, with what a terminal would obey made visible. */
-export function tellPolicy(source: string, terminal: Terminal): void {
+export function printPolicy(source: string, terminal: Terminal): void {
   const text = source.replace(/\n$/, "");
   terminal.out(terminal.isInteractive ? text.split("\n").map(visibleText).join("\n") : text);
 }
 
 /** @throws CommandError when the option is given and is no number from 1 on */
 export function numberOf(line: SettingsLine, name: string, min = 1): number | undefined {
-  const given = line.text(name);
-  if (given === undefined) return undefined;
-  const number = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+  const value = line.text(name);
+  if (value === undefined) return undefined;
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
   if (!(number >= min)) throw usageError(`--${name} is a whole number from ${min} on`);
   return number;
 }

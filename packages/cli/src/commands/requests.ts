@@ -180,13 +180,13 @@ async function toApproval(
   terminal: Terminal,
 ): Promise<Approval | undefined> {
   const digest = line.text("digest");
-  const given = { note: line.text("note"), confirmation: line.text("confirmation") };
+  const provided = { note: line.text("note"), confirmation: line.text("confirmation") };
   if (!terminal.isInteractive) {
-    if (digest !== undefined) return { arguments_sha256: digest, ...given };
+    if (digest !== undefined) return { arguments_sha256: digest, ...provided };
     if (!line.flag("yes")) {
       throw usageError("approve needs --digest SHA256 of what was seen, or --yes");
     }
-    return { arguments_sha256: argumentsSha256(await show(api, id)), ...given };
+    return { arguments_sha256: argumentsSha256(await show(api, id)), ...provided };
   }
   const request = await show(api, id);
   assertOpen(request);
@@ -195,7 +195,7 @@ async function toApproval(
     const answer = await terminal.ask("Approve this call? [y/N] ");
     if (!/^y(es)?$/i.test(answer.trim())) return undefined;
   }
-  const typed = await askForRest(request, given, terminal);
+  const typed = await askForRest(request, provided, terminal);
   return typed && { arguments_sha256: digest ?? argumentsSha256(request), ...typed };
 }
 
@@ -231,10 +231,10 @@ type Typed = Pick<Approval, "note" | "confirmation">;
 /** @returns undefined when the reviewer leaves out what the request needs */
 async function askForRest(
   { id, requirement }: ReviewedRequest,
-  given: Typed,
+  provided: Typed,
   terminal: Terminal,
 ): Promise<Typed | undefined> {
-  let { note, confirmation } = given;
+  let { note, confirmation } = provided;
   if (requirement.note === "required" && note === undefined) {
     note = await terminal.ask("Note (required): ");
     if (note.trim() === "") return undefined;

@@ -50,8 +50,8 @@ export const reviewersSet: Command = {
     const project = line.text("project") ?? "default";
     return withKnownData(line, async ({ context }) => {
       const reviewer = await setReviewer(context, { project, name, role, groups });
-      const told = `${visibleText(name)} has role ${reviewer.role}, groups ${listed(reviewer)}.`;
-      terminal.out(line.json ? JSON.stringify(toJson({ ...reviewer, project })) : told);
+      const message = `${visibleText(name)} has role ${reviewer.role}, groups ${listed(reviewer)}.`;
+      terminal.out(line.json ? JSON.stringify(toJson({ ...reviewer, project })) : message);
     });
   },
 };

@@ -118,7 +118,7 @@ class Lines implements View {
       const votes = votesOf(request);
       this.#pending.set(request.id, votes);
       if (before === votes) continue;
-      this.#tell(before === undefined ? "opened" : "voted", request);
+      this.#print(before === undefined ? "opened" : "voted", request);
     }
     const gone = [...this.#pending.keys()].filter((id) => !listed.has(id));
     if (gone.length === 0) return;
@@ -129,7 +129,7 @@ class Lines implements View {
       const request = shown ?? (await this.#api.call("GET /requests/{id}", { path: { id } }));
       // Pushed off the end of a full list, it is still pending.
       if (request.decision === undefined && hasMore) continue;
-      this.#tell("resolved", request);
+      this.#print("resolved", request);
       this.#pending.delete(id);
     }
   }
@@ -139,15 +139,15 @@ class Lines implements View {
     this.#connected = false;
   }
 
-  #tell(event: "opened" | "voted" | "resolved", request: ReviewedRequest): void {
+  #print(event: "opened" | "voted" | "resolved", request: ReviewedRequest): void {
     const { id, status, tool } = request;
     const args = exactText(request.arguments);
-    const told = event === "voted" ? event : status;
+    const label = event === "voted" ? event : status;
     const columns = Math.max(20, this.#terminal.columns - id.length - 50);
     this.#terminal.out(
       this.#json
         ? `{"event":"${event}","request":${onOneLine(exactText(request))}}`
-        : `${told.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(args, columns)}`,
+        : `${label.padEnd(9)} ${id}  ${excerpt(tool, 36)}  ${excerpt(args, columns)}`,
     );
   }
 }

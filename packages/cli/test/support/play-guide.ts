@@ -51,7 +51,7 @@ export async function playGuide(
   const serve = [process.execPath, COMMAND, "serve", "--port", "0", "--data", data];
   const server = new Child(t, serve, { env: {}, cwd: folder });
   const [, url = ""] = await server.prints("stderr", /serving (http:\/\/localhost:\d+)/);
-  const given = await prepare(new Server(url, data, server), folder);
+  const environment = await prepare(new Server(url, data, server), folder);
 
   const all = blocks(guide);
   for (const { file, text } of all) if (file !== "") writeFileSync(join(folder, file), text);
@@ -64,7 +64,7 @@ export async function playGuide(
   ].join("\n");
   const path = `${dirname(process.execPath)}:${process.env.PATH}`;
   const shell = ["bash", "-c", script.replace("http://localhost:8787", url)];
-  const player = new Child(t, shell, { env: { ...given, PATH: path }, cwd: folder });
+  const player = new Child(t, shell, { env: { ...environment, PATH: path }, cwd: folder });
   // Each block has its own time to be done.
   for (const index of scripts.keys()) {
     await player.prints("stdout", new RegExp(`^-- end of ${index + 1}$`, "m"));

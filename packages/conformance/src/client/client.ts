@@ -67,12 +67,12 @@ export class Client {
   async #patiently(raw: RawCall, boundMs: number): Promise<RawAnswer> {
     for (let repeats = 0; ; repeats++) {
       const answer = await this.#connection.exchange(raw, boundMs, this.#signal);
-      const [wish] = answer.headers.get("retry-after") ?? [];
+      const [retryAfter] = answer.headers.get("retry-after") ?? [];
       const isLater = answer.status === 429 || answer.status === 503;
-      if (!isLater || wish === undefined || repeats === REPEATS_MAX) return answer;
+      if (!isLater || retryAfter === undefined || repeats === REPEATS_MAX) return answer;
       // What is neither seconds nor a date is for the one who judges answers.
-      if (!/^\d+$/.test(wish) && Number.isNaN(Date.parse(wish))) return answer;
-      const seconds = /^\d+$/.test(wish) ? Number(wish) : 1;
+      if (!/^\d+$/.test(retryAfter) && Number.isNaN(Date.parse(retryAfter))) return answer;
+      const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : 1;
       await pause(Math.max(seconds * 1000, 100), this.#signal);
     }
   }

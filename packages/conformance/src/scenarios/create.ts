@@ -10,8 +10,8 @@ import { expect } from "../violation.ts";
 async function submitter(kit: Kit): Promise<(body: unknown) => Promise<Answer>> {
   const { token } = await kit.provision();
   return (body) => {
-    const given = body === undefined ? {} : { body };
-    return kit.call("createApprovalRequest", { token, key: kit.key(), ...given });
+    const input = body === undefined ? {} : { body };
+    return kit.call("createApprovalRequest", { token, key: kit.key(), ...input });
   };
 }
 

@@ -45,8 +45,8 @@ export const EXPIRE: readonly Scenario[] = [
       const instance = await kit.provision();
       const { request, windowMs } = await kit.submitBrief(instance);
       const boundMs = windowMs + kit.timing.patienceMs;
-      const held = kit.read(instance, request.id, "?wait=30s", boundMs);
-      const { status, deadlineAt } = await answeredInTime(held, rule, "held over the deadline");
+      const longPoll = kit.read(instance, request.id, "?wait=30s", boundMs);
+      const { status, deadlineAt } = await answeredInTime(longPoll, rule, "held over the deadline");
       expect(status === "expired", rule, `a poll that was held over the deadline says ${status}`);
       const isSame = deadlineAt === request.deadlineAt;
       expect(isSame, "request.read.wait.keeps-deadline", "polling moved the deadline");

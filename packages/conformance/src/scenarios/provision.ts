@@ -90,8 +90,8 @@ export const PROVISION: readonly Scenario[] = [
     ["instance.provision.body-object", "error.malformed"],
     async (kit) => {
       for (const body of [undefined, "", "[]", "null", '"x"', "7", "{", '{"instance_name":"x"}}']) {
-        const given = body === undefined ? {} : { body };
-        const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), ...given });
+        const input = body === undefined ? {} : { body };
+        const answer = await kit.tryProvision({ token: kit.provisioner, key: kit.key(), ...input });
         const rule = body?.startsWith("{") ? "error.malformed" : "instance.provision.body-object";
         expectRefusal(answer, 400, rule);
       }

@@ -28,9 +28,13 @@ async function expectConsistent(
   const isCancelled = cancellation.status === 200;
   if (!isCancelled) expectRefusal(cancellation, 409, rule, "already_terminal");
   expect(after.status !== "pending", rule, "after all of it the request is pending");
-  const told = isCancelled ? requestOf(cancellation).status : "another end";
+  const reported = isCancelled ? requestOf(cancellation).status : "another end";
   const isRight = isCancelled === (after.status === "cancelled");
-  expect(isRight, rule, `the cancellation was told ${told}, and the request is ${after.status}`);
+  expect(
+    isRight,
+    rule,
+    `the cancellation was told ${reported}, and the request is ${after.status}`,
+  );
   await pause(100, kit.signal);
   const later = await kit.read(instance, id);
   const isSame =
@@ -49,8 +53,8 @@ export const RACES: readonly Scenario[] = [
       const round = async (_: unknown, index: number) => {
         const { id } = await kit.submit(instance);
         const verdict = index % 2 === 0 ? "approve" : "deny";
-        const held = kit.poll(instance, id);
-        held.catch(() => {});
+        const longPoll = kit.poll(instance, id);
+        longPoll.catch(() => {});
         // Each is the first in some of the rounds.
         const [, cancellation] = await Promise.all([
           // The one that comes too late may be told so.
@@ -58,7 +62,7 @@ export const RACES: readonly Scenario[] = [
           pause(ROUNDS, kit.signal).then(() => kit.cancel(instance, id)),
         ]);
         const after = await expectConsistent(kit, instance, id, cancellation);
-        const { status } = await held;
+        const { status } = await longPoll;
         const what = `a held poll was told ${status}, and the request is ${after}`;
         expect(status === after, "request.one-outcome", what);
       };
@@ -170,10 +174,10 @@ export const RACES: readonly Scenario[] = [
       const boundMs = 300 + kit.timing.patienceMs;
       const query = "?wait=30s";
       const poll = kit.call("getApprovalRequest", { token, id, query, boundMs });
-      const held = poll.catch((error: unknown) => error);
+      const longPoll = poll.catch((error: unknown) => error);
       await pause(300, kit.signal);
       await kit.deleted(instance);
-      const answer = await held;
+      const answer = await longPoll;
       const isLate = answer instanceof NoAnswer && answer.isTimeout;
       expect(!isLate, rule, "a poll was held on although the instance is deleted");
       if (answer instanceof Error) throw answer;

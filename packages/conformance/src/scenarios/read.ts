@@ -143,8 +143,8 @@ export const READ: readonly Scenario[] = [
       const instance = await kit.provision();
       const { id } = await kit.submit(instance);
       const boundMs = SETTLE_MS + 2 * kit.timing.patienceMs;
-      const held = kit.read(instance, id, "?wait=30s", boundMs);
-      const poll = answeredInTime(held, rule, "held, then decided");
+      const longPoll = kit.read(instance, id, "?wait=30s", boundMs);
+      const poll = answeredInTime(longPoll, rule, "held, then decided");
       poll.catch(() => {});
       await pause(SETTLE_MS, kit.signal);
       await kit.decide(instance, id, "deny");

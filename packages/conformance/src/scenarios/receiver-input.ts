@@ -91,8 +91,8 @@ export const RECEIVER_INPUT: readonly Scenario[] = [
       const nulls = names.map((name) => proposal({ [name]: null }));
       const rule = "delivery.input.shape";
       await expectRefused(kit, [...missing, ...nulls, null, [], "webhook", {}], rule);
-      const strangers = [{ secret: "x" }, { headers: {} }, { id: randomUUID() }];
-      const more = strangers.map((stranger) => proposal(stranger));
+      const unknownMembers = [{ secret: "x" }, { headers: {} }, { id: randomUUID() }];
+      const more = unknownMembers.map((members) => proposal(members));
       await expectRefused(kit, more, "delivery.input.shape");
     },
     SYNTAX,

@@ -227,9 +227,9 @@ export const RECEIVER_UPDATES: readonly Scenario[] = [
         },
       });
       const update = updateWith(kit, instance, { delivery: registration.delivery });
-      const isAsked = () => registration.verifications.length > 0;
+      const isVerified = () => registration.verifications.length > 0;
       try {
-        await kit.expectMessage(registration, isAsked, rule, "the verification");
+        await kit.expectMessage(registration, isVerified, rule, "the verification");
         await kit.deleted(instance);
       } finally {
         released.resolve();

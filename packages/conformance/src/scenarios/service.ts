@@ -54,9 +54,9 @@ export const SERVICE: readonly Scenario[] = [
       const instance = await kit.provision();
       const ask = () => kit.call("getInstance", { token: kit.provisioner, id: instance.id });
       const refuse = () => kit.call("getInstance", { token: kit.provisioner, id: randomUUID() });
-      const asked = Array.from({ length: EXCHANGES }, () => [ask(), refuse()]).flat();
+      const exchanges = Array.from({ length: EXCHANGES }, () => [ask(), refuse()]).flat();
       // The client holds each id against all others of the run.
-      await Promise.all(asked);
+      await Promise.all(exchanges);
     },
   ),
   scenario(

@@ -68,7 +68,7 @@ export async function readRequest(
   const request = reach(ledger, caller, id, false);
   settle(ledger, request);
   const holdMs = Math.min(ledger.conduct.hold(waitMs, request), TIMER_MS_MAX);
-  if (holdMs > 0) await held(ledger, request, holdMs, gone);
+  if (holdMs > 0) await holdPoll(ledger, request, holdMs, gone);
   return { status: 200, text: show(ledger, request), isReplay: false };
 }
 
@@ -152,7 +152,7 @@ function reach(
   throw new Problem("not_found");
 }
 
-async function held(
+async function holdPoll(
   ledger: Ledger,
   request: StoredRequest,
   holdMs: number,

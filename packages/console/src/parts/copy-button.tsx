@@ -26,7 +26,7 @@ export function CopyButton({ text, what, isSmall = false }: CopyButtonProps) {
       () => setOutcome("copied"),
       () => setOutcome("failed"),
     );
-  const said = outcome === undefined ? "" : outcome === "copied" ? "Copied" : "Not copied";
+  const announcement = outcome === undefined ? "" : outcome === "copied" ? "Copied" : "Not copied";
   return (
     <button
       type="button"
@@ -36,9 +36,9 @@ export function CopyButton({ text, what, isSmall = false }: CopyButtonProps) {
       onClick={() => void write()}
     >
       <Icon name={outcome === "copied" ? "check" : "copy"} />
-      {!isSmall && <span aria-hidden="true">{said || "Copy"}</span>}
+      {!isSmall && <span aria-hidden="true">{announcement || "Copy"}</span>}
       <span class="spoken" role="status">
-        {said}
+        {announcement}
       </span>
     </button>
   );

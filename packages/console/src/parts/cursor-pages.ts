@@ -15,7 +15,7 @@ export interface CursorPage<T> {
 /** @param after the cursor; undefined for the first page */
 export type LoadPage<T> = (after: string | undefined, stop: AbortSignal) => Promise<CursorPage<T>>;
 
-interface Held<T> {
+interface CachedPage<T> {
   readonly after: string | undefined;
   /** Place of its first item in the whole list. */
   readonly start: number;
@@ -41,7 +41,7 @@ export class CursorPages<T> {
 
   readonly #load: LoadPage<T>;
   readonly #stop = new AbortController();
-  readonly #pages: Held<T>[] = [];
+  readonly #pages: CachedPage<T>[] = [];
   #next: string | null | undefined;
   #isLoading = false;
   #emptyInARow = 0;
@@ -113,7 +113,7 @@ export class CursorPages<T> {
     let high = this.#pages.length - 1;
     while (low <= high) {
       const middle = (low + high) >> 1;
-      const { start, size } = this.#pages[middle] as Held<T>;
+      const { start, size } = this.#pages[middle] as CachedPage<T>;
       if (index < start) high = middle - 1;
       else if (index >= start + size) low = middle + 1;
       else return middle;
@@ -121,7 +121,7 @@ export class CursorPages<T> {
     return -1;
   }
 
-  #missing(first: number, last: number): Held<T> | undefined {
+  #missing(first: number, last: number): CachedPage<T> | undefined {
     return this.#pages.find(
       ({ start, size, items }) => items === undefined && start <= last && start + size > first,
     );
@@ -145,7 +145,7 @@ export class CursorPages<T> {
     });
   }
 
-  async #fill(page: Held<T>): Promise<void> {
+  async #fill(page: CachedPage<T>): Promise<void> {
     await this.#exchange(page.after, ({ items }) => {
       // What was erased meanwhile leaves its places empty; nothing moves.
       page.items = items.slice(0, page.size);

@@ -8,7 +8,7 @@ import { Scroller } from "./scroller.tsx";
 const SHOWN_MAX = 300;
 
 const SIGNS: Readonly<Record<DiffLine["kind"], string>> = { same: " ", removed: "−", added: "+" };
-const SPOKEN: Readonly<Record<DiffLine["kind"], string>> = {
+const LINE_LABELS: Readonly<Record<DiffLine["kind"], string>> = {
   same: "",
   removed: "Removed: ",
   added: "Added: ",
@@ -29,7 +29,7 @@ export function DiffLines({ hunks }: { readonly hunks: readonly Hunk[] }) {
               {SIGNS[kind]}
             </span>
             <code>
-              {kind !== "same" && <span class="spoken">{SPOKEN[kind]}</span>}
+              {kind !== "same" && <span class="spoken">{LINE_LABELS[kind]}</span>}
               <Text>{text.replace(/\n$/, "")}</Text>
             </code>
           </div>

@@ -90,12 +90,12 @@ export interface FormProps {
 
 export function Form({ submit, kind = "primary", children, done = "", onSubmit }: FormProps) {
   const submission = useSubmission();
-  const [said, setSaid] = useState("");
+  const [announcement, setAnnouncement] = useState("");
   async function send(form: HTMLFormElement): Promise<void> {
-    setSaid("");
+    setAnnouncement("");
     if (!(await submission.submit(form, onSubmit))) return;
     form.reset();
-    setSaid(done);
+    setAnnouncement(done);
   }
   return (
     <form
@@ -112,7 +112,7 @@ export function Form({ submit, kind = "primary", children, done = "", onSubmit }
           {submit}
         </button>
         <span class="hint" role="status">
-          {said}
+          {announcement}
         </span>
       </div>
     </form>
@@ -208,8 +208,8 @@ export function Choice({ name, label, hint, value, options, onChange }: ChoicePr
 
 function useField(name: string, hint: ComponentChildren) {
   const id = useId();
-  const told = useContext(Faulty);
-  const fault = told?.param === name ? told.message : "";
+  const fieldFault = useContext(Faulty);
+  const fault = fieldFault?.param === name ? fieldFault.message : "";
   const described = fault === "" && hint === undefined ? undefined : `${id}-below`;
   return { id, fault, described };
 }

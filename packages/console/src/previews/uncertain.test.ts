@@ -122,18 +122,18 @@ test("[ours.request.previews] a tool that reads any one path and any one content
     fc.property(MEMBERS, (members) => {
       const edits = fileEditsIn("write", json(members));
       if (edits.length === 0) return;
-      const given = (keys: readonly string[]) => keys.flatMap((key) => members[key] ?? []);
-      const paths = given(PATHS);
+      const valuesOf = (keys: readonly string[]) => keys.flatMap((key) => members[key] ?? []);
+      const paths = valuesOf(PATHS);
       assert.deepEqual(
         edits.map(({ path }) => path),
         paths.length === 0 ? [""] : paths,
       );
-      const texts = given(TEXTS);
+      const texts = valuesOf(TEXTS);
       assert.equal(texts.length, 1);
       const isPatch = edits[0]?.kind === "patch";
       const lines = edits.flatMap(({ hunks }) => hunks.flat());
       const after = lines.filter(({ kind }) => isPatch || kind !== "removed");
-      if (given(BEFORE)[0] === texts[0]) return;
+      if (valuesOf(BEFORE)[0] === texts[0]) return;
       assert.equal(after.map(({ text }) => text).join(""), texts[0]);
     }),
     { numRuns: 3_000 },

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { itemSources } from "../exact/source.ts";
 import * as words from "./words.ts";
 
-const ANY: words.Asked = {
+const ANY: words.ApprovalRequirement = {
   from: [],
   quorum: 1,
   exclude: [],
@@ -14,7 +14,7 @@ const ANY: words.Asked = {
 };
 
 test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
-  const cases: [Partial<words.Asked>, string][] = [
+  const cases: [Partial<words.ApprovalRequirement>, string][] = [
     [{}, "Any one reviewer"],
     [{ quorum: 2, bots: true }, "2 different reviewers; bots count"],
     [{ from: [["group:dba", "reviewer:ana"]] }, "One of group dba or ana"],
@@ -24,7 +24,8 @@ test("[ours.inbox.page] who is asked, and how many, is said in words", () => {
       "3 different reviewers: 2 of group dba, and 1 of li; not the owner of the instance",
     ],
   ];
-  for (const [some, text] of cases) assert.equal(words.whoIsAsked({ ...ANY, ...some }), text);
+  for (const [some, text] of cases)
+    assert.equal(words.describeApprovers({ ...ANY, ...some }), text);
 });
 
 test("[ours.inbox.now] what is missing, what came of it and the time left are said in words", () => {

@@ -3,7 +3,7 @@
  * of it is text, and names in it are still to be made visible.
  */
 
-export interface Asked {
+export interface ApprovalRequirement {
   readonly from: readonly (readonly string[])[];
   readonly quorum: number;
   readonly quorums?: readonly number[] | undefined;
@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 export interface Voted {
-  readonly requirement: Asked;
+  readonly requirement: ApprovalRequirement;
   readonly votes: readonly unknown[];
 }
 
@@ -61,12 +61,18 @@ function anyOf(set: readonly string[]): string {
   return set.map(nameOf).join(" or ");
 }
 
-function eachOf({ from, quorums }: Pick<Asked, "from" | "quorums">): string {
+function eachOf({ from, quorums }: Pick<ApprovalRequirement, "from" | "quorums">): string {
   return from.map((set, index) => `${quorums?.[index] ?? 1} of ${anyOf(set)}`).join(", and ");
 }
 
 /** Who is asked, and how many. */
-export function whoIsAsked({ from, quorum, quorums, exclude, bots }: Asked): string {
+export function describeApprovers({
+  from,
+  quorum,
+  quorums,
+  exclude,
+  bots,
+}: ApprovalRequirement): string {
   const several = `${quorum} different reviewers`;
   const [only] = from;
   let who: string;
@@ -81,7 +87,10 @@ export function whoIsAsked({ from, quorum, quorums, exclude, bots }: Asked): str
 }
 
 /** What has to come with an approval; empty when a click does. */
-export function whatIsNeeded({ confirm, note }: Pick<Asked, "confirm" | "note">): string {
+export function describeConfirmation({
+  confirm,
+  note,
+}: Pick<ApprovalRequirement, "confirm" | "note">): string {
   const parts = [
     note === "required" ? "a note" : "",
     confirm.kind === "type" || confirm.kind === "match" ? "a few typed characters" : "",
@@ -91,7 +100,10 @@ export function whatIsNeeded({ confirm, note }: Pick<Asked, "confirm" | "note">)
 }
 
 /** Whether one approval may not be enough. */
-export function takesVotes({ from, quorum }: Pick<Asked, "from" | "quorum">): boolean {
+export function takesVotes({
+  from,
+  quorum,
+}: Pick<ApprovalRequirement, "from" | "quorum">): boolean {
   return quorum > 1 || from.length > 1;
 }
 
@@ -110,8 +122,8 @@ export function stillMissing({ requirement, votes }: Voted): string {
   const more = quorum - votes.length;
   if (more > 0) {
     const people = more === 1 ? "1 more person" : `${more} more people`;
-    const whose = from.length === 1 ? ` of ${anyOf(from[0] ?? [])}` : "";
-    return `${people}${whose} must approve.`;
+    const group = from.length === 1 ? ` of ${anyOf(from[0] ?? [])}` : "";
+    return `${people}${group} must approve.`;
   }
   return `Somebody else must approve too: it takes ${eachOf(requirement)}.`;
 }
@@ -123,7 +135,7 @@ const DONE: Readonly<Record<string, string>> = {
   cancelled: "Cancelled",
 };
 
-const WHOM: Readonly<Record<string, string>> = {
+const ACTORS: Readonly<Record<string, string>> = {
   instance: "by the agent",
   grant: "by a standing grant",
   freeze: "by a freeze",
@@ -142,6 +154,6 @@ export function outcomeOf({ status, decided_by: by = "", decider }: Ended, me?: 
   if (by === "system:deadline") return `${done}: nobody decided in time`;
   if (by === "system:instance-deletion") return `${done}: its instance was deleted`;
   if (kind === "policy") return `${done} by policy: ${rest.join(":")}`;
-  const whom = WHOM[kind];
-  return whom === undefined ? done : `${done} ${whom}`;
+  const actor = ACTORS[kind];
+  return actor === undefined ? done : `${done} ${actor}`;
 }

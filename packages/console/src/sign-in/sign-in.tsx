@@ -14,8 +14,8 @@ import { nextPage, returnPath } from "./next-page.ts";
 function SignIn() {
   const [ways, setWays] = useState<SignInWays>({ oidc: false, only: false });
   const [fault, setFault] = useState<unknown>();
-  const [isAsked, setAsked] = useState(false);
-  const hasForm = !ways.only || isAsked;
+  const [isFormOpen, setFormOpen] = useState(false);
+  const hasForm = !ways.only || isFormOpen;
   useEffect(() => {
     api.call("GET /session/ways").then(setWays, setFault);
   }, []);
@@ -36,7 +36,7 @@ function SignIn() {
       {hasForm ? (
         <PasswordForm />
       ) : (
-        <Button kind="quiet" onPress={() => setAsked(true)}>
+        <Button kind="quiet" onPress={() => setFormOpen(true)}>
           Sign in without SSO
         </Button>
       )}

@@ -31,12 +31,12 @@ export async function assertAccessible(page: Page): Promise<void> {
       return (await axe.run()).violations;
     });
     const bad = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
-    const told = bad.map(({ id, nodes }) => ({
+    const reported = bad.map(({ id, nodes }) => ({
       colorScheme,
       id,
       nodes: nodes.map(({ target, failureSummary }) => `${target.join(" ")}: ${failureSummary}`),
     }));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import type { Requirement } from "../../../server/src/policy/rule.ts";
 import { require } from "../../../server/test/support/requirements.ts";
 import { until } from "../../../server/test/support/until.ts";
-import { HOLD_MS } from "../../src/screens/request/standing.ts";
+import { HOLD_MS } from "../../src/screens/request/available-actions.ts";
 import type { ConsoleScene } from "./console-scene.ts";
 
 /** As that of the browser's own waits. */
@@ -38,7 +38,7 @@ export async function submitText(
   return json.id;
 }
 
-let asked = 0;
+let requested = 0;
 
 /** A pending call with a requirement; another one each time, so that none is asked again. */
 export async function submitAsked(
@@ -46,7 +46,7 @@ export async function submitAsked(
   requirement: Partial<Requirement> = {},
   { timeout }: Pick<SubmitTextOptions, "timeout"> = {},
 ): Promise<{ readonly id: string; readonly deadline_at: string }> {
-  const args = `{"env":"prod","run":${++asked}}`;
+  const args = `{"env":"prod","run":${++requested}}`;
   const id = await submitText(scene, args, {
     requirement,
     ...(timeout !== undefined && { timeout }),

@@ -70,8 +70,8 @@ export async function startSecretScene(t: Lifetime): Promise<SecretScene> {
     return answer.json;
   };
   // Somebody whose certificate the server does not know: what failed is shown as well.
-  const stranger = await startTlsReceiver(t, (_, response) => response.writeHead(204).end());
-  const to = (path: string) => ({ url: stranger.url(`/${path}`) });
+  const tlsReceiver = await startTlsReceiver(t, (_, response) => response.writeHead(204).end());
+  const to = (path: string) => ({ url: tlsReceiver.url(`/${path}`) });
   await make("channels", { name: "a", kind: "slack", ...to(SET["path of a Slack channel"]) });
   const topic = { ...to(SET["topic of ntfy"]), token: SET["token of ntfy"] };
   await make("channels", { name: "b", kind: "ntfy", ...topic });

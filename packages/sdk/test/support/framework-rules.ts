@@ -81,12 +81,12 @@ function rulesOfDecisions({ name, runAgent, copiesInput = false }: Framework): v
     const ended = runAgent({ gate: gateOf(scene), runId: "held/1", calls: [CALL], pay });
     const id = await scene.nextPending();
     assert.deepEqual(paid, []);
-    const asked = await scene.server.read(scene.token, id);
+    const submitted = await scene.server.read(scene.token, id);
     await scene.server.decide(scene.reviewer, id, "approve");
     assert.deepEqual(await ended, ["paid A-1"]);
     assert.deepEqual(paid, [{ to: "A-1", cents: 500 }]);
-    assert.deepEqual([asked.tool, asked.arguments], ["pay", paid[0]]);
-    const { runtime, session_id: session, call_id: call } = Object(asked.context);
+    assert.deepEqual([submitted.tool, submitted.arguments], ["pay", paid[0]]);
+    const { runtime, session_id: session, call_id: call } = Object(submitted.context);
     assert.deepEqual([runtime, session, call], [name, "held/1", "call_1"]);
   });
 
@@ -155,8 +155,8 @@ function rulesOfRuns({ name, runAgent }: Framework): void {
     const ended = runAgent({ gate: gateOf(scene), runId: "turn", calls, pay });
     for (let i = 0; i < calls.length; i++) {
       const id = await scene.nextPending();
-      const { arguments: asked } = await scene.server.read(scene.token, id);
-      const verdict = Object(asked).to === "A-1" ? "approve" : "deny";
+      const { arguments: submitted } = await scene.server.read(scene.token, id);
+      const verdict = Object(submitted).to === "A-1" ? "approve" : "deny";
       await scene.server.decide(scene.reviewer, id, verdict);
     }
     assert.deepEqual(await ended, ["paid A-1", "The provider denied this call."]);

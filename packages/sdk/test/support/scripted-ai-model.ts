@@ -6,7 +6,7 @@
 import { MockLanguageModelV4 } from "ai/test";
 import type { ScriptedCall } from "./framework-rules.ts";
 
-type Generate = Extract<MockLanguageModelV4["doGenerate"], (...given: never) => unknown>;
+type Generate = Extract<MockLanguageModelV4["doGenerate"], (...args: never) => unknown>;
 type Result = Awaited<ReturnType<Generate>>;
 
 export const USAGE = {
@@ -22,9 +22,9 @@ export function scriptedModel(calls: readonly ScriptedCall[]): MockLanguageModel
   return new MockLanguageModelV4({
     doGenerate: async ({ prompt }) => {
       if (prompt.at(-1)?.role === "tool") return turn([{ type: "text", text: "done" }], "stop");
-      const content = calls.map(({ id, arguments: given }) => {
+      const content = calls.map(({ id, arguments: args }) => {
         const about = { type: "tool-call", toolCallId: id, toolName: "pay" } as const;
-        return { ...about, input: JSON.stringify(given) };
+        return { ...about, input: JSON.stringify(args) };
       });
       return turn(content, "tool-calls");
     },
@@ -32,7 +32,7 @@ export function scriptedModel(calls: readonly ScriptedCall[]): MockLanguageModel
 }
 
 /** What the model was given for its calls: texts, and of others the reason in them. */
-export function givenTo(model: MockLanguageModelV4): string[] {
+export function toolResultsOf(model: MockLanguageModelV4): string[] {
   const last = model.doGenerateCalls.at(-1)?.prompt ?? [];
   const results = last.flatMap((message) => (message.role === "tool" ? message.content : []));
   return results.flatMap((part) => {

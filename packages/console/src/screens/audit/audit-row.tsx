@@ -1,7 +1,7 @@
 import { Text } from "../../exact/text.tsx";
 import { When } from "../../parts/when.tsx";
 import type { AuditEntry } from "./audit-entry.ts";
-import { type Names, thingWords, wordsOf } from "./audit-words.ts";
+import { describeReference, type Names, wordsOf } from "./audit-words.ts";
 
 export interface AuditRowProps {
   readonly entry: AuditEntry;
@@ -17,12 +17,12 @@ export function AuditRow({ entry, names, onOpen }: AuditRowProps) {
       <span class="audit-who">
         by{" "}
         <bdi>
-          <Text>{thingWords(entry.actor, names)}</Text>
+          <Text>{describeReference(entry.actor, names)}</Text>
         </bdi>
       </span>
       <span class="audit-about">
         <bdi>
-          <Text>{thingWords(entry.subject, names)}</Text>
+          <Text>{describeReference(entry.subject, names)}</Text>
         </bdi>
       </span>
       <span class="audit-at">

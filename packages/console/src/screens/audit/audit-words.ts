@@ -127,7 +127,7 @@ const THINGS: Readonly<Record<string, string>> = {
 };
 
 /** A `kind:id` in words: by its name, else by the end of its id. */
-export function thingWords(reference: string, names: Names): string {
+export function describeReference(reference: string, names: Names): string {
   const known = THINGS[reference] ?? names.get(reference);
   if (known !== undefined) return known;
   const colon = reference.indexOf(":");
@@ -138,7 +138,7 @@ export function thingWords(reference: string, names: Names): string {
 }
 
 /** The screen on which a thing is seen; undefined for what has none. */
-export function pathOfThing(reference: string): string | undefined {
+export function pathOfReference(reference: string): string | undefined {
   const [kind, id = ""] = reference.split(":");
   if (!/^[0-9a-f-]{36}$/.test(id)) return undefined;
   if (kind === "request") return `/inbox/${id}`;

@@ -9,7 +9,7 @@ import { saveText } from "../../parts/save-text.ts";
 import { When } from "../../parts/when.tsx";
 import { href } from "../../route.ts";
 import type { AuditEntry, LogName } from "./audit-entry.ts";
-import { type Names, pathOfThing, thingWords, wordsOf } from "./audit-words.ts";
+import { describeReference, type Names, pathOfReference, wordsOf } from "./audit-words.ts";
 
 export interface EntryDialogProps {
   readonly entry: AuditEntry;
@@ -60,8 +60,8 @@ export function EntryDialog({ entry, names, log, onClose }: EntryDialogProps) {
 }
 
 function Reference({ reference, names }: { readonly reference: string; readonly names: Names }) {
-  const path = pathOfThing(reference);
-  const words = thingWords(reference, names);
+  const path = pathOfReference(reference);
+  const words = describeReference(reference, names);
   return (
     <>
       {path === undefined ? (

@@ -42,9 +42,9 @@ function AuditLog() {
   const [opened, setOpened] = useState<AuditEntry>();
   const { query } = route.value;
   const log = query.get("log") === "server" ? "server" : "project";
-  const asked = toServerQuery(query, log);
-  const pages = useKeptPages(asked, async (after, signal) => {
-    const query = { ...filtersOf(asked), after };
+  const serverQuery = toServerQuery(query, log);
+  const pages = useKeptPages(serverQuery, async (after, signal) => {
+    const query = { ...filtersOf(serverQuery), after };
     const { entries, next } = await api.call("GET /audit/entries", { query, signal });
     return { items: entries.map(readAuditEntry), next };
   });
@@ -113,22 +113,22 @@ function AuditFilters({ reviewers }: { readonly reviewers: readonly Reviewer[] }
 type Filters = NonNullable<Input<Routes["GET /audit/entries"]>["query"]>;
 
 /** The filters in a query; the server checks their values. */
-function filtersOf(asked: string): Filters {
-  return Object.fromEntries(new URLSearchParams(asked)) as Filters;
+function filtersOf(serverQuery: string): Filters {
+  return Object.fromEntries(new URLSearchParams(serverQuery)) as Filters;
 }
 
 function toServerQuery(query: URLSearchParams, log: LogName): string {
-  const asked = new URLSearchParams({ log });
+  const serverQuery = new URLSearchParams({ log });
   for (const name of ["kind", "actor", "subject"]) {
     const value = query.get(name);
-    if (value) asked.set(name, value);
+    if (value) serverQuery.set(name, value);
   }
   const since = dayStart(query.get("from") ?? "");
   const until = dayStart(query.get("to") ?? "", 1);
-  if (since !== undefined) asked.set("since", since);
-  if (until !== undefined) asked.set("until", until);
-  asked.set("limit", String(PAGE_SIZE));
-  return asked.toString();
+  if (since !== undefined) serverQuery.set("since", since);
+  if (until !== undefined) serverQuery.set("until", until);
+  serverQuery.set("limit", String(PAGE_SIZE));
+  return serverQuery.toString();
 }
 
 /** Names of reviewers and instances; what is not among them is shown by its id. */

@@ -10,9 +10,9 @@ export const FILTERS = ["tool", "server", "instance", "by", "rule", "status", "f
 
 /** What the server is asked for, without cursor and limit. */
 export function toServerQuery(query: URLSearchParams): URLSearchParams {
-  const asked = new URLSearchParams();
+  const serverQuery = new URLSearchParams();
   const set = (name: string, value: string | null | undefined) => {
-    if (value) asked.set(name, value);
+    if (value) serverQuery.set(name, value);
   };
   const tool = query.get("tool") ?? "";
   if (tool.endsWith("*")) set("tool_prefix", tool.slice(0, -1));
@@ -25,5 +25,5 @@ export function toServerQuery(query: URLSearchParams): URLSearchParams {
   set("status", query.get("status"));
   set("since", dayStart(query.get("from") ?? ""));
   set("until", dayStart(query.get("to") ?? "", 1));
-  return asked;
+  return serverQuery;
 }

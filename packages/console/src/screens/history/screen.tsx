@@ -29,22 +29,22 @@ const PAGE_SIZE = "100";
 type Filters = NonNullable<Input<Routes["GET /history/insights"]>["query"]>;
 
 /** The filters in a query; the server checks their values. */
-function filtersOf(asked: string): Filters {
-  return Object.fromEntries(new URLSearchParams(asked)) as Filters;
+function filtersOf(serverQuery: string): Filters {
+  return Object.fromEntries(new URLSearchParams(serverQuery)) as Filters;
 }
 
 export function Screen() {
   const [round, setRound] = useState(0);
-  const asked = toServerQuery(route.value.query).toString();
-  const key = `${round} ${asked}`;
-  const pages = useKeptPages(key, (after, stop) => loadPage(asked, after, stop));
+  const serverQuery = toServerQuery(route.value.query).toString();
+  const key = `${round} ${serverQuery}`;
+  const pages = useKeptPages(key, (after, stop) => loadPage(serverQuery, after, stop));
   const { value: insights, error } = useLoaded(
-    (signal) => api.call("GET /history/insights", { query: filtersOf(asked), signal }),
+    (signal) => api.call("GET /history/insights", { query: filtersOf(serverQuery), signal }),
     key,
   );
   const row = useMemo(() => (ended: EndedRequest) => <HistoryRow ended={ended} />, []);
   return (
-    <Page title="History" actions={<Exports asked={asked} />}>
+    <Page title="History" actions={<Exports serverQuery={serverQuery} />}>
       <HistoryFilters />
       <Insights insights={insights} error={error} />
       <section class="panel list-panel" aria-label="Requests that have ended">
@@ -54,7 +54,7 @@ export function Screen() {
           pages={pages}
           rowRem={{ wide: 4, narrow: 6.25 }}
           row={row}
-          empty={<NothingEnded isFiltered={asked !== ""} />}
+          empty={<NothingEnded isFiltered={serverQuery !== ""} />}
         />
       </section>
     </Page>
@@ -62,11 +62,11 @@ export function Screen() {
 }
 
 async function loadPage(
-  asked: string,
+  serverQuery: string,
   after: string | undefined,
   signal: AbortSignal,
 ): Promise<CursorPage<EndedRequest>> {
-  const query = { ...filtersOf(asked), limit: PAGE_SIZE, after };
+  const query = { ...filtersOf(serverQuery), limit: PAGE_SIZE, after };
   const askedAt = performance.now();
   const answer = await api.call("GET /history", { query, signal });
   noteServerTime(Date.parse(answer.now), askedAt);
@@ -74,9 +74,9 @@ async function loadPage(
 }
 
 /** Of all that passes the filters, however long: the browser writes it to a file as it comes. */
-function Exports({ asked }: { readonly asked: string }) {
+function Exports({ serverQuery }: { readonly serverQuery: string }) {
   const address = (format: string) => {
-    const query = new URLSearchParams(asked);
+    const query = new URLSearchParams(serverQuery);
     query.set("format", format);
     return urlOf(`review/v1/history/export?${query}`);
   };

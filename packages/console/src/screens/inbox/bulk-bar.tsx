@@ -7,7 +7,7 @@ import { Button } from "../../parts/button.tsx";
 import { whyNotTogether } from "./bulk.ts";
 import { ApproveDialog, countOf, DenyDialog } from "./bulk-dialogs.tsx";
 
-interface Asked {
+interface OpenDialog {
   readonly about: "deny" | "approve";
   /** As they were selected: what is sent leaves the selection. */
   readonly requests: readonly PendingRequest[];
@@ -19,8 +19,8 @@ export interface BulkBarProps {
 }
 
 export function BulkBar({ requests, onClear }: BulkBarProps) {
-  const [asked, setAsked] = useState<Asked>();
-  const close = () => setAsked(undefined);
+  const [openDialog, setOpenDialog] = useState<OpenDialog>();
+  const close = () => setOpenDialog(undefined);
   const done = () => {
     close();
     onClear();
@@ -47,21 +47,23 @@ export function BulkBar({ requests, onClear }: BulkBarProps) {
           <Button
             kind="danger"
             disabled={deniable.length === 0 || !isLive.value}
-            onPress={() => setAsked({ about: "deny", requests: deniable })}
+            onPress={() => setOpenDialog({ about: "deny", requests: deniable })}
           >
             Deny…
           </Button>
           <Button
             kind="primary"
             disabled={whyNot !== "" || !isLive.value}
-            onPress={() => setAsked({ about: "approve", requests })}
+            onPress={() => setOpenDialog({ about: "approve", requests })}
           >
             Approve…
           </Button>
         </section>
       )}
-      {asked?.about === "deny" && <DenyDialog {...rest} requests={asked.requests} />}
-      {asked?.about === "approve" && <ApproveDialog {...rest} requests={asked.requests} />}
+      {openDialog?.about === "deny" && <DenyDialog {...rest} requests={openDialog.requests} />}
+      {openDialog?.about === "approve" && (
+        <ApproveDialog {...rest} requests={openDialog.requests} />
+      )}
     </>
   );
 }

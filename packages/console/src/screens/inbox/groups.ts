@@ -16,8 +16,8 @@ export interface RequestGroup {
 /** Same call, same instance, and deciding takes the same of the same people. */
 function keyOf(request: PendingRequest) {
   const { tool, server, instance, arguments_sha256, requirement, may_decide } = request;
-  const asked = [requirement, may_decide.approve, may_decide.deny];
-  return JSON.stringify([instance.id, server, tool, arguments_sha256, asked]);
+  const requirements = [requirement, may_decide.approve, may_decide.deny];
+  return JSON.stringify([instance.id, server, tool, arguments_sha256, requirements]);
 }
 
 /** @param requests in their order, which the groups keep */

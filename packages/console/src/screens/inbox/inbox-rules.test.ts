@@ -8,7 +8,7 @@ import { byDeadline, type PendingRequest, readRequest } from "../../live/pending
 import { isPicked, readAddress, togglePicked, writeAddress } from "./address.ts";
 import { compare, whyNotTogether } from "./bulk.ts";
 import { fits, groupsOf } from "./groups.ts";
-import { riskOf, whyAsked } from "./risk.ts";
+import { reasonOf, riskOf } from "./risk.ts";
 
 const CLICK = { from: [], quorum: 1, exclude: [], confirm: { kind: "click" }, note: "optional" };
 
@@ -52,8 +52,8 @@ test("[ours.inbox.list] the mark of a call is what policy asks for, and nothing 
   assert.equal(riskOf(asking({ exclude: ["owner"] })), "raised");
   assert.equal(riskOf(judged({ because: "inexact" })), "raised");
   assert.equal(riskOf(judged({ errors: [{ rule: "r", message: "no amount" }] })), "raised");
-  assert.equal(whyAsked(judged({ because: "no-match" })), "no rule fits");
-  assert.equal(whyAsked(judged({ because: "large-refunds" })), "large-refunds");
+  assert.equal(reasonOf(judged({ because: "no-match" })), "no rule fits");
+  assert.equal(reasonOf(judged({ because: "large-refunds" })), "large-refunds");
 });
 
 test("[ours.console.groups] only what is letter for letter the same, of one instance and one demand, is a group", () => {

@@ -37,6 +37,6 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Why people are asked: the rule, or why none decided. */
-export function whyAsked({ policy }: Pick<ReviewedRequest, "policy">): string {
+export function reasonOf({ policy }: Pick<ReviewedRequest, "policy">): string {
   return REASONS[policy.because] ?? policy.because;
 }

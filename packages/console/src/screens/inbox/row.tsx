@@ -7,8 +7,8 @@ import { Icon } from "../../parts/icon.tsx";
 import { TimeLeft } from "../../parts/time-left.tsx";
 import { takesVotes } from "../../requests/words.ts";
 import { href } from "../../route.ts";
-import { Held } from "./held.tsx";
-import { RISK_WORDS, type Risk, riskOf, whyAsked } from "./risk.ts";
+import { Held } from "./held-verdict.tsx";
+import { RISK_WORDS, type Risk, reasonOf, riskOf } from "./risk.ts";
 
 /** Letters of the arguments in a row. */
 const SHOWN_MAX = 160;
@@ -96,7 +96,7 @@ function RowLink({ request, count }: { readonly request: PendingRequest; readonl
         </span>
         <span class="why">
           <span class="spoken">asked because of </span>
-          <Text>{whyAsked(request)}</Text>
+          <Text>{reasonOf(request)}</Text>
         </span>
         <Votes request={request} />
         {reason !== undefined && <span class="reason">{reason}</span>}

@@ -15,7 +15,7 @@ import { type InboxAddress, isPicked, readAddress, togglePicked, writeAddress } 
 import { BulkBar } from "./bulk-bar.tsx";
 import { ConnectAgent, ConnectedAgent } from "./connect-agent.tsx";
 import { fits, groupsOf, type RequestGroup } from "./groups.ts";
-import { HeldBar } from "./held.tsx";
+import { HeldBar } from "./held-verdict.tsx";
 import { InboxList } from "./list.tsx";
 import type { RowActions } from "./row.tsx";
 import { useAnchor } from "./use-anchor.ts";

@@ -12,12 +12,12 @@ const GATHER_MS = 500;
  */
 export function useNews(ids: readonly string[]): string {
   const [text, setText] = useState("");
-  const told = useRef(ids);
+  const announced = useRef(ids);
   useEffect(() => {
-    if (ids === told.current) return;
+    if (ids === announced.current) return;
     const timer = setTimeout(() => {
-      const before = new Set(told.current);
-      told.current = ids;
+      const before = new Set(announced.current);
+      announced.current = ids;
       const news = mine.peek().filter(({ id }) => ids.includes(id) && !before.has(id));
       if (news.length > 0) {
         setText(`New: ${news.length}. In all ${mine.peek().length} for you to decide.`);

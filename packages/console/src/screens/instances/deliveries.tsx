@@ -17,7 +17,7 @@ import { attemptWords, countWords } from "./wire.ts";
 
 const SHOWN = 50;
 /** Of the project; those of this instance are picked out. */
-const ENDED_LOOKED_AT = 200;
+const ENDED_LIMIT = 200;
 
 interface Deliveries {
   readonly waiting: readonly Delivery[];
@@ -89,7 +89,7 @@ export function DeliveryPanel({ instance, onChanged }: DeliveryPanelProps) {
             items={value?.failed ?? []}
             keyOf={(delivery) => delivery.id}
           />
-          <p class="hint">Among the last {ENDED_LOOKED_AT} of this project that have ended.</p>
+          <p class="hint">Among the last {ENDED_LIMIT} of this project that have ended.</p>
         </>
       )}
     </section>
@@ -121,7 +121,7 @@ async function load(instanceId: string, signal: AbortSignal): Promise<Deliveries
       signal,
     }),
     api.call("GET /deliveries", {
-      query: { state: "ended", limit: String(ENDED_LOOKED_AT) },
+      query: { state: "ended", limit: String(ENDED_LIMIT) },
       signal,
     }),
   ]);

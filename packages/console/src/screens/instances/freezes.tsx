@@ -36,11 +36,11 @@ export interface FreezeBannerProps {
 
 /** That a freeze is in force, since when and why, and the way out of it. */
 export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { id, scope, note, frozen_at: at } = freeze;
   const lift = async () => {
     await api.call("POST /freezes/{id}/lift", { path: { id } });
-    setAsked(false);
+    setConfirming(false);
     onLifted();
   };
   return (
@@ -57,14 +57,14 @@ export function FreezeBanner({ freeze, onLifted }: FreezeBannerProps) {
           </>
         )}
       </p>
-      {mayFreeze(scope) && <Button onPress={() => setAsked(true)}>Lift the freeze</Button>}
-      {isAsked && (
+      {mayFreeze(scope) && <Button onPress={() => setConfirming(true)}>Lift the freeze</Button>}
+      {isConfirming && (
         <Dialog
           title="Lift the freeze?"
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
           actions={
             <>
-              <Button onPress={() => setAsked(false)}>Keep it</Button>
+              <Button onPress={() => setConfirming(false)}>Keep it</Button>
               <Button kind="primary" onPress={lift}>
                 Lift it
               </Button>

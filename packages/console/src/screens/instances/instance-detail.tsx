@@ -25,28 +25,28 @@ export function InstanceDetail({ id }: { readonly id: string }) {
     id,
   );
   const freezes = useFreezes();
-  const [asked, setAsked] = useState<"delete" | "group">();
+  const [openDialog, setOpenDialog] = useState<"delete" | "group">();
   if (error instanceof Refusal && (error.status === 404 || error.status === 400)) {
     return <NoInstance />;
   }
   if (value === undefined) return <NotYet error={error} onRetry={reload} />;
-  const inForce = (freezes.value ?? []).filter(
+  const activeFreezes = (freezes.value ?? []).filter(
     ({ scope, instance }) => scope !== "instance" || instance?.id === id,
   );
   const changed = () => {
     reload();
     freezes.reload();
   };
-  const close = () => setAsked(undefined);
+  const close = () => setOpenDialog(undefined);
   return (
     <Page
       title={value.name}
       actions={
         <InstanceActions
           id={id}
-          inForce={inForce}
+          activeFreezes={activeFreezes}
           onFrozen={changed}
-          onDelete={() => setAsked("delete")}
+          onDelete={() => setOpenDialog("delete")}
         />
       }
     >
@@ -56,20 +56,20 @@ export function InstanceDetail({ id }: { readonly id: string }) {
         </a>
       </p>
       {freezes.error !== undefined && <Fault error={freezes.error} onRetry={freezes.reload} />}
-      {inForce.map((freeze) => (
+      {activeFreezes.map((freeze) => (
         <FreezeBanner key={freeze.id} freeze={freeze} onLifted={changed} />
       ))}
-      <InstanceFacts instance={value} onGroup={() => setAsked("group")} />
+      <InstanceFacts instance={value} onGroup={() => setOpenDialog("group")} />
       <DeliveryPanel instance={value} onChanged={reload} />
       <GrantPanel instanceId={id} />
-      {asked === "delete" && (
+      {openDialog === "delete" && (
         <DeleteDialog
           instance={value}
           onClose={close}
           onDone={() => go("/instances", { replace: true })}
         />
       )}
-      {asked === "group" && (
+      {openDialog === "group" && (
         <GroupDialog
           instance={value}
           onClose={close}
@@ -85,13 +85,13 @@ export function InstanceDetail({ id }: { readonly id: string }) {
 
 interface InstanceActionsProps {
   readonly id: string;
-  readonly inForce: readonly Freeze[];
+  readonly activeFreezes: readonly Freeze[];
   onFrozen(): void;
   onDelete(): void;
 }
 
-function InstanceActions({ id, inForce, onFrozen, onDelete }: InstanceActionsProps) {
-  const isFrozen = inForce.some(({ scope }) => scope === "instance");
+function InstanceActions({ id, activeFreezes, onFrozen, onDelete }: InstanceActionsProps) {
+  const isFrozen = activeFreezes.some(({ scope }) => scope === "instance");
   return (
     <>
       {mayFreeze("instance") && !isFrozen && (

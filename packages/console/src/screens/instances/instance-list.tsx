@@ -69,16 +69,16 @@ interface ListActionsProps {
 }
 
 function ListActions({ wide, onFrozen }: ListActionsProps) {
-  const mayBegin = (scope: Freeze["scope"]) =>
+  const canFreeze = (scope: Freeze["scope"]) =>
     mayFreeze(scope) && !wide.some((freeze) => freeze.scope === scope);
   return (
     <>
-      {mayBegin("server") && (
+      {canFreeze("server") && (
         <FreezeButton scope="server" onFrozen={onFrozen}>
           Freeze the server
         </FreezeButton>
       )}
-      {mayBegin("project") && (
+      {canFreeze("project") && (
         <FreezeButton scope="project" onFrozen={onFrozen}>
           Freeze the project
         </FreezeButton>

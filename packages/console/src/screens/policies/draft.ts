@@ -45,8 +45,8 @@ function stored(): Readonly<Record<string, Draft>> {
 }
 
 /** @param place the project and the scope */
-export function draftOf(place: string, inForce: ShownPolicy): Draft {
-  return drafts.value[place] ?? { source: sourceOf(inForce) ?? EMPTY_POLICY, base: inForce.number };
+export function draftOf(place: string, active: ShownPolicy): Draft {
+  return drafts.value[place] ?? { source: sourceOf(active) ?? EMPTY_POLICY, base: active.number };
 }
 
 export function isChanged(place: string): boolean {

@@ -15,8 +15,8 @@ const CHECK_MS = 30_000;
 const EXAMPLES = 50;
 
 /** Undefined where no version is published. */
-export function sourceOf(inForce: ShownPolicy): string | undefined {
-  return "source" in inForce ? inForce.source : undefined;
+export function sourceOf(active: ShownPolicy): string | undefined {
+  return "source" in active ? active.source : undefined;
 }
 
 export function readPolicy(scope: PolicyScope, signal: AbortSignal) {

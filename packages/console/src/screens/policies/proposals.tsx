@@ -13,7 +13,7 @@ import { Simulation } from "./simulation.tsx";
 
 interface ProposalsProps {
   readonly scope: PolicyScope;
-  readonly inForce: ShownPolicy;
+  readonly active: ShownPolicy;
   readonly proposals: readonly ProposalOutline[];
   readonly mayPublish: boolean;
   /** One was published or rejected, by whomever. */
@@ -40,7 +40,7 @@ interface ProposalRowProps extends Omit<ProposalsProps, "proposals"> {
   readonly proposal: ProposalOutline;
 }
 
-function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: ProposalRowProps) {
+function ProposalRow({ scope, active, proposal, mayPublish, onChange }: ProposalRowProps) {
   const [source, setSource] = useState<string>();
   const { id, state, note, sha256, tests, proposed_at: at, proposer } = proposal;
   const isMine = proposal.proposed_by === `reviewer:${session.value?.project?.reviewer.id}`;
@@ -62,7 +62,7 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
       )}
       {state === "outdated" && (
         <p class="hint">
-          Version {inForce.number} is in force since: it cannot be published, only proposed anew.
+          Version {active.number} is in force since: it cannot be published, only proposed anew.
         </p>
       )}
       <div class="actions">
@@ -76,7 +76,7 @@ function ProposalRow({ scope, inForce, proposal, mayPublish, onChange }: Proposa
       </div>
       {source !== undefined && (
         <div class="stack">
-          <DiffLines hunks={lineDiff(sourceOf(inForce) ?? "", source)} />
+          <DiffLines hunks={lineDiff(sourceOf(active) ?? "", source)} />
           <p class="hint">
             SHA-256 <code>{sha256}</code>
           </p>

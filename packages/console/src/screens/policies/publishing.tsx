@@ -12,7 +12,7 @@ interface PublishingProps {
   readonly scope: PolicyScope;
   readonly source: string;
   readonly base: number;
-  readonly inForce: ShownPolicy;
+  readonly active: ShownPolicy;
   /** Whether the server has just said that it could be published. */
   readonly isReady: boolean;
   readonly onDiscard: (() => void) | undefined;
@@ -23,10 +23,10 @@ interface PublishingProps {
 }
 
 export function Publishing(props: PublishingProps) {
-  const { scope, source, base, inForce, isReady, onDiscard, onConflict, onSent } = props;
+  const { scope, source, base, active, isReady, onDiscard, onConflict, onSent } = props;
   const [note, setNote] = useState("");
-  const isTwoPerson = inForce.two_person === true;
-  const active = sourceOf(inForce);
+  const isTwoPerson = active.two_person === true;
+  const activeSource = sourceOf(active);
   async function send(): Promise<void> {
     try {
       if (isTwoPerson) await propose(scope, { source }, { expectedNumber: base, note });
@@ -41,9 +41,9 @@ export function Publishing(props: PublishingProps) {
   return (
     <section class="panel" aria-labelledby="publish-title">
       <h2 id="publish-title">
-        {inForce.number === 0 ? "The first version" : `Against version ${inForce.number}`}
+        {active.number === 0 ? "The first version" : `Against version ${active.number}`}
       </h2>
-      {active !== undefined && <DiffLines hunks={lineDiff(active, source)} />}
+      {activeSource !== undefined && <DiffLines hunks={lineDiff(activeSource, source)} />}
       <div class="field">
         <label for="publish-note">Why (optional, kept with the version)</label>
         <input
@@ -54,7 +54,7 @@ export function Publishing(props: PublishingProps) {
         />
       </div>
       <div class="actions">
-        <Button kind="primary" disabled={!isReady || base !== inForce.number} onPress={send}>
+        <Button kind="primary" disabled={!isReady || base !== active.number} onPress={send}>
           {isTwoPerson ? "Propose" : "Publish"}
         </Button>
         {onDiscard !== undefined && (

@@ -49,7 +49,7 @@ export function Screen({ rest }: ScreenProps) {
         <Desk
           key={`${scope} ${project?.id}`}
           place={`${project?.id} ${scope}`}
-          inForce={loaded.value}
+          active={loaded.value}
           onPublished={loaded.reload}
           scope={scope}
           mayPublish={mayPublish}
@@ -63,17 +63,17 @@ interface DeskProps {
   readonly scope: PolicyScope;
   /** Where the draft is kept. */
   readonly place: string;
-  readonly inForce: ShownPolicy;
+  readonly active: ShownPolicy;
   readonly mayPublish: boolean;
   onPublished(): void;
 }
 
-function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
-  const draft = draftOf(place, inForce);
+function Desk({ scope, place, active, mayPublish, onPublished }: DeskProps) {
+  const draft = draftOf(place, active);
   const { source } = draft;
   const checked = useCheck(scope, source, mayPublish);
-  const isNew = source !== (sourceOf(inForce) ?? "");
-  const key = `${place} ${inForce.number}`;
+  const isNew = source !== (sourceOf(active) ?? "");
+  const key = `${place} ${active.number}`;
   const { value: waiting, reload } = useLoaded((signal) => readProposals(scope, signal), key);
   const published = () => {
     onPublished();
@@ -82,24 +82,24 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
   };
   const sent = () => {
     // What was typed while it was on its way was not sent, and stays.
-    if (draftOf(place, inForce).source === source) keepDraft(place, undefined);
+    if (draftOf(place, active).source === source) keepDraft(place, undefined);
     published();
   };
   return (
     <>
       <Proposals
         scope={scope}
-        inForce={inForce}
+        active={active}
         mayPublish={mayPublish}
         proposals={waiting?.proposals ?? []}
         onChange={published}
       />
-      {draft.base !== inForce.number && (
+      {draft.base !== active.number && (
         <Overtaken
           place={place}
-          inForce={inForce}
+          active={active}
           base={draft.base}
-          onKeep={() => keepDraft(place, { source, base: inForce.number })}
+          onKeep={() => keepDraft(place, { source, base: active.number })}
         />
       )}
       <div class="policy-desk">
@@ -116,7 +116,7 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
         <Publishing
           scope={scope}
           source={source}
-          inForce={inForce}
+          active={active}
           isReady={checked?.source === source && checked.check?.valid === true}
           base={draft.base}
           onDiscard={isChanged(place) ? () => keepDraft(place, undefined) : undefined}
@@ -125,28 +125,28 @@ function Desk({ scope, place, inForce, mayPublish, onPublished }: DeskProps) {
         />
       )}
       {mayPublish && <Simulation scope={scope} source={source} />}
-      <Versions scope={scope} inForce={inForce} mayPublish={mayPublish} onSent={sent} />
+      <Versions scope={scope} active={active} mayPublish={mayPublish} onSent={sent} />
     </>
   );
 }
 
 interface OvertakenProps {
   readonly place: string;
-  readonly inForce: ShownPolicy;
+  readonly active: ShownPolicy;
   readonly base: number;
   onKeep(): void;
 }
 
 /** Somebody else published while this draft was written. */
-function Overtaken({ place, inForce, base, onKeep }: OvertakenProps) {
+function Overtaken({ place, active, base, onKeep }: OvertakenProps) {
   return (
     <div class="alert" role="alert">
       <p>
-        Version {inForce.number} is in force, and this draft began from version {base}.
+        Version {active.number} is in force, and this draft began from version {base}.
       </p>
       <div class="actions">
         <Button onPress={() => keepDraft(place, undefined)}>
-          Begin from version {inForce.number}
+          Begin from version {active.number}
         </Button>
         <Button onPress={onKeep}>Keep my text</Button>
       </div>

@@ -12,17 +12,17 @@ import { propose, readVersionSource, readVersions, rollBack, sourceOf } from "./
 
 interface VersionsProps {
   readonly scope: PolicyScope;
-  readonly inForce: ShownPolicy;
+  readonly active: ShownPolicy;
   /** Whether going back to one is offered. */
   readonly mayPublish: boolean;
   /** An older version was published again, or proposed. */
   onSent(): void;
 }
 
-export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) {
+export function Versions({ scope, active, mayPublish, onSent }: VersionsProps) {
   const [more, setMore] = useState<readonly PolicyOutline[]>([]);
   const [next, setNext] = useState<number | null>();
-  const first = useLoaded(() => readVersions(scope, undefined), `${scope} ${inForce.number}`);
+  const first = useLoaded(() => readVersions(scope, undefined), `${scope} ${active.number}`);
   const versions = [...(first.value?.versions ?? []), ...more];
   const after = next === undefined ? first.value?.next : next;
   return (
@@ -37,7 +37,7 @@ export function Versions({ scope, inForce, mayPublish, onSent }: VersionsProps) 
           <VersionRow
             key={outline.number}
             scope={scope}
-            inForce={inForce}
+            active={active}
             outline={outline}
             mayPublish={mayPublish}
             onSent={onSent}
@@ -64,16 +64,16 @@ interface VersionRowProps extends VersionsProps {
   readonly outline: PolicyOutline;
 }
 
-function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowProps) {
+function VersionRow({ scope, active, outline, mayPublish, onSent }: VersionRowProps) {
   const [source, setSource] = useState<string>();
   const { number, note, published_at: at, published_by: by, publisher, proposer, sha256 } = outline;
-  const isInForce = number === inForce.number;
-  const isTwoPerson = inForce.two_person === true;
+  const isActive = number === active.number;
+  const isTwoPerson = active.two_person === true;
   return (
     <li>
       <div class="version-head">
         <strong>Version {number}</strong>
-        {isInForce && <span class="badge approved">in force</span>}
+        {isActive && <span class="badge approved">in force</span>}
         <span class="hint">
           <When at={at} exact />
           {publisher !== undefined && (
@@ -98,7 +98,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
       <p class="hint">
         SHA-256 <code>{sha256}</code>
       </p>
-      {!isInForce && (
+      {!isActive && (
         <div class="actions">
           <Button
             kind="quiet"
@@ -113,7 +113,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
             <Button
               kind="quiet"
               onPress={async () => {
-                const expectedNumber = inForce.number;
+                const expectedNumber = active.number;
                 if (isTwoPerson) await propose(scope, { restores: number }, { expectedNumber });
                 else await rollBack(scope, number, expectedNumber);
                 onSent();
@@ -124,7 +124,7 @@ function VersionRow({ scope, inForce, outline, mayPublish, onSent }: VersionRowP
           )}
         </div>
       )}
-      {source !== undefined && <DiffLines hunks={lineDiff(source, sourceOf(inForce) ?? "")} />}
+      {source !== undefined && <DiffLines hunks={lineDiff(source, sourceOf(active) ?? "")} />}
     </li>
   );
 }

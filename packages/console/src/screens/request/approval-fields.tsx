@@ -11,12 +11,12 @@ const MATCH_LABEL =
 export interface ApprovalFieldsProps {
   readonly request: ReviewedRequest;
   readonly decision: Decision;
-  readonly isAskedAgain: boolean;
+  readonly wasDeniedBefore: boolean;
 }
 
-export function ApprovalFields({ request, decision, isAskedAgain }: ApprovalFieldsProps) {
+export function ApprovalFields({ request, decision, wasDeniedBefore }: ApprovalFieldsProps) {
   const { draft, edit, faults } = decision;
-  const isNeeded = request.requirement.note === "required" || isAskedAgain;
+  const isNeeded = request.requirement.note === "required" || wasDeniedBefore;
   return (
     <form
       class="panel"

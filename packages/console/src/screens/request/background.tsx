@@ -28,7 +28,7 @@ function byWhom(by: string): string {
   return BY[kind] ?? kind;
 }
 
-export function AskedAgain({ before }: { readonly before: Background["denied_before"] }) {
+export function DeniedBefore({ before }: { readonly before: Background["denied_before"] }) {
   if (before === null) return null;
   return (
     <section class="again" id="asked-again" aria-label="Asked again">

@@ -12,8 +12,8 @@ import { keysOn } from "../../preferences.ts";
 import * as words from "../../requests/words.ts";
 import { href } from "../../route.ts";
 import { now } from "../../time.ts";
+import type { AvailableActions } from "./available-actions.ts";
 import { DenyForm } from "./deny-form.tsx";
-import type { Standing } from "./standing.ts";
 import type { Decision } from "./use-decision.ts";
 
 /** What is told once more when so much time is left. */
@@ -21,7 +21,7 @@ const LAST_CALL_MS = 60_000;
 
 export interface DecisionBarProps {
   readonly request: ReviewedRequest;
-  readonly standing: Standing;
+  readonly actions: AvailableActions;
   readonly decision: Decision;
   /** Why what is shown may be old; empty while it is not. */
   readonly trouble: string;
@@ -31,10 +31,10 @@ export interface DecisionBarProps {
 }
 
 export function DecisionBar(props: DecisionBarProps) {
-  const { request, standing, decision, trouble, hasKeys, bar } = props;
+  const { request, actions, decision, trouble, hasKeys, bar } = props;
   const isPending = request.status === "pending";
   const status = useFocusOnEnd(isPending, bar);
-  const text = trouble || standing.status;
+  const text = trouble || actions.status;
   return (
     <footer
       class="decide"
@@ -60,19 +60,19 @@ export function DecisionBar(props: DecisionBarProps) {
           </p>
           {isPending && <Left request={request} />}
           <Ended request={request} />
-          {standing.hint !== "" && (
+          {actions.hint !== "" && (
             <p class="hint" id="hint">
-              <Text>{standing.hint}</Text>
+              <Text>{actions.hint}</Text>
             </p>
           )}
         </div>
         {decision.isDenying && isPending ? (
-          <DenyForm decision={decision} canDeny={standing.canDeny} />
+          <DenyForm decision={decision} canDeny={actions.canDeny} />
         ) : (
           <Verdicts {...props} />
         )}
         <p class="spoken" role="status">
-          {decision.spoken}
+          {decision.announcement}
         </p>
       </div>
     </footer>
@@ -131,9 +131,9 @@ function Ended({ request: { status, decision } }: { readonly request: ReviewedRe
   );
 }
 
-function Verdicts({ request, standing, decision }: DecisionBarProps) {
+function Verdicts({ request, actions, decision }: DecisionBarProps) {
   const { busy } = decision;
-  if (!standing.isOffered && !standing.isHeld) {
+  if (!actions.isOffered && !actions.isHeld) {
     return request.status === "pending" ? null : (
       <a class="button plain" href={href("/inbox")}>
         Back to the inbox
@@ -143,26 +143,26 @@ function Verdicts({ request, standing, decision }: DecisionBarProps) {
   const isSigned = request.requirement.confirm.kind === "passkey";
   return (
     <div class="verdicts">
-      {standing.canWithdraw && (
+      {actions.canWithdraw && (
         <button
           type="button"
           class="quiet"
           id="withdraw"
-          disabled={!standing.isOpen}
+          disabled={!actions.isOpen}
           aria-busy={busy === "withdraw"}
           onClick={() => void decision.withdraw()}
         >
           Take back my approval
         </button>
       )}
-      {standing.isHeld && <Undo request={request} decision={decision} />}
-      {standing.isOffered && (
+      {actions.isHeld && <Undo request={request} decision={decision} />}
+      {actions.isOffered && (
         <>
           <button
             type="button"
             class="danger"
             id="deny"
-            disabled={!standing.canDeny}
+            disabled={!actions.canDeny}
             onClick={decision.openDenial}
           >
             <span>Deny</span>
@@ -174,7 +174,7 @@ function Verdicts({ request, standing, decision }: DecisionBarProps) {
             type="button"
             class="primary"
             id="approve"
-            disabled={!standing.canApprove}
+            disabled={!actions.canApprove}
             aria-busy={busy === "approve"}
             onClick={() => void decision.approve()}
           >

@@ -145,8 +145,8 @@ function useEndOnScreen(
   isThere: boolean,
   onEnd: () => void,
 ): void {
-  const told = useRef(onEnd);
-  told.current = onEnd;
+  const latestOnEnd = useRef(onEnd);
+  latestOnEnd.current = onEnd;
   useEffect(() => {
     if (!isThere || end.current === null) return;
     // What is behind the bar is not on the screen.
@@ -155,7 +155,7 @@ function useEndOnScreen(
       (entries) => {
         if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
         observer.disconnect();
-        told.current();
+        latestOnEnd.current();
       },
       { rootMargin },
     );

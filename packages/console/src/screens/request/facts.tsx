@@ -35,7 +35,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
   const { policy, requirement, votes } = request;
-  const needed = words.whatIsNeeded(requirement);
+  const needed = words.describeConfirmation(requirement);
   const count = words.countVotes(request);
   return (
     <section class="panel" aria-labelledby="rule-title">
@@ -50,7 +50,7 @@ export function RuleFacts({ request }: { readonly request: ReviewedRequest }) {
           <Text>{CAUSES[policy.because] ?? `the rule ${policy.because}`}</Text>
         </Fact>
         <Fact name="Who decides">
-          <Text>{words.whoIsAsked(requirement)}</Text>
+          <Text>{words.describeApprovers(requirement)}</Text>
         </Fact>
         {needed !== "" && <Fact name="An approval takes">{needed}</Fact>}
         {requirement.valid_for_max !== undefined && (

@@ -18,13 +18,13 @@ import type { ScreenProps } from "../../screen-props.ts";
 import { session } from "../../session.ts";
 import { now } from "../../time.ts";
 import { ApprovalFields } from "./approval-fields.tsx";
-import { AskedAgain, Difference, Similar, Timeline } from "./background.tsx";
+import { type AvailableActions, availableActions, hasUndo } from "./available-actions.ts";
+import { DeniedBefore, Difference, Similar, Timeline } from "./background.tsx";
 import { type DecidingKey, useDecidingKeys } from "./deciding-keys.ts";
 import { DecisionBar } from "./decision-bar.tsx";
 import { ExactArguments } from "./exact-arguments.tsx";
 import { AskerFacts, Claim, ContextFacts, RuleFacts } from "./facts.tsx";
 import { Previews } from "./previews.tsx";
-import { canBeHeld, type Standing, standingOf } from "./standing.ts";
 import { type LoadedBackground, useBackground } from "./use-background.ts";
 import { type Decision, useDecision } from "./use-decision.ts";
 import { type OpenRequest, type Shown, useRequest } from "./use-request.ts";
@@ -95,36 +95,36 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
   const [hasSeenEnd, setSeenEnd] = useState(false);
   const wasOffered = useRef(false);
   const isPending = request.status === "pending";
-  const isAskedAgain = isPending && (background?.denied_before ?? null) !== null;
-  const decision = useDecision({ id, open, isAskedAgain });
+  const wasDeniedBefore = isPending && (background?.denied_before ?? null) !== null;
+  const decision = useDecision({ id, open, wasDeniedBefore });
   const deadlineAt = Date.parse(request.deadline_at);
   // The page itself is not made anew with every tick of the clock.
   const isOver = useComputed(() => now.value >= deadlineAt).value;
-  const isShort = useComputed(() => !canBeHeld(request, now.value)).value;
-  const standing = standingOf({
+  const isShort = useComputed(() => !hasUndo(request, now.value)).value;
+  const actions = availableActions({
     request,
     hasSeenEnd,
     me: session.value?.project?.reviewer.name,
     isOver,
     isShort,
     isLive: open.isLive && connection.value !== "lost",
-    isLookingBack: loaded.isLoading,
+    isLoadingHistory: loaded.isLoading,
     wasOffered: wasOffered.current,
   });
-  wasOffered.current = standing.isOffered;
+  wasOffered.current = actions.isOffered;
   useTitle(request.tool);
-  useAskWhenGiven(request.held?.commits_at, open.ask);
+  useReloadWhenCommitted(request.held?.commits_at, open.ask);
   const hasKeys = useDecidingKeys({
     boundTo: `${id} ${digest}`,
     box: page,
-    keys: keysOf(decision, standing),
+    keys: keysOf(decision, actions),
   });
   return (
     <>
       <div class="request-body" ref={page}>
         <FaultBoundary name="the call">
           <Call request={request} />
-          {isAskedAgain && <AskedAgain before={background?.denied_before ?? null} />}
+          {wasDeniedBefore && <DeniedBefore before={background?.denied_before ?? null} />}
         </FaultBoundary>
         <ExactArguments
           text={argumentsText}
@@ -141,15 +141,19 @@ function Opened({ id, open, shown, loaded }: OpenedProps) {
         <FaultBoundary name="the circumstances of the call">
           <Circumstances shown={shown} loaded={loaded} />
         </FaultBoundary>
-        {isPending && standing.isOffered && (
+        {isPending && actions.isOffered && (
           <FaultBoundary name="the fields of an approval">
-            <ApprovalFields request={request} decision={decision} isAskedAgain={isAskedAgain} />
+            <ApprovalFields
+              request={request}
+              decision={decision}
+              wasDeniedBefore={wasDeniedBefore}
+            />
           </FaultBoundary>
         )}
       </div>
       <DecisionBar
         request={request}
-        standing={standing}
+        actions={actions}
         decision={decision}
         hasKeys={hasKeys}
         bar={bar}
@@ -184,7 +188,7 @@ function Circumstances({ shown, loaded }: Pick<OpenedProps, "shown" | "loaded">)
   );
 }
 
-function keysOf(decision: Decision, { canApprove, canDeny }: Standing): DecidingKey[] {
+function keysOf(decision: Decision, { canApprove, canDeny }: AvailableActions): DecidingKey[] {
   const isFree = decision.busy === undefined && !decision.isDenying;
   return [
     {
@@ -223,7 +227,7 @@ function useTitle(tool: string): void {
 }
 
 /** When a held verdict is due, what came of it is asked for. */
-function useAskWhenGiven(commitsAt: string | undefined, ask: () => Promise<void>): void {
+function useReloadWhenCommitted(commitsAt: string | undefined, ask: () => Promise<void>): void {
   const isDue = useComputed(
     // Reads the clock first: without a signal it would never be computed again.
     () => now.value >= Date.parse(commitsAt ?? ""),

@@ -8,8 +8,8 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { api, Refusal } from "../../api.ts";
 import { messageOf } from "../../parts/button.tsx";
 import { now } from "../../time.ts";
+import { HOLD_MS, hasUndo } from "./available-actions.ts";
 import { type Verdict, verdictSender } from "./send-verdict.ts";
-import { canBeHeld, HOLD_MS } from "./standing.ts";
 import type { OpenRequest, Shown } from "./use-request.ts";
 
 export interface Draft {
@@ -31,7 +31,7 @@ export interface Decision {
   readonly alert: string;
   readonly faults: Faults;
   /** For those who listen. */
-  readonly spoken: string;
+  readonly announcement: string;
   readonly isDenying: boolean;
   openDenial(): void;
   closeDenial(): void;
@@ -56,13 +56,13 @@ export interface DecisionOptions {
   readonly id: string;
   readonly open: OpenRequest;
   /** The same call was denied before: approving it needs a reason. */
-  readonly isAskedAgain: boolean;
+  readonly wasDeniedBefore: boolean;
 }
 
-export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decision {
+export function useDecision({ id, open, wasDeniedBefore }: DecisionOptions): Decision {
   const send = useMemo(() => verdictSender(id), [id]);
   const [draft, setDraft] = useState(EMPTY);
-  const [spoken, setSpoken] = useState("");
+  const [announcement, setAnnouncement] = useState("");
   const [isDenying, setDenying] = useState(false);
   const { busy, alert, faults, once, say } = useOnce(open);
 
@@ -82,7 +82,7 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
     busy,
     alert,
     faults,
-    spoken,
+    announcement,
     isDenying,
     edit: (part) => setDraft((before) => ({ ...before, ...part })),
     openDenial() {
@@ -95,7 +95,7 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
       once("approve", async () => {
         const { shown } = open;
         if (shown === undefined) return;
-        requireParts(shown.request, draft, isAskedAgain);
+        requireParts(shown.request, draft, wasDeniedBefore);
         await cast(approvalOf(shown, draft));
       }),
     deny: () =>
@@ -108,7 +108,7 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
     withdraw: () =>
       once("withdraw", async () => {
         const { withdrawn } = await api.call("DELETE /requests/{id}/vote", { path: { id } });
-        if (withdrawn) setSpoken("Your approval is taken back.");
+        if (withdrawn) setAnnouncement("Your approval is taken back.");
         await open.ask();
       }),
     undo: () =>
@@ -116,7 +116,7 @@ export function useDecision({ id, open, isAskedAgain }: DecisionOptions): Decisi
         const { taken_back: isBack } = await api.call("DELETE /requests/{id}/held", {
           path: { id },
         });
-        if (isBack) setSpoken("Undone. Nothing is decided.");
+        if (isBack) setAnnouncement("Undone. Nothing is decided.");
         await open.ask();
       }),
   };
@@ -129,17 +129,17 @@ const NOTHING: { readonly alert: string; readonly faults: Faults } = { alert: ""
 /** One thing at a time, and what went wrong with it: at the field that it is about. */
 function useOnce(open: OpenRequest) {
   const [busy, setBusy] = useState<Work | undefined>();
-  const [told, setTold] = useState(NOTHING);
+  const [feedback, setFeedback] = useState(NOTHING);
   const isBusy = useRef(false);
 
-  function tell(error: unknown): void {
+  function reportError(error: unknown): void {
     const param = error instanceof Refusal ? error.param : undefined;
     const field = param === undefined ? undefined : FIELDS[param];
     const isThere = field !== undefined && document.getElementById(field) !== null;
     const message = messageOf(error);
-    if (!isThere || param === undefined) setTold({ ...NOTHING, alert: message });
+    if (!isThere || param === undefined) setFeedback({ ...NOTHING, alert: message });
     else {
-      setTold({ ...NOTHING, faults: { [param]: sentenceOf(message, param) } });
+      setFeedback({ ...NOTHING, faults: { [param]: sentenceOf(message, param) } });
       // It may stand in something that only now unfolds.
       requestAnimationFrame(() => document.getElementById(field)?.focus());
     }
@@ -150,17 +150,17 @@ function useOnce(open: OpenRequest) {
     if (isBusy.current) return;
     isBusy.current = true;
     setBusy(what);
-    setTold(NOTHING);
+    setFeedback(NOTHING);
     try {
       await work();
     } catch (error) {
-      tell(error);
+      reportError(error);
     } finally {
       isBusy.current = false;
       setBusy(undefined);
     }
   }
-  return { ...told, busy, once, say: (alert: string) => setTold({ ...NOTHING, alert }) };
+  return { ...feedback, busy, once, say: (alert: string) => setFeedback({ ...NOTHING, alert }) };
 }
 
 export function isTyped({ requirement: { confirm } }: ReviewedRequest): boolean {
@@ -168,7 +168,7 @@ export function isTyped({ requirement: { confirm } }: ReviewedRequest): boolean 
 }
 
 /** What the server would refuse is said before anything is signed. */
-function requireParts(request: ReviewedRequest, draft: Draft, isAskedAgain: boolean): void {
+function requireParts(request: ReviewedRequest, draft: Draft, wasDeniedBefore: boolean): void {
   if (isTyped(request) && draft.confirmation === "") {
     throw new Refusal(400, {
       param: "confirmation",
@@ -179,7 +179,7 @@ function requireParts(request: ReviewedRequest, draft: Draft, isAskedAgain: bool
   if (request.requirement.note === "required") {
     throw new Refusal(400, { param: "note", message: "A note is needed to approve this call." });
   }
-  if (isAskedAgain) {
+  if (wasDeniedBefore) {
     const message = "A note is needed: this call was denied before.";
     throw new Refusal(400, { param: "note", message });
   }
@@ -193,7 +193,7 @@ function approvalOf({ request, digest }: Shown, draft: Draft): Verdict {
     ...(draft.note !== "" && { note: draft.note }),
     ...(isTyped(request) && { confirmation: draft.confirmation }),
     ...(validFor !== "" && { valid_for: validFor }),
-    ...(canBeHeld(request, now.value) && { hold: HOLD }),
+    ...(hasUndo(request, now.value) && { hold: HOLD }),
   };
 }
 

@@ -78,18 +78,18 @@ export function watchRequest(id: string, { onAnswer, onLost, onHidden }: Listene
   // A page that was kept for the back button tells what was then.
   addEventListener("pageshow", ({ persisted }) => persisted && again(), { signal });
   void ask();
-  let heard = [requests.peek().get(id), connection.peek() === "lost"];
-  const stopHearing = effect(() => {
+  let seenState = [requests.peek().get(id), connection.peek() === "lost"];
+  const stopWatching = effect(() => {
     const now = [requests.value.get(id), connection.value === "lost"];
-    const isNews = now.some((one, index) => one !== heard[index]);
-    heard = now;
+    const isNews = now.some((one, index) => one !== seenState[index]);
+    seenState = now;
     // What is asked reads other signals, which are no news.
     if (isNews) queueMicrotask(again);
   });
   return {
     ask,
     stop() {
-      stopHearing();
+      stopWatching();
       clearTimeout(timer);
       round++;
       ended.abort();

@@ -57,7 +57,7 @@ interface RowProps {
 
 function Row({ channel, isMine, onChange }: RowProps) {
   const { id, name, kind, target, groups, state, failures, last } = channel;
-  const [told, setTold] = useState("");
+  const [testResult, setTestResult] = useState("");
   const isOn = state === "enabled";
   return (
     <li>
@@ -77,7 +77,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
           )}
         </p>
         <p class="hint" role="status">
-          {told}
+          {testResult}
         </p>
       </div>
       {isMine && (
@@ -86,7 +86,7 @@ function Row({ channel, isMine, onChange }: RowProps) {
             kind="quiet"
             onPress={async () => {
               const sent = await api.call("POST /channels/{id}/test", { path: { id } });
-              setTold(`Test ${wordsFor(sent)}. ${sent.message}`);
+              setTestResult(`Test ${wordsFor(sent)}. ${sent.message}`);
               onChange();
             }}
           >

@@ -45,11 +45,11 @@ async function sha256(text: string): Promise<string> {
 
 function Devices({ here, onChange }: { readonly here: Here; onChange(): void }) {
   const { push, mine, isAble } = here;
-  const isTold = push.subscriptions.some((one) => one.endpoint_sha256 === mine);
+  const isSubscribed = push.subscriptions.some((one) => one.endpoint_sha256 === mine);
   return (
     <>
       <p class="hint">{hintOf(here)}</p>
-      {isAble && !isTold && (
+      {isAble && !isSubscribed && (
         <Button
           onPress={async () => {
             await subscribe(push.public_key ?? "");

@@ -10,7 +10,7 @@ import { NO_REQUIREMENT, type Requirement } from "../../../server/src/policy/rul
 import { authenticateRow } from "../../../server/src/storage/sql/requests/request-rows.ts";
 
 /** Puts a requirement on a pending request beside the running server. */
-export async function require(
+export async function setRequirement(
   server: Server,
   id: string,
   requirement: Partial<Requirement>,

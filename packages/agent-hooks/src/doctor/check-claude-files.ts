@@ -2,7 +2,7 @@
  * Members of Claude Code's settings files that stop a hook or change what it runs: the files of the
  * user, of the project and of the project's local settings.
  *
- * Called by: look-at-settings.
+ * Called by: check-settings.
  */
 
 import { join } from "node:path";
@@ -28,14 +28,14 @@ const DANGEROUS_NAMES = [
   "ZDOTDIR",
 ];
 
-export function lookAtClaudeFiles(settings: string, folder: string): Finding[] {
+export function checkClaudeFiles(settings: string, folder: string): Finding[] {
   const project = ["settings.json", "settings.local.json"].map((name) => {
     return join(folder, ".claude", name);
   });
-  return [...new Set([settings, ...project])].flatMap(lookAtFile);
+  return [...new Set([settings, ...project])].flatMap(checkFile);
 }
 
-function lookAtFile(path: string): Finding[] {
+function checkFile(path: string): Finding[] {
   let text: string | undefined;
   try {
     text = new SettingsFile(path).text;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReviewedRequest } from "@countersign/review-api";
-import { canBeHeld, type Seen, standingOf } from "./standing.ts";
+import { availableActions, hasUndo, type Seen } from "./available-actions.ts";
 
 const DEADLINE = Date.parse("2026-01-01T01:00:00Z");
 
@@ -25,9 +25,9 @@ test("[ours.request.hold] an approval is held where the hold ends before the dea
     [-1, false],
   ] as const) {
     const now = DEADLINE - leftMs;
-    assert.equal(canBeHeld(asking("click"), now), isHeld, String(leftMs));
-    assert.equal(canBeHeld(asking("match"), now), isHeld, String(leftMs));
-    assert.equal(canBeHeld(asking("passkey"), now), false, String(leftMs));
+    assert.equal(hasUndo(asking("click"), now), isHeld, String(leftMs));
+    assert.equal(hasUndo(asking("match"), now), isHeld, String(leftMs));
+    assert.equal(hasUndo(asking("passkey"), now), false, String(leftMs));
   }
 });
 
@@ -38,11 +38,11 @@ test("[ours.request.hold] who presses Approve when there is no time to hold it i
     isShort: true,
     isLive: true,
     hasSeenEnd: true,
-    isLookingBack: false,
+    isLoadingHistory: false,
     wasOffered: true,
   };
   const hint = (request: ReviewedRequest, more: Partial<Seen> = {}) =>
-    standingOf({ ...seen, request, ...more }).hint;
+    availableActions({ ...seen, request, ...more }).hint;
   assert.match(hint(asking("click")), /counts at once, without Undo/);
   assert.equal(hint(asking("click"), { isShort: false }), "");
   assert.equal(hint(asking("passkey")), "");

@@ -11,10 +11,10 @@ import { type Handler, handlersIn, ownHandlers } from "../install/edit-settings.
 import { type EntryOptions, handlerFor, type InstallPlace } from "../install/install.ts";
 import { findSettingsFault } from "../install/settings-fault.ts";
 import { SettingsFile } from "../install/settings-file.ts";
+import { checkClaudeFiles } from "./check-claude-files.ts";
 import { type Finding, fail, ok, warn } from "./finding.ts";
-import { lookAtClaudeFiles } from "./look-at-claude-files.ts";
 
-export interface SettingsLook {
+export interface SettingsCheck {
   readonly findings: readonly Finding[];
   /** The command of the hook. */
   readonly command: string | undefined;
@@ -24,11 +24,11 @@ export interface SettingsLook {
  * @param profile undefined if it cannot be read
  * @param folder of the project: the agent also reads its settings
  */
-export function lookAtSettings(
+export function checkSettings(
   place: InstallPlace,
   profile: EntryOptions | undefined,
   folder: string,
-): SettingsLook {
+): SettingsCheck {
   const { agent, settings } = place;
   const again = `${place.program} install ${agent.name}`;
   let handlers: readonly Handler[];
@@ -53,18 +53,16 @@ export function lookAtSettings(
   const what = `${agent.title} ignores all of ${file.path}: ${fault}. Calls run without approval.`;
   const findings = [
     ...(fault === undefined ? [] : [fail("settings.ignored", what, "Fix that in the file.")]),
-    ...lookAtEntry(first, own.length, place, profile, again),
-    ...lookAtOthers(handlers.length - own.length),
-    ...(agent.name === "codex"
-      ? lookAtCodex(settings, first)
-      : lookAtClaudeFiles(file.path, folder)),
+    ...checkEntry(first, own.length, place, profile, again),
+    ...checkOtherHandlers(handlers.length - own.length),
+    ...(agent.name === "codex" ? checkCodex(settings, first) : checkClaudeFiles(file.path, folder)),
   ];
   const isWhole = findings.every(({ level }) => level !== "fail");
   const text = `${file.path} contains the hook for every tool.`;
   return { findings: isWhole ? [ok("settings", text), ...findings] : findings, command };
 }
 
-function lookAtEntry(
+function checkEntry(
   { matcher, value }: Handler,
   count: number,
   place: InstallPlace,
@@ -99,7 +97,7 @@ function lookAtEntry(
   return findings;
 }
 
-function lookAtOthers(count: number): Finding[] {
+function checkOtherHandlers(count: number): Finding[] {
   if (count === 0) return [];
   const text = `${count} other hook(s) run before tools. If one changes the call, it changes it `;
   const advice = "Make sure that none of them returns updatedInput.";
@@ -107,7 +105,7 @@ function lookAtOthers(count: number): Finding[] {
 }
 
 /** Codex: switches in its configuration, and its record of trusted hooks. */
-function lookAtCodex(path: string, handler: Handler): Finding[] {
+function checkCodex(path: string, handler: Handler): Finding[] {
   const config = join(dirname(path), "config.toml");
   let root: Record<string, unknown>;
   try {

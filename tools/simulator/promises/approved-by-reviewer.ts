@@ -2,7 +2,7 @@ import type { Row } from "../../../packages/server/src/storage/store.ts";
 import type { Facts, Promised } from "../facts.ts";
 import { APPROVED_TOOL } from "../policies.ts";
 
-export const APPROVED_BY_SOMEBODY: Promised = {
+export const APPROVED_BY_REVIEWER: Promised = {
   id: "I12",
   says:
     "Nothing is approved but by those who asked to approve it, as many as it takes, or by a rule " +
@@ -24,10 +24,10 @@ export const APPROVED_BY_SOMEBODY: Promised = {
 
 function mayApprove({ approvals }: Facts, { id, tool, policy, decided_by: by }: Row): boolean {
   if (String(by).startsWith("policy:")) return tool === JSON.stringify(APPROVED_TOOL);
-  const asked = approvals.get(String(id)) ?? new Set();
+  const voters = approvals.get(String(id)) ?? new Set();
   // By the policy that was active when it came.
   const [, quorum = 1] = /"quorum":(\d+)/.exec(String(policy)) ?? [];
-  return asked.has(String(by).replace("reviewer:", "")) && asked.size >= Number(quorum);
+  return voters.has(String(by).replace("reviewer:", "")) && voters.size >= Number(quorum);
 }
 
 function mayDeny({ denials }: Facts, { id, decided_by: by }: Row): boolean {

@@ -6,7 +6,7 @@ import { fileOwner } from "@countersign/testing/child";
 import { countersign, type Server, startServer } from "@countersign/testing/countersign";
 import type { Requirement } from "../../server/src/policy/rule.ts";
 import { main } from "../src/main.ts";
-import { require } from "./support/asked.ts";
+import { setRequirement } from "./support/requirements.ts";
 
 const file = fileOwner();
 let server: Server;
@@ -21,9 +21,9 @@ before(async () => {
   ben = await makeToken(server.data, { kind: "reviewer", name: "ben" });
 });
 
-async function asked(requirement: Partial<Requirement>, note?: string): Promise<string> {
+async function pendingWith(requirement: Partial<Requirement>, note?: string): Promise<string> {
   const { id } = await agent.submit();
-  await require(server, id, requirement, note);
+  await setRequirement(server, id, requirement, note);
   return id;
 }
 
@@ -70,7 +70,7 @@ test("[ours.verdict.shown] show and list tell why a request came to people and w
   const confirm = { kind: "type", text: "prod\u202e" } as const;
   const rest = { quorum: 2, noteRequired: true, excludeOwner: true, confirm };
   const from = [["group:dba", "reviewer:ana"], ["group:lead"]];
-  const id = await asked({ ...rest, from }, "Production is watched.\u001b[2J");
+  const id = await pendingWith({ ...rest, from }, "Production is watched.\u001b[2J");
   const { stdout } = await requests(t, ben, "show", id);
   assert.match(stdout, /^policy {5}ask because production: Production is watched\.\\u\{001B\}/m);
   assert.match(stdout, /^ {2}failed {3}other: no such key$/m);
@@ -89,10 +89,10 @@ test("[ours.verdict.shown] show and list tell why a request came to people and w
 });
 
 test("[ours.verdict.quorum] an approval that is not enough is told as one, and the next shows it", async (t) => {
-  const id = await asked({ quorum: 2 });
+  const id = await pendingWith({ quorum: 2 });
   const first = await requests(t, ana, "approve", id, "--yes", "--note", "fine");
-  const told = `pending ${id}, approvals so far: 1, needs 2 approvals\n`;
-  assert.deepEqual([first.code, first.stdout], [0, told]);
+  const output = `pending ${id}, approvals so far: 1, needs 2 approvals\n`;
+  assert.deepEqual([first.code, first.stdout], [0, output]);
   const { stdout } = await requests(t, ben, "show", id);
   assert.match(stdout, /^approved {3}by ana at \d{4}-\S+Z: fine$/m);
   const last = await requests(t, ben, "approve", id, "--yes");
@@ -100,7 +100,7 @@ test("[ours.verdict.quorum] an approval that is not enough is told as one, and t
 });
 
 test("[ours.verdict.confirmation] in a script the confirmation is an option, and without it the server refuses", async (t) => {
-  const id = await asked({ confirm: { kind: "type", text: "prod" } });
+  const id = await pendingWith({ confirm: { kind: "type", text: "prod" } });
   const bare = await requests(t, ana, "approve", id, "--yes");
   assert.equal(bare.code, 1);
   assert.match(bare.stderr, /confirmation must be exactly/);
@@ -109,13 +109,13 @@ test("[ours.verdict.confirmation] in a script the confirmation is an option, and
 });
 
 test("[ours.verdict.note] [ours.verdict.confirmation] a person is asked for the note and for what is to be typed", async () => {
-  const id = await asked({ noteRequired: true, confirm: { kind: "type", text: "prod" } });
+  const id = await pendingWith({ noteRequired: true, confirm: { kind: "type", text: "prod" } });
   const answers = { Approve: "y", Note: "checked", "To confirm, type prod:": "prod" };
   const { code, text } = await approveAsPerson(ana, id, answers);
   assert.equal(code, 0, text);
   assert.equal((await agent.read(id)).decision?.note, "checked");
 
-  const match = await asked({ confirm: { kind: "match" } });
+  const match = await pendingWith({ confirm: { kind: "match" } });
   const typed = {
     Approve: "yes",
     [`To confirm, type the last 4 characters of ${match}`]: match.slice(-4),
@@ -124,7 +124,7 @@ test("[ours.verdict.note] [ours.verdict.confirmation] a person is asked for the 
 });
 
 test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is needed decides nothing", async () => {
-  const id = await asked({ noteRequired: true, confirm: { kind: "match" } });
+  const id = await pendingWith({ noteRequired: true, confirm: { kind: "match" } });
   const attempts = [
     { Approve: "n" },
     { Approve: "y", Note: "  " },
@@ -133,12 +133,12 @@ test("[ours.verdict.note] [ours.verdict.confirmation] who leaves out what is nee
   ];
   for (const answers of attempts) assert.equal((await approveAsPerson(ana, id, answers)).code, 1);
   assert.equal((await agent.read(id)).status, "pending");
-  const given = ["--note", "checked", "--confirmation", id.slice(-4)];
-  assert.equal((await approveAsPerson(ana, id, { Approve: "y" }, ...given)).code, 0);
+  const options = ["--note", "checked", "--confirmation", id.slice(-4)];
+  assert.equal((await approveAsPerson(ana, id, { Approve: "y" }, ...options)).code, 0);
 });
 
 test("[ours.passkey.people] who approves in a terminal is told that a passkey is needed, and on which page", async (t) => {
-  const id = await asked({ confirm: { kind: "passkey" } });
+  const id = await pendingWith({ confirm: { kind: "passkey" } });
   const page = new RegExp(`Sign it here: http://localhost:\\d+/inbox/${id}`);
   const digest = ["--digest", "ab".repeat(32)];
   for (const how of [["--yes"], digest]) {
@@ -157,7 +157,7 @@ test("[ours.passkey.people] who approves in a terminal is told that a passkey is
 });
 
 test("[ours.verdict.from] who may not approve is told before any question", async () => {
-  const id = await asked({ from: [["group:dba"]] });
+  const id = await pendingWith({ from: [["group:dba"]] });
   const { code, text } = await approveAsPerson(ben, id, {});
   assert.equal(code, 1);
   assert.equal(text, "countersign: Only group:dba may decide this call.");
@@ -166,17 +166,17 @@ test("[ours.verdict.from] who may not approve is told before any question", asyn
 
 test("[ours.verdict.shown] of several groups it is told how many of each are needed", async (t) => {
   const from = [["group:dba"], ["group:lead"]];
-  const id = await asked({ quorum: 2, from, quorums: [2, 1] });
+  const id = await pendingWith({ quorum: 2, from, quorums: [2, 1] });
   const { stdout } = await requests(t, ben, "show", id);
   const needs = "2 approvals with 2 of group:dba, and 1 of group:lead";
   assert.ok(stdout.includes(`\nneeds      ${needs}\n`), stdout);
 });
 
 test("[ours.verdict.withdrawn] withdraw takes one's own approval back, and says when there is none", async (t) => {
-  const id = await asked({ quorum: 2 });
+  const id = await pendingWith({ quorum: 2 });
   await requests(t, ana, "approve", id, "--yes");
-  const told = await requests(t, ana, "withdraw", id);
-  assert.deepEqual([told.code, told.stdout, told.stderr], [0, "Withdrawn.\n", ""]);
+  const output = await requests(t, ana, "withdraw", id);
+  assert.deepEqual([output.code, output.stdout, output.stderr], [0, "Withdrawn.\n", ""]);
   const again = await requests(t, ana, "withdraw", id, "--json");
   assert.deepEqual([again.code, again.stdout], [0, '{"withdrawn":false}\n']);
   await requests(t, ana, "approve", id, "--yes");

@@ -33,7 +33,7 @@ export interface CallOrder {
   readonly client: JsonObject | undefined;
 }
 
-export interface CallHolder {
+export interface CallContext {
   readonly gate: Gate;
   readonly report: Report;
   readonly progressMs: number;
@@ -42,7 +42,7 @@ export interface CallHolder {
 }
 
 /** The first sign of life: a call that policy answers has gone on by then. */
-const FIRST_SIGN_MS = 1_000;
+const FIRST_PROGRESS_MS = 1_000;
 
 const CHANGED =
   "The definition of this tool changed while the call waited, so it was not run. What was " +
@@ -50,26 +50,26 @@ const CHANGED =
 
 const ENDED = "The server of this tool ended while the call waited, so it was not run.";
 
-export async function holdCall(order: CallOrder, holder: CallHolder): Promise<Reply> {
+export async function runGatedCall(order: CallOrder, context: CallContext): Promise<Reply> {
   const { server, tool } = order;
   let listed: ListedTool | undefined;
   try {
     listed = await server.tool(tool);
   } catch (error) {
-    holder.report("call_refused", { server: server.name, tool, reason: explain(error) });
+    context.report("call_refused", { server: server.name, tool, reason: explain(error) });
     return toolError("The server of this tool is not available, so it was not run.");
   }
   if (listed === undefined) return errorOf(CODE.invalidParams, "There is no tool of this name.");
   const pinned = server.config.pins?.get(tool);
   if (server.config.pins !== undefined && pinned !== listed.digest) {
-    holder.report("call_refused", { server: server.name, tool, reason: "not pinned as it is" });
+    context.report("call_refused", { server: server.name, tool, reason: "not pinned as it is" });
     return toolError("This tool is not what its pin says, so it was not run. Tell the operator.");
   }
-  const stop = signsOfLife(order, holder);
+  const stop = startProgress(order, context);
   try {
-    return await askAndCall(order, listed, holder, stop);
+    return await askAndCall(order, listed, context, stop);
   } catch (error) {
-    return failed(error, order, holder);
+    return failed(error, order, context);
   } finally {
     stop();
   }
@@ -79,24 +79,24 @@ export async function holdCall(order: CallOrder, holder: CallHolder): Promise<Re
 async function askAndCall(
   order: CallOrder,
   listed: ListedTool,
-  holder: CallHolder,
+  context: CallContext,
   started: () => void,
 ): Promise<Reply> {
   const { request, server, tool } = order;
-  const { params, cancelled, unheard } = request;
-  const given = params?.members.get("arguments");
-  if (given !== undefined && !(given instanceof JsonObject)) {
+  const { params, cancelled, disconnected } = request;
+  const args = params?.members.get("arguments");
+  if (args !== undefined && !(args instanceof JsonObject)) {
     return errorOf(CODE.invalidParams, "The arguments of a tool are an object.");
   }
-  const outcome = await holder.gate.guard(
+  const outcome = await context.gate.guard(
     {
       // Each call is asked about by itself, whatever was decided about another.
       key: `mcp-gateway ${randomUUID()}`,
       tool: server.config.askPrefix + tool,
       // Letter for letter as the client wrote them.
-      arguments: given ?? (parseJson("{}") as JsonObject),
+      arguments: args ?? (parseJson("{}") as JsonObject),
       context: contextOf(order, listed),
-      signal: AbortSignal.any([cancelled, unheard]),
+      signal: AbortSignal.any([cancelled, disconnected]),
     },
     (approved) => {
       if (server.opening === undefined) return toolError(ENDED);
@@ -113,7 +113,7 @@ async function askAndCall(
   if (outcome.ran) return outcome.value;
   const { kind, requestId } = outcome.verdict;
   const error = outcome.verdict.kind === "pending" ? undefined : outcome.verdict.error;
-  holder.report("call_held_back", {
+  context.report("call_held_back", {
     server: server.name,
     tool,
     verdict: kind,
@@ -158,12 +158,12 @@ function paramsBesides(params: JsonObject | undefined): string | undefined {
 }
 
 /** @returns ends them */
-function signsOfLife({ request, tool }: CallOrder, holder: CallHolder): () => void {
+function startProgress({ request, tool }: CallOrder, context: CallContext): () => void {
   const token = objectIn(request.params, "_meta")?.members.get("progressToken");
   if (token === undefined) return () => {};
   let count = 0;
   let timer: NodeJS.Timeout;
-  const tell = () => {
+  const notify = () => {
     // It must grow, and stay below whatever the tool itself will say.
     const progress = ++count / 1e9;
     const params = withMembers(undefined, {
@@ -171,20 +171,20 @@ function signsOfLife({ request, tool }: CallOrder, holder: CallHolder): () => vo
       progress: String(progress),
       message: JSON.stringify(`${tool} waits for approval`),
     });
-    holder.notify("notifications/progress", params, request.id).catch(() => {});
-    timer = setTimeout(tell, holder.progressMs).unref();
+    context.notify("notifications/progress", params, request.id).catch(() => {});
+    timer = setTimeout(notify, context.progressMs).unref();
   };
-  timer = setTimeout(tell, Math.min(FIRST_SIGN_MS, holder.progressMs)).unref();
+  timer = setTimeout(notify, Math.min(FIRST_PROGRESS_MS, context.progressMs)).unref();
   return () => clearTimeout(timer);
 }
 
-function failed(error: unknown, order: CallOrder, holder: CallHolder): Reply {
+function failed(error: unknown, order: CallOrder, context: CallContext): Reply {
   const { server, tool, request } = order;
   if (request.cancelled.aborted) throw error;
-  holder.report("call_failed", { server: server.name, tool, reason: explain(error) });
+  context.report("call_failed", { server: server.name, tool, reason: explain(error) });
   if (error instanceof PeerGone) {
-    const fate = "The server of this tool ended before it answered. The tool may have run.";
-    return toolError(`${fate} Find out before calling it again.`);
+    const message = "The server of this tool ended before it answered. The tool may have run.";
+    return toolError(`${message} Find out before calling it again.`);
   }
   if (error instanceof SdkError || error instanceof Problem) {
     return toolError("This call cannot be submitted for approval, so it was not run.");

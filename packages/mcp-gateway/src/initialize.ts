@@ -26,11 +26,11 @@ const CAPABILITIES = ["tools", "resources", "prompts", "completions", "logging"]
  * The client's own words, in a version that the gateway knows: in another one there might be ways
  * to run a tool that it does not ask about.
  */
-export function helloFor(params: JsonObject | undefined): Exact {
-  const wished = textIn(params, "protocolVersion") ?? "";
-  const isKnown = SUPPORTED_PROTOCOL_VERSIONS.includes(wished);
+export function initializeParams(params: JsonObject | undefined): Exact {
+  const requestedVersion = textIn(params, "protocolVersion") ?? "";
+  const isKnown = SUPPORTED_PROTOCOL_VERSIONS.includes(requestedVersion);
   return withMembers(params, {
-    protocolVersion: JSON.stringify(isKnown ? wished : LATEST_PROTOCOL_VERSION),
+    protocolVersion: JSON.stringify(isKnown ? requestedVersion : LATEST_PROTOCOL_VERSION),
   });
 }
 
@@ -43,7 +43,7 @@ export function isKnownVersion(opening: JsonObject): boolean {
  * @param only the server that there is alone: the client is told what it says of itself
  * @param openings by name of the server
  */
-export function answerToHello(
+export function initializeResult(
   isOnly: boolean,
   openings: ReadonlyMap<string, JsonObject>,
   version: string,
@@ -81,7 +81,7 @@ function mergedCapabilities(openings: readonly JsonObject[]): Record<string, str
 }
 
 /** What a list of servers says of itself when nobody asks: for the check of a config. */
-export const CHECK_HELLO = parseJson(
+export const CHECK_INITIALIZE_PARAMS = parseJson(
   JSON.stringify({
     protocolVersion: LATEST_PROTOCOL_VERSION,
     capabilities: {},

@@ -10,42 +10,42 @@ import { approveMessage, createMessage, idOf, readMessage } from "./messages.ts"
 import type { Subject } from "./subject.ts";
 
 /** One client with its reviewer, each on connections of their own. */
-export interface Traveller {
+export interface RoundTripClient {
   /** One round trip. */
-  travel(): Promise<void>;
+  roundTrip(): Promise<void>;
   close(): void;
 }
 
 export interface Engine {
   /** With its version. */
   readonly name: string;
-  openTraveller(): Promise<Traveller>;
+  openClient(): Promise<RoundTripClient>;
   /** Processor seconds that all its processes have used, those of its database included. */
   cpuSeconds(): number;
   stop(): Promise<void>;
 }
 
 /** @param clients how many travel at the same time */
-export async function travelFor(
+export async function runRoundTrips(
   engine: Engine,
   clients: number,
   seconds: number,
 ): Promise<Outcome> {
-  const opening = Array.from({ length: clients }, () => engine.openTraveller());
-  const travellers = await Promise.all(opening);
+  const opening = Array.from({ length: clients }, () => engine.openClient());
+  const opened = await Promise.all(opening);
   const latenciesMs: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1000;
-  const repeat = async ({ travel }: Traveller) => {
+  const repeat = async ({ roundTrip }: RoundTripClient) => {
     while (performance.now() < endsAt) {
       const sentAt = performance.now();
-      await travel();
+      await roundTrip();
       latenciesMs.push(performance.now() - sentAt);
     }
   };
-  await Promise.all(travellers.map(repeat));
+  await Promise.all(opened.map(repeat));
   const outcome = summarize(latenciesMs, (performance.now() - startedAt) / 1000);
-  for (const traveller of travellers) traveller.close();
+  for (const client of opened) client.close();
   return outcome;
 }
 
@@ -54,12 +54,12 @@ export function providerEngine(name: string, subject: Subject, database = () => 
   return {
     name,
     cpuSeconds: () => cpuSeconds(subject.pid) + database(),
-    async openTraveller() {
+    async openClient() {
       const [client] = await openConnections(subject.port, 1);
       const [reviewer] = await openConnections(subject.port, 1);
       if (client === undefined || reviewer === undefined) throw new Error("no connection");
       return {
-        async travel() {
+        async roundTrip() {
           const n = subject.nextNumber();
           const created = await client.exchange(createMessage(subject.token, n));
           expectAnswer(created, 201, "pending");

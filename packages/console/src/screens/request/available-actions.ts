@@ -18,7 +18,7 @@ const BEFORE_DEADLINE_MS = 1_000;
  *
  * @param now by the server's clock, epoch ms
  */
-export function canBeHeld(
+export function hasUndo(
   { requirement, deadline_at: at }: Pick<ReviewedRequest, "requirement" | "deadline_at">,
   now: number,
 ): boolean {
@@ -38,12 +38,12 @@ export interface Seen {
   /** The end of the arguments was on the screen, or all of them were asked for. */
   readonly hasSeenEnd: boolean;
   /** What earlier calls say is still on its way. */
-  readonly isLookingBack: boolean;
+  readonly isLoadingHistory: boolean;
   /** Whether there was something to press before; it then stays where it is. */
   readonly wasOffered: boolean;
 }
 
-export interface Standing {
+export interface AvailableActions {
   /** Pending, in time and heard of. */
   readonly isOpen: boolean;
   readonly isOffered: boolean;
@@ -58,8 +58,8 @@ export interface Standing {
   readonly hint: string;
 }
 
-export function standingOf(seen: Seen): Standing {
-  const { request, me, isLive, hasSeenEnd, isLookingBack, wasOffered } = seen;
+export function availableActions(seen: Seen): AvailableActions {
+  const { request, me, isLive, hasSeenEnd, isLoadingHistory, wasOffered } = seen;
   const may = request.may_decide;
   const isPending = request.status === "pending";
   const isOver = isPending && seen.isOver;
@@ -71,7 +71,7 @@ export function standingOf(seen: Seen): Standing {
     isOpen,
     isHeld,
     isOffered: wasOffered || (isPending && (may.approve || may.deny)),
-    canApprove: canDecide && may.approve && hasSeenEnd && !isLookingBack,
+    canApprove: canDecide && may.approve && hasSeenEnd && !isLoadingHistory,
     canDeny: canDecide && may.deny,
     canWithdraw: hasVoted,
     status: statusOf(request, me, hasVoted),
@@ -84,11 +84,11 @@ function statusOf(request: ReviewedRequest, me: string | undefined, hasVoted: bo
   return hasVoted ? `Your approval is kept. ${stillMissing(request)}` : "";
 }
 
-function hintOf({ request, hasSeenEnd, isLookingBack, isShort }: Seen): string {
+function hintOf({ request, hasSeenEnd, isLoadingHistory, isShort }: Seen): string {
   const may = request.may_decide;
   if (may.reason !== undefined) return may.reason;
   if (!hasSeenEnd) return "To approve, read to the end of the arguments or show all.";
-  if (isLookingBack) return "Looking for earlier calls like this one…";
+  if (isLoadingHistory) return "Looking for earlier calls like this one…";
   const isSigned = request.requirement.confirm.kind === "passkey";
   return isShort && may.approve && !isSigned ? AT_ONCE : "";
 }
