@@ -171,7 +171,7 @@ class Run {
     if (replica === undefined) return;
     const { context } = replica;
     const results: string[] = [];
-    const tell = async (event: VerificationEvent) => {
+    const emit = async (event: VerificationEvent) => {
       if (event.kind !== "verified") return;
       const { finding } = event.result;
       if (finding !== undefined) results.push(finding.message);
@@ -181,7 +181,7 @@ class Run {
       const caller = await authenticateCaller(context, `Bearer ${token}`);
       if (caller.kind !== "reviewer") return;
       const { signal } = new AbortController();
-      await verifyAuditLog(context, caller, "project", { tell, signal });
+      await verifyAuditLog(context, caller, "project", { emit, signal });
     };
     let isOver = false;
     verify()

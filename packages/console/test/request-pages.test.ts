@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Requirement } from "../../server/src/policy/rule.ts";
 import { newVisitor } from "../../server/test/support/browser.ts";
-import { newStranger, picture, press, signIn } from "../../server/test/support/page-scene.ts";
+import { newSignedInPerson, picture, press, signIn } from "../../server/test/support/page-scene.ts";
 import { auditOf } from "../../server/test/support/scene.ts";
 import { startConsoleScene } from "./support/console-scene.ts";
 import { startPathProxy } from "./support/path-proxy.ts";
@@ -41,7 +41,7 @@ function approveOf(page: Page) {
 }
 
 test("[ours.inbox.signed-out] [ours.inbox.page] a link leads who is signed out over the sign-in to the call, which they approve by a click", async () => {
-  await newStranger(server, "pat");
+  await newSignedInPerson(server, "pat");
   const { id } = await ask();
   const { page, context, complaints } = await newVisitor(browser, publicUrl, {
     width: 360,

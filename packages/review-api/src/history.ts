@@ -74,7 +74,7 @@ const endedMembers = {
 const endedRequest = v.object(endedMembers);
 
 /** The time of the oldest decision that the server searched; null without any. */
-const lookedBackTo = v.nullable(timestamp);
+const scannedBackTo = v.nullable(timestamp);
 
 const decisionTimes = v.object({
   decisions: v.number(),
@@ -87,7 +87,7 @@ const insights = v.object({
   looked_at: v.number(),
   /** False when there are older requests than the server searched. */
   complete: v.boolean(),
-  looked_back_to: lookedBackTo,
+  looked_back_to: scannedBackTo,
   matching: v.number(),
   by_status: v.object({
     approved: v.number(),
@@ -143,7 +143,7 @@ export const history = {
         damaged: v.optional(v.array(id)),
         next: cursor,
         previous: cursor,
-        looked_back_to: lookedBackTo,
+        looked_back_to: scannedBackTo,
         now: timestamp,
       }),
     },

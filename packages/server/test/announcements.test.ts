@@ -15,7 +15,7 @@ import {
   startChannelScene,
   textOf,
   untilEnded,
-  untilTold,
+  untilNotified,
 } from "./support/channel-scene.ts";
 import { HeldMessages } from "./support/notifications.ts";
 import { enforce, policyOf } from "./support/policies.ts";
@@ -86,10 +86,10 @@ test("[ours.notify.groups] a channel with groups tells of what names one of them
     await server.submit(instance.token, { tool });
     await untilEnded(scene);
   }
-  const told = (path: string) => scene.at(path).map((each) => textOf(each).slice(1, 2));
-  assert.deepEqual(told("/ops"), ["a"]);
-  assert.deepEqual(told("/anybody"), ["c"]);
-  assert.deepEqual(told("/all"), ["a", "b", "c"]);
+  const toolsAt = (path: string) => scene.at(path).map((each) => textOf(each).slice(1, 2));
+  assert.deepEqual(toolsAt("/ops"), ["a"]);
+  assert.deepEqual(toolsAt("/anybody"), ["c"]);
+  assert.deepEqual(toolsAt("/all"), ["a", "b", "c"]);
 });
 
 test("[ours.notify.only-asked] what policy decides at once is told to nobody, nor is anything of another project", async (t) => {
@@ -122,7 +122,7 @@ test("[ours.notify.retried] a channel that fails is tried again, and what was re
   const channel = await newChannel(scene, "all");
   const cancelled = await server.submit(instance.token);
   const hasFailed = async () => (await channelOf(scene, channel.id)).failures === 1;
-  await untilTold(scene, hasFailed, "the first message fails");
+  await untilNotified(scene, hasFailed, "the first message fails");
   await server.submit(instance.token, { timeout: "1s" });
   await cancel(server, instance.token, cancelled.id);
   clock.advance(1_500);
@@ -156,7 +156,7 @@ test("[ours.notify.retried] a request that is resolved while the way is opened i
   const scene = await startChannelScene(t, { resolver });
   await newChannel(scene, "all");
   const { id } = await scene.server.submit(scene.instance.token);
-  await untilTold(scene, () => held.length === 1, "the name is looked up");
+  await untilNotified(scene, () => held.length === 1, "the name is looked up");
   await cancel(scene.server, scene.instance.token, id);
   held[0]?.();
   await passTime(scene, 3_000);
@@ -177,19 +177,19 @@ test("[ours.notify.independent] a channel that does not answer delays no other, 
   await newChannel(scene, "slow");
   await newChannel(scene, "quick");
   await server.submit(instance.token, { tool: "first", timeout: "3h" });
-  await untilTold(scene, () => held.arrived === 1, "the slow channel has its message");
+  await untilNotified(scene, () => held.arrived === 1, "the slow channel has its message");
   for (const [tool, timeout] of [
     ["second", "2h"],
     ["third", "1h"],
   ] as const) {
     await server.submit(instance.token, { tool, timeout });
-    await untilTold(scene, () => textsAt("/quick").includes(tool), `${tool} is told`);
+    await untilNotified(scene, () => textsAt("/quick").includes(tool), `${tool} is told`);
   }
   assert.equal(scene.at("/slow").length, 1);
   held.answer(0, 200);
-  await untilTold(scene, () => held.arrived === 2, "the next message");
+  await untilNotified(scene, () => held.arrived === 2, "the next message");
   held.answer(1, 200);
-  await untilTold(scene, () => held.arrived === 3, "the last message");
+  await untilNotified(scene, () => held.arrived === 3, "the last message");
   held.answer(2, 200);
   await untilEnded(scene);
   assert.deepEqual(textsAt("/slow"), ["first", "third", "second"]);
@@ -205,14 +205,14 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   const { server, instance } = scene;
   await newChannel(scene, "all");
   await server.submit(instance.token);
-  await untilTold(scene, () => held.arrived === 1, "the first message");
+  await untilNotified(scene, () => held.arrived === 1, "the first message");
   const deadlines: string[] = [];
   for (let count = 0; count < 23; count++) {
     const { deadline_at } = await server.submit(instance.token, { timeout: `${count + 3}m` });
     deadlines.push(deadline_at);
   }
   held.answer(0, 200);
-  await untilTold(scene, () => held.arrived === 2, "the digest");
+  await untilNotified(scene, () => held.arrived === 2, "the digest");
   held.answer(1, 200);
   await untilEnded(scene);
   const text = textOf(scene.at("/all")[1] as never);
@@ -225,7 +225,7 @@ test("[ours.notify.digest] a flood is one message about all of it, and the minut
   await passTime(scene, 50_000);
   assert.equal(held.arrived, 2);
   await passTime(scene, 12_000);
-  await untilTold(scene, () => held.arrived === 3, "the next message");
+  await untilNotified(scene, () => held.arrived === 3, "the next message");
   assert.match(textOf(scene.at("/all")[2] as never), /^`later` of/);
   held.answer(2, 200);
 });
@@ -260,7 +260,7 @@ test("[ours.notify.reminder] what still waits shortly before its deadline is tol
   const { id } = await server.submit(instance.token, { timeout: "20m" });
   const decided = await server.submit(instance.token, { timeout: "20m" });
   const short = await server.submit(instance.token, { timeout: "9m" });
-  await untilTold(scene, () => scene.at("/all").length === 3, "all are told");
+  await untilNotified(scene, () => scene.at("/all").length === 3, "all are told");
   assert.equal((await server.decide(reviewer, id, "approve")).status, 200);
   assert.equal((await server.decide(reviewer, decided.id, "deny")).status, 200);
   await cancel(server, instance.token, short.id);
@@ -293,7 +293,7 @@ test("[ours.notify.off] a channel that is disabled or deleted tells nothing, als
     const { id } = await newChannel(scene, name);
     await server.submit(instance.token);
     const hasFailed = async () => (await channelOf(scene, id)).failures === 1;
-    await untilTold(scene, hasFailed, "the first message fails");
+    await untilNotified(scene, hasFailed, "the first message fails");
     const answer = await end(`/review/v1/channels/${id}`);
     assert.equal(answer.status, 200, answer.text);
     await server.submit(instance.token);
@@ -312,11 +312,11 @@ test("[ours.notify.erased] announcements are erased with their requests", async 
   const { server, instance } = scene;
   await newChannel(scene, "all", { remind_before: "5m" });
   const { id } = await server.submit(instance.token);
-  await untilTold(scene, () => scene.at("/all").length === 1, "it is told");
+  await untilNotified(scene, () => scene.at("/all").length === 1, "it is told");
   await cancel(server, instance.token, id);
   assert.equal((await announcements(scene)).length, 2);
   scene.clock.advance(169 * 3_600_000);
-  await untilTold(
+  await untilNotified(
     scene,
     async () => (await announcements(scene)).length === 0,
     "the announcements are gone",
@@ -331,7 +331,7 @@ test("[ours.notify.digest] one message tells of more than a thousand calls, with
   await untilEnded(scene);
   await copyAnnouncements(scene, { requestId: id, channelId: channel.id, count: 2_500 });
   clock.advance(1_000);
-  await untilTold(scene, () => scene.at("/all").length === 2, "the digest");
+  await untilNotified(scene, () => scene.at("/all").length === 2, "the digest");
   await untilEnded(scene);
   const text = textOf(scene.at("/all")[1] as never);
   assert.match(text, /^more than 1000 calls wait; earliest deadline in 2m 29s /);
@@ -355,16 +355,16 @@ test("[ours.notify.independent] as many channels as other projects may have, all
     }
     await server.submit(token);
   }
-  await untilTold(scene, () => held.arrived >= 2 * SERVED_OF_PROJECT_MAX, "the slow are busy");
+  await untilNotified(scene, () => held.arrived >= 2 * SERVED_OF_PROJECT_MAX, "the slow are busy");
   await newChannel(scene, "quick");
   await server.submit(instance.token);
-  await untilTold(scene, () => scene.at("/quick").length === 1, "the quick channel is told");
+  await untilNotified(scene, () => scene.at("/quick").length === 1, "the quick channel is told");
   // Who had no room comes when somebody has left.
   const busy = held.arrived;
   for (let index = 0; index < busy; index++) held.answer(index, 200);
   const isLeft = ({ ended_by }: { readonly ended_by: string | null }) => ended_by === "sent";
   const left = async () => (await announcements(scene)).filter(isLeft).length === busy + 1;
-  await untilTold(scene, left, "the answers are recorded");
+  await untilNotified(scene, left, "the answers are recorded");
   await passTime(scene, 3_000);
-  await untilTold(scene, () => held.arrived === 2 * busy, "the next have room");
+  await untilNotified(scene, () => held.arrived === 2 * busy, "the next have room");
 });

@@ -41,12 +41,12 @@ async function answers({ method, path }: Route): Promise<readonly Response[]> {
 
 test("[ours.exchange.answer-headers] every answer of every route is of the type that it says, in no frame, and kept by nobody who may not", async () => {
   // Signing out would end what the others are asked with.
-  const asked = routes.filter(
+  const reading = routes.filter(
     ({ operation }) => !["signOut", "endSession", "followEvents"].includes(operation),
   );
   const nothing = PATHS_OF_NOTHING.map((path) => ({ method: "GET", path, operation: "" }));
   const statuses = new Set<number>();
-  for (const route of [...asked, ...nothing]) {
+  for (const route of [...reading, ...nothing]) {
     for (const { status, headers } of await answers(route)) {
       statuses.add(status);
       const what = `${route.method} ${route.path}: ${status}`;

@@ -117,11 +117,11 @@ async function attempts(
   ];
 }
 
-function assertTellsNothing(route: Route, sent: string, answer: Answer): void {
+function assertLeaksNothing(route: Route, sent: string, answer: Answer): void {
   // The log of exports says what was asked for, which they know.
   const text = answer.text.replaceAll(/"query":"[^"]*"/g, "");
-  const told = Object.values(ids).filter((id) => id !== sent && text.includes(id));
-  assert.deepEqual(told, [], `${route.operation} tells ids: ${text}`);
+  const leaked = Object.values(ids).filter((id) => id !== sent && text.includes(id));
+  assert.deepEqual(leaked, [], `${route.operation} tells ids: ${text}`);
   assert.doesNotMatch(text, new RegExp(CANARY), `${route.operation} with ${sent}`);
 }
 
@@ -130,7 +130,7 @@ test("[ours.authorization.projects] no read with an id of another project tells 
   assert.ok(reads.length > 5, String(reads.length));
   for (const route of reads) {
     for (const id of [...Object.values(ids), "1"]) {
-      for (const answer of await attempts(route, id)) assertTellsNothing(route, id, answer);
+      for (const answer of await attempts(route, id)) assertLeaksNothing(route, id, answer);
     }
   }
 });
@@ -161,7 +161,7 @@ test("[ours.authorization.projects] no list, export, count or proof shows what i
   for (const route of followed) {
     for (const filter of filters) {
       for (const answer of await attempts(route, "", filter)) {
-        assertTellsNothing(route, "", answer);
+        assertLeaksNothing(route, "", answer);
       }
     }
   }
@@ -198,7 +198,7 @@ for (const [operation, kind, body] of CHANGES) {
       // For browsers alone, a token is refused before anything is looked at.
       assert.ok(answer.status === 404 || answer.status === 403, `${operation}: ${answer.text}`);
       if (answer.status === 404) assertRefused(answer, 404, "not_found");
-      assertTellsNothing(route, ids[kind] ?? "", answer);
+      assertLeaksNothing(route, ids[kind] ?? "", answer);
     }
     assert.deepEqual(await snapshot(), before);
   });

@@ -241,12 +241,12 @@ test("[ours.exchange.slow] who asks on and reads nothing fills a bounded place, 
 
 test("[ours.auth.matrix] a stranger cannot ask for a session of their choice", async (t) => {
   const chosen = "A".repeat(43);
-  const answer = await asStranger(t, `Cookie: __Host-countersign=${chosen}\r\n`);
+  const answer = await asAnonymous(t, `Cookie: __Host-countersign=${chosen}\r\n`);
   assertRefused(answer, 401, "invalid_credential");
   assert.deepEqual(answer.headers.getSetCookie(), []);
 });
 
-function asStranger(t: TestContext, headers: string) {
+function asAnonymous(t: TestContext, headers: string) {
   const bytes = `GET /review/v1/session?session=x HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
   return answerTo(t, server.url, bytes);
 }

@@ -177,7 +177,7 @@ test("[ours.audit.rotation] a log that was moved to PostgreSQL verifies there ag
   assert.equal(imported.code, 0, imported.stderr);
   await assertVerifies(t, { env: target.env }, "--checkpoint", checkpoint, "--project", "default");
   server = await startServer(t, { env: target.env, args: ARGS });
-  const pending = source.told.get("pending")?.id ?? "";
+  const pending = source.requests.get("pending")?.id ?? "";
   await decide(server, source.reviewer, pending, "approve");
   await withStore(server, untilAllSealed);
   await assertVerifies(t, { env: target.env }, "--checkpoint", checkpoint, "--project", "default");

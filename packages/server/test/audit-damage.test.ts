@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LOOK_EVERY_MS } from "../src/operations/audit/claimRescans.ts";
+import { RESCAN_EVERY_MS } from "../src/operations/audit/claimRescans.ts";
 import { Report } from "../src/report.ts";
 import {
   assertVerified,
@@ -36,11 +36,11 @@ for (const name of PROJECTS) {
     await untilSealed(scene, left);
     const { finding } = await verifyAll(scene);
     assert.deepEqual([finding?.fault, finding?.project], ["seal", name]);
-    clock.advance(LOOK_EVERY_MS);
+    clock.advance(RESCAN_EVERY_MS);
     for (const each of PROJECTS) if (each !== name) await server.instance(each);
     await untilSealed(scene, left);
-    const told = lines.find((line) => line.includes("dependency.failed"));
-    assert.match(told ?? "", new RegExp(`log countersign/audit/${project}/`));
+    const logged = lines.find((line) => line.includes("dependency.failed"));
+    assert.match(logged ?? "", new RegExp(`log countersign/audit/${project}/`));
     await tamper(scene, setFrontier, project, row?.frontier ?? null);
     await untilSealed(scene);
     await assertVerified(scene);

@@ -21,7 +21,7 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
   const openedAt = clock.now();
   const find = async (id: string) =>
     (await findEntriesOfRequest(store, "p", id)).map(({ kind }) => kind);
-  const enter = (id: string, kinds: readonly (readonly [AuditKind, number, object?])[]) =>
+  const insertEntry = (id: string, kinds: readonly (readonly [AuditKind, number, object?])[]) =>
     store.transact(async (tx) => {
       for (const [kind, afterMs, detail] of kinds) {
         const rest = { actor: "system:audit", subject: `request:${id}`, detail } as const;
@@ -34,14 +34,14 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
       }
     });
   const others = (afterMs: number) =>
-    enter(
+    insertEntry(
       "another",
       Array.from({ length: OTHERS }, () => ["vote.cast", afterMs] as const),
     );
   const newId = () => uuidV7(openedAt, random.bytes(10));
   const [used, late] = [newId(), newId()];
   const expires_at = openedAt + 60_000;
-  await enter(used, [
+  await insertEntry(used, [
     ["request.opened", 0],
     ["request.resolved", 1_000, { status: "approved", expires_at }],
     ["delivery.ended", 1_100],
@@ -49,7 +49,7 @@ test("[ours.audit.proof] what is entered of a request long after its delivery or
     ["outcome.reported", 2 * DAY_MS],
   ]);
   // Nobody was there to end it when its window passed.
-  await enter(late, [
+  await insertEntry(late, [
     ["request.opened", 0],
     ["request.resolved", 30 * DAY_MS, { status: "expired", expires_at: null }],
     ["delivery.ended", 30 * DAY_MS + 100],

@@ -7,8 +7,8 @@ import { Frontier, hashLeaf } from "../src/core/merkle.ts";
 import type { OpenKeys } from "../src/operations/audit/appendSealed.ts";
 import {
   claimRescans,
-  LOOK_EVERY_MS,
-  LOOK_LASTS_MS,
+  RESCAN_EVERY_MS,
+  RESCAN_LEASE_MS,
 } from "../src/operations/audit/claimRescans.ts";
 import { type RecentSeal, sealEntries } from "../src/operations/audit/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
@@ -49,7 +49,7 @@ async function write(tx: Transaction, at: number, project: string, detail = "{}"
 }
 
 /** An entry that was committed now, whatever the time in its id. */
-function enter(scene: Logged, at: number, project: string): Promise<string> {
+function insertEntry(scene: Logged, at: number, project: string): Promise<string> {
   return storeOf(scene).transact((tx) => write(tx, at, project));
 }
 
@@ -107,12 +107,12 @@ test("[ours.audit.late] what is committed a little late is sealed with the next,
   const project = await projectId(store);
   await untilSealed(scene);
   const enteredAt = clock.now();
-  await enter(scene, enteredAt - 1_500, project);
+  await insertEntry(scene, enteredAt - 1_500, project);
   await untilSealed(scene);
   assert.ok(clock.now() - enteredAt < 60_000, "before the look of every five minutes");
 
-  const minutes = await enter(scene, clock.now() - 4 * 60_000, project);
-  const days = await enter(scene, clock.now() - 3 * 24 * 3_600_000, project);
+  const minutes = await insertEntry(scene, clock.now() - 4 * 60_000, project);
+  const days = await insertEntry(scene, clock.now() - 3 * 24 * 3_600_000, project);
   await scene.server.submit(scene.instance.token);
   await untilSealed(scene, 2);
   clock.advance(5 * 60_000);
@@ -134,22 +134,22 @@ test("[ours.audit.late] looks that nobody lived to end are made again, and leave
   const project = await projectId(store);
   await untilSealed(scene);
   // Behind what is sealed, where only looks come.
-  await enter(scene, clock.now() - 4 * 60_000, project);
-  clock.stop(LOOK_EVERY_MS);
+  await insertEntry(scene, clock.now() - 4 * 60_000, project);
+  clock.stop(RESCAN_EVERY_MS);
   // Begun, and its process is killed.
   assert.equal((await claimRescans(context)).length, 1);
-  clock.stop(LOOK_LASTS_MS - 1);
+  clock.stop(RESCAN_LEASE_MS - 1);
   assert.deepEqual(await claimRescans(context), [], "somebody may be at it");
   for (let lost = 0; lost < 20; lost++) {
-    clock.stop(LOOK_LASTS_MS);
+    clock.stop(RESCAN_LEASE_MS);
     assert.equal((await claimRescans(context)).length, 1);
   }
   assert.equal((await verifyAll(scene)).finding?.fault, "unsealed");
-  clock.advance(LOOK_LASTS_MS);
+  clock.advance(RESCAN_LEASE_MS);
   await untilSealed(scene);
   await assertAllOnce(store);
   await assertVerified(scene);
-  clock.stop(LOOK_LASTS_MS);
+  clock.stop(RESCAN_LEASE_MS);
   assert.deepEqual(await claimRescans(context), [], "the last one has ended");
 });
 
@@ -159,7 +159,7 @@ test("[ours.audit.late] a walk that goes on close to the end looks over what is 
   const store = storeOf(scene);
   const project = await projectId(store);
   await untilSealed(scene);
-  const late = await enter(scene, clock.now() - 4 * 60_000, project);
+  const late = await insertEntry(scene, clock.now() - 4 * 60_000, project);
   await tamper(
     scene,
     "update audit_log set walked_id = sealed_id, walked_at = 0 where project_id = $1",
@@ -167,9 +167,9 @@ test("[ours.audit.late] a walk that goes on close to the end looks over what is 
   );
   // Nobody was there to look for longer than a look goes back.
   clock.stop(30 * 60_000);
-  const [look] = await claimRescans(scene.server.provider.context);
-  assert.ok(look?.isWalk);
-  assert.ok(look.range.after < late);
+  const [rescan] = await claimRescans(scene.server.provider.context);
+  assert.ok(rescan?.isFullScan);
+  assert.ok(rescan.range.after < late);
 });
 
 test("[ours.audit.late] entries of a clock that was set back or ahead are sealed, and none twice", async (t) => {
@@ -201,8 +201,8 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
   const rounds = 40;
   for (let round = 0; round < rounds; round++) {
     clock.stop(300);
-    const entering = Array.from({ length: 8 }, (_, i) =>
-      enter(scene, clock.now() - ((i * 613 + round * 97) % 1_900), project),
+    const inserting = Array.from({ length: 8 }, (_, i) =>
+      insertEntry(scene, clock.now() - ((i * 613 + round * 97) % 1_900), project),
     );
     const sealing = sealers.map(async (sealer) => {
       let next: string | undefined;
@@ -212,7 +212,7 @@ test("[ours.audit.late] [ours.audit.sealed] two who seal at one time, with entri
         [sealer.recentSeal, next] = [step.recentSeal, step.next];
       } while (next !== undefined);
     });
-    await Promise.all([...entering, ...sealing]);
+    await Promise.all([...inserting, ...sealing]);
   }
   await untilSealed(scene);
   await assertAllOnce(store);
@@ -228,7 +228,7 @@ test("[ours.audit.sealed] what a server remembers of seals that the database has
   const { projectId: project, size } = before;
   const keys: OpenKeys = new RecentlyUsed(10);
   const seal = (recent?: RecentSeal) => sealEntries(context, keys, project, recent);
-  const lost = await enter(scene, scene.clock.now(), project);
+  const lost = await insertEntry(scene, scene.clock.now(), project);
   const { recentSeal } = await seal();
   assert.ok(recentSeal);
   // As after a failover to a standby that had not received it.
@@ -240,7 +240,7 @@ test("[ours.audit.sealed] what a server remembers of seals that the database has
   );
   await tamper(scene, "delete from audit_entry where project_id = $1 and id = $2", project, lost);
   await store.transact((tx) => updateLog(tx, before));
-  await enter(scene, scene.clock.now(), project);
+  await insertEntry(scene, scene.clock.now(), project);
   await seal();
   await seal(recentSeal);
   await assertAllOnce(store);

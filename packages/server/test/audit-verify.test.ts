@@ -43,7 +43,7 @@ const [id = "", other = ""] = [ids[POSITION], ids[OTHER]];
 async function withChanged(
   [table, column, condition]: readonly [string, string, string],
   change: (value: SqlValue) => SqlValue,
-  look: () => Promise<void>,
+  check: () => Promise<void>,
 ): Promise<void> {
   const row = await store.get(`select ${column} as value from ${table} where ${condition}`);
   const before = row?.value ?? null;
@@ -52,7 +52,7 @@ async function withChanged(
   const update = `update ${table} set ${column} = $1 where ${condition}`;
   await tamper(scene, update, after);
   try {
-    await look();
+    await check();
   } finally {
     const back = column === "id" ? condition.replace(String(before), String(after)) : condition;
     await tamper(scene, `update ${table} set ${column} = $1 where ${back}`, before);

@@ -51,9 +51,9 @@ test("[ours.background.approved] the last approved call of the same tool and ins
   await submit("pay!", '{"n":4}', "approve");
   const other = await server.instance();
   await submit("pay", '{"n":5}', "approve", other.token);
-  const asked = await submit("pay", '{"n":6}');
+  const submitted = await submit("pay", '{"n":6}');
   await submit("pay", '{"n":7}', "approve");
-  const { json, text } = await background(asked);
+  const { json, text } = await background(submitted);
   assert.equal(json.last_approved?.id, approved);
   assert.ok(text.includes(`"arguments":${exact}`), text);
   assert.deepEqual(Object.keys(json.last_approved ?? {}), [
@@ -75,9 +75,9 @@ test("[ours.background.similar] what became of calls like it within thirty days 
   }
   await cancel(server, instance.token, await submit("count", "{}"));
   await submit("count", "{}");
-  const asked = await submit("count", "{}");
+  const submitted = await submit("count", "{}");
   await submit("count", "{}", "approve");
-  const { since, ...counts } = (await background(asked)).json.similar;
+  const { since, ...counts } = (await background(submitted)).json.similar;
   assert.deepEqual(counts, {
     approved: 2,
     denied: 1,
@@ -93,8 +93,8 @@ test("[ours.background.similar] names that differ behind what an index has of th
   const long = "é".repeat(300);
   await submit(`${long}a`, "{}", "approve");
   const own = await submit(`${long}b`, '{"own":1}', "approve");
-  const asked = await submit(`${long}b`, "{}");
-  const { last_approved, similar } = (await background(asked)).json;
+  const submitted = await submit(`${long}b`, "{}");
+  const { last_approved, similar } = (await background(submitted)).json;
   assert.deepEqual([last_approved?.id, similar.approved], [own, 1]);
 });
 
@@ -102,10 +102,10 @@ test("[ours.background.denied] a call that was denied with the very same text of
   const denied = await submit("drop", '{"a":1}', "deny");
   await submit("drop", '{"a":1.0}', "deny");
   await submit("drop", '{"a":1}', "approve");
-  const asked = await submit("drop", '{"a":1}');
-  const told = (await background(asked)).json.denied_before;
-  assert.deepEqual([told?.id, told?.note], [denied, "deny"]);
-  assert.match(String(told?.decided_by), /^reviewer:/);
+  const submitted = await submit("drop", '{"a":1}');
+  const shown = (await background(submitted)).json.denied_before;
+  assert.deepEqual([shown?.id, shown?.note], [denied, "deny"]);
+  assert.match(String(shown?.decided_by), /^reviewer:/);
   const other = await submit("drop", '{"a": 1}');
   assert.equal((await background(other)).json.denied_before, null);
 });

@@ -131,8 +131,8 @@ test("[ours.policy.budget.fails] more calls than are counted are no number, and 
   await storePast(server, instance.id, 9_999, () => ({ tool: '"pay"' }));
   assert.equal((await server.submit(instance.token, { tool: "pay" })).status, "approved");
   assert.equal((await server.submit(instance.token, { tool: "pay" })).status, "approved");
-  const beyond = await server.submit(instance.token, { tool: "pay" });
-  assert.equal(beyond.status, "pending");
+  const overBudget = await server.submit(instance.token, { tool: "pay" });
+  assert.equal(overBudget.status, "pending");
   scene.clock.advance(60_000);
   assert.equal((await server.submit(instance.token, { tool: "pay" })).status, "approved");
 });
@@ -179,7 +179,7 @@ test("[ours.policy.budget] counting agrees with looking at every call", async (t
   for (const asOf of [undefined, at - 100_000]) {
     for (const tool of [undefined, ...tools.map((each) => JSON.stringify(each)), '"none"']) {
       const key = { projectId, instanceId: instance.id };
-      const wish = { tool, spans, callsMax: 10_000, asOf };
+      const query = { tool, spans, callsMax: 10_000, asOf };
       const wanted = spans.map(({ since, status }) => {
         const fits = past.filter((each) => {
           if (each.createdAt <= since || each.createdAt >= (asOf ?? Number.MAX_VALUE)) return false;
@@ -190,8 +190,8 @@ test("[ours.policy.budget] counting agrees with looking at every call", async (t
         });
         return fits.length;
       });
-      assert.deepEqual(await countCalls(store, key, wish), wanted);
-      const few = await countCalls(store, key, { ...wish, callsMax: 20 });
+      assert.deepEqual(await countCalls(store, key, query), wanted);
+      const few = await countCalls(store, key, { ...query, callsMax: 20 });
       for (const [index, count] of few.entries()) {
         const all = wanted[index - (index % 3)] ?? 0;
         if (count === null) assert.ok(all > 20);

@@ -16,7 +16,7 @@ import {
   textOf,
   tryChannel,
   untilEnded,
-  untilTold,
+  untilNotified,
 } from "./support/channel-scene.ts";
 import { auditOf } from "./support/scene.ts";
 import { startTestProvider } from "./support/test-provider.ts";
@@ -130,7 +130,7 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
   await server.submit(instance.token);
   const haveFailed = async () =>
     (await channelOf(scene, id)).failures > 0 && (await channelOf(scene, hook.id)).failures > 0;
-  await untilTold(scene, haveFailed, "both fail");
+  await untilNotified(scene, haveFailed, "both fail");
   const call = { token: admin };
   const answers = [
     await server.call<TestAnswer>("POST", `${CHANNELS}/${id}/test`, call),
@@ -335,8 +335,8 @@ test("[ours.notify.secrets] with another URL the token and the secret of the one
   const moved = await change(hook.id, { url: receiver.url("/other") });
   assert.match(moved.json.signing_secret ?? "", /^whsec_/);
   assert.notEqual(moved.json.signing_secret, SIGNING_SECRET);
-  const given = await change(hook.id, { signing_secret: OTHER_SECRET });
-  assert.equal(given.json.signing_secret, undefined);
+  const changed = await change(hook.id, { signing_secret: OTHER_SECRET });
+  assert.equal(changed.json.signing_secret, undefined);
 });
 
 test("[ours.notify.off] where webhooks are off, nothing is sent over HTTP", async (t) => {

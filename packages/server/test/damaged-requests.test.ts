@@ -12,19 +12,23 @@ async function damage({ provider }: TestProvider, id: string): Promise<void> {
   await provider.context.store.transact((tx) => tx.run(sql, [id]));
 }
 
-interface Told {
+interface SimulationLine {
   readonly event: string;
   readonly [member: string]: unknown;
 }
 
-async function simulate(server: TestProvider, token: string, source: string): Promise<Told[]> {
+async function simulate(
+  server: TestProvider,
+  token: string,
+  source: string,
+): Promise<SimulationLine[]> {
   const call = { token, body: { source } };
   const { status, text } = await server.call("POST", "/review/v1/policy/simulate", call);
   assert.equal(status, 200, text);
   return text
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as Told);
+    .map((line) => JSON.parse(line) as SimulationLine);
 }
 
 interface Listed {
@@ -66,8 +70,14 @@ test("[ours.policy.simulate.unreadable] a simulation counts and names what is da
   const { server, instance, editor } = await startPolicyScene(t);
   const past = await storePast(server, instance.id, 130);
   for (const { id } of past.slice(10, 115)) await damage(server, id);
-  const told = await simulate(server, editor, policySaying("deny", "deploy"));
-  const { unreadable, unreadable_ids: ids, replayed, changes, ended } = told.at(-1) as Told;
+  const lines = await simulate(server, editor, policySaying("deny", "deploy"));
+  const {
+    unreadable,
+    unreadable_ids: ids,
+    replayed,
+    changes,
+    ended,
+  } = lines.at(-1) as SimulationLine;
   assert.deepEqual(
     { unreadable, replayed, changes, ended },
     { unreadable: 105, replayed: 25, changes: { "ask->deny": 25 }, ended: "all" },
@@ -84,7 +94,7 @@ test("[ours.policy.simulate.unreadable] a simulation counts and names what is da
 test("[ours.policy.simulate.requirement] what deciding takes is compared, too, and told in the words of a rule", async (t) => {
   const { server, instance, editor } = await startPolicyScene(t);
   await setGroups(server, "reviewer", ["dba", "ops"]);
-  const asked = (requirement: Partial<Requirement>, validityMs?: number) =>
+  const submitAsking = (requirement: Partial<Requirement>, validityMs?: number) =>
     writeJudgement({
       verb: "ask",
       because: "r",
@@ -97,12 +107,12 @@ test("[ours.policy.simulate.requirement] what deciding takes is compared, too, a
     });
   const same = { from: [["group:ops", "group:dba"]], quorum: 2 };
   const judgements = [
-    asked(same, 120_000),
-    asked(same),
-    asked({ ...same, quorum: 1 }, 120_000),
-    asked({ ...same, from: [["group:dba"]], noteRequired: true }, 120_000),
-    asked({ ...same, confirm: { kind: "type", text: "x" }, excludeOwner: true }, 120_000),
-    asked({ ...same, withinMs: 1_000, grants: false }, 120_000),
+    submitAsking(same, 120_000),
+    submitAsking(same),
+    submitAsking({ ...same, quorum: 1 }, 120_000),
+    submitAsking({ ...same, from: [["group:dba"]], noteRequired: true }, 120_000),
+    submitAsking({ ...same, confirm: { kind: "type", text: "x" }, excludeOwner: true }, 120_000),
+    submitAsking({ ...same, withinMs: 1_000, grants: false }, 120_000),
     null,
   ];
   await storePast(server, instance.id, judgements.length, (i) => ({
@@ -116,8 +126,8 @@ rules:
     valid_for: 2m
     ask: { from: [group:dba, group:ops], quorum: 2 }
 `;
-  const told = await simulate(server, editor, source);
-  const changed = told.filter(({ event }) => event === "changed");
+  const lines = await simulate(server, editor, source);
+  const changed = lines.filter(({ event }) => event === "changed");
   for (const { was, would_be } of changed) assert.deepEqual([was, would_be], ["ask", "ask"]);
   assert.deepEqual(changed.map(({ differs }) => differs).reverse(), [
     ["valid_for"],
@@ -127,6 +137,6 @@ rules:
     ["within", "grants"],
     ["from", "quorum", "valid_for"],
   ]);
-  const { unchanged, changes, requirement_changed: requirement } = told.at(-1) as Told;
+  const { unchanged, changes, requirement_changed: requirement } = lines.at(-1) as SimulationLine;
   assert.deepEqual([unchanged, changes, requirement], [1, {}, 6]);
 });

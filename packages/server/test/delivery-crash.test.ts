@@ -77,10 +77,10 @@ test("[ours.delivery.crash] [ours.verification.takeover] after kill -9 in the mi
   const { server, provisioner, delivery, receiver } = webhooks;
   const { onVerification } = webhooks;
   const key = randomUUID();
-  const asked = Promise.withResolvers<void>();
-  webhooks.onVerification = () => asked.resolve();
+  const verifying = Promise.withResolvers<void>();
+  webhooks.onVerification = () => verifying.resolve();
   const cut = assert.rejects(tryProvisioning(server, provisioner, delivery, key));
-  await asked.promise;
+  await verifying.promise;
   await server.kill();
   await cut;
 

@@ -135,11 +135,11 @@ test("[ours.delivery.frozen] a process that was stopped between claim and attemp
 
 /** A name server whose next answer comes when the test says so. */
 class HeldResolver implements Resolver {
-  asked = 0;
+  queried = 0;
   #held: PromiseWithResolvers<void> | undefined;
 
   async resolve(): Promise<readonly string[]> {
-    this.asked++;
+    this.queried++;
     await this.#held?.promise;
     return ["127.0.0.1"];
   }
@@ -164,7 +164,7 @@ for (const [how, setBackMs] of [
     const { clock, notifications } = scene;
     resolver.hold();
     await scene.decide();
-    await untilDelivered(scene, () => resolver.asked === 2, "the attempt asks for the address");
+    await untilDelivered(scene, () => resolver.queried === 2, "the attempt asks for the address");
 
     clock.stop(FROZEN_MS);
     clock.set(clock.now() - setBackMs);

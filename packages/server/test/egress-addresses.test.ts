@@ -43,7 +43,7 @@ test("[delivery.url.addresses] no socket is opened to a literal that is not publ
   }
   assert.equal(sockets.opened, 0);
   assert.equal(receiver.connections, 0);
-  assert.deepEqual(resolver.asked, []);
+  assert.deepEqual(resolver.queried, []);
 });
 
 test("[delivery.url.addresses] no socket is opened for a name with one address that is not public, whatever the others are", async (t) => {

@@ -30,15 +30,15 @@ async function setUpRaw(t: TestContext, behave: Behave) {
 
 /** A place of which the test sees who has it. */
 function countPlaces() {
-  const entered: string[] = [];
+  const acquired: string[] = [];
   let held = 0;
   return {
-    entered,
+    acquired,
     get held() {
       return held;
     },
     admit: async (address: string) => {
-      entered.push(address);
+      acquired.push(address);
       held++;
       return () => {
         held--;
@@ -211,7 +211,7 @@ test("a second address is tried when nobody is at the first", async (t) => {
   resolver.answers[HOST] = ["127.0.0.9", "127.0.0.1"];
   assert.equal((await post(url, { admit: places.admit })).kind, "answered");
   assert.equal(receiver.requests.length, 1);
-  assert.deepEqual(places.entered, ["127.0.0.9", "127.0.0.1"]);
+  assert.deepEqual(places.acquired, ["127.0.0.9", "127.0.0.1"]);
   await until(() => places.held === 0, "both places are left");
 });
 
@@ -220,7 +220,7 @@ test("no third address is tried", async (t) => {
   resolver.answers[HOST] = ["127.0.0.8", "127.0.0.9", "127.0.0.1"];
   const places = countPlaces();
   assert.deepEqual(await post(url, { admit: places.admit }), failed("connect"));
-  assert.deepEqual(places.entered, ["127.0.0.8", "127.0.0.9"]);
+  assert.deepEqual(places.acquired, ["127.0.0.8", "127.0.0.9"]);
   assert.equal(places.held, 0);
   assert.equal(receiver.connections, 0);
 });
@@ -231,7 +231,7 @@ test("of two families one address each is tried", async (t) => {
   resolver.answers[HOST] = ["127.0.0.8", "127.0.0.1", "::1"];
   const places = countPlaces();
   assert.deepEqual(await post(url, { admit: places.admit }), failed("connect"));
-  assert.deepEqual(places.entered, ["127.0.0.8", "::1"]);
+  assert.deepEqual(places.acquired, ["127.0.0.8", "::1"]);
   assert.equal(receiver.connections, 0);
 });
 
@@ -276,10 +276,10 @@ test("without a place at the address nothing is sent", async (t) => {
 
 test("whether a message is wanted is asked before a connection and after it", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
-  const asked: number[] = [];
+  const budgetsMs: number[] = [];
   const wanted = (...answers: boolean[]) => ({
     isWanted: async (leftMs: number) => {
-      asked.push(leftMs);
+      budgetsMs.push(leftMs);
       clock.advance(1_000);
       return answers.shift() ?? assert.fail("it is asked too often");
     },
@@ -293,21 +293,21 @@ test("whether a message is wanted is asked before a connection and after it", as
   assert.equal((await post(url, wanted(true))).kind, "answered");
   assert.deepEqual([receiver.connections, receiver.requests.length], [2, 2]);
   const opened = [ATTEMPT_MS, ATTEMPT_MS - 1_000];
-  assert.deepEqual(asked, [ATTEMPT_MS, ...opened, ...opened, ATTEMPT_MS]);
+  assert.deepEqual(budgetsMs, [ATTEMPT_MS, ...opened, ...opened, ATTEMPT_MS]);
 });
 
 test("a message that nobody can say is wanted is not sent", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
   const failing = async () => Promise.reject(new Error("the database is away"));
   assert.deepEqual(await post(url, { isWanted: failing }), { kind: "busy" });
-  let isAsked = false;
+  let isRequested = false;
   const reply = post(url, {
     isWanted: () => {
-      isAsked = true;
+      isRequested = true;
       return new Promise(() => {});
     },
   });
-  await until(() => isAsked, "it is asked");
+  await until(() => isRequested, "it is asked");
   clock.advance(ATTEMPT_MS);
   assert.deepEqual(await reply, failed("timeout"));
   assert.equal(receiver.connections, 0);
@@ -324,14 +324,14 @@ test("a message whose time was over before it was posted is not sent", async (t)
 test("a place that comes after the time is left at once", async (t) => {
   const { receiver, post, url, clock } = await setUp(t);
   const place = Promise.withResolvers<() => void>();
-  let isAsked = false;
+  let isRequested = false;
   const reply = post(url, {
     admit: () => {
-      isAsked = true;
+      isRequested = true;
       return place.promise;
     },
   });
-  await until(() => isAsked, "the place is asked for");
+  await until(() => isRequested, "the place is asked for");
   clock.advance(ATTEMPT_MS);
   assert.deepEqual(await reply, { kind: "busy" });
   const isLeft = new Promise<void>((resolve) => place.resolve(resolve));

@@ -20,7 +20,7 @@ test("[delivery.url.every-connection] a name is looked up before every message, 
   for (let i = 0; i < 3; i++) {
     assert.equal((await post(`https://${HOST}:${receiver.port}/`)).kind, "answered");
   }
-  assert.deepEqual(resolver.asked, [HOST, HOST, HOST]);
+  assert.deepEqual(resolver.queried, [HOST, HOST, HOST]);
   assert.equal(receiver.connections, 1);
 });
 

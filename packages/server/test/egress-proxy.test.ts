@@ -80,7 +80,7 @@ test("a name goes to the forward proxy unresolved, and TLS reaches the receiver"
     assert.equal((await post(`https://${HOST}:8443/hook`)).kind, "answered");
   }
   assert.deepEqual(proxy.targets, [`${HOST}:8443`]);
-  assert.deepEqual(resolver.asked, []);
+  assert.deepEqual(resolver.queried, []);
   const { headers, serverName, path } = await receiver.next();
   assert.equal(serverName, HOST);
   assert.equal(headers.host, `${HOST}:8443`);

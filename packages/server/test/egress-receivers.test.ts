@@ -265,8 +265,8 @@ test("[ours.webhooks.misbehaving] a certificate for another name gets nothing of
 
 test("a certificate whose issuer nobody trusts gets nothing of the message", async (t) => {
   const receiver = await startRawReceiver(t, () => undefined);
-  const stranger = createSelfSigned().certificate;
-  for (const ca of [undefined, [stranger]]) {
+  const outsider = createSelfSigned().certificate;
+  for (const ca of [undefined, [outsider]]) {
     const { post } = openTestEgress(t, { ca });
     assert.deepEqual(await post(`https://localhost:${receiver.port}/`), failed("tls"));
   }

@@ -27,18 +27,18 @@ function follow(t: TestContext, token = reviewer, at = server): Promise<EventRea
 }
 
 /** Advances the clock until an event is read. */
-async function pass<T>(told: Promise<T>, ms = 1_000): Promise<T> {
-  let isTold = false;
-  told.then(
-    () => (isTold = true),
-    () => (isTold = true),
+async function pass<T>(pending: Promise<T>, ms = 1_000): Promise<T> {
+  let isSettled = false;
+  pending.then(
+    () => (isSettled = true),
+    () => (isSettled = true),
   );
   await until(async () => {
-    if (!isTold) clock.advance(ms);
+    if (!isSettled) clock.advance(ms);
     await turns();
-    return isTold;
+    return isSettled;
   }, "an event arrives as time passes");
-  return told;
+  return pending;
 }
 
 test("[ours.events.told] a request that is opened, voted on, resolved or cancelled makes a hint with its id alone", async (t) => {

@@ -149,8 +149,8 @@ for (const [path, allowed] of Object.entries(ALLOWED)) {
       for (const token of [undefined, stage.provisioner]) {
         const answer = await server.call(method, `${path}?a=b`, { token });
         assertRefused(answer, 405, "method_not_allowed");
-        const told = answer.headers.get("allow")?.split(", ") ?? [];
-        assert.deepEqual(told.sort(), allowed);
+        const allow = answer.headers.get("allow")?.split(", ") ?? [];
+        assert.deepEqual(allow.sort(), allowed);
       }
     }
   });

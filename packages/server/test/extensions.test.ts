@@ -127,11 +127,11 @@ test("[ours.extensions.consume.input] it takes a key and no body", async (t) => 
 test("[ours.extensions.own] a request of another instance, or none, is not there", async (t) => {
   const scene = await startExtended(t);
   const { id } = await approved(scene);
-  const stranger = { ...scene, instance: await scene.server.instance() };
+  const outsider = { ...scene, instance: await scene.server.instance() };
   const neighbour = await scene.server.provision(scene.instance.provisioner);
   const { instance, credential } = neighbour;
   const beside = { ...scene, instance: { ...scene.instance, ...instance, ...credential } };
-  for (const caller of [stranger, beside]) {
+  for (const caller of [outsider, beside]) {
     assert.equal((await consumeCall(caller, id, "once")).status, 404);
     assert.equal((await consumeCall(caller, NEVER, "once")).status, 404);
     assert.equal((await consumeCall(caller, "none", "once")).status, 404);
@@ -244,18 +244,18 @@ test("[ours.extensions.outcome] what became of the call is kept as the agent's c
   await consumeCall(scene, id, "once");
   clock.advance(3_600_000);
   const note = 'done\n<b>"ok"</b>\u202e';
-  const told = await reportCall(scene, id, { status: "failed", note });
-  assert.equal(told.status, 200, told.text);
+  const report = await reportCall(scene, id, { status: "failed", note });
+  assert.equal(report.status, 200, report.text);
   const reported_at = new Date(clock.now()).toISOString();
-  assert.deepEqual(told.json.consumption?.outcome, { status: "failed", note, reported_at });
+  assert.deepEqual(report.json.consumption?.outcome, { status: "failed", note, reported_at });
   clock.advance(1_000);
   const again = await reportCall(scene, id, { status: "failed", note });
-  assert.deepEqual([again.status, again.text], [200, told.text]);
+  assert.deepEqual([again.status, again.text], [200, report.text]);
   for (const other of [{ status: "succeeded", note }, { status: "failed" }]) {
     const refused = await reportCall(scene, id, other);
     assert.deepEqual([refused.status, codeOf(refused)], [409, "outcome_conflict"]);
   }
-  assert.deepEqual(await server.read(instance.token, id), told.json);
+  assert.deepEqual(await server.read(instance.token, id), report.json);
   const entries = await auditOf(scene, `request:${id}`);
   const reported = entries.filter(({ kind }) => kind === "outcome.reported");
   assert.equal(reported.length, 1);

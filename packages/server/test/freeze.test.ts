@@ -28,11 +28,11 @@ test("[ours.freeze.pending] freezing denies at once what is pending under the sc
   for (const scope of ["instance", "project", "server"] as const) {
     const house = await newHouse(server, "operator");
     const { reviewer, instance, other } = house;
-    const stranger = await newHouse(server);
+    const outsider = await newHouse(server);
     const ids = {
       own: (await server.submit(instance.token)).id,
       beside: (await server.submit(other.token)).id,
-      outside: (await server.submit(stranger.instance.token)).id,
+      outside: (await server.submit(outsider.instance.token)).id,
     };
     const body = { scope, ...(scope === "instance" && { instance_id: instance.id }) };
 
@@ -42,7 +42,7 @@ test("[ours.freeze.pending] freezing denies at once what is pending under the sc
     const statuses = [
       (await server.read(instance.token, ids.own)).status,
       (await server.read(other.token, ids.beside)).status,
-      (await server.read(stranger.instance.token, ids.outside)).status,
+      (await server.read(outsider.instance.token, ids.outside)).status,
     ];
     const covered = { instance: 1, project: 2, server: 3 }[scope];
     assert.deepEqual(
@@ -198,7 +198,7 @@ test("[ours.freeze.lift] lifting is recorded once, and the scope can be frozen a
 
 test("[ours.freeze.list] freezes of the project and of the server are listed page by page, others are not there", async () => {
   const { reviewer, instance, other } = await newHouse(server, "operator");
-  const stranger = await newHouse(server);
+  const outsider = await newHouse(server);
   const bodies = [
     { scope: "instance", instance_id: instance.id },
     { scope: "instance", instance_id: other.id },
@@ -232,7 +232,7 @@ test("[ours.freeze.list] freezes of the project and of the server are listed pag
     next = page.json.next;
   } while (next !== null);
   assert.deepEqual(paged, ids);
-  const seen = await listFreezes(server, stranger.reviewer);
+  const seen = await listFreezes(server, outsider.reviewer);
   assert.deepEqual(
     seen.map(({ note }) => note),
     ["all"],
@@ -260,9 +260,9 @@ test("[ours.freeze.powers] viewers and editors may not freeze, only operators th
   }
   assert.equal((await lift(server, operator, whole.json.id)).status, 200);
   const own = await freeze(server, reviewer, { scope: "project" });
-  const stranger = await newHouse(server, "operator");
-  assertRefused(await lift(server, stranger.reviewer, own.json.id), 404, "not_found");
-  assertRefused(await freeze(server, stranger.reviewer, body), 404, "not_found");
+  const outsider = await newHouse(server, "operator");
+  assertRefused(await lift(server, outsider.reviewer, own.json.id), 404, "not_found");
+  assertRefused(await freeze(server, outsider.reviewer, body), 404, "not_found");
   for (const token of [instance.token]) {
     assertRefused(await freeze(server, token, body), 403, "wrong_credential_kind");
   }

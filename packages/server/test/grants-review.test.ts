@@ -88,10 +88,10 @@ test("[ours.grant.powers] deciders make grants; their makers and whoever may fre
     const revoked = await revokeGrant(server, await token(role), made.id);
     assert.equal(revoked.json.state, "revoked", role);
   }
-  const stranger = await newHouse(server);
-  assertRefused(await tryGrant(server, stranger.reviewer, body), 404, "not_found");
-  assertRefused(await revokeGrant(server, stranger.reviewer, id), 404, "not_found");
-  assertRefused(await showGrant(server, stranger.reviewer, id), 404, "not_found");
+  const outsider = await newHouse(server);
+  assertRefused(await tryGrant(server, outsider.reviewer, body), 404, "not_found");
+  assertRefused(await revokeGrant(server, outsider.reviewer, id), 404, "not_found");
+  assertRefused(await showGrant(server, outsider.reviewer, id), 404, "not_found");
   assertRefused(await tryGrant(server, instance.token, body), 403, "wrong_credential_kind");
 });
 
@@ -146,8 +146,8 @@ test("[ours.grant.list] grants of the project are listed page by page, active or
   );
   const [first] = await listGrants(server, house.reviewer);
   assert.deepEqual(first?.reviewer.name, "ana");
-  const stranger = await newHouse(server);
-  assert.deepEqual(await listGrants(server, stranger.reviewer), []);
+  const outsider = await newHouse(server);
+  assert.deepEqual(await listGrants(server, outsider.reviewer), []);
 });
 
 test("[ours.grant.bounds] an instance has at most 100 active grants", async () => {

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newestOf, walkHistory } from "../src/operations/history/walkHistory.ts";
+import { newestOf, scanHistory } from "../src/operations/history/scanHistory.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { copyDecided } from "./support/history.ts";
 import { end, startScene } from "./support/scene.ts";
@@ -31,12 +31,12 @@ test("[ours.history.line] a reviewer's looks wait for each other, and keep nobod
     }
     return all(...query);
   });
-  const look = (token: string, path: string) => {
+  const query = (token: string, path: string) => {
     return server.call<never>("GET", `/review/v1/history${path}`, { token });
   };
 
   const many = Array.from({ length: 22 }, (_, i) => {
-    return look(reviewer, i % 2 === 0 ? "?tool=x" : "/insights");
+    return query(reviewer, i % 2 === 0 ? "?tool=x" : "/insights");
   });
   const settled: Answer<never>[] = [];
   for (const one of many) one.then((answer) => settled.push(answer));
@@ -46,8 +46,8 @@ test("[ours.history.line] a reviewer's looks wait for each other, and keep nobod
     await until(() => settled.length > 0, "one too many is refused");
     assert.equal(begun, 1);
     // What reads no more than it shows waits for nothing.
-    assert.equal((await look(reviewer, "")).status, 200);
-    theirs = look(other, "?tool=x");
+    assert.equal((await query(reviewer, "")).status, 200);
+    theirs = query(other, "?tool=x");
     await until(() => begun === 2, "somebody else's look begins");
   } finally {
     release();
@@ -87,7 +87,7 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
       return store.all(...query);
     },
   };
-  const walk = {
+  const scan = {
     filter,
     direction: "older" as const,
     from: newestOf(filter),
@@ -96,7 +96,7 @@ test("[ours.history.line] a look goes no further when nobody waits for it any mo
   };
   await assert.rejects(
     async () => {
-      for await (const { looked } of walkHistory(reader, walk)) assert.equal(looked, STEP);
+      for await (const { scanned } of scanHistory(reader, scan)) assert.equal(scanned, STEP);
     },
     { name: "AbortError" },
   );

@@ -56,7 +56,7 @@ async function idsOf(scene: Scene, query = ""): Promise<string[]> {
 }
 
 /** Follows `next` or `previous` to the end. */
-async function walk(
+async function readPages(
   scene: Scene,
   query: string,
   way: "next" | "previous",
@@ -98,7 +98,7 @@ async function fill(scene: Scene): Promise<readonly string[]> {
 
 test("[ours.history.pages] pages lead to older and back to newer requests without a gap", async () => {
   for (const limit of [1, 2, 5, 11, 12, 13]) {
-    const older = await walk(shared, `limit=${limit}`, "next");
+    const older = await readPages(shared, `limit=${limit}`, "next");
     assert.deepEqual(
       older.flatMap(({ requests }) => requests.map(({ id }) => id)),
       ended,
@@ -106,7 +106,7 @@ test("[ours.history.pages] pages lead to older and back to newer requests withou
     assert.equal(older[0]?.previous, null);
     const last = older.at(-1);
     if (older.length === 1) continue;
-    const newer = await walk(shared, `limit=${limit}`, "previous", last?.previous ?? "");
+    const newer = await readPages(shared, `limit=${limit}`, "previous", last?.previous ?? "");
     const back = newer.toReversed().flatMap(({ requests }) => requests.map(({ id }) => id));
     assert.deepEqual(back, ended.slice(0, ended.length - (last?.requests.length ?? 0)));
     const forth = await idsOf(shared, `?limit=${limit}&after=${newer[0]?.next}`);
@@ -170,7 +170,7 @@ test("[ours.history.filters] tool, instance, decider, outcome and date narrow wh
   for (const [query, isWanted] of cases) {
     const wanted = all.filter(isWanted).map(({ id }) => id);
     assert.deepEqual(await idsOf(shared, `?${query}`), wanted, query);
-    const pages = await walk(shared, `${query}&limit=2`, "next");
+    const pages = await readPages(shared, `${query}&limit=2`, "next");
     assert.deepEqual(
       pages.flatMap(({ requests }) => requests.map(({ id }) => id)),
       wanted,

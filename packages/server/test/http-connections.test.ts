@@ -75,9 +75,9 @@ for (const header of ["Idempotency-Key: a", "Content-Type: text/plain", "Content
   test(`[exchange.statuses] a repeated header that the route does not read is ignored (${header})`, async (t) => {
     const { id } = await server.submit(instance.token);
     const twice = `${header}\r\n${header}\r\n\r\n`;
-    const stranger = await connectRaw(t, server.url);
-    stranger.send(`DELETE /v1/requests/${id} HTTP/1.1\r\nHost: localhost\r\n${twice}`);
-    assertRefused(await stranger.answer(), 401, "invalid_credential");
+    const outsider = await connectRaw(t, server.url);
+    outsider.send(`DELETE /v1/requests/${id} HTTP/1.1\r\nHost: localhost\r\n${twice}`);
+    assertRefused(await outsider.answer(), 401, "invalid_credential");
     const connection = await connectRaw(t, server.url);
     connection.send(`DELETE /v1/requests/${id} HTTP/1.1\r\n${AUTHORIZED}${twice}`);
     assert.equal((await connection.answer()).status, 200);

@@ -130,8 +130,8 @@ async function assertClosed(connection: Awaited<ReturnType<typeof connectRaw>>):
 test("[ours.exchange.request-id.everywhere] a wish to upgrade is ignored, and the exchange answered", async (t) => {
   const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
   const path = `/v1/requests/${stage.requestId}`;
-  const stranger = await answer(t, `GET ${path} HTTP/1.1\r\n${HOST}${upgrade}\r\n`);
-  assertRefused(stranger, 401, "invalid_credential");
+  const outsider = await answer(t, `GET ${path} HTTP/1.1\r\n${HOST}${upgrade}\r\n`);
+  assertRefused(outsider, 401, "invalid_credential");
   const { status, headers } = await answer(
     t,
     `GET ${path} HTTP/1.1\r\n${AUTHORIZED}${upgrade}\r\n`,

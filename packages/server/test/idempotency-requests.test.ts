@@ -99,9 +99,9 @@ test("[request.create.conflict] other input is a conflict also when the request 
 test("[request.create.key-scope] the same key of another instance opens another request", async () => {
   const key = server.freshKey();
   const sibling = (await server.provision(instance.provisioner)).credential.token;
-  const stranger = (await server.instance("elsewhere")).token;
+  const outsider = (await server.instance("elsewhere")).token;
   const ids = new Set<string>();
-  for (const token of [instance.token, sibling, stranger]) {
+  for (const token of [instance.token, sibling, outsider]) {
     const answer = await submitBody(server, token, { ...SUBMISSION, tool: `t${ids.size}` }, key);
     assert.equal(answer.status, 201);
     ids.add(answer.json.id);

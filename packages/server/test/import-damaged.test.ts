@@ -16,7 +16,7 @@ import {
 } from "./support/imports.ts";
 
 const source = await makeSource(fileOwner());
-const idOf = (key: string) => source.told.get(key)?.id ?? "";
+const idOf = (key: string) => source.requests.get(key)?.id ?? "";
 
 test("[ours.import.damaged] a request with a wrong checksum is named and refused, and copied only when that is asked for", async (t) => {
   const data = copyOf(source, t);
@@ -51,8 +51,8 @@ test("[ours.import.damaged] what was copied although damaged is read by nobody, 
   const server = await startServer(t, { env: target.env });
   const agent = source.agent.at(server);
   assert.equal((await agent.get(damaged)).status, 503);
-  const told = new Map([...source.told].filter(([key]) => key !== "deny"));
-  await assertImported(server, { ...source, told });
+  const requests = new Map([...source.requests].filter(([key]) => key !== "deny"));
+  await assertImported(server, { ...source, requests });
 });
 
 test("[ours.import.damaged] what PostgreSQL cannot hold is named and refused, whatever is asked for", async (t) => {

@@ -59,7 +59,7 @@ test("[ours.import.whole] a store with something in every table is served by rep
   const { env } = target;
   const servers = [await startServer(t, { env }), await startServer(t, { env })];
   for (const server of servers) await assertImported(server, source);
-  const pending = source.told.get("pending")?.id ?? "";
+  const pending = source.requests.get("pending")?.id ?? "";
   for (const [index, server] of servers.entries()) {
     if (index === 0) await decide(server, source.reviewer, pending, "approve");
     assert.equal((await source.agent.at(server).read(pending)).status, "approved");

@@ -56,7 +56,7 @@ function use(token: string, body: object = {}): Promise<Answer> {
   return callAs(server, undefined, "POST", "/invitation/use", { body: all });
 }
 
-function look(token: string): Promise<Answer> {
+function showInvitation(token: string): Promise<Answer> {
   return callAs(server, undefined, "POST", "/invitation", { body: { token } });
 }
 
@@ -74,7 +74,7 @@ test("[ours.sign-in.invitation] who uses an invitation is the reviewer that it s
   const { project, admin } = await newHouse();
   const made = await invited(admin, { name: "li", role: "reviewer", groups: ["dba", "app"] });
   assert.ok(made.url.startsWith(`${server.url}/invitation#`), made.url);
-  const { json: seen } = await look(made.token);
+  const { json: seen } = await showInvitation(made.token);
   assert.deepEqual(
     { ...(seen as object), expires_at: undefined },
     {
@@ -126,7 +126,7 @@ test("[ours.sign-in.invitation] it works once, and not after it expired or was r
   assertRefused(await server.call("DELETE", gone, { token: admin }), 404, "not_found");
   clock.advance(3_600_000);
   for (const { token } of [used, old, revoked]) {
-    assertRefused(await look(token), 404, "not_found");
+    assertRefused(await showInvitation(token), 404, "not_found");
     assertRefused(await use(token), 404, "not_found");
   }
   const list = await listed(admin);
@@ -217,7 +217,7 @@ test("[ours.sign-in.invitation] a reviewer who was raised since, or a name that 
   assertRefused(await use(early.token, { login }), 400, "invalid_request", "name");
   const people = await store.all("select id from person where login = $1", [login]);
   assert.deepEqual(people, []);
-  assert.equal((await look(early.token)).status, 200);
+  assert.equal((await showInvitation(early.token)).status, 200);
 
   const made = await invited(admin, { name: "mia" });
   await newPerson(server, { login: "mia-of-before" });
@@ -243,7 +243,7 @@ test("[ours.sign-in.invitation] somebody signed in becomes a reviewer of one mor
     400,
     "invalid_request",
   );
-  assert.equal((await look(again.token)).status, 200);
+  assert.equal((await showInvitation(again.token)).status, 200);
 });
 
 test("[ours.sign-in.invitation] who was removed from a project is let in again by another invitation, as another reviewer", async () => {
@@ -268,7 +268,7 @@ test("[ours.sign-in.invitation] who was removed from a project is let in again b
 test("[ours.sign-in.invitation] what is no link of ours is refused like one that is over, before any work", async (t) => {
   const hash = t.mock.method(passwords, "hash");
   for (const token of ["none", "a".repeat(43), "é".repeat(43), "a".repeat(4_000)]) {
-    assertRefused(await look(token), 404, "not_found");
+    assertRefused(await showInvitation(token), 404, "not_found");
     assertRefused(await use(token), 404, "not_found");
   }
   assert.equal(hash.mock.callCount(), 0);

@@ -31,7 +31,7 @@ import {
 import { ADDRESSES_MAX, TIMEOUT_MS, TRIES } from "../src/egress/resolve-host.ts";
 import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examiner-thread.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/grants/useGrant.ts";
-import { LOOKED_AT_MAX } from "../src/operations/history/listHistory.ts";
+import { SCANNED_MAX } from "../src/operations/history/listHistory.ts";
 import { JOINED_MS_MAX } from "../src/operations/instances/commitVerified.ts";
 import { ATTEMPT_MS } from "../src/outbox/webhook-destination.ts";
 
@@ -87,7 +87,7 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
   "`Idempotency-Key`": [count(IDEMPOTENCY_KEY_CHARS_MAX)],
   "`wait`": [seconds(WAIT_MS_MAX)],
   "Holding a verdict": [seconds(HOLD_MS.min), seconds(HOLD_MS.max)],
-  "A page of history": [count(LOOKED_AT_MAX)],
+  "A page of history": [count(SCANNED_MAX)],
   "Browsers of one person": [count(SUBSCRIPTIONS_PER_PERSON_MAX)],
   "Note of an outcome": [count(OUTCOME_NOTE_CHARS_MAX)],
   "Scopes of one token": [count(SCOPES_MAX)],

@@ -66,8 +66,8 @@ test("[event.emitted] a request that expires has its event from the worker, with
   );
   clock.advance(10_000);
   await untilNotified(scene, requests.length);
-  const told = scene.notifications.map((received) => eventOf(received).request_id);
-  assert.deepEqual(told.toSorted(), requests.map(({ id }) => id).toSorted());
+  const notified = scene.notifications.map((received) => eventOf(received).request_id);
+  assert.deepEqual(notified.toSorted(), requests.map(({ id }) => id).toSorted());
 });
 
 test("[event.emitted] and from the reader who comes before the worker", async (t) => {

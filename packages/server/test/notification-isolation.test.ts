@@ -271,8 +271,11 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
   const { attempts, ended_at, claimed_until } = await notificationOf(scene, waiting);
   assert.deepEqual([attempts, ended_at, claimed_until], [0, null, null]);
   assert.equal(scene.notifications.length, 1);
-  const told = lines.filter((line) => line.includes("dependency.failed"));
-  assert.ok(told.length >= 10 && told.length <= 45, `${told.length} lines in ten minutes`);
+  const notified = lines.filter((line) => line.includes("dependency.failed"));
+  assert.ok(
+    notified.length >= 10 && notified.length <= 45,
+    `${notified.length} lines in ten minutes`,
+  );
   assert.equal(
     lines.some((line) => line.includes(SIGNING_SECRET) || line.includes(sealed)),
     false,

@@ -87,10 +87,10 @@ test("[event.retention] what was acknowledged at once is kept for 168 hours from
 });
 
 test("[event.retention] [delivery.request.retention] what was acknowledged late is kept for 24 hours from then", async (t) => {
-  const wish = { "retry-after": String(160 * 3_600) };
+  const wanted = { "retry-after": String(160 * 3_600) };
   let answered = 0;
   const scene = await startDecided(t, (_, response) => {
-    if (answered++ === 0) response.writeHead(503, wish).end();
+    if (answered++ === 0) response.writeHead(503, wanted).end();
     else response.writeHead(204).end();
   });
   await untilAttempted(scene, scene.request, 1);
@@ -101,18 +101,18 @@ test("[event.retention] [delivery.request.retention] what was acknowledged late 
 });
 
 test("[event.retention] [delivery.request.retention] what was never acknowledged is kept for 24 hours after the window", async (t) => {
-  const wish = { "retry-after": "999999999" };
-  const scene = await startDecided(t, (_, response) => response.writeHead(503, wish).end());
+  const wanted = { "retry-after": "999999999" };
+  const scene = await startDecided(t, (_, response) => response.writeHead(503, wanted).end());
   await untilAttempted(scene, scene.request, 1);
   await assertErasedAfter(scene, scene.decidedAt + WINDOW + DAY);
 });
 
 test("[event.retention.in-flight] after a removal during an attempt the 24 hours begin when the attempt ends, and not before", async (t) => {
   const held = new HeldMessages();
-  const wish = { "retry-after": String(150 * 3_600) };
+  const wanted = { "retry-after": String(150 * 3_600) };
   let isFirst = true;
   const scene = await startDecided(t, (received, response) => {
-    if (isFirst) response.writeHead(503, wish).end();
+    if (isFirst) response.writeHead(503, wanted).end();
     else held.hold(received, response);
     isFirst = false;
   });

@@ -68,17 +68,17 @@ test("[ours.sign-in.invitation.secret] who signs in first to join by a link take
   const secret = made.json.url.split("#")[1] ?? "";
   assert.match(secret, /^[\w-]{43}$/);
   const { page, others } = await visit(scene, "/sign-in");
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url().split("#")[0] ?? ""));
+  const requested: string[] = [];
+  page.on("request", (request) => requested.push(request.url().split("#")[0] ?? ""));
   await page.goto(made.json.url);
   await page.getByRole("link", { name: "Sign in instead" }).click();
   await page.getByRole("button", { name: "Sign in with SSO" }).click();
   await page.getByText("You are signed in as Ana Lima.").waitFor();
   await page.getByRole("button", { name: "Join the project" }).click();
   await page.waitForURL("**/inbox");
-  assert.ok(asked.length > 5);
+  assert.ok(requested.length > 5);
   assert.deepEqual(
-    asked.filter((url) => url.includes(secret)),
+    requested.filter((url) => url.includes(secret)),
     [],
   );
   assert.deepEqual(others(), []);

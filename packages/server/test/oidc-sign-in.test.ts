@@ -160,7 +160,7 @@ test("[ours.oidc.return] nobody is led to another site", async (t) => {
     assert.equal(page.status, 400, returnTo);
     assert.match(page.text, /return_to/);
   }
-  assert.equal(scene.idp.asked.length, 0);
+  assert.equal(scene.idp.received.length, 0);
   const twice = `${scene.server.provider.publicUrl}${START}?return_to=/a&return_to=/b`;
   assert.equal((await new FetchBrowser().visit(twice)).status, 400);
 });

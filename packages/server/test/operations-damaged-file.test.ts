@@ -33,7 +33,7 @@ const file = fileOwner();
 let sound: string;
 let token: string;
 /** What the agent was told of each request, by its key. */
-const told = new Map<string, Answer<{ id: string }>>();
+const answers = new Map<string, Answer<{ id: string }>>();
 
 const fieldsOf = (key: string) => ({ tool: key, arguments: { key, filler: "x".repeat(900) } });
 
@@ -42,7 +42,7 @@ before(async () => {
   const agent = await newAgent(server);
   for (let number = 0; number < REQUESTS; number++) {
     const key = `key-${number}`;
-    told.set(key, await agent.post(key, fieldsOf(key)));
+    answers.set(key, await agent.post(key, fieldsOf(key)));
   }
   await server.stop();
   sound = server.data;
@@ -205,7 +205,7 @@ test("[ours.operations.damaged-file] a copy that is put back in place of the dam
   cpSync(join(sound, "countersign.db"), database);
   const server = await startServer(t, { data });
   const agent = new Agent(server.url, token);
-  for (const answer of told.values()) {
+  for (const answer of answers.values()) {
     assert.equal((await agent.get(answer.json.id)).text, answer.text);
   }
 });
@@ -219,7 +219,7 @@ async function assertNothingInvented(server: Server, reviewer: string): Promise<
     if (answer.status === 200) assert.equal(answer.text, expected);
     else assert.deepEqual([answer.status, codeOf(answer)], [503, "unavailable"], answer.text);
   };
-  for (const [key, answer] of told) {
+  for (const [key, answer] of answers) {
     sound(await agent.get(answer.json.id), answer.text);
     sound(await agent.post(key, fieldsOf(key)), answer.text);
   }
@@ -241,9 +241,9 @@ test("[ours.operations.damaged-file] a bit that flips where SQLite does not look
   const server = await startServer(t, { data });
   const agent = new Agent(server.url, token);
 
-  const damaged = await agent.get(told.get("key-7")?.json.id ?? "");
+  const damaged = await agent.get(answers.get("key-7")?.json.id ?? "");
   assert.deepEqual([damaged.status, codeOf(damaged)], [503, "unavailable"]);
-  const sound = told.get("key-8");
+  const sound = answers.get("key-8");
   assert.equal((await agent.get(sound?.json.id ?? "")).status, 200);
   const { stdout } = await server.stop();
   assert.match(stdout, /the stored request [0-9a-f-]{36} is damaged/);

@@ -47,7 +47,7 @@ function keepConnections(t: TestContext): HttpAgent {
   return kept;
 }
 
-interface Told {
+interface Submitted {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
@@ -58,7 +58,7 @@ async function over(
   url: string,
   options: { readonly method: string; readonly headers?: Record<string, string> },
   body?: string,
-): Promise<Told> {
+): Promise<Submitted> {
   const sent = request(url, { ...options, agent: kept }).end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   let text = "";
@@ -67,7 +67,12 @@ async function over(
   return { status: response.statusCode ?? 0, retryAfter, text };
 }
 
-function submitOver(kept: HttpAgent, server: Server, agent: Agent, key: string): Promise<Told> {
+function submitOver(
+  kept: HttpAgent,
+  server: Server,
+  agent: Agent,
+  key: string,
+): Promise<Submitted> {
   const headers = {
     authorization: `Bearer ${agent.token}`,
     "content-type": "application/json",
@@ -91,7 +96,7 @@ test("[ours.operations.file-handles] without file handles nothing is approved an
   const all = Array.from({ length: CONNECTIONS }, (_, n) => `key ${n}`);
   await Promise.all(all.map(() => over(kept, `${server.url}/healthz`, { method: "GET" })));
 
-  const giveBack = takeHandles(server);
+  const release = takeHandles(server);
   for (let n = 0; n < CONNECTIONS; n++) knock(t, server);
   const answers = await Promise.all(all.map((key) => submitOver(kept, server, agent, key)));
   const post = { method: "POST", headers: { "content-type": "application/json" } };
@@ -105,7 +110,7 @@ test("[ours.operations.file-handles] without file handles nothing is approved an
     },
     JSON.stringify({ delivery }),
   );
-  giveBack();
+  release();
 
   for (const { status, retryAfter, text } of answers) {
     assert.ok(status === 201 || status === 503, text);

@@ -228,11 +228,11 @@ test("[ours.passkey.sign-in] a passkey signs in by itself, and the session says 
   const person = await newSigner(server, { login: login() });
   const answer = await signIn(server, person.authenticator);
   assert.equal(answer.status, 200, answer.text);
-  const { person: told, session } = answer.json as {
+  const { person: shown, session } = answer.json as {
     person: { login: string };
     session: { method: string };
   };
-  assert.deepEqual([told.login, session.method], [person.login, "passkey"]);
+  assert.deepEqual([shown.login, session.method], [person.login, "passkey"]);
   const cookie = cookieSet(answer) ?? "";
   assert.equal((await callAs(server, { cookie }, "GET", "/session")).status, 200);
   assert.notEqual((await passkeysOf(person))[0]?.used_at, null);

@@ -110,8 +110,8 @@ test("[ours.passkey.people] somebody else's passkey, and one that nobody registe
   const bens = await sign(server, ben, id, verdict);
   await assertNotSigned(id, ana, { ...verdict, passkey: bens });
   const { json } = await challenge(server, ana, id, verdict);
-  for (const stranger of [ben.authenticator, new Authenticator(server.provider.publicUrl)]) {
-    const assertion = stranger.get(json.options.challenge);
+  for (const outsider of [ben.authenticator, new Authenticator(server.provider.publicUrl)]) {
+    const assertion = outsider.get(json.options.challenge);
     await assertNotSigned(id, ana, { ...verdict, passkey: { nonce: json.nonce, assertion } });
   }
   // Ben's nonce, answered by Ana.

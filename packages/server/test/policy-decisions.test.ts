@@ -146,9 +146,9 @@ test("[ours.policy.floor] no project weakens what the floor denies or asks", asy
     (await auditOf({ server }, `request:${denied.id}`))[1]?.actor,
     "policy:floor/no-drops",
   );
-  const asked = await submit(instance.token, "pay");
-  assert.equal(asked.status, "pending");
-  assert.equal((await judgementOf(server, asked.id)).requirement?.quorum, 2);
+  const pending = await submit(instance.token, "pay");
+  assert.equal(pending.status, "pending");
+  assert.equal((await judgementOf(server, pending.id)).requirement?.quorum, 2);
   assert.equal((await submit(other.token, "db.drop")).status, "denied");
   assert.equal((await submit(other.token, "read")).status, "pending");
 });
@@ -215,8 +215,8 @@ test("[ours.policy.floor] a project's policy that cannot be read takes nothing f
   const denied = await server.submit(instance.token, { tool: "db.drop" });
   assert.equal(denied.status, "denied");
   assert.equal((await judgementOf(server, denied.id)).errors.length, 1);
-  const asked = await server.submit(instance.token, { tool: "pay" });
-  const { because, requirement, errors } = await judgementOf(server, asked.id);
+  const pending = await server.submit(instance.token, { tool: "pay" });
+  const { because, requirement, errors } = await judgementOf(server, pending.id);
   assert.deepEqual([because, requirement?.quorum, errors.length], ["error", 2, 1]);
 });
 

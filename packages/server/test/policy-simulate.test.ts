@@ -131,10 +131,10 @@ rules:
       tool: "drop",
     },
   );
-  const told = changed.find(({ id }) => id === decided.id);
-  assert.equal(told?.status, "denied");
-  assert.match(told?.decided_by ?? "", /^reviewer:/);
-  assert.equal(told?.instance.id, instance.id);
+  const simulated = changed.find(({ id }) => id === decided.id);
+  assert.equal(simulated?.status, "denied");
+  assert.match(simulated?.decided_by ?? "", /^reviewer:/);
+  assert.equal(simulated?.instance.id, instance.id);
 });
 
 test("[ours.policy.simulate.changes] a draft is asked beside the active floor, with the groups of today and the time of the call", async (t) => {
@@ -313,7 +313,7 @@ test("[ours.policy.simulate.responsive] others have their turns all the way thro
   const events: string[] = [];
   await simulatePolicy(server.provider.context, caller, order, {
     signal: new AbortController().signal,
-    async tell({ kind }) {
+    async emit({ kind }) {
       events.push(kind);
       if (kind === "progress") turnsAt.push(turns);
     },

@@ -21,14 +21,14 @@ import { trusting } from "./support/webhook-server.ts";
 /** The lease of a channel, with everything before and after it. */
 const PATIENCE_MS = 30_000;
 
-interface Told {
+interface AnnouncingScene {
   readonly cluster: Cluster;
   readonly people: NotificationReceiver;
   /** Asks this replica. */
   ask(replica: number, fields?: object): Promise<void>;
 }
 
-async function startTold(t: TestContext): Promise<Told> {
+async function startAnnouncing(t: TestContext): Promise<AnnouncingScene> {
   const people = await startNotificationReceiver(t);
   const { receiver } = people;
   const cluster = await startCluster(t, 2, {
@@ -61,7 +61,7 @@ async function startTold(t: TestContext): Promise<Told> {
   };
 }
 
-async function untilAllEnded({ cluster: { store } }: Told): Promise<void> {
+async function untilAllEnded({ cluster: { store } }: AnnouncingScene): Promise<void> {
   await eventually(
     "nothing that people are to be told",
     async () => {
@@ -73,8 +73,8 @@ async function untilAllEnded({ cluster: { store } }: Told): Promise<void> {
 }
 
 test("[ours.notify.replicas] two replicas tell each request once, one message at a time for a channel", async (t) => {
-  const told = await startTold(t);
-  const { people } = told;
+  const scene = await startAnnouncing(t);
+  const { people } = scene;
   let open = 0;
   let openMax = 0;
   people.onNotification = ({ answer, over }) => {
@@ -82,8 +82,8 @@ test("[ours.notify.replicas] two replicas tell each request once, one message at
     over.then(() => open--);
     setTimeout(() => void answer(204), 20);
   };
-  await Promise.all(Array.from({ length: 8 }, (_, i) => told.ask(i % 2, { tool: `tool-${i}` })));
-  await untilAllEnded(told);
+  await Promise.all(Array.from({ length: 8 }, (_, i) => scene.ask(i % 2, { tool: `tool-${i}` })));
+  await untilAllEnded(scene);
   const tools = people.notifications.map(({ body }) => JSON.parse(body).request.tool).sort();
   assert.deepEqual(
     tools,
@@ -93,10 +93,10 @@ test("[ours.notify.replicas] two replicas tell each request once, one message at
 });
 
 test("[ours.notify.replicas] what a killed replica was sending is sent by another in seconds, under the same id", async (t) => {
-  const told = await startTold(t);
-  const { people, cluster } = told;
+  const scene = await startAnnouncing(t);
+  const { people, cluster } = scene;
   people.onNotification = () => {};
-  await told.ask(0);
+  await scene.ask(0);
   const first = await eventually("the message", () => people.notifications[0]);
   people.onNotification = ({ answer }) => void answer(204);
   // The one that was asked has the claim, as it knew first; if not, it is the other one.
@@ -111,6 +111,6 @@ test("[ours.notify.replicas] what a killed replica was sending is sent by anothe
   const again = await eventually("the message again", () => people.notifications[1], PATIENCE_MS);
   assert.ok(performance.now() - killedAt < 20_000, "it took more than seconds");
   assert.deepEqual(again.id, first.id);
-  await untilAllEnded(told);
+  await untilAllEnded(scene);
   assert.equal(people.notifications.length, 2);
 });

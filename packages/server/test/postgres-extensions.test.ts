@@ -63,10 +63,10 @@ test("[ours.extensions.consume.deleted] whatever three replicas consume while th
       token: instance.provisioner,
     });
     assert.equal(status, 204);
-    const told = (await consumed({ server: at(round) }, id)).length;
+    const count = (await consumed({ server: at(round) }, id)).length;
     const answers = await Promise.all(consuming);
-    assert.equal((await consumed({ server: at(round) }, id)).length, told);
-    assert.equal(answers.filter((answer) => answer.status === 200).length, told);
+    assert.equal((await consumed({ server: at(round) }, id)).length, count);
+    assert.equal(answers.filter((answer) => answer.status === 200).length, count);
     for (const answer of answers) assert.ok([200, 401, 409].includes(answer.status), answer.text);
   }
 });

@@ -57,10 +57,10 @@ function next(webhooks: WebhookServer): Promise<Notification> {
 
 test("[ours.delivery.frozen] a process whose whole machine was stopped, its clocks too, sends nothing once its lease is over", async (t) => {
   const address = Promise.withResolvers<readonly string[]>();
-  let asked = 0;
+  let queried = 0;
   const resolver = {
     // The second question is that of the attempt.
-    resolve: async () => (++asked === 2 ? address.promise : ["127.0.0.1"]),
+    resolve: async () => (++queried === 2 ? address.promise : ["127.0.0.1"]),
   };
   const settings = {
     database_url: await createDatabase(),
@@ -70,7 +70,7 @@ test("[ours.delivery.frozen] a process whose whole machine was stopped, its cloc
   const { token } = await provisionWithReceiver(scene);
   const { id } = await scene.server.submit(token);
   await scene.server.call("DELETE", `/v1/requests/${id}`, { token });
-  await untilDelivered(scene, () => asked === 2, "the attempt asks for the address");
+  await untilDelivered(scene, () => queried === 2, "the attempt asks for the address");
 
   const { store } = scene.server.provider.context;
   // Time went on in the database and not in the process; nobody has taken over yet.

@@ -13,11 +13,11 @@ import {
   newChannel,
   passTime,
   startChannelScene,
-  untilTold,
+  untilNotified,
 } from "./support/channel-scene.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { callAs, newPerson, type SignedInPerson } from "./support/people.ts";
-import { PushBrowser, type PushNote } from "./support/push-browser.ts";
+import { PushBrowser, type PushMessage } from "./support/push-browser.ts";
 import type { Answer, Lifetime } from "./support/test-provider.ts";
 import { turns } from "./support/until.ts";
 
@@ -80,14 +80,14 @@ async function list(
 function notes(
   { receiver }: Pick<ChannelScene, "receiver">,
   browser: PushBrowser,
-): readonly PushNote[] {
+): readonly PushMessage[] {
   const path = new URL(browser.endpoint).pathname;
   const got = receiver.requests.filter((message) => message.path.startsWith(path));
   return got.map(({ body }) => browser.read(body));
 }
 
 function untilNotes(scene: PushScene, count: number, browser = scene.browser): Promise<void> {
-  return untilTold(scene, () => notes(scene, browser).length >= count, `${count} notes`);
+  return untilNotified(scene, () => notes(scene, browser).length >= count, `${count} notes`);
 }
 
 test("[ours.push.subscribed] a browser is listed without its endpoint, and found by the digest of it", async (t) => {
@@ -243,10 +243,10 @@ test("[ours.push.told] only those are told who may decide", async (t) => {
   await untilNotes(scene, 2, dba);
   await untilNotes(scene, 1, browser);
   await passTime(scene, 2_000);
-  const told = (one: PushBrowser) => notes(scene, one).map(({ tool }) => tool);
-  assert.deepEqual(told(dba), ["db", "other"]);
-  assert.deepEqual(told(browser), ["other"]);
-  assert.deepEqual([told(viewer), told(elsewhere)], [[], []]);
+  const toolsOf = (one: PushBrowser) => notes(scene, one).map(({ tool }) => tool);
+  assert.deepEqual(toolsOf(dba), ["db", "other"]);
+  assert.deepEqual(toolsOf(browser), ["other"]);
+  assert.deepEqual([toolsOf(viewer), toolsOf(elsewhere)], [[], []]);
 });
 
 test("[ours.push.quiet] in quiet hours nothing comes; what still waits then comes when they are over", async (t) => {
@@ -277,12 +277,12 @@ test("[ours.push.kept] what fails is pushed later", async (t) => {
   });
   const { server, instance, ana, receiver } = scene;
   await server.submit(instance.token);
-  await untilTold(scene, () => receiver.requests.length === 1, "the first attempt");
+  await untilNotified(scene, () => receiver.requests.length === 1, "the first attempt");
   const failed = async () => (await list(scene, ana)).subscriptions[0];
-  await untilTold(scene, async () => (await failed())?.failures === 1, "its record");
+  await untilNotified(scene, async () => (await failed())?.failures === 1, "its record");
   assert.deepEqual((await failed())?.last?.outcome, "rejected");
   await passTime(scene, 10_000);
-  await untilTold(scene, async () => (await failed())?.failures === 0, "it arrives");
+  await untilNotified(scene, async () => (await failed())?.failures === 0, "it arrives");
   assert.equal(receiver.requests.length, 3);
   assert.deepEqual((await failed())?.last?.status, 201);
 });
@@ -295,7 +295,7 @@ test("[ours.push.kept] a browser that is gone is removed", async (t) => {
     const { server, instance, ana } = scene;
     await server.submit(instance.token);
     const isGone = async () => (await list(scene, ana)).subscriptions.length === 0;
-    await untilTold(scene, isGone, "it is removed");
+    await untilNotified(scene, isGone, "it is removed");
     await server.submit(instance.token);
     await passTime(scene, 3_000);
     assert.equal(scene.receiver.requests.length, 1);

@@ -137,8 +137,8 @@ test("[ours.deliveries.show] a delivery that has ended says when and by what", a
   const destination = `https://localhost:${receiver.port}`;
   const assertEnded = async (id: string, by: string, at: number, where: string | null) => {
     const { json } = await show(scene, id);
-    const told = [json.status, json.ended_by, json.ended_at, json.next_attempt_at];
-    assert.deepEqual(told, ["ended", by, timestamp(at), undefined]);
+    const shown = [json.status, json.ended_by, json.ended_at, json.next_attempt_at];
+    assert.deepEqual(shown, ["ended", by, timestamp(at), undefined]);
     assert.equal(json.destination, where);
   };
   const late = await decideAndAttempt(scene);
@@ -295,13 +295,13 @@ test("[ours.deliveries.scope] a reviewer sees the deliveries of the token's proj
   const { server } = scene;
   const row = await decideAndAttempt(scene);
   const reviewer = await server.token({ kind: "reviewer", project: "elsewhere" });
-  const stranger = { server, reviewer };
+  const outsider = { server, reviewer };
   for (const id of [row.id, row.request_id]) {
-    assertRefused(await show(stranger, id), 404, "not_found");
+    assertRefused(await show(outsider, id), 404, "not_found");
   }
-  assert.deepEqual(await listedIds(stranger), []);
+  assert.deepEqual(await listedIds(outsider), []);
   await copyDeliveries(server, row, [{ next_at: null, ended_at: 1, ended_by: "window" }]);
-  assert.deepEqual(await listedIds(stranger, "?state=ended"), []);
+  assert.deepEqual(await listedIds(outsider, "?state=ended"), []);
   assert.equal((await listedIds(scene, "?state=ended")).length, 1);
 });
 

@@ -34,8 +34,8 @@ test("[ours.review.parameters] every GET of the reviewer surface refuses an unkn
     const { status, text } = await server.call("GET", url, { token });
     const isPersonal = status === 403 || status === 401;
     if (!isPersonal) assert.match(text, /Unknown query parameter nothing_is_called_this\./, path);
-    const stranger = await server.call("GET", url);
-    assert.ok(stranger.status !== 400 || /oidc|sign-in|ways|openapi/.test(path), path);
+    const outsider = await server.call("GET", url);
+    assert.ok(outsider.status !== 400 || /oidc|sign-in|ways|openapi/.test(path), path);
   }
 });
 

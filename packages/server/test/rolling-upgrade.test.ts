@@ -67,12 +67,12 @@ async function assertBothServe(one: TestProvider, two: TestProvider): Promise<vo
   const project = "both";
   const reviewer = await one.token({ kind: "reviewer", project });
   const { token } = await two.instance(project);
-  for (const [asked, decides] of [
+  for (const [submitting, decides] of [
     [one, two],
     [two, one],
   ] as const) {
-    const { id } = await asked.submit(token);
-    const { answer } = await startLongPoll(asked, token, id);
+    const { id } = await submitting.submit(token);
+    const { answer } = await startLongPoll(submitting, token, id);
     const decided = await decides.decide(reviewer, id, "approve", { note: "seen" });
     assert.equal(decided.status, 200, decided.text);
     assert.deepEqual((await answer).json, await decides.read(token, id));
@@ -110,10 +110,10 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   });
   const { context } = server.provider;
   // Nobody who writes so records that a look has ended: everything is looked over.
-  const look = (await claimRescans(context)).find(({ projectId }) => projectId === "old");
-  assert.ok(look);
-  assert.equal(look.range.after, firstIdAt(0));
-  await recordRescan(context, look);
+  const rescan = (await claimRescans(context)).find(({ projectId }) => projectId === "old");
+  assert.ok(rescan);
+  assert.equal(rescan.range.after, firstIdAt(0));
+  await recordRescan(context, rescan);
   const row = await store.get(
     "select looked_at, looked_through from audit_log where project_id = $1",
     ["old"],
@@ -164,13 +164,13 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   const { token } = await first.server.instance();
   const kept = await first.server.submit(token);
   const { answer: poll } = await startLongPoll(first.server, token, kept.id);
-  const told = new Set([kept.id]);
+  const created = new Set([kept.id]);
   const sending = replicas.map(async ({ server }, n) => {
     for (let i = 0; ; i++) {
       try {
         const answer = await submitBody(server, token, SUBMISSION, `${n} ${i}`);
         assert.ok(answer.status === 201 || answer.status === 503, answer.text);
-        if (answer.status === 201) told.add(answer.json.id);
+        if (answer.status === 201) created.add(answer.json.id);
       } catch (error) {
         // It listens no more.
         if (error instanceof TypeError) return;
@@ -196,8 +196,8 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   assert.deepEqual(await migrating, { version: KNOWN + 2, oldestProgram: KNOWN + 2 });
 
   const { server } = await start(t, place, migrations);
-  assert.ok(told.size > 1);
-  for (const id of told) assert.equal((await server.read(token, id)).status, "pending");
+  assert.ok(created.size > 1);
+  for (const id of created) assert.equal((await server.read(token, id)).status, "pending");
 });
 
 test("[ours.migrate.breaking] a program is refused where it cannot go on, also between announcement and migration", async (t) => {

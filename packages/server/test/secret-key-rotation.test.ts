@@ -27,10 +27,10 @@ import {
   type KeySettings,
   keyIdsIn,
   newKey,
+  type Provisioned,
   provisionAndRename,
   query,
   serving,
-  type Told,
 } from "./support/provisionings.ts";
 
 const test = testOnly("sqlite", "replicas have their key from a setting");
@@ -50,7 +50,12 @@ function keyFile(data: string): string {
 }
 
 /** Gives an instance a receiver with a signing secret, as a verification would. */
-function addReceiver(data: string, keyring: Keyring, { provisioning }: Told, secret: string): void {
+function addReceiver(
+  data: string,
+  keyring: Keyring,
+  { provisioning }: Provisioned,
+  secret: string,
+): void {
   const { id } = provisioning.instance;
   const sealed = keyring.encrypt(secret, `signing secret ${id}`);
   const columns = "project_id, instance_id, url, registration_id, sealed_secret, verified_at";
@@ -58,7 +63,7 @@ function addReceiver(data: string, keyring: Keyring, { provisioning }: Told, sec
   query(data, `insert into receiver (${columns}) ${values}`, sealed, id);
 }
 
-function signingSecret(data: string, keyring: Keyring, { provisioning }: Told): string {
+function signingSecret(data: string, keyring: Keyring, { provisioning }: Provisioned): string {
   const [row] = query(data, "select sealed_secret as sealed from receiver");
   const { sealed } = row as { sealed: string };
   return keyring.decrypt(sealed, `signing secret ${provisioning.instance.id}`);
@@ -82,34 +87,36 @@ async function assertRefused(
 
 test("[ours.secret-key.rotation] after two rotations of the key file replays return what they did, changed input conflicts and credentials work", async (t) => {
   const data = dataFolder(t);
-  const told = await serving(t, data, {}, (server) => provisionAndRename(server));
+  const provisioned = await serving(t, data, {}, (server) => provisionAndRename(server));
   const first = keyFile(data);
   const one = await rotateSecretKey(...configOf(data));
   const second = keyFile(data);
   assert.deepEqual([one.keyId, one.previousKeyIds], [idOf(second), [idOf(first)]]);
   assert.deepEqual(keyIdsIn(data), [idOf(second)]);
   const more = await serving(t, data, {}, async (server) => {
-    await assertKept(server, told);
+    await assertKept(server, provisioned);
     return provisionAndRename(server, "two");
   });
   const two = await rotateSecretKey(...configOf(data));
   assert.deepEqual(two.previousKeyIds, [idOf(first), idOf(second)]);
   assert.deepEqual(keyIdsIn(data), [two.keyId]);
   await serving(t, data, {}, async (server) => {
-    await assertKept(server, told);
+    await assertKept(server, provisioned);
     await assertKept(server, more, "two");
   });
 });
 
 test("[ours.secret-key.previous] a start with a new key and the old one as previous seals everything anew, and the old one can go", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
-  const told = await serving(t, data, { secret_key: old }, (server) => provisionAndRename(server));
-  addReceiver(data, keyringOf(old), told, "whsec_a");
+  const provisioned = await serving(t, data, { secret_key: old }, (server) =>
+    provisionAndRename(server),
+  );
+  addReceiver(data, keyringOf(old), provisioned, "whsec_a");
   const rotated = { secret_key: current, secret_key_previous: `${newKey()},${old}` };
-  await serving(t, data, rotated, (server) => assertKept(server, told));
+  await serving(t, data, rotated, (server) => assertKept(server, provisioned));
   assert.deepEqual(keyIdsIn(data), [idOf(current)]);
-  assert.equal(signingSecret(data, keyringOf(current), told), "whsec_a");
-  await serving(t, data, { secret_key: current }, (server) => assertKept(server, told));
+  assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
+  await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
   const says = new RegExp(`${idOf(old)}.* is not the one .*${idOf(current)}`);
   await assertRefused(t, data, { secret_key: old }, says);
 });
@@ -117,29 +124,29 @@ test("[ours.secret-key.previous] a start with a new key and the old one as previ
 test("[ours.secret-key.previous] what was sealed with a previous key after the rotation is found at the next start", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   const both = { secret_key: current, secret_key_previous: old };
-  const told = await serving(t, data, both, (server) => provisionAndRename(server));
-  addReceiver(data, keyringOf(old), told, "whsec_late");
+  const provisioned = await serving(t, data, both, (server) => provisionAndRename(server));
+  addReceiver(data, keyringOf(old), provisioned, "whsec_late");
   await serving(t, data, both, () => {});
-  assert.equal(signingSecret(data, keyringOf(current), told), "whsec_late");
+  assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_late");
 });
 
 test("[ours.secret-key.previous] a key moves from the file to a setting and back", async (t) => {
   const [data, key] = [dataFolder(t), newKey()];
-  const told = await serving(t, data, {}, (server) => provisionAndRename(server));
+  const provisioned = await serving(t, data, {}, (server) => provisionAndRename(server));
   const settings = { secret_key: key, secret_key_previous: keyFile(data) };
-  await serving(t, data, settings, (server) => assertKept(server, told));
-  await serving(t, data, { secret_key_previous: key }, (server) => assertKept(server, told));
-  await serving(t, data, {}, (server) => assertKept(server, told));
+  await serving(t, data, settings, (server) => assertKept(server, provisioned));
+  await serving(t, data, { secret_key_previous: key }, (server) => assertKept(server, provisioned));
+  await serving(t, data, {}, (server) => assertKept(server, provisioned));
 });
 
 test("[ours.secret-key.previous] a copy of before the rotation is served with the key of then among the previous ones", async (t) => {
   const data = dataFolder(t);
-  const told = await serving(t, data, {}, (server) => provisionAndRename(server));
+  const provisioned = await serving(t, data, {}, (server) => provisionAndRename(server));
   const copy = join(dataFolder(t), "copy.db");
   cpSync(databaseFile(data), copy);
   await rotateSecretKey(...configOf(data));
   cpSync(copy, databaseFile(data));
-  await serving(t, data, {}, (server) => assertKept(server, told));
+  await serving(t, data, {}, (server) => assertKept(server, provisioned));
 });
 
 test("[ours.secret-key.previous] the log says what was sealed anew, once, and holds no key", async (t) => {
@@ -228,8 +235,10 @@ async function rotateUntil(data: string, keyring: Keyring, transactions: number)
 
 test("[ours.secret-key.interrupted] a rotation that ends after any of its transactions is finished by the next start, and the old key alone is refused or still fits", async (t) => {
   const [sound, old, current] = [dataFolder(t), newKey(), newKey()];
-  const told = await serving(t, sound, { secret_key: old }, (server) => provisionAndRename(server));
-  addReceiver(sound, keyringOf(old), told, "whsec_a");
+  const provisioned = await serving(t, sound, { secret_key: old }, (server) =>
+    provisionAndRename(server),
+  );
+  addReceiver(sound, keyringOf(old), provisioned, "whsec_a");
   addResults(sound, keyringOf(old));
   const fits: boolean[] = [];
   for (let transactions = 1, ended = false; !ended; transactions++) {
@@ -238,15 +247,15 @@ test("[ours.secret-key.interrupted] a rotation that ends after any of its transa
     ended = await rotateUntil(data, keyringOf(current, old), transactions);
     const copy = join(dataFolder(t), "data");
     cpSync(data, copy, { recursive: true });
-    const back = serving(t, copy, { secret_key: old }, (server) => assertKept(server, told));
+    const back = serving(t, copy, { secret_key: old }, (server) => assertKept(server, provisioned));
     fits.push(await back.then(() => true).catch(isRefused));
 
     const both = { secret_key: current, secret_key_previous: old };
-    await serving(t, data, both, (server) => assertKept(server, told));
+    await serving(t, data, both, (server) => assertKept(server, provisioned));
     assert.deepEqual(keyIdsIn(data), [idOf(current)]);
-    await serving(t, data, { secret_key: current }, (server) => assertKept(server, told));
+    await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
     assertAllOpen(data, keyringOf(current));
-    assert.equal(signingSecret(data, keyringOf(current), told), "whsec_a");
+    assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
   }
   // Adopted; fingerprint key; row key; three times results; receivers; channels; browsers; their
   // key; logs; the id: as soon as anything is sealed with the new key, the old one alone is
@@ -271,7 +280,7 @@ function assertAllOpen(data: string, keyring: Keyring): void {
 
 test("[ours.secret-key.interrupted] a rotation that ends between its files or before the database is finished by a start or another rotation", async (t) => {
   const sound = dataFolder(t);
-  const told = await serving(t, sound, {}, (server) => provisionAndRename(server));
+  const provisioned = await serving(t, sound, {}, (server) => provisionAndRename(server));
   const steps: Readonly<Record<string, (data: string) => void>> = {
     "the old key is among the previous ones": (data) =>
       writeFileSync(join(data, "secret.key.previous"), `${keyFile(data)}\n`),
@@ -287,7 +296,7 @@ test("[ours.secret-key.interrupted] a rotation that ends between its files or be
       cpSync(sound, data, { recursive: true });
       step(data);
       if (next === "rotation") await rotateSecretKey(...configOf(data));
-      await serving(t, data, {}, (server) => assertKept(server, told));
+      await serving(t, data, {}, (server) => assertKept(server, provisioned));
       assert.deepEqual(keyIdsIn(data), [idOf(keyFile(data))], `${what}, then a ${next}`);
     }
   }
@@ -297,10 +306,10 @@ test("[ours.secret-key.interrupted] a command beside the server does not finish 
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   const both = { secret_key: current, secret_key_previous: old };
   await serving(t, data, { secret_key: old }, async (server) => {
-    const told = await provisionAndRename(server);
+    const provisioned = await provisionAndRename(server);
     const says = new RegExp(`still sealed with key ${idOf(old)}.*start the server`);
     await assert.rejects(openContext(...configOf(data, both)), says);
-    await assertKept(server, told);
+    await assertKept(server, provisioned);
   });
   assert.deepEqual(keyIdsIn(data), [idOf(old)]);
   await serving(t, data, both, async () => {
@@ -331,11 +340,11 @@ test("[ours.secret-key.lost] nothing is rotated where the old key does not fit",
 
 test("[ours.secret-key.waiting] a secret whose key is missing is kept as it is, holds up no other, and works when the key is back", async (t) => {
   const [data, lost, old, current] = [dataFolder(t), newKey(), newKey(), newKey()];
-  const told = await serving(t, data, { secret_key: old }, async (server) => ({
+  const provisioned = await serving(t, data, { secret_key: old }, async (server) => ({
     one: await provisionAndRename(server, "one"),
     two: await provisionAndRename(server, "two"),
   }));
-  const { instance, credential } = told.two.provisioning;
+  const { instance, credential } = provisioned.two.provisioning;
   const sealed = keyringOf(lost).encrypt(credential.token, `instance credential ${instance.id}`);
   const update = "update idempotency set sealed_credential = ? where instance_id = ?";
   query(data, `${update} and sealed_credential is not null`, sealed, instance.id);
@@ -343,26 +352,28 @@ test("[ours.secret-key.waiting] a secret whose key is missing is kept as it is, 
 
   const keys = { secret_key: current, secret_key_previous: old };
   await serving(t, data, keys, async (server) => {
-    await assertKept(server, told.one);
+    await assertKept(server, provisioned.one);
     const body = { instance_name: "first" };
-    const call = { token: told.two.provisioner, key: "two", body };
+    const call = { token: provisioned.two.provisioner, key: "two", body };
     assert.equal((await server.call("POST", "/v1/instances", call)).status, 503);
     await assertAccepted(server, credential.token);
   });
   const found = { secret_key: current, secret_key_previous: `${old},${lost}` };
-  await serving(t, data, found, (server) => assertKept(server, told.two, "two"));
-  await serving(t, data, { secret_key: current }, (server) => assertKept(server, told.two, "two"));
+  await serving(t, data, found, (server) => assertKept(server, provisioned.two, "two"));
+  await serving(t, data, { secret_key: current }, (server) =>
+    assertKept(server, provisioned.two, "two"),
+  );
 });
 
 test("[ours.secret-key.rotate] a rotation is refused beside a running server, and when the key is a setting", async (t) => {
   const data = dataFolder(t);
   await serving(t, data, {}, async (server) => {
-    const told = await provisionAndRename(server);
+    const provisioned = await provisionAndRename(server);
     const before = keyFile(data);
     await assert.rejects(rotateSecretKey(...configOf(data)), /server is running/);
     const set = configOf(data, { secret_key: newKey() });
     await assert.rejects(rotateSecretKey(...set), /COUNTERSIGN_SECRET_KEY_PREVIOUS/);
     assert.equal(keyFile(data), before);
-    await assertKept(server, told);
+    await assertKept(server, provisioned);
   });
 });

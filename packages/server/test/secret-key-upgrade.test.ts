@@ -12,9 +12,9 @@ import {
   idOf,
   keyIdsIn,
   newKey,
+  type Provisioned,
   provisionAndRename,
   serving,
-  type Told,
 } from "./support/provisionings.ts";
 
 const test = testOnly("sqlite", "schema 1 was never on PostgreSQL");
@@ -59,39 +59,42 @@ function downgrade(data: string, masterKey: string): void {
 }
 
 /** A data folder that version 0.1.0 has made and left. */
-async function dataOf010(t: TestContext, masterKey: string): Promise<{ data: string; told: Told }> {
+async function dataOf010(
+  t: TestContext,
+  masterKey: string,
+): Promise<{ data: string; provisioned: Provisioned }> {
   const data = dataFolder(t);
   const key = { secret_key: masterKey };
-  const told = await serving(t, data, key, (server) => provisionAndRename(server));
+  const provisioned = await serving(t, data, key, (server) => provisionAndRename(server));
   downgrade(data, masterKey);
-  return { data, told };
+  return { data, provisioned };
 }
 
 test("[ours.secret-key.upgrade] replays of a database of schema 1 work after the upgrade, and after a rotation then", async (t) => {
   const [old, current] = [newKey(), newKey()];
-  const { data, told } = await dataOf010(t, old);
-  await serving(t, data, { secret_key: old }, (server) => assertKept(server, told));
+  const { data, provisioned } = await dataOf010(t, old);
+  await serving(t, data, { secret_key: old }, (server) => assertKept(server, provisioned));
   const both = { secret_key: current, secret_key_previous: old };
-  await serving(t, data, both, (server) => assertKept(server, told));
+  await serving(t, data, both, (server) => assertKept(server, provisioned));
   assert.deepEqual(keyIdsIn(data), [idOf(current)]);
-  await serving(t, data, { secret_key: current }, (server) => assertKept(server, told));
+  await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
 });
 
 test("[ours.secret-key.upgrade] the upgrade and a rotation may be one start", async (t) => {
   const [old, current] = [newKey(), newKey()];
-  const { data, told } = await dataOf010(t, old);
+  const { data, provisioned } = await dataOf010(t, old);
   const both = { secret_key: current, secret_key_previous: old };
-  await serving(t, data, both, (server) => assertKept(server, told));
+  await serving(t, data, both, (server) => assertKept(server, provisioned));
   assert.deepEqual(keyIdsIn(data), [idOf(current)]);
-  await serving(t, data, { secret_key: current }, (server) => assertKept(server, told));
+  await serving(t, data, { secret_key: current }, (server) => assertKept(server, provisioned));
 });
 
 test("[ours.secret-key.lost] a database of schema 1 is refused without its key and taken with it", async (t) => {
   const [old, current] = [newKey(), newKey()];
-  const { data, told } = await dataOf010(t, old);
+  const { data, provisioned } = await dataOf010(t, old);
   await assert.rejects(
     serving(t, data, { secret_key: current }, () => {}),
     new RegExp(`is not the one this database is sealed with \\(${idOf(old)}\\)`),
   );
-  await serving(t, data, { secret_key: old }, (server) => assertKept(server, told));
+  await serving(t, data, { secret_key: old }, (server) => assertKept(server, provisioned));
 });

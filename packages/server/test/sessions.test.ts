@@ -108,18 +108,18 @@ test("[ours.sign-in.at-once] who is disabled, and who was removed from the proje
 
 test("[ours.sign-in.projects] a session looks at one project of the person at a time, and at none of others", async () => {
   const ana = await person();
-  const stranger = await person({ project: "elsewhere" });
+  const outsider = await person({ project: "elsewhere" });
   await store.transact(async (tx) => {
     await tx.run(
       `insert into reviewer (id, project_id, name, role, group_names, created_at, person_id)
        values ('r', $1, 'ana', 'viewer', '[]', 0, $2)`,
-      [stranger.projectId, ana.id],
+      [outsider.projectId, ana.id],
     );
   });
   const request = await server.submit(scene.instance.token);
   const path = `/requests/${request.id}`;
   assert.equal((await callAs(server, ana, "GET", path)).status, 200);
-  const switching = { body: { project_id: stranger.projectId } };
+  const switching = { body: { project_id: outsider.projectId } };
   const switched = await callAs<Session>(server, ana, "POST", "/session/project", switching);
   assert.deepEqual(
     [switched.json.project?.role, switched.json.projects.map(({ name }) => name)],
@@ -127,7 +127,7 @@ test("[ours.sign-in.projects] a session looks at one project of the person at a 
   );
   assertRefused(await callAs(server, ana, "GET", path), 404, "not_found");
   const other = { body: { project_id: ana.projectId } };
-  const refused = await callAs(server, stranger, "POST", "/session/project", other);
+  const refused = await callAs(server, outsider, "POST", "/session/project", other);
   assertRefused(refused, 404, "not_found");
 });
 

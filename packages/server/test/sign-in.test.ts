@@ -38,7 +38,7 @@ async function statusOf(cookie: string | undefined): Promise<number> {
 }
 
 /** A refusal without what is drawn for each exchange. */
-function told({ status, headers, text }: Answer): unknown[] {
+function partsOf({ status, headers, text }: Answer): unknown[] {
   const id = headers.get("x-request-id") ?? "";
   const names = [...headers.keys()].filter((name) => !["date", "x-request-id"].includes(name));
   return [status, text.replace(id, "ID"), names.map((name) => [name, headers.get(name)])];
@@ -71,11 +71,11 @@ test("[ours.sign-in.no-enumeration] an unknown login, no password, a disabled pe
   await store.transact((tx) =>
     tx.run("update person set disabled_at = 1 where id = $1", [disabled.id]),
   );
-  const wrong = told(await signIn(known.login, "not the password"));
-  assert.deepEqual(told(await signIn("nobody", PASSWORD)), wrong);
-  assert.deepEqual(told(await signIn(bare.login, PASSWORD)), wrong);
-  assert.deepEqual(told(await signIn(disabled.login, PASSWORD)), wrong);
-  assert.deepEqual(told(await signIn("no\tlogin", PASSWORD)), wrong);
+  const wrong = partsOf(await signIn(known.login, "not the password"));
+  assert.deepEqual(partsOf(await signIn("nobody", PASSWORD)), wrong);
+  assert.deepEqual(partsOf(await signIn(bare.login, PASSWORD)), wrong);
+  assert.deepEqual(partsOf(await signIn(disabled.login, PASSWORD)), wrong);
+  assert.deepEqual(partsOf(await signIn("no\tlogin", PASSWORD)), wrong);
   assert.equal(wrong[0], 401);
 });
 

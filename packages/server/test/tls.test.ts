@@ -62,8 +62,8 @@ test("[ours.config.tls] [service.https.required] with certificate and key the op
   const { instance } = JSON.parse(created.text) as { instance: { id: string } };
   const read = await callSecurely("GET", `/v1/instances/${instance.id}`, headers);
   assert.deepEqual(JSON.parse(read.text), instance);
-  const stranger = await callSecurely("GET", `/v1/instances/${instance.id}`);
-  assertRefused(stranger, 401, "invalid_credential");
+  const outsider = await callSecurely("GET", `/v1/instances/${instance.id}`);
+  assertRefused(outsider, 401, "invalid_credential");
 });
 
 test("[ours.config.tls] the certificate that is shown is the configured one", async (t) => {

@@ -48,7 +48,10 @@ function votersOf({ votes }: ReviewedRequest): string[] {
   return votes.map(({ reviewer }) => reviewer);
 }
 
-async function asked(requirement: Partial<Requirement>, judgement: object = {}): Promise<string> {
+async function submitAsking(
+  requirement: Partial<Requirement>,
+  judgement: object = {},
+): Promise<string> {
   return (await submitRequiring(scene, requirement, judgement)).id;
 }
 
@@ -58,7 +61,7 @@ async function voteRows(id: string): Promise<number> {
 }
 
 test("[ours.verdict.quorum] an approval that is not enough is kept, and the last one decides", async () => {
-  const id = await asked({ quorum: 3 });
+  const id = await submitAsking({ quorum: 3 });
   clock.advance(1_000);
   const first = await approve("ana", id, { note: "looks right" });
   assert.equal(first.status, 200);
@@ -80,7 +83,7 @@ test("[ours.verdict.quorum] an approval that is not enough is kept, and the last
 });
 
 test("[ours.verdict.quorum] the same person twice is one, with however many tokens", async () => {
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   await approve("ana", id);
   const other = await server.token({ kind: "reviewer", name: "ana" });
   const again = await server.decide(other, id, "approve");
@@ -89,7 +92,7 @@ test("[ours.verdict.quorum] the same person twice is one, with however many toke
 });
 
 test("[ours.verdict.quorum] [ours.verdict.shown] a voter is told that others must approve too", async () => {
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   assert.deepEqual((await show(id, "ana")).may_decide, { approve: true, deny: true });
   await approve("ana", id);
   const reason = "You have approved this call; others must too.";
@@ -98,7 +101,7 @@ test("[ours.verdict.quorum] [ours.verdict.shown] a voter is told that others mus
 });
 
 test("[ours.verdict.recorded] a vote that is sent again is answered the same and recorded once", async () => {
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   const first = await approve("ana", id, { note: "once", valid_for: "30s" });
   clock.advance(5_000);
   const again = await approve("ana", id, { note: "once", valid_for: "30s" });
@@ -117,7 +120,7 @@ test("[ours.verdict.recorded] a vote that is sent again is answered the same and
 });
 
 test("[ours.verdict.recorded] another note or validity takes the place of the earlier one, and all are in the log", async () => {
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   await approve("ana", id, { note: "one" });
   clock.advance(1_000);
   const { votes } = (await approve("ana", id, { note: "two" })).json;
@@ -139,7 +142,7 @@ test("[ours.verdict.recorded] another note or validity takes the place of the ea
 });
 
 test("[ours.verdict.recorded] every vote has its row, and the decision names the voters", async () => {
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   clock.advance(10);
   await approve("ana", id, { note: "a", valid_for: "30s" });
   clock.advance(10);
@@ -168,7 +171,7 @@ test("[ours.verdict.recorded] every vote has its row, and the decision names the
 
 test("[ours.verdict.quorum] one denial ends it, also by somebody who had approved", async () => {
   for (const name of ["ana", "cleo"] as const) {
-    const id = await asked({ quorum: 3 });
+    const id = await submitAsking({ quorum: 3 });
     await approve("ana", id);
     await approve("ben", id);
     const denied = await deny(name, id, { note: "no" });
@@ -185,16 +188,16 @@ test("[ours.verdict.quorum] every set needs a member among those who approved", 
   await setReviewer(store, "ben", { groups: ["dba"] });
   await setReviewer(store, "cleo", { groups: ["lead"] });
   const from = [["group:dba"], ["group:lead"]];
-  const id = await asked({ from });
+  const id = await submitAsking({ from });
   assertRefused(await approve("dan", id), 403, "forbidden");
   assert.equal((await approve("ana", id)).json.status, "pending");
   assert.equal((await approve("ben", id)).json.status, "pending");
   assert.equal((await approve("cleo", id)).json.status, "approved");
 
-  const alone = await asked({ from });
+  const alone = await submitAsking({ from });
   await setReviewer(store, "ben", { groups: ["dba", "lead"] });
   assert.equal((await approve("ben", alone)).json.status, "approved");
-  const two = await asked({ from, quorum: 2 });
+  const two = await submitAsking({ from, quorum: 2 });
   assert.equal((await approve("ben", two)).json.status, "pending");
   assert.equal((await approve("ana", two)).json.status, "approved");
 });
@@ -215,13 +218,13 @@ test("[ours.verdict.quorum] a vote counts as long as its voter still has group, 
     ],
   ];
   for (const [lose, regain] of losses) {
-    const id = await asked(requirement);
+    const id = await submitAsking(requirement);
     await approve("ana", id);
     await lose();
     assert.equal((await approve("ben", id)).json.status, "pending");
     await regain();
     assert.equal((await approve("ben", id)).json.status, "approved", "the same vote, again");
-    const other = await asked(requirement);
+    const other = await submitAsking(requirement);
     await approve("ana", other);
     await lose();
     await approve("ben", other);
@@ -239,10 +242,10 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
   clock.advance(1);
   const second = await server.token({ kind: "reviewer", name: "leaver" });
   const live = (await listTokens(context)).filter(({ name }) => name === "leaver");
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   await server.decide(token, id, "approve");
   await revokeToken(context, live[0]?.id ?? "");
-  const other = await asked({ quorum: 2 });
+  const other = await submitAsking({ quorum: 2 });
   await server.decide(second, other, "approve");
   assert.equal((await approve("ana", other)).json.status, "approved", "one token is left");
   await revokeToken(context, live[1]?.id ?? "");
@@ -251,7 +254,7 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
 
   const expiresAt = clock.now() + 60_000;
   const brief = await server.token({ kind: "reviewer", name: "brief", expiresAt });
-  const third = await asked({ quorum: 2 });
+  const third = await submitAsking({ quorum: 2 });
   await server.decide(brief, third, "approve");
   clock.advance(60_000);
   assert.equal((await approve("ana", third)).json.status, "pending");
@@ -260,7 +263,7 @@ test("[ours.verdict.quorum] the vote of somebody whose last token ended does not
 test("[ours.verdict.quorum] [ours.verdict.from] whoever lost role or token while the verdict was on its way is refused", async (t) => {
   t.after(() => setReviewer(store, "eve", { role: "reviewer" }));
   const token = await server.token({ kind: "reviewer", name: "eve" });
-  const id = await asked({ quorum: 2 });
+  const id = await submitAsking({ quorum: 2 });
   const { arguments_sha256: argumentsSha256 } = await show(id);
   const caller = await authenticateCaller(context, `Bearer ${token}`);
   assert.ok(caller.kind === "reviewer");
@@ -278,7 +281,7 @@ test("[ours.verdict.quorum] [ours.verdict.from] whoever lost role or token while
 test("[ours.verdict.owner] the vote of somebody who became the owner does not count", async (t) => {
   t.after(() => setOwner(store, instance.id, null));
   await setOwner(store, instance.id, "dan");
-  const id = await asked({ quorum: 2, excludeOwner: true });
+  const id = await submitAsking({ quorum: 2, excludeOwner: true });
   await approve("ana", id);
   await setOwner(store, instance.id, "ana");
   assert.equal((await approve("ben", id)).json.status, "pending");
@@ -297,7 +300,7 @@ test("[ours.verdict.validity] the shortest of all votes, the rule and the defaul
     [{ validityMs: 10_000 }, "5s", undefined, 5_000],
   ];
   for (const [judgement, first, second, ms] of cases) {
-    const id = await asked({ quorum: 2 }, judgement);
+    const id = await submitAsking({ quorum: 2 }, judgement);
     await approve("ana", id, { valid_for: first });
     assert.equal(validity(await approve("ben", id, { valid_for: second })), ms);
   }
@@ -305,7 +308,7 @@ test("[ours.verdict.validity] the shortest of all votes, the rule and the defaul
 
 test("[ours.verdict.note] [ours.verdict.confirmation] every voter brings note and confirmation along", async () => {
   const confirm = { kind: "type", text: "prod" } as const;
-  const id = await asked({ quorum: 2, noteRequired: true, confirm });
+  const id = await submitAsking({ quorum: 2, noteRequired: true, confirm });
   await approve("ana", id, { note: "a", confirmation: "prod" });
   assertRefused(await approve("ben", id, { confirmation: "prod" }), 400, "invalid_request", "note");
   const bare = await approve("ben", id, { note: "b" });

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import type { ErrorResponse } from "@countersign/protocol";
 import type { Requirement } from "../src/policy/rule.ts";
 import { assertRefused } from "./support/envelope.ts";
-import { ASKED, setOwner, setReviewer, submitRequiring } from "./support/requirements.ts";
+import { ASK_JUDGEMENT, setOwner, setReviewer, submitRequiring } from "./support/requirements.ts";
 import { auditOf, startScene } from "./support/scene.ts";
 import type { Answer, ReviewedRequest } from "./support/test-provider.ts";
 
@@ -24,7 +24,7 @@ await setReviewer(store, "dan", { groups: ["dba"] });
 
 type Reviewed = ReviewedRequest & ErrorResponse;
 
-function asked(requirement: Partial<Requirement>, judgement: object = {}) {
+function submitAsking(requirement: Partial<Requirement>, judgement: object = {}) {
   return submitRequiring(scene, requirement, judgement);
 }
 
@@ -59,14 +59,14 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
     bots: false,
   };
   const errors = [{ rule: "other", message: "no such key" }];
-  const { id } = await asked(requirement, { errors, validityMs: 90_000 });
+  const { id } = await submitAsking(requirement, { errors, validityMs: 90_000 });
   const { json } = await show(id, reviewer);
   assert.deepEqual(json.policy, {
     verdict: "ask",
     because: "production",
     fired: ["floor/all", "production"],
     errors,
-    versions: { project: ASKED.project, floor: ASKED.floor },
+    versions: { project: ASK_JUDGEMENT.project, floor: ASK_JUDGEMENT.floor },
     note: "Production is watched.",
   });
   assert.deepEqual(json.requirement, {
@@ -93,20 +93,20 @@ test("[ours.verdict.shown] a reviewer sees why the call was brought to people an
 });
 
 test("[ours.verdict.from] only those whom the rule names by group or name may decide", async () => {
-  const { id } = await asked({ from: [["group:dba", "reviewer:ana"]] });
+  const { id } = await submitAsking({ from: [["group:dba", "reviewer:ana"]] });
   await assertForbidden(id, reviewer, /^Only group:dba, reviewer:ana may decide this call\.$/);
   assertRefused(await server.decide(reviewer, id, "deny"), 403, "forbidden");
   await assertPending(id);
   assert.deepEqual((await show(id, dan)).json.may_decide, { approve: true, deny: true });
   assert.equal((await server.decide(dan, id, "approve")).json.status, "approved");
 
-  const other = await asked({ from: [["group:dba", "reviewer:ana"]] });
+  const other = await submitAsking({ from: [["group:dba", "reviewer:ana"]] });
   assert.equal((await server.decide(ana, other.id, "deny")).json.status, "denied");
 });
 
 test("[ours.verdict.from] groups and role hold as they are at the verdict", async () => {
   const eve = await server.token({ kind: "reviewer", name: "eve" });
-  const { id } = await asked({ from: [["group:ops"]] });
+  const { id } = await submitAsking({ from: [["group:ops"]] });
   await assertForbidden(id, eve, /group:ops/);
   await setReviewer(store, "eve", { groups: ["ops"], role: "viewer" });
   await assertForbidden(id, eve, /may look but not decide/);
@@ -131,37 +131,37 @@ test("[ours.review.role] the roles reviewer, admin and operator decide, viewer a
 
 test("[ours.verdict.owner] an excluded owner may deny and not approve, others may", async () => {
   await setOwner(store, instance.id, "ana");
-  const { id } = await asked({ excludeOwner: true });
+  const { id } = await submitAsking({ excludeOwner: true });
   await assertForbidden(id, ana, /^The owner of the instance may not approve this call\.$/);
   assert.deepEqual((await show(id, ana)).json.may_decide.deny, true);
   assert.equal((await server.decide(dan, id, "approve")).json.status, "approved");
 
-  const named = await asked({ excludeOwner: true, from: [["group:dba"]] });
+  const named = await submitAsking({ excludeOwner: true, from: [["group:dba"]] });
   assert.equal((await server.decide(ana, named.id, "deny")).json.status, "denied");
 });
 
 test("[ours.verdict.owner] where the owner is excluded and nobody is named as one, nobody approves", async () => {
   await setOwner(store, instance.id, null);
-  const { id } = await asked({ excludeOwner: true });
+  const { id } = await submitAsking({ excludeOwner: true });
   const hint = `countersign instances set ${instance.id} --owner NAME`;
   await assertForbidden(id, dan, new RegExp(hint));
   assert.equal((await server.decide(dan, id, "deny")).json.status, "denied");
 });
 
 test("[ours.verdict.note] where a note is required, an approval without one that says something is refused", async () => {
-  const { id } = await asked({ noteRequired: true });
+  const { id } = await submitAsking({ noteRequired: true });
   for (const fields of [{}, { note: " \n" }, { note: "\u200b\u3164" }]) {
     const answer = await server.decide(ana, id, "approve", fields);
     assertRefused(answer, 400, "invalid_request", "note");
   }
   await assertPending(id);
   assert.equal((await server.decide(ana, id, "approve", { note: "checked" })).status, 200);
-  const other = await asked({ noteRequired: true });
+  const other = await submitAsking({ noteRequired: true });
   assert.equal((await server.decide(ana, other.id, "deny")).json.status, "denied");
 });
 
 test("[ours.verdict.confirmation] what is to be typed must be typed exactly", async () => {
-  const { id } = await asked({ confirm: { kind: "type", text: "Prod é" } });
+  const { id } = await submitAsking({ confirm: { kind: "type", text: "Prod é" } });
   for (const confirmation of [undefined, "prod é", "Prod é ", "Prod e\u0301", "yes"]) {
     const answer = await server.decide(ana, id, "approve", { confirmation });
     assertRefused(answer, 400, "invalid_request", "confirmation");
@@ -177,7 +177,7 @@ test("[ours.verdict.confirmation] a match is the end of the request's id", async
     (id: string) => [undefined, id.slice(-3), "zzzz"],
   ];
   for (const wrong of wrongs) {
-    const { id } = await asked({ confirm: { kind: "match" } });
+    const { id } = await submitAsking({ confirm: { kind: "match" } });
     for (const confirmation of wrong(id)) {
       const answer = await server.decide(ana, id, "approve", { confirmation });
       assertRefused(answer, 400, "invalid_request", "confirmation");
@@ -188,7 +188,7 @@ test("[ours.verdict.confirmation] a match is the end of the request's id", async
 });
 
 test("[ours.passkey.people] a token cannot approve what asks for a passkey, and is told why", async () => {
-  const { id } = await asked({ confirm: { kind: "passkey" } });
+  const { id } = await submitAsking({ confirm: { kind: "passkey" } });
   await assertForbidden(id, ana, /sign in with a browser/);
   assert.equal((await server.decide(ana, id, "deny")).json.status, "denied");
 });
@@ -196,23 +196,23 @@ test("[ours.passkey.people] a token cannot approve what asks for a passkey, and 
 test("[ours.verdict.validity] the rule's validity is the longest that an approval may be used", async () => {
   const validity = ({ json }: Answer<Reviewed>) =>
     Date.parse(json.decision?.expires_at ?? "") - Date.parse(json.decision?.decided_at ?? "");
-  const short = await asked({}, { validityMs: 60_000 });
+  const short = await submitAsking({}, { validityMs: 60_000 });
   const tooLong = await server.decide(ana, short.id, "approve", { valid_for: "61s" });
   assertRefused(tooLong, 400, "invalid_request", "valid_for");
   assert.match(tooLong.json.error.message, /between 1s and 60s/);
   assert.equal(validity(await server.decide(ana, short.id, "approve")), 60_000);
-  const wished = await asked({}, { validityMs: 60_000 });
+  const shortened = await submitAsking({}, { validityMs: 60_000 });
   const fields = { valid_for: "10s" };
-  assert.equal(validity(await server.decide(ana, wished.id, "approve", fields)), 10_000);
-  const long = await asked({}, { validityMs: 86_400_000 });
+  assert.equal(validity(await server.decide(ana, shortened.id, "approve", fields)), 10_000);
+  const long = await submitAsking({}, { validityMs: 86_400_000 });
   assert.equal(validity(await server.decide(ana, long.id, "approve")), 120_000, "the default");
-  const beyond = await asked({}, { validityMs: 86_400_000 });
-  const answer = await server.decide(ana, beyond.id, "approve", { valid_for: "2h" });
+  const longest = await submitAsking({}, { validityMs: 86_400_000 });
+  const answer = await server.decide(ana, longest.id, "approve", { valid_for: "2h" });
   assertRefused(answer, 400, "invalid_request", "valid_for");
 });
 
 test("[ours.review.approve] an approval that met its requirement can be sent again", async () => {
-  const { id } = await asked({ noteRequired: true, confirm: { kind: "match" } });
+  const { id } = await submitAsking({ noteRequired: true, confirm: { kind: "match" } });
   const fields = { note: "checked", confirmation: id.slice(-4) };
   const first = await server.decide(ana, id, "approve", fields);
   clock.advance(1_000);
@@ -225,7 +225,7 @@ test("[ours.review.past-deadline] whoever comes too late is told that, whatever 
   const requirement = { from: [["group:dba"]], noteRequired: true, quorum: 2 };
   for (const token of [reviewer, dan]) {
     for (const verdict of ["approve", "deny"] as const) {
-      const request = await asked(requirement);
+      const request = await submitAsking(requirement);
       const { arguments_sha256 } = (await show(request.id, token)).json;
       clock.set(Date.parse(request.deadline_at));
       const path = `/review/v1/requests/${request.id}/verdict`;

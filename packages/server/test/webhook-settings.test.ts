@@ -94,8 +94,8 @@ test("[ours.webhooks.off] every delivery is refused, nothing is sent, and what w
   webhooks.onNotification = ({ answer }) => void answer(204);
   await webhooks.restart();
   await untilNothingWaits(webhooks);
-  const told = new Set(notifications.map(({ event }) => event.request_id));
-  assert.deepEqual(told, new Set([before, meanwhile]));
+  const notified = new Set(notifications.map(({ event }) => event.request_id));
+  assert.deepEqual(notified, new Set([before, meanwhile]));
 });
 
 test("[ours.webhooks.allow-cidrs] unless the operator lists its network, a receiver on this machine is a 400 and nobody connects to it", async (t) => {

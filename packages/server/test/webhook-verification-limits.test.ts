@@ -183,7 +183,7 @@ test("[verification.rate-limited] at most so many wait for one host at a time; t
 });
 
 test("[ours.verification.fixed-text] a receiver that is not there, proves no name, answers late or is nowhere to be found is refused like one that answers wrongly", async (t) => {
-  const stranger = await startTlsReceiver(t);
+  const outsider = await startTlsReceiver(t);
   const scene = await startHeldScene(t, {
     resolver: { resolve: async (host) => (host === "localhost" ? ["127.0.0.1"] : []) },
   });
@@ -201,7 +201,7 @@ test("[ours.verification.fixed-text] a receiver that is not there, proves no nam
     // Nobody is listening, no TLS, a certificate that nobody vouches for, no address.
     `https://localhost:${port}/`,
     scene.server.url.replace("http:", "https:"),
-    stranger.url(),
+    outsider.url(),
     "https://nowhere.example.com/",
   ];
   const answers = [await wrong, await late];

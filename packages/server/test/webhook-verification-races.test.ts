@@ -102,15 +102,15 @@ test("[ours.verification.joined] when the verification fails, everybody who join
 });
 
 test("[ours.verification.joined] [delivery.url.addresses] when an address turns out not to be public, everybody who joined is told so", async (t) => {
-  const lookUp = Promise.withResolvers<readonly string[]>();
-  const resolver: Resolver = { resolve: () => lookUp.promise };
+  const lookup = Promise.withResolvers<readonly string[]>();
+  const resolver: Resolver = { resolve: () => lookup.promise };
   const scene = await startHeldScene(t, { resolver });
   const key = scene.server.freshKey();
   const delivery = scene.delivery({ url: "https://hooks.example.com/" });
   const joined = scene.joined(4);
   const calls = times(5, () => tryProvision(scene, delivery, key));
   await joined;
-  lookUp.resolve(["10.0.0.1"]);
+  lookup.resolve(["10.0.0.1"]);
   for (const answer of await Promise.all(calls)) {
     assertRefused(answer, 400, "invalid_webhook_url", "delivery.url");
   }

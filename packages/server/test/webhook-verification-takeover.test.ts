@@ -51,9 +51,9 @@ test("[ours.verification.takeover] of 20 who wait for a holder that died one tak
   const joined = scene.joined(20);
   const calls = Array.from({ length: 20 }, provision);
   await joined;
-  const askedAgain = scene.joined(20);
+  const rejoined = scene.joined(20);
   clock.advance(LEASE_MS - 1);
-  await askedAgain;
+  await rejoined;
   await turns();
   assert.equal(receiver.connections, 1);
   const joinedAgain = scene.joined(19);
@@ -222,9 +222,9 @@ test("[delivery.provision.coalesced] [ours.verification.takeover] a verification
   first.accept();
   assert.equal((await ahead).status, 201);
   const second = await held.arrived(2);
-  const askedAgain = scene.joined(1);
+  const rejoined = scene.joined(1);
   clock.advance(9_999);
-  await askedAgain;
+  await rejoined;
   second.accept();
   const statuses = (await Promise.all(calls)).map(({ status }) => status);
   assert.deepEqual(statuses.sort(), [200, 201]);
@@ -253,9 +253,9 @@ test("[ours.verification.joined] who joined attempts that never end is told to c
   await joined;
   for (let s = 0; s < 25; s += 5) {
     await forgetHolder(server, clock.now() + LEASE_MS);
-    const askedAgain = scene.joined(1);
+    const rejoined = scene.joined(1);
     clock.advance(5_000);
-    await askedAgain;
+    await rejoined;
   }
   clock.advance(5_000);
   const answer = await call;

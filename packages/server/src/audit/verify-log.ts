@@ -59,15 +59,15 @@ export async function verifyLog(
   options: VerifyOptions,
 ): Promise<Verified> {
   const { origin, projectId, size, checkpoint } = log;
-  const told = { origin, projectId, size, checkpoint };
+  const summary = { origin, projectId, size, checkpoint };
   const run = new LogVerification(reader, log, options);
   try {
     await run.verify();
-    return { ...told, unsealed: run.unsealed, late: run.late, finding: undefined };
+    return { ...summary, unsealed: run.unsealed, late: run.late, finding: undefined };
   } catch (error) {
     if (!(error instanceof Found)) throw error;
     const finding = { origin, projectId, ...error.finding };
-    return { ...told, unsealed: run.unsealed, late: run.late, finding };
+    return { ...summary, unsealed: run.unsealed, late: run.late, finding };
   }
 }
 
@@ -107,7 +107,7 @@ class LogVerification {
     }
     this.#verifyEnd();
     await this.#tiles.end();
-    await this.#findBeyond();
+    await this.#findSealBeyondEnd();
     await this.#findUnsealed();
   }
 
@@ -249,7 +249,7 @@ class LogVerification {
   }
 
   /** A seal that the log does not know; one that was just made is known by a log read behind it. */
-  async #findBeyond(): Promise<void> {
+  async #findSealBeyondEnd(): Promise<void> {
     const { projectId, size } = this.#log;
     const [seal] = await readSeals(this.#reader, projectId, size, 1);
     const now = await readLog(this.#reader, projectId);

@@ -12,8 +12,8 @@ for (const { name, default: fallback, secret, help, value } of ALL_OPTIONS) {
     const row = LINES.find((line) => line.startsWith(`| \`${name}\` |`));
     assert.ok(row !== undefined, "it has no row");
     const [, , flag, variable, shown, meaning] = row.split("|").map((cell) => cell.trim());
-    const given = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-    assert.equal(flag, secret === true ? "" : `\`${given}\``);
+    const usage = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
+    assert.equal(flag, secret === true ? "" : `\`${usage}\``);
     assert.equal(variable, `\`${environmentName(name)}\``);
     assert.equal(shown, fallback ? `\`${fallback}\`` : "");
     assert.equal(meaning, help);

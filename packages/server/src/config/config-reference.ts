@@ -45,8 +45,8 @@ that a container runtime mounts is readable by all inside of the container.`;
 
 function tableRow(option: Option): string {
   const { name, help, secret, value } = option;
-  const given = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
-  const flag = secret === true ? "" : `\`${given}\``;
+  const usage = value === undefined ? flagName(name) : `${flagName(name)} ${value}`;
+  const flag = secret === true ? "" : `\`${usage}\``;
   const fallback = option.default ? `\`${option.default}\`` : "";
   return `| \`${name}\` | ${flag} | \`${environmentName(name)}\` | ${fallback} | ${help} |`;
 }

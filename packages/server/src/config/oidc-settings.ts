@@ -115,8 +115,8 @@ function* findMappingFaults(values: ConfigValues): Generator<string> {
     yield `oidc_role_default: must be one of ${REVIEWER_ROLES.join(", ")}`;
   }
   if (values.oidc_project === "") yield "oidc_project: must name a project";
-  const givesRoles = splitPairs(values.oidc_roles).length > 0 || roleDefault !== undefined;
-  if (values.oidc_issuer !== undefined && !givesRoles) {
+  const assignsRoles = splitPairs(values.oidc_roles).length > 0 || roleDefault !== undefined;
+  if (values.oidc_issuer !== undefined && !assignsRoles) {
     yield "oidc_roles and oidc_role_default: without one of them nobody who signs in has a role";
   }
 }

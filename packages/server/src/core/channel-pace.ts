@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const GAP_MS = 5_000;
 
 /** Somebody is told while at least this much of what was left is left. */
-const TOLD_WITHIN = 1 / 4;
+const NOTIFY_WITHIN = 1 / 4;
 
 /** A request that people are to be told of. Epoch ms. */
 export interface DueRequest {
@@ -67,7 +67,7 @@ function isInMinute({ minuteAt }: Pace, now: number): boolean {
 }
 
 function opensAt({ minuteAt, sentAt }: Pace, due: readonly DueRequest[]): number {
-  const late = due.map(({ since, deadlineAt }) => since + (deadlineAt - since) * TOLD_WITHIN);
-  const wished = Math.min((minuteAt ?? 0) + MINUTE_MS, ...late);
-  return Math.ceil(Math.max((sentAt ?? 0) + GAP_MS, wished));
+  const late = due.map(({ since, deadlineAt }) => since + (deadlineAt - since) * NOTIFY_WITHIN);
+  const earliest = Math.min((minuteAt ?? 0) + MINUTE_MS, ...late);
+  return Math.ceil(Math.max((sentAt ?? 0) + GAP_MS, earliest));
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pace } from "./channel.ts";
-import { remindAt, restMs, sendingStatus, sendingText, tellsOf } from "./channel.ts";
+import { coversRequirement, remindAt, restMs, sendingStatus, sendingText } from "./channel.ts";
 import { nextTurn, paced } from "./channel-pace.ts";
 import { shownTarget } from "./channel-target.ts";
 
@@ -23,7 +23,7 @@ test("[ours.notify.groups] a channel tells by its groups of what a requirement n
     [["a", "b"], [["group:a", "group:b"]], true],
   ] as const;
   for (const [groups, from, expected] of cases) {
-    assert.equal(tellsOf({ groups }, from), expected, JSON.stringify([groups, from]));
+    assert.equal(coversRequirement({ groups }, from), expected, JSON.stringify([groups, from]));
   }
 });
 

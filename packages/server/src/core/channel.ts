@@ -90,7 +90,7 @@ export type SendOutcome =
 export const CHANNELS_PER_PROJECT_MAX = 50;
 
 /** Stands in a channel's groups for requests that name nobody, which anybody may decide. */
-export const ANYBODY = "*";
+export const ANY_REVIEWER = "*";
 
 /**
  * Whether a channel tells of a request. One without groups tells of all; one with groups, of those
@@ -98,12 +98,12 @@ export const ANYBODY = "*";
  *
  * @param from sets of `group:x` and `reviewer:y`, as in a requirement
  */
-export function tellsOf(
+export function coversRequirement(
   { groups }: Pick<ChannelRef, "groups">,
   from: readonly (readonly string[])[],
 ): boolean {
   if (groups.length === 0) return true;
-  if (from.length === 0) return groups.includes(ANYBODY);
+  if (from.length === 0) return groups.includes(ANY_REVIEWER);
   return from.some((set) =>
     set.some((member) => groups.some((name) => member === `group:${name}`)),
   );
@@ -135,7 +135,7 @@ const STEP_MS_MIN = 2_000;
 const STEP_MS_MAX = 60_000;
 
 /** What waits for a day is told of tomorrow, if it still waits then. */
-const WISH_MS_MAX = 3_600_000;
+const RETRY_AFTER_MS_MAX = 3_600_000;
 
 /**
  * How long a channel rests after a failure: 2 s doubled up to a minute, half of it by chance;
@@ -146,6 +146,8 @@ const WISH_MS_MAX = 3_600_000;
  */
 export function restMs(failures: number, outcome: SendOutcome, chance: number): number {
   const stepMs = Math.min(STEP_MS_MIN * 2 ** (failures - 1), STEP_MS_MAX);
-  const wishMs = outcome.kind === "rejected" ? (outcome.retryAfterMs ?? 0) : 0;
-  return Math.ceil(Math.max(stepMs / 2 + (stepMs / 2) * chance, Math.min(wishMs, WISH_MS_MAX)));
+  const retryAfterMs = outcome.kind === "rejected" ? (outcome.retryAfterMs ?? 0) : 0;
+  return Math.ceil(
+    Math.max(stepMs / 2 + (stepMs / 2) * chance, Math.min(retryAfterMs, RETRY_AFTER_MS_MAX)),
+  );
 }

@@ -64,9 +64,9 @@ test("[ours.extensions.outcome] an outcome is told of what was used, however lat
 });
 
 test("[ours.extensions.outcome] an outcome is told once: the same again is no other, and another is a conflict", () => {
-  const told = consumption({ outcome: { ...DONE, reportedAt: 1_600 } });
-  assert.deepEqual(report(told, DONE, 1_700), { kind: "replayed" });
+  const reported = consumption({ outcome: { ...DONE, reportedAt: 1_600 } });
+  assert.deepEqual(report(reported, DONE, 1_700), { kind: "replayed" });
   for (const other of [{ ...DONE, status: "failed" } as const, { ...DONE, note: null }]) {
-    assert.deepEqual(report(told, other, 1_700), { kind: "refused", code: "outcome_conflict" });
+    assert.deepEqual(report(reported, other, 1_700), { kind: "refused", code: "outcome_conflict" });
   }
 });

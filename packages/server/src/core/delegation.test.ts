@@ -99,33 +99,33 @@ test("[ours.sign-in.invitation.power] a bot invites nobody, and who invites may 
 });
 
 test("[ours.authorization.no-more-than-own] a token does no more than the token at hand does", () => {
-  const bar = (
+  const refusal = (
     delegator: Scopes,
     scopes: Scopes,
     role: ReviewerRole = "reviewer",
     by = ADMIN.role,
   ) => tokenRefusal({ role: by, scopes: delegator }, { role, scopes });
   const cannot = (power: string) => `You cannot issue such a token: ${lack(power)}`;
-  assert.equal(bar(null, null, "admin"), undefined);
-  assert.equal(bar(null, null, "operator"), cannot("server"));
-  assert.equal(bar(null, ["read"], "operator"), undefined, "narrowed, it does less");
-  assert.equal(bar(["people", "decide", "freeze"], null), cannot("read"));
-  assert.equal(bar(["people", "read"], null), cannot("decide"));
-  assert.equal(bar(["people", "read"], null, "viewer"), undefined);
-  assert.equal(bar(["people", "read"], ["read"]), undefined, "it decides nothing");
-  assert.equal(bar(null, ["read"], "reviewer", "editor"), undefined, "nor can its issuer");
-  assert.equal(bar(["people"], ["read"], "viewer"), cannot("read"));
+  assert.equal(refusal(null, null, "admin"), undefined);
+  assert.equal(refusal(null, null, "operator"), cannot("server"));
+  assert.equal(refusal(null, ["read"], "operator"), undefined, "narrowed, it does less");
+  assert.equal(refusal(["people", "decide", "freeze"], null), cannot("read"));
+  assert.equal(refusal(["people", "read"], null), cannot("decide"));
+  assert.equal(refusal(["people", "read"], null, "viewer"), undefined);
+  assert.equal(refusal(["people", "read"], ["read"]), undefined, "it decides nothing");
+  assert.equal(refusal(null, ["read"], "reviewer", "editor"), undefined, "nor can its issuer");
+  assert.equal(refusal(["people"], ["read"], "viewer"), cannot("read"));
 });
 
 test("[ours.authorization.no-more-than-own] a token decides for no group that the token at hand does not decide for", () => {
-  const bar = (delegator: Scopes, scopes: Scopes, by = ADMIN.role) =>
+  const refusal = (delegator: Scopes, scopes: Scopes, by = ADMIN.role) =>
     tokenRefusal({ role: by, scopes: delegator }, { role: "reviewer", scopes });
   const fewer = "You cannot issue such a token: yours decides for fewer groups.";
   const own = ["people", "decide:dba", "decide:ops"];
-  assert.equal(bar(own, ["decide:dba"]), undefined);
-  assert.equal(bar(own, ["decide:dba", "decide:lead"]), fewer);
-  assert.equal(bar(["people"], ["decide:dba"]), fewer);
-  assert.equal(bar(null, ["decide:dba"]), undefined);
+  assert.equal(refusal(own, ["decide:dba"]), undefined);
+  assert.equal(refusal(own, ["decide:dba", "decide:lead"]), fewer);
+  assert.equal(refusal(["people"], ["decide:dba"]), fewer);
+  assert.equal(refusal(null, ["decide:dba"]), undefined);
   const decide = `You cannot issue such a token: ${lack("decide")}`;
-  assert.equal(bar(null, ["decide:dba"], "editor"), decide);
+  assert.equal(refusal(null, ["decide:dba"], "editor"), decide);
 });

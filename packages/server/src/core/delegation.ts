@@ -27,8 +27,8 @@ export function roleRefusal(
   before: Pick<Authorization, "role" | "groups"> = NOTHING,
 ): string | undefined {
   if (isAbove(before.role, delegator.role)) return aboveYours(before.role);
-  const given = powersOf(after.role).filter((power) => !allows(before.role, power));
-  const lacked = given.find((power) => !may(delegator, power));
+  const requested = powersOf(after.role).filter((power) => !allows(before.role, power));
+  const lacked = requested.find((power) => !may(delegator, power));
   if (lacked !== undefined) return `You cannot give the role ${after.role}: ${lack(lacked)}`;
   const added = after.groups.filter((group) => !before.groups.includes(group));
   const forGroups = decidesFor(delegator.scopes);
@@ -85,10 +85,10 @@ export function tokenRefusal(delegator: Authority, token: Authority): string | u
   );
   if (lacked !== undefined) return `You cannot issue such a token: ${lack(lacked)}`;
   if (!allows(token.role, "decide")) return undefined;
-  const [own, given] = [decidesFor(delegator.scopes), decidesFor(token.scopes)];
-  if (given?.length === 0) return undefined;
+  const [own, requested] = [decidesFor(delegator.scopes), decidesFor(token.scopes)];
+  if (requested?.length === 0) return undefined;
   if (!allows(delegator.role, "decide")) return `You cannot issue such a token: ${lack("decide")}`;
-  const isWithin = own === null || given?.every((group) => own.includes(group)) === true;
+  const isWithin = own === null || requested?.every((group) => own.includes(group)) === true;
   return isWithin ? undefined : "You cannot issue such a token: yours decides for fewer groups.";
 }
 

@@ -157,18 +157,18 @@ test("[ours.audit.sealed] a tree of any leaves has the root of the definition, a
   fc.assert(
     fc.property(TREES, ({ entries, m }) => {
       const begun = treeOf(entries.slice(0, m));
-      const told: string[] = [];
+      const reported: string[] = [];
       const frontier = new Frontier(begun.size, begun.subtrees);
       for (const entry of entries.slice(m)) {
         frontier.append(hashLeaf(entry), (height, index, hash) => {
           const width = 2 ** height;
           const leaves = entries.slice(index * width, (index + 1) * width);
           assert.equal(hex(hash), hex(naiveRoot(leaves)));
-          told.push(`${height} ${index}`);
+          reported.push(`${height} ${index}`);
         });
       }
       assert.equal(hex(frontier.root()), hex(naiveRoot(entries)));
-      assert.equal(new Set(told).size, told.length);
+      assert.equal(new Set(reported).size, reported.length);
       assert.throws(() => new Frontier(m, [...begun.subtrees, EMPTY_ROOT]), RangeError);
     }),
   );
@@ -182,7 +182,7 @@ test("[ours.audit.sealed] no tree goes on from a size that is none", () => {
 
 test("[ours.audit.sealed] each full subtree is told of when its last leaf comes, the smaller ones first", () => {
   const frontier = new Frontier();
-  const told: string[] = [];
+  const reported: string[] = [];
   const leaves = [0, 1, 2, 3, 4].map((n) => hashLeaf(Uint8Array.of(n)));
   for (const leaf of leaves) {
     frontier.append(leaf, (height, index, hash) => {
@@ -190,10 +190,10 @@ test("[ours.audit.sealed] each full subtree is told of when its last leaf comes,
       const own = new Frontier();
       for (const each of leaves.slice(first, first + 2 ** height)) own.append(each);
       assert.deepEqual(Buffer.from(hash), Buffer.from(own.root()));
-      told.push(`${height}:${index}`);
+      reported.push(`${height}:${index}`);
     });
   }
-  assert.deepEqual(told, ["0:0", "0:1", "1:0", "0:2", "0:3", "1:1", "2:0", "0:4"]);
+  assert.deepEqual(reported, ["0:0", "0:1", "1:0", "0:2", "0:3", "1:1", "2:0", "0:4"]);
 });
 
 test("[ours.audit.proof] a proof of inclusion convinces of its leaf, position and tree, and of nothing else", () => {

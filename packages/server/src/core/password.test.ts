@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { normalizePassword, parseGivenPassword, parsePassword } from "./password.ts";
+import { normalizePassword, parsePassword, parseSubmittedPassword } from "./password.ts";
 
 function refusal(message: string, param = "password") {
   return { code: "invalid_request", status: 400, param, message: `${param} ${message}.` };
@@ -26,11 +26,11 @@ test("[ours.sign-in.password-rules] a password that is to be somebody's is refus
 
 test("[ours.sign-in.password-rules] a password that is only compared may be anything that could be somebody's, in the same form", () => {
   for (const text of ["", "a", "aaaaaaaaaaaa", long(256)]) {
-    assert.equal(parseGivenPassword(text), text);
+    assert.equal(parseSubmittedPassword(text), text);
   }
-  assert.equal(parseGivenPassword("ｐａｓｓ"), "pass");
-  assert.equal(parseGivenPassword("e\u0301"), normalizePassword("\u00e9"));
-  assert.throws(() => parseGivenPassword(long(257)), LONG);
+  assert.equal(parseSubmittedPassword("ｐａｓｓ"), "pass");
+  assert.equal(parseSubmittedPassword("e\u0301"), normalizePassword("\u00e9"));
+  assert.throws(() => parseSubmittedPassword(long(257)), LONG);
   const named = refusal("must not be longer than 256 characters", "old_password");
-  assert.throws(() => parseGivenPassword(long(257), "old_password"), named);
+  assert.throws(() => parseSubmittedPassword(long(257), "old_password"), named);
 });

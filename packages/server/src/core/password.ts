@@ -39,7 +39,7 @@ export function parsePassword(text: string, login: string, param = "password"): 
  *
  * @throws Problem `invalid_request` naming `param` when it is too long to be anybody's
  */
-export function parseGivenPassword(text: string, param = "password"): string {
+export function parseSubmittedPassword(text: string, param = "password"): string {
   if (text.length > PASSWORD_CHARS_MAX) {
     throw invalidField(param, `must not be longer than ${PASSWORD_CHARS_MAX} characters`);
   }

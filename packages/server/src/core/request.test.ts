@@ -125,14 +125,14 @@ const ending: fc.Arbitrary<Ending> = fc.oneof(
 
 test("[request.terminal.unchanged] whatever comes in whatever order, the first decision stands", () => {
   const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
-  const property = fc.property(fc.array(fc.tuple(ending, now), { minLength: 1 }), (wishes) => {
+  const property = fc.property(fc.array(fc.tuple(ending, now), { minLength: 1 }), (requests) => {
     let request = pending;
-    for (const [wish, at] of wishes) {
+    for (const [wanted, at] of requests) {
       const before = request;
-      request = after(before, wish, at);
+      request = after(before, wanted, at);
       if (before.decision !== null) {
         assert.equal(request.decision, before.decision);
-        assert.equal(resolve(before, wish, at).kind, "already_terminal");
+        assert.equal(resolve(before, wanted, at).kind, "already_terminal");
       }
     }
   });
@@ -141,11 +141,11 @@ test("[request.terminal.unchanged] whatever comes in whatever order, the first d
 
 test("[request.expire.no-late-approval] [decision.expiry.approved] [request.decision.matches-status] every decision is possible at its time", () => {
   const now = fc.integer({ min: CREATED - 10_000, max: DEADLINE + 10_000 });
-  const property = fc.property(ending, now, (wish, at) => {
-    const { status, decision } = after(pending, wish, at);
+  const property = fc.property(ending, now, (wanted, at) => {
+    const { status, decision } = after(pending, wanted, at);
     assert.equal(decision?.status ?? "pending", status);
     if (decision === null) return;
-    assert.equal(decision.status, at >= DEADLINE ? "expired" : wish.status);
+    assert.equal(decision.status, at >= DEADLINE ? "expired" : wanted.status);
     assert.ok(decision.decidedAt >= CREATED);
     if (status === "approved") {
       assert.ok(decision.decidedAt < DEADLINE);

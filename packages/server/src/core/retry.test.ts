@@ -120,8 +120,8 @@ test("[event.retry.retry-after] every date that is written in the preferred form
   // From the year 1000 on, and no further than four digits of a year go.
   const seconds = fc.integer({ min: -30_610_224_000, max: 253_402_300_799 });
   const property = fc.property(seconds, fc.integer({ min: 0, max: 1e12 }), (at, waitMs) => {
-    const wish = parseRetryAfter(new Date(at * 1000).toUTCString(), at * 1000 - waitMs);
-    assert.equal(wish, waitMs > 0 ? waitMs : undefined);
+    const wanted = parseRetryAfter(new Date(at * 1000).toUTCString(), at * 1000 - waitMs);
+    assert.equal(wanted, waitMs > 0 ? waitMs : undefined);
   });
   fc.assert(property);
 });
@@ -133,8 +133,8 @@ test("[event.retry.retry-after] whatever a receiver writes, the wish is a time t
     fc.array(piece).map((pieces) => pieces.join("")),
   );
   const property = fc.property(text, (text) => {
-    const wish = parseRetryAfter(text, NOW);
-    assert.ok(wish === undefined || (Number.isInteger(wish) && wish > 0));
+    const wanted = parseRetryAfter(text, NOW);
+    assert.ok(wanted === undefined || (Number.isInteger(wanted) && wanted > 0));
   });
   fc.assert(property);
 });
@@ -180,11 +180,11 @@ test("[event.retry.window] a step that would pass the end becomes an attempt in 
   const before = failed({ attempts: 20, now: END - 20 * MINUTE });
   assert.equal(nextAttemptAt({ ...before, chance: 0 }), END - 5 * MINUTE + 10_000);
   assert.equal(nextAttemptAt({ ...before, chance: CHANCE_MAX }), END - 2 * MINUTE);
-  const asked = { ...before, retryAfterMs: 18 * MINUTE };
-  assert.equal(nextAttemptAt({ ...asked, chance: 0 }), END - 2 * MINUTE);
-  const askedLonger = { ...before, retryAfterMs: 18 * MINUTE + 1 };
-  assert.equal(nextAttemptAt({ ...askedLonger, chance: 0 }), END - 50_000);
-  assert.equal(nextAttemptAt({ ...askedLonger, chance: CHANCE_MAX }), END - 30_000);
+  const longer = { ...before, retryAfterMs: 18 * MINUTE };
+  assert.equal(nextAttemptAt({ ...longer, chance: 0 }), END - 2 * MINUTE);
+  const tooLong = { ...before, retryAfterMs: 18 * MINUTE + 1 };
+  assert.equal(nextAttemptAt({ ...tooLong, chance: 0 }), END - 50_000);
+  assert.equal(nextAttemptAt({ ...tooLong, chance: CHANCE_MAX }), END - 30_000);
   // A step that ends exactly with the window: at that time nothing would be tried.
   const exact = failed({ attempts: 20, now: END - 30 * MINUTE });
   assert.equal(nextAttemptAt(exact), END - 5 * MINUTE + 10_000);
@@ -250,14 +250,18 @@ test("[event.retry.backoff] more attempts, a longer wish or more chance never ma
 });
 
 /** The times at which attempts begin at a receiver that answers late and always fails. */
-function attemptsOf(seed: readonly number[], answerMs: number, wish: number | undefined): number[] {
+function attemptsOf(
+  seed: readonly number[],
+  answerMs: number,
+  wanted: number | undefined,
+): number[] {
   const begun: number[] = [];
   let at = DECIDED;
   while (at < END) {
     const attempts = begun.push(at);
     assert.ok(attempts < 1_000);
     const chance = seed[attempts % seed.length] ?? 0;
-    at = nextAttemptAt(failed({ attempts, now: at + answerMs, retryAfterMs: wish, chance }));
+    at = nextAttemptAt(failed({ attempts, now: at + answerMs, retryAfterMs: wanted, chance }));
   }
   assert.equal(at, END);
   return begun;
@@ -269,16 +273,16 @@ test("[event.retry.window] a receiver that is down to the end is asked in the la
     maxLength: 50,
   });
   // Who asks for longer than the last minutes are may well not be asked in them.
-  const wish = fc.option(fc.integer({ min: 1, max: 4 * MINUTE }), { nil: undefined });
+  const wanted = fc.option(fc.integer({ min: 1, max: 4 * MINUTE }), { nil: undefined });
   const answer = fc.integer({ min: 0, max: 10_000 });
-  const property = fc.property(chances, answer, wish, (seed, answerMs, wishMs) => {
-    const begun = attemptsOf(seed, answerMs, wishMs);
+  const property = fc.property(chances, answer, wanted, (seed, answerMs, wantedMs) => {
+    const begun = attemptsOf(seed, answerMs, wantedMs);
     assert.ok(begun.length > 160 && begun.length < 400, `${begun.length} attempts`);
     const gaps = begun.slice(1).map((at, index) => at - (begun[index] ?? 0));
     assert.ok(Math.max(...gaps) <= 1.1 * HOUR + 10_000);
     const last = begun.filter((at) => at >= END - 5 * MINUTE);
     assert.ok(last.length >= 1 && last.length <= 4, `${last.length} in the last five minutes`);
-    if (wishMs !== undefined) return;
+    if (wantedMs !== undefined) return;
     assert.ok(begun.some((at) => at >= END - MINUTE && at <= END - 1));
   });
   fc.assert(property, { numRuns: 200 });

@@ -23,7 +23,7 @@ const OPENS: Readonly<Record<string, Power>> = {
 /** `decide:GROUP`: verdicts that count as those of a member of this group, and nothing else. */
 const DECIDE_FOR = "decide:";
 
-export const SCOPES_TOLD = "read, decide, decide:GROUP, freeze, policy, people and audit";
+export const SCOPE_NAMES = "read, decide, decide:GROUP, freeze, policy, people and audit";
 
 /** At most so many for one token. */
 export const SCOPES_MAX = 32;
@@ -35,7 +35,7 @@ export function scopesFault(scopes: readonly string[]): string | undefined {
   const wrong = scopes.find((scope) => !isScope(scope));
   return wrong === undefined
     ? undefined
-    : `must be of ${SCOPES_TOLD}, and not ${JSON.stringify(wrong.slice(0, 80))}`;
+    : `must be of ${SCOPE_NAMES}, and not ${JSON.stringify(wrong.slice(0, 80))}`;
 }
 
 function isScope(scope: string): boolean {

@@ -157,11 +157,11 @@ test("a look-up that nobody waits for any more is cancelled, and no other one", 
     (name, type) => (name === HOST ? undefined : BOTH(name, type)),
     60_000,
   );
-  const asked = watchQuestions(t);
+  const queried = watchQuestions(t);
   const impatient = new AbortController();
   const left = resolver.resolve(HOST, impatient.signal);
   await until(() => server.questions.length === 2, "the questions");
-  assert.equal(asked.size, 2);
+  assert.equal(queried.size, 2);
   const other = resolver.resolve("other.example", NEVER);
   impatient.abort(new Error("given up"));
   await assert.rejects(left, /given up/);
@@ -172,5 +172,5 @@ test("a look-up that nobody waits for any more is cancelled, and no other one", 
   await until(() => server.questions.filter((each) => each.endsWith(HOST)).length === 4, "again");
   again.abort(new Error("given up again"));
   await assert.rejects(second, /given up again/);
-  await until(() => asked.size === 0, "all questions have ended");
+  await until(() => queried.size === 0, "all questions have ended");
 });

@@ -32,8 +32,8 @@ rules:
 tests:
 ${`  - { given: { tool: a, args: { l: [${ITEMS}1] } }, expect: { then: ask } }\n`.repeat(90)}`;
 
-function order(source: string, wish: Partial<ExaminationOrder> = {}): ExaminationOrder {
-  return { kind: "project", source, runsTests: true, wantsPolicy: true, ...wish };
+function order(source: string, options: Partial<ExaminationOrder> = {}): ExaminationOrder {
+  return { kind: "project", source, runsTests: true, wantsPolicy: true, ...options };
 }
 
 function start(t: TestContext, clock = new ManualClock()): ExaminerThread {
@@ -59,10 +59,10 @@ test("[ours.policy.examined] what comes out of the thread is what would have bee
     (args) => `  - { given: { tool: pay.it, instance: { group: bots },
       args: ${args} }, expect: { then: ask } }`,
   );
-  const asked = loadPolicy(`version: 1\nrules: []\ntests:\n${lines.join("\n")}\n`, {
+  const loaded = loadPolicy(`version: 1\nrules: []\ntests:\n${lines.join("\n")}\n`, {
     kind: "project",
   });
-  const verbs = asked.tests.map(({ given }) => {
+  const verbs = loaded.tests.map(({ given }) => {
     const said = evaluatePolicies({ project: read }, given);
     assert.deepEqual(said, evaluatePolicies({ project: known }, given));
     return [said.verb, said.requirement.confirm.kind];
@@ -125,10 +125,10 @@ test("an examiner that is closed answers nobody, and whoever waits is told so", 
   const examiner = new ExaminerThread(new ManualClock());
   const slow = examiner.examine(order(SLOW));
   const behind = examiner.examine(order(SOURCE));
-  const told = Promise.allSettled([slow, behind]);
+  const outcomes = Promise.allSettled([slow, behind]);
   await examiner.close();
   const after = examiner.examine(order(SOURCE));
-  for (const { status } of [...(await told), ...(await Promise.allSettled([after]))]) {
+  for (const { status } of [...(await outcomes), ...(await Promise.allSettled([after]))]) {
     assert.equal(status, "rejected");
   }
   await assert.rejects(after, /the server is stopping/);

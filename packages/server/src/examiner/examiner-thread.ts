@@ -107,7 +107,7 @@ export class ExaminerThread implements Examiner {
 
   #answered({ packed, ...said }: ThreadAnswer): void {
     const { source = "" } = this.#current?.order ?? {};
-    const unpacked = packed && unpackPolicy(source, packed, breathe);
+    const unpacked = packed && unpackPolicy(source, packed, pause);
     const whole = async () => ({ ...said, policy: await unpacked, isStopped: false });
     this.#settle(whole());
   }
@@ -155,6 +155,6 @@ function stopping(): Failure {
   return new Failure("examiner", "the server is stopping");
 }
 
-async function breathe(): Promise<void> {
+async function pause(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await nextTurn();
 }

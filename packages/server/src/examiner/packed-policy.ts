@@ -61,11 +61,11 @@ export function packPolicy({ sha256, isTwoPerson, warnings, rules }: Policy): Pa
 export async function unpackPolicy(
   source: string,
   { pieces, ...rest }: PackedPolicy,
-  breathe: () => Promise<void>,
+  pause: () => Promise<void>,
 ): Promise<Policy> {
   const rules: Rule[] = [];
   for (const piece of pieces) {
-    await breathe();
+    await pause();
     for (const rule of deserialize(piece) as PackedRule[]) rules.push(unpackRule(rule));
   }
   return Object.freeze({ ...rest, source, rules, tests: [] });

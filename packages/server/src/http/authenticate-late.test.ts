@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { assertRefused } from "../../test/support/envelope.ts";
-import { type DoorCall, startGate, type Told } from "../../test/support/gate-scene.ts";
+import { type GateAnswer, type GateCall, startGate } from "../../test/support/gate-scene.ts";
 import { asPage } from "../../test/support/people.ts";
 import { connectRaw } from "../../test/support/raw-connection.ts";
 import { withStore } from "../../test/support/test-context.ts";
@@ -14,7 +14,7 @@ import { turns } from "../../test/support/until.ts";
 import { revokeToken } from "../operations/tokens/revokeToken.ts";
 import type { Store } from "../storage/store.ts";
 
-const { context, door, openDoor, issue, issueInstance, signIn, meanwhile } = await startGate({
+const { context, gateServer, openGate, issue, issueInstance, signIn, meanwhile } = await startGate({
   after,
 });
 const { store } = context;
@@ -29,8 +29,8 @@ async function withLateBody(
   path: string,
   headers: Readonly<Record<string, string>>,
   late: () => Promise<unknown>,
-  at = door,
-): Promise<Told> {
+  at = gateServer,
+): Promise<GateAnswer> {
   const connection = await connectRaw(t, at.url);
   const lines = Object.entries({ host: "x", ...headers, "content-length": "2" });
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -61,14 +61,14 @@ test("[auth.revoked] [ours.sign-in.at-once] whoever loses token or session while
 });
 
 test("[auth.revoked] whoever was there with their body is looked up once, and an instance in any case: its operations look at it", async (t) => {
-  let looks = 0;
+  let lookups = 0;
   const get: Store["get"] = async (sql, values) => {
-    if (/from (?:credential|session) /.test(sql)) looks++;
+    if (/from (?:credential|session) /.test(sql)) lookups++;
     // As one over a network does, it takes a while.
     await nextTurn();
     return store.get(sql, values);
   };
-  const watched = await openDoor(withStore(context, { get }));
+  const watched = await openGate(withStore(context, { get }));
   const page = asPage(await signIn());
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const cases = [
@@ -82,42 +82,42 @@ test("[auth.revoked] whoever was there with their body is looked up once, and an
     const connection = await connectRaw(t, watched.url);
     const lines = Object.entries({ host: "x", ...headers, "content-length": "2" });
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-    looks = 0;
+    lookups = 0;
     connection.send(`POST ${path} HTTP/1.1\r\n${head}\r\n{}`);
     assert.equal((await connection.answer()).status, 200);
-    assert.equal(looks, 1, path);
-    looks = 0;
+    assert.equal(lookups, 1, path);
+    lookups = 0;
     await withLateBody(t, path, headers, async () => {}, watched);
-    assert.equal(looks, whenLate, `${path}, late`);
+    assert.equal(lookups, whenLate, `${path}, late`);
   }
 });
 
 test("[auth.revoked] [ours.sign-in.at-once] looking again in an exchange that lasts, the gate lets through whom it would let in now", async () => {
   const { id, token } = await issue({ role: "auditor", name: "again" });
   const ana = await signIn({ role: "auditor" });
-  const ways: readonly DoorCall[] = [{ token }, { headers: asPage(ana) }];
+  const ways: readonly GateCall[] = [{ token }, { headers: asPage(ana) }];
   const run = (sql: string, ...values: string[]) =>
     store.transact((tx) => tx.run(sql, [...values]));
   meanwhile(async () => {});
   for (const way of ways) {
-    const { role } = JSON.parse((await door.call("GET", "/again", way)).text);
+    const { role } = JSON.parse((await gateServer.call("GET", "/again", way)).text);
     assert.equal(role, "auditor");
-    assert.equal((await door.call("GET", "/again/audit", way)).status, 200);
+    assert.equal((await gateServer.call("GET", "/again/audit", way)).status, 200);
   }
   meanwhile(() => run("update reviewer set role = 'viewer'"));
   for (const way of ways) {
     await run("update reviewer set role = 'auditor'");
-    assertRefused(await door.call("GET", "/again/audit", way), 403, "forbidden");
+    assertRefused(await gateServer.call("GET", "/again/audit", way), 403, "forbidden");
     await run("update reviewer set role = 'auditor'");
-    const { role } = JSON.parse((await door.call("GET", "/again", way)).text);
+    const { role } = JSON.parse((await gateServer.call("GET", "/again", way)).text);
     assert.equal(role, "viewer");
   }
   meanwhile(() => run("update credential set scopes = '[\"decide\"]' where id = $1", id));
-  assertRefused(await door.call("GET", "/again", { token }), 403, "forbidden");
+  assertRefused(await gateServer.call("GET", "/again", { token }), 403, "forbidden");
   await run("update credential set scopes = null where id = $1", id);
   meanwhile(() => revokeToken(context, id));
-  assertRefused(await door.call("GET", "/again", { token }), 401, "invalid_credential");
+  assertRefused(await gateServer.call("GET", "/again", { token }), 401, "invalid_credential");
   meanwhile(() => run("delete from session where person_id = $1", ana.id));
-  const ended = await door.call("GET", "/again", { headers: asPage(ana) });
+  const ended = await gateServer.call("GET", "/again", { headers: asPage(ana) });
   assertRefused(ended, 401, "invalid_credential");
 });

@@ -3,18 +3,20 @@ import { after, test } from "node:test";
 import type { FastifyRequest } from "fastify";
 import { assertRefused } from "../../test/support/envelope.ts";
 import {
-  type Door,
+  type GateAnswer,
+  type GateServer,
   type Issued,
   NO_RATES,
   ORIGIN,
   startGate,
-  type Told,
 } from "../../test/support/gate-scene.ts";
 import { asPage, type SignedInPerson } from "../../test/support/people.ts";
 import { createToken as drawToken } from "../secrets/token.ts";
 import { callerOf, signedInBy } from "./authenticate.ts";
 
-const { clock, context, door, openDoor, issue, issueInstance, signIn } = await startGate({ after });
+const { clock, context, gateServer, openGate, issue, issueInstance, signIn } = await startGate({
+  after,
+});
 const { store, random } = context;
 
 /** Exchanges a second; a burst is twice that, and the clock stands still. */
@@ -22,16 +24,16 @@ const RATE = 2;
 const BURST = 2 * RATE;
 
 /** A door of its own where every kind has this rate. */
-function openSlowDoor(kinds: Partial<typeof NO_RATES>): Promise<Door> {
+function openSlowGate(kinds: Partial<typeof NO_RATES>): Promise<GateServer> {
   const settings = { ...context.settings, rates: { ...NO_RATES, ...kinds } };
-  return openDoor({ ...context, settings });
+  return openGate({ ...context, settings });
 }
 
 const provisioner = await issue({ kind: "provisioner" });
 const instance = await issueInstance();
 const reviewer = await issue();
 
-async function statuses(count: number, exchange: () => Promise<Told>): Promise<number[]> {
+async function statuses(count: number, exchange: () => Promise<GateAnswer>): Promise<number[]> {
   const all: number[] = [];
   for (let i = 0; i < count; i++) all.push((await exchange()).status);
   return all;
@@ -44,7 +46,7 @@ test("[auth.bearer] [auth.invalid] each kind comes in by its own door and by no 
   for (const [kind, { id, token }] of Object.entries(tokens)) {
     for (const path of Object.keys(tokens)) {
       for (const method of ["GET", "POST"]) {
-        const answer = await door.call(method, `/${path}`, { token });
+        const answer = await gateServer.call(method, `/${path}`, { token });
         if (path !== kind) assertRefused(answer, 403, "wrong_credential_kind");
         else assert.equal(JSON.parse(answer.text).credentialId, id);
       }
@@ -55,53 +57,57 @@ test("[auth.bearer] [auth.invalid] each kind comes in by its own door and by no 
 test("[auth.missing] [auth.invalid] whoever brings nothing, or what nobody issued, comes in by no door", async () => {
   const unknown = { token: drawToken("reviewer", random) };
   for (const path of ["/instance", "/provisioner", "/reviewer", "/audit"]) {
-    assertRefused(await door.call("GET", path), 401, "invalid_credential");
-    assertRefused(await door.call("GET", path, unknown), 401, "invalid_credential");
+    assertRefused(await gateServer.call("GET", path), 401, "invalid_credential");
+    assertRefused(await gateServer.call("GET", path, unknown), 401, "invalid_credential");
   }
-  assertRefused(await door.call("POST", "/reviewer"), 401, "invalid_credential");
-  assertRefused(await door.call("GET", "/person"), 401, "invalid_credential");
+  assertRefused(await gateServer.call("POST", "/reviewer"), 401, "invalid_credential");
+  assertRefused(await gateServer.call("GET", "/person"), 401, "invalid_credential");
   // Not signed in, wherever the page is from.
-  assertRefused(await door.call("POST", "/person"), 401, "invalid_credential");
+  assertRefused(await gateServer.call("POST", "/person"), 401, "invalid_credential");
 });
 
 test("[ours.authorization.scopes] a look takes the power to look, and what the route takes besides", async () => {
   const { token: decides } = await issue({ scopes: ["decide"] });
-  assertRefused(await door.call("GET", "/reviewer", { token: decides }), 403, "forbidden");
-  assert.equal((await door.call("POST", "/reviewer", { token: decides })).status, 200);
-  assertRefused(await door.call("GET", "/audit", { token: reviewer.token }), 403, "forbidden");
+  assertRefused(await gateServer.call("GET", "/reviewer", { token: decides }), 403, "forbidden");
+  assert.equal((await gateServer.call("POST", "/reviewer", { token: decides })).status, 200);
+  assertRefused(
+    await gateServer.call("GET", "/audit", { token: reviewer.token }),
+    403,
+    "forbidden",
+  );
   const { token: audits } = await issue({ role: "auditor" });
-  assert.equal((await door.call("GET", "/audit", { token: audits })).status, 200);
+  assert.equal((await gateServer.call("GET", "/audit", { token: audits })).status, 200);
   const { token: narrow } = await issue({ role: "auditor", scopes: ["audit"] });
-  assert.equal((await door.call("GET", "/audit", { token: narrow })).status, 200);
-  assertRefused(await door.call("GET", "/reviewer", { token: narrow }), 403, "forbidden");
+  assert.equal((await gateServer.call("GET", "/audit", { token: narrow })).status, 200);
+  assertRefused(await gateServer.call("GET", "/reviewer", { token: narrow }), 403, "forbidden");
 });
 
 test("[ours.sign-in.cookie] a session opens the reviewers' door and that of people, and no other", async () => {
   const ana = await signIn();
   const headers = asPage(ana);
-  const caller = JSON.parse((await door.call("GET", "/reviewer", { headers })).text);
+  const caller = JSON.parse((await gateServer.call("GET", "/reviewer", { headers })).text);
   assert.deepEqual([caller.kind, caller.personId], ["reviewer", ana.id]);
   assert.equal(caller.credentialId, caller.session.id);
-  const { person } = JSON.parse((await door.call("POST", "/person", { headers })).text);
+  const { person } = JSON.parse((await gateServer.call("POST", "/person", { headers })).text);
   assert.equal(person.id, ana.id);
   for (const path of ["/instance", "/provisioner"]) {
-    assertRefused(await door.call("POST", path, { headers }), 401, "invalid_credential");
+    assertRefused(await gateServer.call("POST", path, { headers }), 401, "invalid_credential");
     const { token } = path === "/instance" ? instance : provisioner;
-    assert.equal((await door.call("POST", path, { headers, token })).status, 200);
+    assert.equal((await gateServer.call("POST", path, { headers, token })).status, 200);
   }
-  assertRefused(await door.call("GET", "/audit", { headers }), 403, "forbidden");
+  assertRefused(await gateServer.call("GET", "/audit", { headers }), 403, "forbidden");
 });
 
 test("[ours.sign-in.cookie] beside a token a cookie is nothing, and the door of people takes no token", async () => {
   const headers = asPage(await signIn());
   const broken = { headers, token: drawToken("reviewer", random) };
-  assertRefused(await door.call("GET", "/reviewer", broken), 401, "invalid_credential");
+  assertRefused(await gateServer.call("GET", "/reviewer", broken), 401, "invalid_credential");
   const { token } = reviewer;
   const { credentialId } = JSON.parse(
-    (await door.call("GET", "/reviewer", { headers, token })).text,
+    (await gateServer.call("GET", "/reviewer", { headers, token })).text,
   );
   assert.equal(credentialId, reviewer.id);
-  const answer = await door.call("GET", "/person", { headers, token });
+  const answer = await gateServer.call("GET", "/person", { headers, token });
   assertRefused(answer, 403, "wrong_credential_kind");
   const { message } = JSON.parse(answer.text).error;
   assert.equal(message, "This is for people who have signed in.");
@@ -113,23 +119,23 @@ test("[ours.sign-in.cross-origin] with a cookie a change takes a page of ours, b
   for (const path of ["/reviewer", "/person"]) {
     for (const sent of [cookie, unknown]) {
       const headers = { cookie: sent, "sec-fetch-site": "cross-site" };
-      assertRefused(await door.call("POST", path, { headers }), 403, "cross_origin");
+      assertRefused(await gateServer.call("POST", path, { headers }), 403, "cross_origin");
     }
     const elsewhere = { cookie, origin: "https://other.test" };
-    assertRefused(await door.call("POST", path, { headers: elsewhere }), 403, "cross_origin");
+    assertRefused(await gateServer.call("POST", path, { headers: elsewhere }), 403, "cross_origin");
     const ours = { cookie, origin: ORIGIN };
-    assert.equal((await door.call("POST", path, { headers: ours })).status, 200);
-    const look = { cookie, "sec-fetch-site": "cross-site" };
-    assert.equal((await door.call("GET", path, { headers: look })).status, 200);
+    assert.equal((await gateServer.call("POST", path, { headers: ours })).status, 200);
+    const crossSite = { cookie, "sec-fetch-site": "cross-site" };
+    assert.equal((await gateServer.call("GET", path, { headers: crossSite })).status, 200);
   }
 });
 
 test("[ours.sign-in.cross-origin] what comes before signing in is for pages of ours", async () => {
   for (const headers of [{}, { "sec-fetch-site": "cross-site" }, { origin: "null" }]) {
-    assertRefused(await door.call("POST", "/stranger", { headers }), 403, "cross_origin");
+    assertRefused(await gateServer.call("POST", "/stranger", { headers }), 403, "cross_origin");
   }
   const headers = { "sec-fetch-site": "same-origin" };
-  assert.equal((await door.call("POST", "/stranger", { headers })).status, 200);
+  assert.equal((await gateServer.call("POST", "/stranger", { headers })).status, 200);
 });
 
 test("[ours.sign-in.session] what a page asks for by itself keeps no session alive, and no change is that", async () => {
@@ -145,7 +151,7 @@ test("[ours.sign-in.session] what a page asks for by itself keeps no session ali
     const begunAt = clock.now();
     clock.advance(120_000);
     const headers = { ...asPage(ana), ...said };
-    assert.equal((await door.call(method, path, { headers })).status, 200);
+    assert.equal((await gateServer.call(method, path, { headers })).status, 200);
     const row = await store.get("select seen_at from session where person_id = $1", [ana.id]);
     assert.equal(Number(row?.seen_at), isUse ? clock.now() : begunAt, `${method} ${path}`);
   }
@@ -153,7 +159,7 @@ test("[ours.sign-in.session] what a page asks for by itself keeps no session ali
 
 for (const kind of ["instance", "provisioner", "reviewer"] as const) {
   test(`[ours.limit.rate] one ${kind} has its rate, also at doors that it does not come in by`, async () => {
-    const slow = await openSlowDoor({ [kind]: RATE });
+    const slow = await openSlowGate({ [kind]: RATE });
     const [one, other] = [await issueOf(kind), await issueOf(kind)];
     const path = kind === "instance" ? "/provisioner" : "/instance";
     const wrong = () => slow.call("GET", path, { token: one.token });
@@ -173,7 +179,7 @@ function issueOf(kind: "instance" | "provisioner" | "reviewer"): Promise<Issued>
 }
 
 test("[ours.limit.rate] a session has the rate of reviewers, at both of its doors together", async () => {
-  const slow = await openSlowDoor({ reviewer: RATE });
+  const slow = await openSlowGate({ reviewer: RATE });
   const [ana, ben] = [await signIn(), await signIn()];
   const call = (who: SignedInPerson, path: string) =>
     slow.call("GET", path, { headers: asPage(who) });
@@ -184,7 +190,7 @@ test("[ours.limit.rate] a session has the rate of reviewers, at both of its door
 });
 
 test("[ours.limit.rate] an address pays for each credential that is none, and for nothing else that is refused", async () => {
-  const slow = await openSlowDoor({ unauthenticated: RATE });
+  const slow = await openSlowGate({ unauthenticated: RATE });
   const page = { ...asPage(await signIn()), "sec-fetch-site": "cross-site" };
   const cross = () => slow.call("POST", "/person", { headers: page });
   assert.deepEqual(await statuses(BURST + 1, cross), times(BURST + 1, 403));
@@ -192,12 +198,12 @@ test("[ours.limit.rate] an address pays for each credential that is none, and fo
   assert.deepEqual(await statuses(BURST + 1, wrong), times(BURST + 1, 403));
   const own = () => slow.call("GET", "/instance", { token: instance.token });
   assert.deepEqual(await statuses(BURST + 1, own), times(BURST + 1, 200));
-  const doors = ["/instance", "/person", "/reviewer"];
+  const paths = ["/instance", "/person", "/reviewer"];
   for (let i = 0; i < BURST; i++) {
-    const refused = await slow.call("GET", doors[i % doors.length] ?? "");
+    const refused = await slow.call("GET", paths[i % paths.length] ?? "");
     assertRefused(refused, 401, "invalid_credential");
   }
-  for (const path of doors) {
+  for (const path of paths) {
     const refused = await slow.call("GET", path);
     assertRefused(refused, 429, "rate_limited");
     assert.equal(refused.headers.get("retry-after"), "1");
@@ -206,9 +212,9 @@ test("[ours.limit.rate] an address pays for each credential that is none, and fo
 });
 
 test("[ours.limit.rate] whoever is about to sign in pays by their address", async () => {
-  const slow = await openSlowDoor({ unauthenticated: RATE });
-  const stranger = () => slow.call("POST", "/stranger", { headers: asPage() });
-  assert.deepEqual(await statuses(BURST + 1, stranger), [...times(BURST, 200), 429]);
+  const slow = await openSlowGate({ unauthenticated: RATE });
+  const anonymous = () => slow.call("POST", "/stranger", { headers: asPage() });
+  assert.deepEqual(await statuses(BURST + 1, anonymous), [...times(BURST, 200), 429]);
   assertRefused(await slow.call("POST", "/stranger"), 403, "cross_origin");
 });
 
@@ -220,7 +226,7 @@ test("[ours.limit.rate] every further 4,096 bytes of a body cost one exchange mo
     [8_192, BURST - 2],
   ] as const;
   for (const [bytes, left] of cases) {
-    const slow = await openSlowDoor({ instance: RATE });
+    const slow = await openSlowGate({ instance: RATE });
     const { token } = await issueInstance();
     const large = await slow.call("POST", "/instance", { token, body: "x".repeat(bytes) });
     assert.equal(large.status, 200);
@@ -228,14 +234,14 @@ test("[ours.limit.rate] every further 4,096 bytes of a body cost one exchange mo
     assert.equal(more.filter((status) => status === 200).length, left - 1, `${bytes} bytes`);
   }
   const headers = asPage(await signIn());
-  const person = await door.call("POST", "/person", { headers, body: "x".repeat(9_000) });
+  const person = await gateServer.call("POST", "/person", { headers, body: "x".repeat(9_000) });
   assert.equal(person.status, 200);
 });
 
 test("[auth.missing] a route that was reached past its gate is a defect, not a caller", () => {
-  const nobody = { caller: null, signedIn: null } as FastifyRequest;
-  assert.throws(() => signedInBy(nobody), /past its gate/);
-  assert.throws(() => callerOf(nobody, "reviewer"), /past its gate/);
+  const unauthenticated = { caller: null, signedIn: null } as FastifyRequest;
+  assert.throws(() => signedInBy(unauthenticated), /past its gate/);
+  assert.throws(() => callerOf(unauthenticated, "reviewer"), /past its gate/);
   const other = { caller: { kind: "instance" } } as FastifyRequest;
   assert.throws(() => callerOf(other, "reviewer"), /past its gate/);
 });

@@ -83,11 +83,12 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
 
   return {
     admit: (kind) => async (request) => {
-      const look = () => refusable(request, () => identify(context, request, kind, publicUrl()));
-      await look();
+      const authenticate = () =>
+        refusable(request, () => identify(context, request, kind, publicUrl()));
+      await authenticate();
       const caller = request.caller as Caller;
       // An instance's credential ends with the instance, which is locked and looked at.
-      if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, look);
+      if (!request.raw.complete && caller.kind !== "instance") arriving.set(request, authenticate);
       limiters[caller.kind].takeOrRefuse(caller.credentialId);
       if (caller.kind !== kind) throw new Problem("wrong_credential_kind");
       if (caller.kind === "reviewer" && request.method === "GET") {
@@ -98,9 +99,10 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
       if (request.headers.authorization !== undefined) {
         throw new Problem("wrong_credential_kind", "This is for people who have signed in.");
       }
-      const look = () => refusable(request, () => identifyPerson(context, request, publicUrl()));
-      await look();
-      if (!request.raw.complete) arriving.set(request, look);
+      const authenticate = () =>
+        refusable(request, () => identifyPerson(context, request, publicUrl()));
+      await authenticate();
+      if (!request.raw.complete) arriving.set(request, authenticate);
       limiters.reviewer.takeOrRefuse(signedInBy(request).session.id);
     },
     async admitAnonymous(request) {

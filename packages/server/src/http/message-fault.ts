@@ -62,10 +62,10 @@ function refusedTwice(name: string): Problem {
 function findRepeated(rawHeaders: readonly string[], names: readonly string[]): string | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const given = rawHeaders[at] as string;
+    const rawName = rawHeaders[at] as string;
     // The length first: the loop runs over the headers of every exchange.
     const name = names.find((each) => {
-      return each.length === given.length && each.toLowerCase() === given.toLowerCase();
+      return each.length === rawName.length && each.toLowerCase() === rawName.toLowerCase();
     });
     if (name === undefined) continue;
     if (seen.has(name)) return name;

@@ -61,8 +61,8 @@ for (const algorithm of ALGORITHMS) {
     const assertion = await verifyAssertion(PARTY, { ...answer }, CHALLENGE, made.publicKey);
     assert.equal(assertion.credentialId, key.id);
     const { publicKey } = authenticator(algorithm);
-    const stranger = verifyAssertion(PARTY, { ...answer }, CHALLENGE, publicKey);
-    await assert.rejects(stranger, PasskeyRefused);
+    const outsider = verifyAssertion(PARTY, { ...answer }, CHALLENGE, publicKey);
+    await assert.rejects(outsider, PasskeyRefused);
   });
 }
 

@@ -224,7 +224,7 @@ const TRANSPORTS_MAX = 16;
 function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
   const { id, response } = readAnswer(answer);
   const transports = Array.isArray(response.transports) ? response.transports : [];
-  const told = transports.filter((one) => typeof one === "string" && /^[a-z-]{1,20}$/.test(one));
+  const valid = transports.filter((one) => typeof one === "string" && /^[a-z-]{1,20}$/.test(one));
   return {
     id,
     rawId: id,
@@ -233,7 +233,7 @@ function readCreation(answer: BrowserAnswer): RegistrationResponseJSON {
     response: {
       clientDataJSON: text(response, "clientDataJSON"),
       attestationObject: text(response, "attestationObject"),
-      transports: told.slice(0, TRANSPORTS_MAX),
+      transports: valid.slice(0, TRANSPORTS_MAX),
     },
   };
 }

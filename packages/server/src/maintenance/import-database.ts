@@ -210,7 +210,7 @@ async function move(
       if (!isThere) await copy(tx, source, tables, onProgress);
       else if (!isMoving) await assertEmpty(tx, tables);
       await assertSame(tx, tables, examined, isAdded, onProgress);
-      if (!isThere) await enter(tx, examined);
+      if (!isThere) await appendImportEntry(tx, examined);
       // From here on nobody knows where it is until the commit is answered.
       if (place.folder !== undefined) markMoving(place.folder, name);
       return isThere;
@@ -226,7 +226,7 @@ async function move(
 const IMPORTED: AuditKind = "database.imported";
 
 /** In the log that was imported, and not in its source: that is only read. */
-async function enter(tx: Transaction, { contents, damaged }: Examined): Promise<void> {
+async function appendImportEntry(tx: Transaction, { contents, damaged }: Examined): Promise<void> {
   const rows = contents.reduce((sum, content) => sum + content.rows, 0);
   await appendAudit(tx, systemRandom(), {
     at: await tx.now(),

@@ -36,8 +36,8 @@ test("[ours.push.encrypted] the proof is signed by the key that it names, for on
     /^vapid t=([^.]+)\.([^.]+)\.([^,]+), k=(.+)$/.exec(header) ?? [];
   assert.equal(key, pair.publicKey);
   assert.deepEqual(JSON.parse(bytes(head).toString()), { typ: "JWT", alg: "ES256" });
-  const told = { aud: audience, exp: 1_000 + 43_200, sub: subject };
-  assert.deepEqual(JSON.parse(bytes(claims).toString()), told);
+  const expected = { aud: audience, exp: 1_000 + 43_200, sub: subject };
+  assert.deepEqual(JSON.parse(bytes(claims).toString()), expected);
   const point = bytes(key);
   const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((b) => b.toString("base64url"));
   const jwk = { kty: "EC", crv: "P-256", x: x ?? "", y: y ?? "" };

@@ -285,7 +285,7 @@ test("[ours.oidc.unavailable] all who wait for the provider share one look at it
   const { there, here } = await startScene(t);
   const starts = Array.from({ length: 20 }, () => here.authorizationUrl(REDIRECT_URI, SECRETS));
   assert.equal(new Set(await Promise.all(starts)).size, 1);
-  assert.equal(there.asked.length, 1);
+  assert.equal(there.received.length, 1);
 });
 
 test("[ours.oidc.flow] a provider that takes the secret in the body alone gets it there", async (t) => {
@@ -300,7 +300,7 @@ test("[ours.oidc.flow] a provider that takes the secret in the body alone gets i
   const usual = await startScene(t);
   for (const { here, there } of [scene, usual]) {
     assert.equal((await here.redeem(await authorize({ here }), SECRETS)).sub, "ana-1");
-    const redemption = there.asked.find(({ path }) => path === "/token");
+    const redemption = there.received.find(({ path }) => path === "/token");
     const isBasic = redemption?.authorization?.startsWith("Basic ") ?? false;
     assert.equal(isBasic, there === usual.there);
   }

@@ -37,7 +37,7 @@ const WANTED_MAX = 16;
 const REST_MS = 15_000;
 
 /** No account and no host has this name: only the process can be full for it. */
-const NOBODY = " ";
+const UNUSED_KEY = " ";
 
 export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
   readonly #limits: DestinationLimits;
@@ -91,7 +91,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
 
   /** Gives turns while there is room, one to each host before the next to any. */
   *turns(now: number): Generator<Turn<WaitingInstance>> {
-    if (this.#isFull(NOBODY)) return;
+    if (this.#isFull(UNUSED_KEY)) return;
     const fullAccounts = new Set<string>();
     // Whoever had a turn goes to the end of its line, where it is met again and passed over.
     for (const [origin, members] of this.#byOrigin) {
@@ -99,7 +99,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
       const served = yield* this.#turnsOf(members, fullAccounts, now);
       if (served === 0) continue;
       if (this.#byOrigin.delete(origin)) this.#byOrigin.set(origin, members);
-      if (this.#isFull(NOBODY)) return;
+      if (this.#isFull(UNUSED_KEY)) return;
     }
   }
 
@@ -180,13 +180,13 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
 
   /** The slots of the account, divided by the queued hosts: of many hosts each gets one. */
   #share({ destination: { account } }: Member): number {
-    const room = this.#limits.room({ account, host: NOBODY });
+    const room = this.#limits.room({ account, host: UNUSED_KEY });
     return Math.max(1, Math.floor(room / this.#byOrigin.size));
   }
 
   /** Whether there is no room at this host, whoever asks. */
   #isFull(host: string): boolean {
-    return this.#limits.room({ account: NOBODY, host }) === 0;
+    return this.#limits.room({ account: UNUSED_KEY, host }) === 0;
   }
 
   #room(breaker: Breaker, key: string, now: number): number {

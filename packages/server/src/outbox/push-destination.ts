@@ -8,8 +8,8 @@ import { type SendOutcome, sendingStatus, sendingText } from "../core/channel.ts
 import { PUSH_CHANNEL } from "../core/push.ts";
 import { type ClaimedPush, claimPush } from "../operations/push/claimPush.ts";
 import { endShownPushes } from "../operations/push/endShownPushes.ts";
+import { fanOutPushes } from "../operations/push/fanOutPushes.ts";
 import { type RecordedPush, recordPush } from "../operations/push/recordPush.ts";
-import { spreadPushes } from "../operations/push/spreadPushes.ts";
 import type { Report } from "../report.ts";
 import { readPushedProjects } from "../storage/sql/push/push-messages.ts";
 import { readDueSubscriptions } from "../storage/sql/push/push-subscriptions.ts";
@@ -81,7 +81,7 @@ export class PushDestination
 
   async #fanOut(projectId: string, state: OutboxState): Promise<void> {
     for (let isMore = true; isMore && !state.isStopped; ) {
-      const spread = await spreadPushes(this.#context, projectId);
+      const spread = await fanOutPushes(this.#context, projectId);
       this.#add(spread.subscriptionIds);
       isMore = spread.isMore;
     }

@@ -92,7 +92,7 @@ export class WebhookDestination
 
   onSignal(signal: Signal): Promise<void> | undefined {
     if (signal.kind === "removed") this.#removals++;
-    if (signal.kind === "hurried") return this.#retryNow(signal);
+    if (signal.kind === "retryRequested") return this.#retryNow(signal);
     if (signal.kind !== "resolved" || signal.notifies === undefined) return undefined;
     const { projectId, notifies: instanceId } = signal;
     if (this.queue.expect(instanceId)) return Promise.resolve();

@@ -15,7 +15,12 @@ import {
   Environment,
   ParseError,
 } from "@marcbachmann/cel-js";
-import { askedBy, type BinaryOperator, type Comprehension, type Expression } from "./expression.ts";
+import {
+  type BinaryOperator,
+  type Comprehension,
+  type Expression,
+  historyQueriesIn,
+} from "./expression.ts";
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { operandFault } from "./fixed-operands.ts";
 import { FUNCTIONS, ZONED } from "./functions.ts";
@@ -73,7 +78,8 @@ export function compileCondition(
   { kind }: { readonly kind: "rule" | "grant" } = { kind: "rule" },
 ): Condition {
   const expression = read(source, "bool", "A condition must give true or false");
-  if (kind === "grant" && askedBy(expression).length > 0) throw new ConditionError([NO_HISTORY]);
+  if (kind === "grant" && historyQueriesIn(expression).length > 0)
+    throw new ConditionError([NO_HISTORY]);
   return conditionOf(source, expression);
 }
 
@@ -91,7 +97,7 @@ export function conditionOf(source: string, expression: Expression): Condition {
 /** @throws ConditionError */
 export function compileText(source: string): TextExpression {
   const expression = read(source, "string", "This must give a text");
-  if (askedBy(expression).length > 0) throw new ConditionError([NO_HISTORY]);
+  if (historyQueriesIn(expression).length > 0) throw new ConditionError([NO_HISTORY]);
   return textOf(source, expression);
 }
 
@@ -209,7 +215,7 @@ function isBinary(operator: string): operator is BinaryOperator {
   return BINARY.has(operator);
 }
 
-const ASK_HISTORY = `history is asked by ${HISTORY_NAMES.join(", ")}, as in history.calls("1h")`;
+const HISTORY_USAGE = `history is asked by ${HISTORY_NAMES.join(", ")}, as in history.calls("1h")`;
 
 const NOTHING: Expression = { kind: "literal", at: 0, value: null };
 
@@ -307,7 +313,7 @@ class Translation {
       return { kind: "variable", at, name };
     }
     if (TYPE_NAMES.includes(name)) return { kind: "type", at, name };
-    if (name === "history") return this.#refuse(at, ASK_HISTORY);
+    if (name === "history") return this.#refuse(at, HISTORY_USAGE);
     if (name === "agent_reasoning") {
       return this.#refuse(at, "policy does not see what an agent says about itself");
     }
@@ -357,7 +363,7 @@ class Translation {
   #history(name: string, args: readonly ASTNode[], at: number): Expression {
     const [span] = args;
     if (!isHistoryName(name) || args.length !== 1 || span === undefined) {
-      return this.#refuse(at, ASK_HISTORY);
+      return this.#refuse(at, HISTORY_USAGE);
     }
     const text = span.op === "value" ? span.args : undefined;
     const windowMs = typeof text === "string" ? readWindowMs(text) : undefined;

@@ -13,15 +13,15 @@ import { Meter } from "./meter.ts";
 import { type CelValue, fromJson, isMap, Timestamp } from "./values.ts";
 
 /** What a condition gives; `not-bool` is a value that is neither true nor false. */
-type Given = "true" | "false" | "error" | "inexact" | "not-bool" | "refused";
+type Result = "true" | "false" | "error" | "inexact" | "not-bool" | "refused";
 
 interface Case {
   readonly file: string;
   readonly when: string;
   readonly args: string;
-  readonly gives: Given;
+  readonly gives: Result;
   /** What the second engine gives; undefined: it does not define it, or cannot be asked. */
-  readonly other: Given | undefined;
+  readonly other: Result | undefined;
 }
 
 interface CorpusFile {
@@ -29,7 +29,7 @@ interface CorpusFile {
   readonly args: string;
   /** false: the arguments hold what the second engine has no value for */
   readonly second?: boolean;
-  readonly cases: Readonly<Record<Given, readonly string[]>> & {
+  readonly cases: Readonly<Record<Result, readonly string[]>> & {
     readonly differs?: readonly {
       when: string;
       gives: unknown;
@@ -41,9 +41,9 @@ interface CorpusFile {
 }
 
 const FOLDER = join(import.meta.dirname, "corpus");
-const GIVENS: readonly Given[] = ["true", "false", "error", "inexact", "not-bool", "refused"];
+const RESULTS: readonly Result[] = ["true", "false", "error", "inexact", "not-bool", "refused"];
 /** What only we refuse or taint has no second opinion. */
-const SHARED: readonly Given[] = ["true", "false", "error", "not-bool"];
+const SHARED: readonly Result[] = ["true", "false", "error", "not-bool"];
 
 const corpus = readdirSync(FOLDER).flatMap(readCases);
 const NOW = Date.UTC(2026, 10, 21, 22, 30, 0, 250);
@@ -56,27 +56,27 @@ function readCases(file: string): Case[] {
     second = true,
   }: CorpusFile = parse(readFileSync(join(FOLDER, file), "utf8"));
   const found: Case[] = [];
-  for (const gives of GIVENS) {
+  for (const gives of RESULTS) {
     const other = second && SHARED.includes(gives) ? gives : undefined;
     for (const when of cases[gives] ?? []) found.push({ file, when, args, gives, other });
   }
   for (const { when, gives } of cases.ours ?? []) {
-    found.push({ file, when, args, gives: given(gives), other: undefined });
+    found.push({ file, when, args, gives: toResult(gives), other: undefined });
   }
   for (const { when, gives, other } of cases.differs ?? []) {
-    const opinion = other === undefined ? undefined : given(other);
-    found.push({ file, when, args, gives: given(gives), other: opinion });
+    const opinion = other === undefined ? undefined : toResult(other);
+    found.push({ file, when, args, gives: toResult(gives), other: opinion });
   }
   return found;
 }
 
-function given(value: unknown): Given {
-  const found = GIVENS.find((each) => each === String(value));
+function toResult(value: unknown): Result {
+  const found = RESULTS.find((each) => each === String(value));
   if (found === undefined) throw new Error(`no outcome ${value}`);
   return found;
 }
 
-function ours({ when, args }: Case): Given {
+function ours({ when, args }: Case): Result {
   try {
     const answer = compileCondition(when).evaluate({
       tool: "stripe.refund",
@@ -90,14 +90,14 @@ function ours({ when, args }: Case): Given {
     });
     if (answer === NOT_BOOL) return "not-bool";
     if (answer instanceof Fault) return answer.inexact ? "inexact" : "error";
-    return given(answer);
+    return toResult(answer);
   } catch (error) {
     assert.ok(error instanceof ConditionError, `${when}: ${error}`);
     return "refused";
   }
 }
 
-function second({ when, args }: Case): Given {
+function second({ when, args }: Case): Result {
   const answer = run(when, {
     tool: "stripe.refund",
     args: inputOf(celOf(args)),
@@ -109,7 +109,7 @@ function second({ when, args }: Case): Given {
     }),
   });
   if (isCelError(answer)) return "error";
-  return typeof answer === "boolean" ? given(answer) : "not-bool";
+  return typeof answer === "boolean" ? toResult(answer) : "not-bool";
 }
 
 function celOf(json: string): CelValue {
@@ -124,7 +124,7 @@ function inputOf(value: CelValue): CelInput {
   return new Map([...value].map(([key, each]) => [key, inputOf(each)]));
 }
 
-function wrong(cases: readonly Case[], gives: (each: Case) => [Given, Given]): string[] {
+function wrong(cases: readonly Case[], gives: (each: Case) => [Result, Result]): string[] {
   return cases.flatMap((each) => {
     const [wanted, got] = gives(each);
     return wanted === got ? [] : [`${each.file}: ${each.when}: ${got}, not ${wanted}`];

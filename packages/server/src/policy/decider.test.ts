@@ -62,13 +62,13 @@ test("an excluded owner may deny and not approve", () => {
 });
 
 test("when the owner is excluded and nobody is named as one, nobody may approve", () => {
-  const nobody = { instanceId: "i1", ownerId: null };
-  const refusal = approvalRefusal(asks({ excludeOwner: true }), reviewer("a"), nobody);
+  const unowned = { instanceId: "i1", ownerId: null };
+  const refusal = approvalRefusal(asks({ excludeOwner: true }), reviewer("a"), unowned);
   assert.match(
     refusal ?? "",
     /^The owner .* may not .* has none: .* instances set i1 --owner NAME\.$/,
   );
-  assert.equal(denialRefusal(asks({ excludeOwner: true }), reviewer("a"), nobody), undefined);
+  assert.equal(denialRefusal(asks({ excludeOwner: true }), reviewer("a"), unowned), undefined);
 });
 
 test("a quorum counts people, and each of them once", () => {
@@ -199,8 +199,9 @@ test("[ours.authorization.scopes] who decides for one group stands for that one 
 test("[ours.verdict.confirmation] after three wrong confirmations somebody cannot approve, and is told so", () => {
   assert.equal(FAILED_ATTEMPTS_MAX, 3);
   for (const misses of [0, 1, 2]) assert.equal(failedAttemptsRefusal(misses), undefined);
-  const told = "You have sent three wrong confirmations, so you cannot approve this call any more.";
-  for (const misses of [3, 4]) assert.equal(failedAttemptsRefusal(misses), told);
+  const sentence =
+    "You have sent three wrong confirmations, so you cannot approve this call any more.";
+  for (const misses of [3, 4]) assert.equal(failedAttemptsRefusal(misses), sentence);
 });
 
 test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {

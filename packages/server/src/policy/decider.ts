@@ -126,10 +126,10 @@ export function confirmationOf(confirm: Confirm, requestId: string): string | un
 export function confirmationFault(
   confirm: Confirm,
   requestId: string,
-  given: string | undefined,
+  typed: string | undefined,
 ): string | undefined {
   const expected = confirmationOf(confirm, requestId);
-  if (expected === undefined || given === expected) return undefined;
+  if (expected === undefined || typed === expected) return undefined;
   return confirm.kind === "type"
     ? "must be exactly the text of requirement.confirm"
     : `must be the last ${MATCHED_CHARS} characters of the request's id`;
@@ -164,13 +164,13 @@ function isNamed({ from }: Requirement, decider: Decider): boolean {
 }
 
 function belongs(set: readonly string[], { name, groups, forGroups }: Decider): boolean {
-  const isAsked = (group: string): boolean => set.includes(`group:${group}`);
-  if (forGroups === null) return set.includes(`reviewer:${name}`) || groups.some(isAsked);
-  return groups.some((group) => forGroups.includes(group) && isAsked(group));
+  const isNamed = (group: string): boolean => set.includes(`group:${group}`);
+  if (forGroups === null) return set.includes(`reviewer:${name}`) || groups.some(isNamed);
+  return groups.some((group) => forGroups.includes(group) && isNamed(group));
 }
 
 /** More of them make no sentence. */
-const NAMES_TOLD_MAX = 10;
+const NAMES_SHOWN_MAX = 10;
 
 function notNamed({ from }: Requirement, { forGroups }: Decider): string {
   if (forGroups !== null) {
@@ -178,7 +178,8 @@ function notNamed({ from }: Requirement, { forGroups }: Decider): string {
     return `The scopes of this token (${scopes}) do not reach this call.`;
   }
   const names = [...new Set(from.flat())].sort();
-  const told = names.slice(0, NAMES_TOLD_MAX).join(", ");
-  const more = names.length > NAMES_TOLD_MAX ? ` and ${names.length - NAMES_TOLD_MAX} others` : "";
-  return `Only ${told}${more} may decide this call.`;
+  const shown = names.slice(0, NAMES_SHOWN_MAX).join(", ");
+  const more =
+    names.length > NAMES_SHOWN_MAX ? ` and ${names.length - NAMES_SHOWN_MAX} others` : "";
+  return `Only ${shown}${more} may decide this call.`;
 }

@@ -37,11 +37,11 @@ test("[ours.policy.precedence] deny is stronger than ask, ask than approve, and 
 
 test("the note of a rule that asks is told, also when another one is first or it failed", () => {
   const quiet = "id: a, then: ask";
-  const told = "id: b, then: ask, note: why";
+  const noted = "id: b, then: ask, note: why";
   const failing = "id: c, then: ask, when: args.missing == 1, note: perhaps";
-  assert.equal(evaluate([quiet, told]).note, "why");
+  assert.equal(evaluate([quiet, noted]).note, "why");
   assert.equal(evaluate([quiet, failing]).note, "perhaps");
-  assert.equal(evaluate([failing, told]).note, "why");
+  assert.equal(evaluate([failing, noted]).note, "why");
 });
 
 test("the first id decides and gives its note; the shortest validity holds", () => {

@@ -10,12 +10,12 @@
  */
 
 import { Fault } from "./fault.ts";
-import { type Asked, historyKey } from "./history.ts";
+import { type HistoryQuery, historyKey } from "./history.ts";
 import type { Scope } from "./interpret.ts";
 import {
-  askedFor,
   candidates,
   fittingTool,
+  historyQueriesFor,
   inOrder,
   matches,
   matchesCaller,
@@ -57,12 +57,15 @@ export interface Policies {
 }
 
 /** What must be counted before these policies can say anything about a call of this tool. */
-export function askedOf({ floor, project }: Policies, tool: string): readonly Asked[] {
-  const asked = new Map<string, Asked>();
+export function historyQueriesOf(
+  { floor, project }: Policies,
+  tool: string,
+): readonly HistoryQuery[] {
+  const queries = new Map<string, HistoryQuery>();
   for (const [policy, prefix] of placedOf({ floor, project })) {
-    for (const each of askedFor(policy, prefix, tool)) asked.set(historyKey(each), each);
+    for (const each of historyQueriesFor(policy, prefix, tool)) queries.set(historyKey(each), each);
   }
-  return [...asked.values()];
+  return [...queries.values()];
 }
 
 export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
@@ -74,7 +77,7 @@ export function evaluatePolicies(policies: Policies, call: Call): Evaluation {
     const message = error instanceof Error ? error.name : "unknown";
     return {
       ...asks("error"),
-      ...askedByAll(placedOf(policies)),
+      ...strictestRequirement(placedOf(policies)),
       errors: [{ rule: "", message: `the evaluation failed: ${message}` }],
     };
   }
@@ -123,7 +126,7 @@ function placedOf({ floor, project }: Policies): readonly PlacedPolicy[] {
  * What all rules that ask would ask for together. Where it is not known which of them apply, an
  * agent that is able to bring that about must not gain easier approvers by it.
  */
-function askedByAll(
+function strictestRequirement(
   policies: readonly PlacedPolicy[],
 ): Pick<Evaluation, "requirement" | "validityMs"> {
   const asking = policies.flatMap(([policy, prefix]) =>
@@ -157,7 +160,7 @@ class EvaluationRun {
     try {
       meter.spend(sizeOf(this.#call) / 32);
       this.#prepare(meter);
-      for (const outcome of this.#outcomes) this.#look(outcome, meter);
+      for (const outcome of this.#outcomes) this.#evaluate(outcome, meter);
       return true;
     } catch (error) {
       if (error instanceof StepsExceeded) return false;
@@ -171,7 +174,7 @@ class EvaluationRun {
       if (this.#scope === undefined) this.#prepare(undefined);
       for (const outcome of this.#outcomes) {
         try {
-          this.#look(outcome, new Meter(RULE_STEPS_MAX));
+          this.#evaluate(outcome, new Meter(RULE_STEPS_MAX));
         } catch (error) {
           if (outcome.result === undefined) outcome.result = faultOf(error);
           else outcome.text = faultOf(error);
@@ -217,7 +220,7 @@ class EvaluationRun {
     return outcomes.sort((a, b) => inOrder(a.placed, b.placed));
   }
 
-  #look(outcome: Outcome, meter: Meter): void {
+  #evaluate(outcome: Outcome, meter: Meter): void {
     const scope = this.#scope;
     if (scope === undefined) return;
     const { rule } = outcome.placed;
@@ -242,7 +245,13 @@ class EvaluationRun {
     // The time ran out before the rules were even found.
     if (this.#scope === undefined) {
       const errors = [{ rule: "", ...TOO_LONG_ERROR }];
-      return { ...base, verb: "ask", because: "error", ...askedByAll(this.#placed), errors };
+      return {
+        ...base,
+        verb: "ask",
+        because: "error",
+        ...strictestRequirement(this.#placed),
+        errors,
+      };
     }
     const deny = fired.find(({ placed }) => placed.rule.verb === "deny");
     if (deny !== undefined) {
@@ -250,7 +259,7 @@ class EvaluationRun {
     }
     const asks = fired.filter(({ placed }) => placed.rule.verb === "ask");
     const approvals = fired.filter(({ placed }) => placed.rule.verb === "approve");
-    const because = asks[0]?.placed.id ?? this.#whyAsked(outcomes, approvals.length > 0);
+    const because = asks[0]?.placed.id ?? this.#causeOfAsking(outcomes, approvals.length > 0);
     if (because !== undefined) {
       // A rule that asks and could not be judged asks for its own people all the same: leaving
       // out a field must not be a way to easier approvers.
@@ -276,7 +285,7 @@ class EvaluationRun {
   }
 
   /** Why people are asked although no rule asks; undefined: they need not be. */
-  #whyAsked(outcomes: readonly Outcome[], approved: boolean): string | undefined {
+  #causeOfAsking(outcomes: readonly Outcome[], approved: boolean): string | undefined {
     const faults = outcomes.filter(({ result }) => result instanceof Fault);
     const isInexact = ({ result }: Outcome) => result instanceof Fault && result.inexact;
     const blocking = faults.filter(({ placed }) => placed.rule.verb !== "approve");

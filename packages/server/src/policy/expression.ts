@@ -5,7 +5,7 @@
  * Promises: it is plain data, which a thread can hand to another.
  */
 
-import { type Asked, type HistoryName, historyKey } from "./history.ts";
+import { type HistoryName, type HistoryQuery, historyKey } from "./history.ts";
 
 /** Where the part begins in the source, in UTF-16 units. */
 interface At {
@@ -163,16 +163,16 @@ export function mentions(expression: Expression, wanted: (part: Expression) => b
 }
 
 /** The history that an expression reads, each once. */
-export function askedBy(expression: Expression): readonly Asked[] {
-  const asked = new Map<string, Asked>();
-  collect(expression, asked);
-  return [...asked.values()];
+export function historyQueriesIn(expression: Expression): readonly HistoryQuery[] {
+  const queries = new Map<string, HistoryQuery>();
+  collect(expression, queries);
+  return [...queries.values()];
 }
 
-function collect(expression: Expression, asked: Map<string, Asked>): void {
+function collect(expression: Expression, queries: Map<string, HistoryQuery>): void {
   if (expression.kind === "history") {
     const { name, windowMs } = expression;
-    asked.set(historyKey(expression), { name, windowMs });
+    queries.set(historyKey(expression), { name, windowMs });
   }
-  for (const part of partsOf(expression)) collect(part, asked);
+  for (const part of partsOf(expression)) collect(part, queries);
 }

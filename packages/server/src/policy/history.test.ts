@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConditionError, compileCondition, compileText } from "./condition.ts";
-import { askedOf, evaluatePolicies } from "./evaluate.ts";
+import { evaluatePolicies, historyQueriesOf } from "./evaluate.ts";
 import { examinePolicy } from "./examine.ts";
 import { HISTORY_NAMES } from "./history.ts";
 import { loadPolicy, PolicyError } from "./load.ts";
@@ -77,15 +77,18 @@ test("[ours.policy.budget] a condition asks how many calls there were, and a pol
 
 test("[ours.policy.budget] only what rules for the tool ask has to be counted, once", () => {
   const project = load(BUDGET);
-  const asked = (tool: string) =>
-    askedOf({ project, floor: project }, tool).map(({ name, windowMs }) => [name, windowMs]);
-  assert.deepEqual(asked("pay.it").sort(), [
+  const queries = (tool: string) =>
+    historyQueriesOf({ project, floor: project }, tool).map(({ name, windowMs }) => [
+      name,
+      windowMs,
+    ]);
+  assert.deepEqual(queries("pay.it").sort(), [
     ["approved", 86_400_000],
     ["instance_calls", 600_000],
     ["instance_calls", 90_000],
   ]);
-  assert.deepEqual(asked("read"), [["instance_calls", 600_000]]);
-  assert.deepEqual(askedOf({ project: load("version: 1\nrules: []\n") }, "pay.it"), []);
+  assert.deepEqual(queries("read"), [["instance_calls", 600_000]]);
+  assert.deepEqual(historyQueriesOf({ project: load("version: 1\nrules: []\n") }, "pay.it"), []);
 });
 
 test("[ours.policy.budget.fails] where nobody counted nothing is approved", () => {
@@ -140,16 +143,16 @@ test("[ours.policy.budget.checked] history is for the conditions of rules alone"
 });
 
 test("[ours.policy.budget.checked] a policy asks for a bounded number of times, which are kept for as long", () => {
-  const asking = (spans: number) =>
+  const policyWith = (spans: number) =>
     `version: 1\nrules:\n${Array.from(
       { length: spans },
       (_, i) => `  - { id: r${i}, when: 'history.calls("${i + 1}h") > 0', then: deny }`,
     ).join("\n")}\n`;
-  assert.deepEqual(faultsOf(asking(8)), []);
-  assert.deepEqual(faultsOf(asking(9)), [
+  assert.deepEqual(faultsOf(policyWith(8)), []);
+  assert.deepEqual(faultsOf(policyWith(9)), [
     "rules[8]: a policy asks history for at most 8 different times",
   ]);
-  assert.equal(faultsOf(asking(12)).length, 1);
+  assert.equal(faultsOf(policyWith(12)).length, 1);
   const week = { kind: "project", keptMs: 7 * 86_400_000 } as const;
   const rule = (span: string) => `when: 'history.calls("${span}") > 0', then: deny`;
   assert.deepEqual(ofRule(rule("7d"), week), []);
@@ -166,12 +169,12 @@ test("[ours.policy.proved] an approval that rests on history alone is refused: i
 });
 
 test("a test that gives what no rule asks, or no number, is a fault", () => {
-  const given = (history: string) =>
+  const faultsWith = (history: string) =>
     faultsOf(
       BUDGET.replace("given: { tool: pay.it }", `given: { tool: pay.it, history: ${history} }`),
     );
-  assert.deepEqual(given("{ approved: { 24h: 3 } }"), []);
-  assert.deepEqual(given("{ approved: { 86400s: 3 } }"), []);
+  assert.deepEqual(faultsWith("{ approved: { 24h: 3 } }"), []);
+  assert.deepEqual(faultsWith("{ approved: { 86400s: 3 } }"), []);
   for (const history of [
     "{ approved: { 23h: 3 } }",
     "{ denied: { 24h: 3 } }",
@@ -182,6 +185,6 @@ test("a test that gives what no rule asks, or no number, is a fault", () => {
     "{ approved: 3 }",
     "3",
   ]) {
-    assert.equal(given(history).length, 1, history);
+    assert.equal(faultsWith(history).length, 1, history);
   }
 });

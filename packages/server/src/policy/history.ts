@@ -22,7 +22,7 @@ export const HISTORY_NAMES = [
 export type HistoryName = (typeof HISTORY_NAMES)[number];
 
 /** What is asked: how many calls, back to when. */
-export interface Asked {
+export interface HistoryQuery {
   readonly name: HistoryName;
   readonly windowMs: number;
 }
@@ -42,7 +42,7 @@ export const HISTORY_MS_MAX = 31 * 24 * 3_600_000;
 /** Different spans of time in one policy. */
 export const HISTORY_WINDOWS_MAX = 8;
 
-export function historyKey({ name, windowMs }: Asked): string {
+export function historyKey({ name, windowMs }: HistoryQuery): string {
   return `${name} ${windowMs}`;
 }
 
@@ -71,7 +71,7 @@ const UNCOUNTED = new Fault(
 );
 
 /** @param history undefined where nobody counts */
-export function answerAsked(history: CallHistory | undefined, key: string): bigint | Fault {
+export function answerHistoryQuery(history: CallHistory | undefined, key: string): bigint | Fault {
   const count = history?.get(key);
   if (count === undefined) return UNKNOWN;
   return count === null ? UNCOUNTED : BigInt(count);

@@ -11,7 +11,7 @@ import type { Binary, Comprehension, Expression, FunctionCall } from "./expressi
 import { Fault, INEXACT_FAULT } from "./fault.ts";
 import { FUNCTIONS, ZONED, zoned } from "./functions.ts";
 import { fitsGlob, readGlob } from "./glob.ts";
-import { answerAsked, type CallHistory, historyKey } from "./history.ts";
+import { answerHistoryQuery, type CallHistory, historyKey } from "./history.ts";
 import type { Meter } from "./meter.ts";
 import {
   calculate,
@@ -76,7 +76,7 @@ export function interpret(expression: Expression): Step {
       return call(expression);
     case "history": {
       const key = historyKey(expression);
-      return (scope) => answerAsked(scope.history, key);
+      return (scope) => answerHistoryQuery(scope.history, key);
     }
     case "list":
       return list(expression.items.map(interpret));
@@ -185,9 +185,9 @@ function map(entries: readonly (readonly [Step, Step])[]): Step {
     scope.meter.spend(1);
     const values = new Map<CelKey, CelValue>();
     for (const [keyStep, valueStep] of entries) {
-      const given = keyStep(scope);
-      if (given instanceof Fault) return given;
-      const key = typeof given === "number" ? undefined : keyOf(given);
+      const keyValue = keyStep(scope);
+      if (keyValue instanceof Fault) return keyValue;
+      const key = typeof keyValue === "number" ? undefined : keyOf(keyValue);
       if (key instanceof Fault) return key;
       const value = valueStep(scope);
       if (value instanceof Fault) return value;

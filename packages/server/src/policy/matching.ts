@@ -6,7 +6,7 @@
 
 import { RecentlyUsed } from "../recently-used.ts";
 import { fitsGlob } from "./glob.ts";
-import type { Asked } from "./history.ts";
+import type { HistoryQuery } from "./history.ts";
 import { Meter } from "./meter.ts";
 import type { Call, Match, Policy, Rule, Verb } from "./rule.ts";
 
@@ -31,7 +31,7 @@ interface RuleIndex {
   readonly byTool: ReadonlyMap<string, readonly PlacedRule[]>;
   readonly others: readonly PlacedRule[];
   /** Rules that ask about the calls before. */
-  readonly asking: readonly PlacedRule[];
+  readonly usingHistory: readonly PlacedRule[];
   /** What {@link fittingTool} found, by tool. */
   readonly fitting: RecentlyUsed<string, readonly PlacedRule[]>;
 }
@@ -41,7 +41,7 @@ const TOOLS_KEPT_MAX = 256;
 const KEPT_TOOL_CHARS_MAX = 256;
 
 /** Of finding out whether one rule may apply. */
-const ASKING_STEPS_MAX = 10_000;
+const MATCH_STEPS_MAX = 10_000;
 
 /** By prefix. A policy is immutable, and so is its index. */
 const indexes = new Map<string, WeakMap<Policy, RuleIndex>>();
@@ -71,15 +71,21 @@ export function fittingTool(
  * What the rules that may apply to a tool ask about the calls before. Looks at all of those that do
  * and may look at some that do not.
  */
-export function askedFor(policy: Policy, prefix: string, tool: string): readonly Asked[] {
-  const { asking } = indexFor(policy, prefix);
-  if (asking.length === 0) return [];
-  return asking.filter(({ rule }) => mayFit(rule.match, tool)).flatMap(({ rule }) => rule.history);
+export function historyQueriesFor(
+  policy: Policy,
+  prefix: string,
+  tool: string,
+): readonly HistoryQuery[] {
+  const { usingHistory } = indexFor(policy, prefix);
+  if (usingHistory.length === 0) return [];
+  return usingHistory
+    .filter(({ rule }) => mayFit(rule.match, tool))
+    .flatMap(({ rule }) => rule.history);
 }
 
 /** False only of tools that certainly do not fit. */
 function mayFit({ tools }: Match, tool: string): boolean {
-  const meter = new Meter(ASKING_STEPS_MAX);
+  const meter = new Meter(MATCH_STEPS_MAX);
   try {
     return tools?.some((glob) => fitsGlob(glob, tool, meter)) ?? true;
   } catch {
@@ -103,10 +109,10 @@ function candidatesOf({ byTool, others }: RuleIndex, tool: string): readonly Pla
 function indexOf(policy: Policy, prefix: string): RuleIndex {
   const byTool = new Map<string, PlacedRule[]>();
   const others: PlacedRule[] = [];
-  const asking: PlacedRule[] = [];
+  const usingHistory: PlacedRule[] = [];
   for (const rule of policy.rules) {
     const placed = { rule, id: prefix + rule.id };
-    if (rule.history.length > 0) asking.push(placed);
+    if (rule.history.length > 0) usingHistory.push(placed);
     const names = rule.match.tools?.map(({ literal }) => literal);
     if (names === undefined || names.includes(undefined)) {
       others.push(placed);
@@ -118,7 +124,7 @@ function indexOf(policy: Policy, prefix: string): RuleIndex {
       else same.push(placed);
     }
   }
-  return { byTool, others, asking, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
+  return { byTool, others, usingHistory, fitting: new RecentlyUsed(TOOLS_KEPT_MAX) };
 }
 
 /** Whether the rule applies. */

@@ -10,7 +10,7 @@ import { RecentlyUsed } from "../recently-used.ts";
 import type { LoadOptions, Policy } from "./rule.ts";
 
 /** A policy, or why this program cannot read one that another program published. */
-export type Shelved =
+export type CachedPolicy =
   | { readonly kind: "policy"; readonly policy: Policy }
   | { readonly kind: "unreadable"; readonly message: string };
 
@@ -20,26 +20,30 @@ export type PolicyKind = LoadOptions["kind"];
 const POLICIES_MAX = 100;
 
 export class PolicyCache {
-  readonly #shelved = new RecentlyUsed<string, Shelved>(POLICIES_MAX);
+  readonly #cached = new RecentlyUsed<string, CachedPolicy>(POLICIES_MAX);
   /** Those that are being read. */
-  readonly #coming = new Map<string, Promise<Shelved>>();
+  readonly #coming = new Map<string, Promise<CachedPolicy>>();
 
-  find(kind: PolicyKind, sha256: string): Shelved | undefined {
-    return this.#shelved.get(nameOf(kind, sha256));
+  find(kind: PolicyKind, sha256: string): CachedPolicy | undefined {
+    return this.#cached.get(nameOf(kind, sha256));
   }
 
-  keep(kind: PolicyKind, sha256: string, shelved: Shelved): void {
-    this.#shelved.set(nameOf(kind, sha256), shelved);
+  keep(kind: PolicyKind, sha256: string, cached: CachedPolicy): void {
+    this.#cached.set(nameOf(kind, sha256), cached);
   }
 
   /** What is here, or is read now and kept. */
-  async get(kind: PolicyKind, sha256: string, read: () => Promise<Shelved>): Promise<Shelved> {
+  async get(
+    kind: PolicyKind,
+    sha256: string,
+    read: () => Promise<CachedPolicy>,
+  ): Promise<CachedPolicy> {
     const name = nameOf(kind, sha256);
-    const known = this.#shelved.get(name) ?? this.#coming.get(name);
+    const known = this.#cached.get(name) ?? this.#coming.get(name);
     if (known !== undefined) return known;
-    const reading = read().then((shelved) => {
-      this.#shelved.set(name, shelved);
-      return shelved;
+    const reading = read().then((cached) => {
+      this.#cached.set(name, cached);
+      return cached;
     });
     this.#coming.set(name, reading);
     try {

@@ -5,11 +5,11 @@
  */
 
 import {
-  type Asked,
   type CallHistory,
   HISTORY_CALLS_MAX,
   HISTORY_NAMES,
   type HistoryName,
+  type HistoryQuery,
   historyKey,
   isHistoryName,
   readWindowMs,
@@ -25,9 +25,9 @@ const COUNT_MAX = 1_000_000_000;
 export function readGivenHistory(
   document: PolicyDocument,
   place: Place | undefined,
-  asked: readonly Asked[],
+  queries: readonly HistoryQuery[],
 ): CallHistory {
-  const counts = new Map<string, number | null>(asked.map((each) => [historyKey(each), 0]));
+  const counts = new Map<string, number | null>(queries.map((each) => [historyKey(each), 0]));
   const names = place === undefined ? undefined : document.map(place, HISTORY_NAMES);
   for (const [name, spans] of names ?? []) {
     if (!isHistoryName(name)) continue;

@@ -12,7 +12,7 @@ import {
   compileText,
   type TextExpression,
 } from "./condition.ts";
-import { askedBy } from "./expression.ts";
+import { historyQueriesIn } from "./expression.ts";
 import { GLOB_CHARS_MAX, type Glob, readGlob } from "./glob.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
 import { unproved } from "./proof.ts";
@@ -107,7 +107,7 @@ class RuleReader {
   }
 
   #history(when: Condition | undefined): Rule["history"] {
-    const history = when === undefined ? [] : askedBy(when.expression);
+    const history = when === undefined ? [] : historyQueriesIn(when.expression);
     const { keptMs = Number.POSITIVE_INFINITY } = this.#options;
     const place = this.#members.get("when");
     if (place !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {

@@ -10,7 +10,7 @@
 import { JsonObject, Problem, parseJson } from "@countersign/protocol";
 import { isMap, isScalar, isSeq } from "yaml";
 import { Fault } from "./fault.ts";
-import type { Asked } from "./history.ts";
+import type { HistoryQuery } from "./history.ts";
 import type { Place, PolicyDocument } from "./policy-document.ts";
 import { readGivenHistory } from "./read-history.ts";
 import { readDurationMs, readExclude, readFrom, readNoteRequired } from "./read-rule.ts";
@@ -33,7 +33,7 @@ const CHARS_MAX = 1000;
 export interface KnownRules {
   readonly ids: ReadonlySet<string>;
   /** What they ask about the calls before. */
-  readonly history: readonly Asked[];
+  readonly history: readonly HistoryQuery[];
 }
 
 /** @returns undefined when the test cannot be run; why is among the document's findings */

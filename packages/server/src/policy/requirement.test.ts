@@ -196,8 +196,8 @@ test("[ours.policy.merge] a rule asks for what it says, and what cannot be typed
   } as const satisfies Ask;
   assert.deepEqual(requirementOfRule(ask, undefined), { ...ask, from: [["group:dba"]] });
   assert.equal(requirementOfRule(undefined, "x"), NO_REQUIREMENT);
-  const { from: _, ...nobody } = ask;
-  assert.deepEqual(requirementOfRule({ ...nobody, from: undefined } as Ask, undefined).from, []);
+  const { from: _, ...others } = ask;
+  assert.deepEqual(requirementOfRule({ ...others, from: undefined } as Ask, undefined).from, []);
   for (const kind of ["click", "match", "passkey"] as const) {
     const plain = requirementOfRule({ ...ask, confirm: { kind } }, undefined);
     assert.deepEqual(plain.confirm, { kind }, "nothing is to be typed");

@@ -43,18 +43,21 @@ export type RequirementPart =
   | ("bots" | "valid_for");
 
 /** What deciding takes, with the longest validity that a reviewer may give. */
-export interface Asking {
+export interface DecisionTerms {
   readonly requirement: Requirement;
   readonly validityMs?: number | undefined;
 }
 
 /** In which parts two requirements differ; the order and repetition of names mean nothing. */
-export function differingParts(left: Asking, right: Asking): readonly RequirementPart[] {
+export function differingParts(
+  left: DecisionTerms,
+  right: DecisionTerms,
+): readonly RequirementPart[] {
   const [one, other] = [partsOf(left), partsOf(right)];
   return (Object.keys(one) as RequirementPart[]).filter((part) => one[part] !== other[part]);
 }
 
-function partsOf({ requirement, validityMs }: Asking): Record<RequirementPart, string> {
+function partsOf({ requirement, validityMs }: DecisionTerms): Record<RequirementPart, string> {
   const { from, quorum, quorums = [], excludeOwner, confirm, noteRequired } = requirement;
   const { withinMs, grants } = requirement;
   const sets = from.map((set, index) => {

@@ -9,7 +9,7 @@
 import type { JsonObject } from "@countersign/protocol";
 import type { Condition, TextExpression } from "./condition.ts";
 import type { Glob } from "./glob.ts";
-import type { Asked, CallHistory } from "./history.ts";
+import type { CallHistory, HistoryQuery } from "./history.ts";
 
 /** What a rule says; `deny` is stronger than `ask`, and `ask` than `approve`. */
 export type Verb = "approve" | "ask" | "deny";
@@ -61,7 +61,7 @@ export interface Rule {
   readonly match: Match;
   readonly when: Condition | undefined;
   /** What the condition asks about the calls before. */
-  readonly history: readonly Asked[];
+  readonly history: readonly HistoryQuery[];
   readonly verb: Verb;
   readonly note: string | undefined;
   /** Of an approval, from its decision on. */

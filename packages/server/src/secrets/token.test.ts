@@ -29,8 +29,8 @@ test("a token with any one character changed, added or missing is malformed", ()
     assert.equal(isWellFormedToken(token.slice(0, i) + other + token.slice(i + 1)), false);
     assert.equal(isWellFormedToken(token.slice(0, i) + token.slice(i + 1)), false);
   }
-  const stranger = createToken("stranger" as CredentialKind, random);
-  assert.equal(isWellFormedToken(stranger), false, "of no kind, with the checksum of its text");
+  const outsider = createToken("stranger" as CredentialKind, random);
+  assert.equal(isWellFormedToken(outsider), false, "of no kind, with the checksum of its text");
   for (const text of ["", "cs_rev_", `${token}a`, ` ${token}`, `${token}\n`, token.toUpperCase()]) {
     assert.equal(isWellFormedToken(text), false);
   }

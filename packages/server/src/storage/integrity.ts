@@ -74,8 +74,8 @@ export class Integrity {
 
   isAuthentic(table: AuthenticatedTable, values: readonly SqlValue[], mac: SqlValue): boolean {
     if (this.#keys === undefined && this.#isSkipped) return true;
-    const given = Buffer.from(String(mac), "base64url");
-    return given.length === MAC_BYTES && timingSafeEqual(given, this.#hash(table, values));
+    const provided = Buffer.from(String(mac), "base64url");
+    return provided.length === MAC_BYTES && timingSafeEqual(provided, this.#hash(table, values));
   }
 
   /**

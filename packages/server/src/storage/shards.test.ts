@@ -253,7 +253,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   readHighestId: /^(SCAN|SEARCH) (request|audit_entry) USING COVERING INDEX/,
   // A row for each project.
   readLogs: /^SCAN audit_log USING INDEX /,
-  readUnlookedLogs: /^SCAN audit_log$/,
+  readLogsDueForRescan: /^SCAN audit_log$/,
   readUnsealedLogs: /^(SCAN audit_log|SEARCH audit_entry USING COVERING INDEX .* \(project_id=.*)$/,
   // The first of them; all behind an id, and from a day on: what has it.
   readFirstPosition: /^SEARCH audit_seal USING COVERING INDEX/,

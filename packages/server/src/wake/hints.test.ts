@@ -11,9 +11,9 @@ const KEY_HASH = "kE0-_".padEnd(43, "a");
 test("[ours.verdict.wakes] what concerns other replicas is read as it was signalled", () => {
   const provision: Signal = { kind: "verified", scope: `provision:${ID}`, keyHash: KEY_HASH };
   const update: Signal = { ...provision, scope: `update:${ID}:${SENDER}` };
-  const hurried: Signal = { kind: "hurried", projectId: PROJECT, instanceId: ID };
+  const retry: Signal = { kind: "retryRequested", projectId: PROJECT, instanceId: ID };
   const voted: Signal = { kind: "voted", projectId: PROJECT, requestId: ID };
-  const inOlder: Signal = { ...hurried, projectId: SENDER };
+  const inOlder: Signal = { ...retry, projectId: SENDER };
   const resolved: Signal = {
     kind: "resolved",
     requestId: ID,
@@ -22,12 +22,12 @@ test("[ours.verdict.wakes] what concerns other replicas is read as it was signal
     by: "reviewer",
     notifies: SENDER,
   };
-  const hints = [provision, update, hurried, inOlder, voted, resolved].map(
+  const hints = [provision, update, retry, inOlder, voted, resolved].map(
     (signal) => toHint(signal) ?? "",
   );
   assert.deepEqual(readMessage(toMessage(SENDER, hints)), {
     sender: SENDER,
-    hints: [provision, update, hurried, inOlder, voted, { kind: "resolved", requestId: ID }],
+    hints: [provision, update, retry, inOlder, voted, { kind: "resolved", requestId: ID }],
   });
   const opened: Signal = { kind: "opened", projectId: PROJECT, requestId: ID, deadlineAt: 1 };
   const delayed: Signal = {

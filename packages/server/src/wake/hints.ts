@@ -14,7 +14,7 @@
 import type { Signal } from "./wake.ts";
 
 export type Hint =
-  | Extract<Signal, { readonly kind: "voted" | "hurried" | "verified" }>
+  | Extract<Signal, { readonly kind: "voted" | "retryRequested" | "verified" }>
   | ResolvedHint;
 
 export interface ResolvedHint {
@@ -22,7 +22,7 @@ export interface ResolvedHint {
   readonly requestId: string;
 }
 
-export interface Told {
+export interface ReplicaMessage {
   readonly sender: string;
   readonly hints: readonly Hint[] | "everything";
 }
@@ -37,7 +37,7 @@ const RESOLVED = new RegExp(`^r:(${UUID})$`);
 /** Hex, and older ones a UUID. */
 const PROJECT = `[0-9a-f]{16}|${UUID}`;
 const VOTED = new RegExp(`^t:(${PROJECT}):(${UUID})$`);
-const HURRIED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
+const RETRY_REQUESTED = new RegExp(`^h:(${PROJECT}):(${UUID})$`);
 const VERIFIED = new RegExp(`^v:([a-z]{1,16}(?::${UUID}){1,2}):([A-Za-z0-9_-]{43})$`);
 
 /**
@@ -57,7 +57,7 @@ export function toHint(signal: Signal): string | undefined {
     case "delayed":
     case "voted":
       return `t:${signal.projectId}:${signal.requestId}`;
-    case "hurried":
+    case "retryRequested":
       return `h:${signal.projectId}:${signal.instanceId}`;
     case "verified":
       return `v:${signal.scope}:${signal.keyHash}`;
@@ -70,7 +70,7 @@ export function toMessage(sender: string, hints: Iterable<string>): string {
 }
 
 /** @returns undefined when it is no message of a replica, or of one that speaks another format */
-export function readMessage(message: string): Told | undefined {
+export function readMessage(message: string): ReplicaMessage | undefined {
   const [format, sender = "", ...texts] = message.split(" ");
   if (format !== FORMAT || !SENDER.test(sender) || texts.length === 0) return undefined;
   if (texts.length === 1 && texts[0] === EVERYTHING) return { sender, hints: "everything" };
@@ -90,9 +90,9 @@ function readHint(text: string): Hint | undefined {
   if (votedIn !== undefined && votedOn !== undefined) {
     return { kind: "voted", projectId: votedIn, requestId: votedOn };
   }
-  const [, projectId, instanceId] = HURRIED.exec(text) ?? [];
+  const [, projectId, instanceId] = RETRY_REQUESTED.exec(text) ?? [];
   if (projectId !== undefined && instanceId !== undefined) {
-    return { kind: "hurried", projectId, instanceId };
+    return { kind: "retryRequested", projectId, instanceId };
   }
   const [, scope, keyHash] = VERIFIED.exec(text) ?? [];
   if (scope === undefined || keyHash === undefined) return undefined;

@@ -86,14 +86,14 @@ test("[ours.poll.woken] what another replica resolved calls those who wait for i
 
 test("listeners hear every signal until they leave", () => {
   const wake = new LocalWake();
-  const heard: Signal[] = [];
-  const leave = wake.onSignal((signal) => heard.push(signal));
+  const received: Signal[] = [];
+  const leave = wake.onSignal((signal) => received.push(signal));
   const opened: Signal = { kind: "opened", projectId: PROJECT, requestId: "a", deadlineAt: 5 };
   wake.signal(opened);
   wake.signal(resolved("a"));
   leave();
   wake.signal(resolved("b"));
-  assert.deepEqual(heard, [opened, resolved("a")]);
+  assert.deepEqual(received, [opened, resolved("a")]);
 });
 
 test("[ours.poll.shutdown] a release calls everybody, and at once those who come later", async () => {

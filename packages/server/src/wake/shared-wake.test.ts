@@ -48,7 +48,7 @@ interface Replica {
   readonly wake: SharedWake;
   readonly bus: HeldBus;
   /** What it was told to look at. */
-  readonly looks: (readonly string[] | "all")[];
+  readonly rereads: (readonly string[] | "all")[];
 }
 
 function start(): Replica {
@@ -59,13 +59,13 @@ function start(): Replica {
     random: systemRandom(),
     clock: systemClock,
   });
-  const looks: Replica["looks"] = [];
+  const rereads: Replica["rereads"] = [];
   wake.open({
     onListening() {},
     onLost() {},
-    onResolvedElsewhere: (requestIds) => looks.push(requestIds),
+    onResolvedElsewhere: (requestIds) => rereads.push(requestIds),
   });
-  return { wake, bus, looks };
+  return { wake, bus, rereads };
 }
 
 const resolved = (requestId: string = randomUUID()): Signal & { readonly kind: "resolved" } => ({
@@ -83,7 +83,7 @@ async function sent({ bus: { messages } }: Replica, ordinal: number): Promise<st
   return messages[ordinal - 1] ?? "";
 }
 
-function hear({ bus }: Replica, message: string): void {
+function receive({ bus }: Replica, message: string): void {
   bus.listener?.onMessage(message);
 }
 
@@ -96,8 +96,8 @@ test("[ours.replicas.woken] what is signalled wakes those who wait here at once,
   here.wake.signal(signal);
   assert.deepEqual(calls, ["here"]);
   const message = await sent(here, 1);
-  for (const replica of [here, there]) hear(replica, message);
-  assert.deepEqual([here.looks, there.looks], [[], [[signal.requestId]]]);
+  for (const replica of [here, there]) receive(replica, message);
+  assert.deepEqual([here.rereads, there.rereads], [[], [[signal.requestId]]]);
   // What a message says is for the database to confirm.
   assert.deepEqual(calls, ["here"]);
   there.wake.resolvedElsewhere(signal.requestId);
@@ -113,14 +113,14 @@ test("[ours.replicas.woken] [ours.verdict.wakes] who waits for a verification, a
   const scope = `update:${randomUUID()}:${randomUUID()}`;
   const signals: Signal[] = [
     { kind: "verified", scope, keyHash: "k".repeat(43) },
-    { kind: "hurried", projectId: PROJECT, instanceId: randomUUID() },
+    { kind: "retryRequested", projectId: PROJECT, instanceId: randomUUID() },
     { kind: "voted", projectId: PROJECT, requestId: randomUUID() },
   ];
-  const heard: Signal[] = [];
-  there.wake.onSignal((signal) => heard.push(signal));
+  const received: Signal[] = [];
+  there.wake.onSignal((signal) => received.push(signal));
   for (const signal of signals) here.wake.signal(signal);
-  hear(there, await sent(here, 1));
-  assert.deepEqual(heard, signals);
+  receive(there, await sent(here, 1));
+  assert.deepEqual(received, signals);
 });
 
 test("[ours.replicas.woken] nobody looks for what nobody waits for", async () => {
@@ -129,10 +129,10 @@ test("[ours.replicas.woken] nobody looks for what nobody waits for", async () =>
   const end = there.wake.onResolved(awaited.requestId, PROJECT, () => {});
   for (const signal of [other, awaited]) here.wake.signal(signal);
   const message = await sent(here, 1);
-  hear(there, message);
+  receive(there, message);
   end();
-  hear(there, message);
-  assert.deepEqual(there.looks, [[awaited.requestId]]);
+  receive(there, message);
+  assert.deepEqual(there.rereads, [[awaited.requestId]]);
 });
 
 test("[ours.replicas.coalesced] what is signalled while a message is on its way goes into the next one", async () => {
@@ -156,8 +156,8 @@ test("[ours.replicas.coalesced] a thousand decisions are one message that says t
   const [here, there] = [start(), start()];
   for (let i = 0; i < 1_000; i++) here.wake.signal(resolved());
   const message = await sent(here, 1);
-  hear(there, message);
-  assert.deepEqual(there.looks, ["all"]);
+  receive(there, message);
+  assert.deepEqual(there.rereads, ["all"]);
   here.bus.answer();
   const next = resolved();
   here.wake.signal(next);
@@ -187,7 +187,7 @@ test("[ours.replicas.coalesced] a message is as long as one may be, and not long
   ] as const) {
     const { wake, bus } = start();
     for (let i = 0; i < count; i++) wake.signal(resolved());
-    const message = await sent({ wake, bus, looks: [] }, 1);
+    const message = await sent({ wake, bus, rereads: [] }, 1);
     assert.ok(message.length <= bus.messageBytesMax);
     assert.equal(message.endsWith(" *"), isEverything);
   }
@@ -204,7 +204,7 @@ test("[ours.replicas.not-notified] who begins to listen looks at everything, and
   const replica = start();
   assert.equal(replica.wake.isListening, false);
   replica.bus.listener?.onListening();
-  assert.deepEqual([replica.wake.isListening, replica.looks], [true, ["all"]]);
+  assert.deepEqual([replica.wake.isListening, replica.rereads], [true, ["all"]]);
   replica.wake.signal(resolved());
   await sent(replica, 1);
   replica.bus.answer(false);
@@ -217,9 +217,9 @@ test("[ours.replicas.untrusted] what is no message of a replica does nothing", a
   const replica = start();
   replica.wake.onSignal(() => assert.fail("somebody heard of it"));
   for (const text of ["", "*", "1 me *", "1 00000000-0000-4000-8000-000000000000 r:x"]) {
-    hear(replica, text);
+    receive(replica, text);
   }
-  assert.deepEqual([replica.looks, replica.wake.received], [[], 0]);
+  assert.deepEqual([replica.rereads, replica.wake.received], [[], 0]);
 });
 
 test("[ours.replicas.woken] a process that stops tells first what it has decided", async () => {

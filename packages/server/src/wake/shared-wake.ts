@@ -62,7 +62,7 @@ export class SharedWake implements Wake {
   /** Begins to tell and to be told. */
   open({ onListening, onLost, onResolvedElsewhere }: SharedWakeListener): void {
     this.#bus.open({
-      onMessage: (message) => this.#hear(message, onResolvedElsewhere),
+      onMessage: (message) => this.#receive(message, onResolvedElsewhere),
       onListening: () => {
         this.isListening = true;
         onListening();
@@ -160,12 +160,12 @@ export class SharedWake implements Wake {
     return message;
   }
 
-  #hear(message: string, onResolvedElsewhere: SharedWakeListener["onResolvedElsewhere"]): void {
-    const told = readMessage(message);
-    if (told === undefined || told.sender === this.#id) return;
+  #receive(message: string, onResolvedElsewhere: SharedWakeListener["onResolvedElsewhere"]): void {
+    const received = readMessage(message);
+    if (received === undefined || received.sender === this.#id) return;
     this.received++;
-    if (told.hints === "everything") onResolvedElsewhere("all");
-    else this.#follow(told.hints, onResolvedElsewhere);
+    if (received.hints === "everything") onResolvedElsewhere("all");
+    else this.#follow(received.hints, onResolvedElsewhere);
   }
 
   #follow(

@@ -48,7 +48,7 @@ export type Signal =
   /** A freeze was set or lifted, in this project or, with an empty id, on the server. */
   | { readonly kind: "frozen"; readonly projectId: string }
   /** Something may be delivered earlier than it was said before. */
-  | { readonly kind: "hurried"; readonly projectId: string; readonly instanceId: string }
+  | { readonly kind: "retryRequested"; readonly projectId: string; readonly instanceId: string }
   /** A receiver was removed, alone or with its instance: its deliveries have ended. */
   | { readonly kind: "removed"; readonly instanceId: string }
   /** A verification under this key has ended, well or not. */

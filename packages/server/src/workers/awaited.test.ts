@@ -13,9 +13,9 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
   t.after(wake.onResolved(KEPT, "p", () => {}));
   /** Ends the look that is under way. */
   let end = () => {};
-  const looks: (readonly unknown[])[] = [];
+  const reads: (readonly unknown[])[] = [];
   const all = (_: string, values: readonly unknown[] = []) => {
-    looks.push(values.filter((value) => value !== null));
+    reads.push(values.filter((value) => value !== null));
     return new Promise<[]>((resolve) => {
       end = () => resolve([]);
     });
@@ -29,10 +29,10 @@ test("[ours.replicas.not-notified] named requests that never cease do not delay 
     await nextTurn();
   };
   for (let second = 1; second <= 3; second++) {
-    looks.length = 0;
+    reads.length = 0;
     clock.advance(1_000);
     for (let i = 0; i < 10; i++) await lookBesideHint();
-    assert.ok(looks.flat().includes(KEPT), `second ${second}`);
+    assert.ok(reads.flat().includes(KEPT), `second ${second}`);
   }
   const stopped = worker.stop();
   end();

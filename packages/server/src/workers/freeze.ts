@@ -4,7 +4,7 @@
  */
 
 import type { Context } from "../context.ts";
-import { enforceFreezes, type FreezeWalks } from "../operations/freezes/enforceFreezes.ts";
+import { enforceFreezes, type FreezeProgress } from "../operations/freezes/enforceFreezes.ts";
 import type { Report } from "../report.ts";
 import { TimerLoop, type Worker } from "../timer-loop.ts";
 
@@ -17,7 +17,7 @@ const BATCH_PAUSE_MS = 5;
 const FULL_SCAN_MS = 30_000;
 
 export function startFreeze(context: Context, report: Report): Worker {
-  const walks: FreezeWalks = new Map();
+  const progress: FreezeProgress = new Map();
   let fullScanAt = 0;
   return new TimerLoop(context.clock, report, {
     name: "freeze",
@@ -26,10 +26,10 @@ export function startFreeze(context: Context, report: Report): Worker {
     async run() {
       const now = context.clock.monotonic();
       if (now >= fullScanAt) {
-        walks.clear();
+        progress.clear();
         fullScanAt = now + FULL_SCAN_MS;
       }
-      const { denied, more } = await enforceFreezes(context, walks);
+      const { denied, more } = await enforceFreezes(context, progress);
       if (denied > 0) report.requestsFrozen(denied);
       return more ? context.clock.now() + BATCH_PAUSE_MS : undefined;
     },

@@ -114,14 +114,14 @@ class Sealer {
 
   /** Seals late entries, also with a full scan when that is due. */
   async sealLate(): Promise<undefined> {
-    for (const look of await claimRescans(this.#context)) {
-      await this.#guardPerLog(() => this.#rescan(look));
+    for (const rescan of await claimRescans(this.#context)) {
+      await this.#guardPerLog(() => this.#rescan(rescan));
     }
     return undefined;
   }
 
-  async #rescan(look: Rescan): Promise<void> {
-    const { projectId, range, isWalk } = look;
+  async #rescan(rescan: Rescan): Promise<void> {
+    const { projectId, range, isFullScan } = rescan;
     const context = this.#context;
     let after: string | undefined = range.after;
     for (let steps = 1; after !== undefined && !this.isStopped; steps++) {
@@ -131,10 +131,10 @@ class Sealer {
       if (step.sealed > 0) this.#report.stragglersSealed(projectId, step.sealed);
       after = step.next;
       const isRecorded = after === undefined || steps % STEPS_PER_RECORD === 0;
-      if (isWalk && isRecorded) await recordFullScan(context, projectId, after);
+      if (isFullScan && isRecorded) await recordFullScan(context, projectId, after);
       if (after !== undefined) await this.#pause(context.clock.monotonic() - begunAt);
     }
-    if (after === undefined) await recordRescan(context, look);
+    if (after === undefined) await recordRescan(context, rescan);
   }
 
   #pause(tookMs: number): Promise<void> {

@@ -10,7 +10,14 @@ import type { Power } from "@countersign/review-api";
 import type { AuthorizationStage } from "./authorization-callers.ts";
 
 /** Callers without a valid credential. */
-const STRANGERS = ["nobody", "malformed", "unknown", "revoked", "expired", "removed"] as const;
+const UNAUTHENTICATED = [
+  "nobody",
+  "malformed",
+  "unknown",
+  "revoked",
+  "expired",
+  "removed",
+] as const;
 
 const OTHER_KINDS = ["provisioner", "instance"] as const;
 
@@ -20,7 +27,7 @@ const ROLES = ["viewer", "reviewer", "editor", "auditor", "admin", "operator"] a
 const SCOPED = ["read", "decide", "decide:ops", "freeze", "policy", "people", "audit"] as const;
 
 export const CALLERS = [
-  ...STRANGERS,
+  ...UNAUTHENTICATED,
   ...OTHER_KINDS,
   ...ROLES,
   ...SCOPED,
@@ -70,5 +77,5 @@ export interface AuthorizationRow {
 
 export function expectedStatus(row: AuthorizationRow, caller: CallerName): number {
   if (row.who.includes(caller)) return caller === "foreign" ? row.foreign : row.status;
-  return STRANGERS.some((name) => name === caller) ? 401 : 403;
+  return UNAUTHENTICATED.some((name) => name === caller) ? 401 : 403;
 }

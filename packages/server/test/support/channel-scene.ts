@@ -108,7 +108,7 @@ export async function channelOf(
 }
 
 /** Lets the worker do what is due, at the clock's time, until the condition holds. */
-export async function untilTold(
+export async function untilNotified(
   { clock }: Pick<ChannelScene, "clock">,
   condition: () => boolean | Promise<boolean>,
   what: string,
@@ -183,7 +183,7 @@ export async function copyAnnouncements(
 /** Lets the worker work until nothing of what was announced is left to send. */
 export async function untilEnded(scene: ChannelScene): Promise<AnnouncementRow[]> {
   const isOver = async () => (await announcements(scene)).every((row) => row.next_at === null);
-  await untilTold(scene, isOver, "every announcement has ended");
+  await untilNotified(scene, isOver, "every announcement has ended");
   return announcements(scene);
 }
 

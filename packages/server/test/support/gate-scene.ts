@@ -35,9 +35,9 @@ export interface GateScene {
   readonly clock: ManualClock;
   readonly context: Context;
   /** Where nothing is slowed. */
-  readonly door: Door;
+  readonly gateServer: GateServer;
   /** A door of its own, of another context. */
-  openDoor(of: Context): Promise<Door>;
+  openGate(of: Context): Promise<GateServer>;
   issue(order?: Partial<TokenOrder>): Promise<Issued>;
   issueInstance(): Promise<Issued>;
   signIn(order?: Partial<Parameters<typeof newPerson>[1]>): Promise<SignedInPerson>;
@@ -45,18 +45,18 @@ export interface GateScene {
   meanwhile(happens: () => Promise<unknown>): void;
 }
 
-export interface Door {
+export interface GateServer {
   readonly url: string;
-  call(method: string, path: string, call?: DoorCall): Promise<Told>;
+  call(method: string, path: string, call?: GateCall): Promise<GateAnswer>;
 }
 
-export interface DoorCall {
+export interface GateCall {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
-export interface Told {
+export interface GateAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -67,13 +67,13 @@ export async function startGate(t: Lifetime): Promise<GateScene> {
   const opened = await openTestContext(t, clock);
   const context = { ...opened, settings: { ...opened.settings, rates: NO_RATES } };
   let happening: () => Promise<unknown> = async () => {};
-  const openDoor = (of: Context) => openDoorOf(t, of, () => happening());
+  const openGate = (of: Context) => openGateOf(t, of, () => happening());
   let names = 0;
   return {
     clock,
     context,
-    openDoor,
-    door: await openDoor(context),
+    openGate,
+    gateServer: await openGate(context),
     issue(order = {}) {
       const name = `holder ${++names}`;
       const defaults = { kind: "reviewer", name, project: "default", expiresAt: null } as const;
@@ -106,11 +106,11 @@ async function issueInstance({ store, random }: Context): Promise<Issued> {
   return { id, token };
 }
 
-async function openDoorOf(
+async function openGateOf(
   t: Lifetime,
   context: Context,
   meanwhile: () => Promise<unknown>,
-): Promise<Door> {
+): Promise<GateServer> {
   const report = new Report("silent", { write: () => {} });
   const app = createHttpServer(context.settings, report);
   const gate = createGate(context, () => ORIGIN);
@@ -135,18 +135,18 @@ async function openDoorOf(
 function addRoutes(app: FastifyInstance, gate: Gate, meanwhile: () => Promise<unknown>): void {
   for (const kind of ["instance", "provisioner", "reviewer"] as const) {
     const hooks = { onRequest: gate.admit(kind), preHandler: gate.charge };
-    const tell = async (request: FastifyRequest) => callerOf(request, kind);
-    app.get(`/${kind}`, hooks, tell);
-    app.post(`/${kind}`, hooks, tell);
+    const showCaller = async (request: FastifyRequest) => callerOf(request, kind);
+    app.get(`/${kind}`, hooks, showCaller);
+    app.post(`/${kind}`, hooks, showCaller);
   }
   const onRequest = gate.admit("reviewer");
   const again = async (request: FastifyRequest) => {
     await meanwhile();
     return gate.reauthenticate(request);
   };
-  const tell = async (request: FastifyRequest) => callerOf(request, "reviewer");
-  app.get("/audit", { config: { requiredPower: "audit" }, onRequest }, tell);
-  app.get("/background", { config: { isBackground: true }, onRequest }, tell);
+  const showCaller = async (request: FastifyRequest) => callerOf(request, "reviewer");
+  app.get("/audit", { config: { requiredPower: "audit" }, onRequest }, showCaller);
+  app.get("/background", { config: { isBackground: true }, onRequest }, showCaller);
   app.get("/again", { onRequest }, again);
   app.get("/again/audit", { config: { requiredPower: "audit" }, onRequest }, again);
   const person = { onRequest: gate.admitPerson, preHandler: gate.charge };

@@ -29,7 +29,7 @@ export interface Source {
   readonly provisioner: string;
   readonly provisioning: ProvisionInstanceResponse;
   /** As they were last told, by idempotency key. */
-  readonly told: ReadonlyMap<string, ApprovalRequest>;
+  readonly requests: ReadonlyMap<string, ApprovalRequest>;
 }
 
 /** Everything that the syntax of an array, of SQL or of JSON could be broken with. */
@@ -85,14 +85,14 @@ export async function makeSource(owner: Owner): Promise<Source> {
   const reviewer = await makeToken(server.data, { kind: "reviewer" });
   const provisioning = await provision(server, provisioner);
   const agent = new Agent(server.url, provisioning.credential.token);
-  const told = new Map<string, ApprovalRequest>();
+  const requests = new Map<string, ApprovalRequest>();
   for (const key of ["pending", "approve", "deny", "cancel"]) {
     const answer = await agent.post(key, fieldsOf(key));
     assert.equal(answer.status, 201, answer.text);
     const { id } = answer.json;
     if (key === "cancel") await agent.cancel(id);
     if (key === "approve" || key === "deny") await decide(server, reviewer, id, key);
-    told.set(key, await agent.read(id));
+    requests.set(key, await agent.read(id));
   }
   const notified = await newNotified(server, "notified", "https://receiver.example/hook");
   await notify(server, notified);
@@ -103,7 +103,7 @@ export async function makeSource(owner: Owner): Promise<Source> {
   );
   await server.stop();
   const key = readFileSync(join(server.data, "secret.key"), "utf8").trim();
-  return { data: server.data, key, agent, reviewer, provisioner, provisioning, told };
+  return { data: server.data, key, agent, reviewer, provisioner, provisioning, requests };
 }
 
 export async function decide(
@@ -166,10 +166,10 @@ export function beginImport(owner: Owner, from: string, { env }: Pick<Target, "e
 /** Everything is there as it was told, and goes on. */
 export async function assertImported(server: Server, source: Source): Promise<void> {
   const agent = source.agent.at(server);
-  for (const [key, told] of source.told) {
-    assert.deepEqual(await agent.read(told.id), told);
+  for (const [key, expected] of source.requests) {
+    assert.deepEqual(await agent.read(expected.id), expected);
     const replay = await agent.post(key, fieldsOf(key));
-    assert.deepEqual([replay.status, replay.json], [200, told]);
+    assert.deepEqual([replay.status, replay.json], [200, expected]);
     assert.equal((await agent.post(key, fieldsOf("other"))).status, 409);
   }
   assert.deepEqual(await provision(server, source.provisioner), source.provisioning);

@@ -48,7 +48,7 @@ export class TestOpenidProvider {
   /** Changes any answer: by path. */
   readonly answers = new Map<string, (response: ServerResponse) => void>();
   /** As they came. */
-  readonly asked: { readonly path: string; readonly authorization: string | undefined }[] = [];
+  readonly received: { readonly path: string; readonly authorization: string | undefined }[] = [];
   readonly #options: OpenidOptions;
   #handle: ((request: IncomingMessage, response: ServerResponse) => Promise<void>) | undefined;
   #provider: Provider | undefined;
@@ -111,7 +111,7 @@ export class TestOpenidProvider {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
-    this.asked.push({ path, authorization: request.headers.authorization });
+    this.received.push({ path, authorization: request.headers.authorization });
     const answer = this.answers.get(path);
     if (answer !== undefined) return answer(response);
     assert.ok(this.#provider !== undefined && this.#handle !== undefined, "no client yet");

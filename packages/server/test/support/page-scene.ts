@@ -30,7 +30,7 @@ export async function press(page: Page, name: string): Promise<void> {
 let passwordHash: string | undefined;
 
 /** Somebody with a password, not signed in. */
-export async function newStranger(
+export async function newSignedInPerson(
   server: TestProvider,
   login: string,
   order: Partial<PersonOrder> = {},
@@ -55,7 +55,7 @@ export async function visit(
   login: string,
   { role, ...options }: VisitorOptions & Partial<Pick<PersonOrder, "role">> = {},
 ): Promise<Visitor> {
-  await newStranger(server, login, role === undefined ? {} : { role });
+  await newSignedInPerson(server, login, role === undefined ? {} : { role });
   const visitor = await newVisitor(browser, server.provider.publicUrl, options);
   await visitor.page.goto("/sign-in");
   await signIn(visitor.page, login);

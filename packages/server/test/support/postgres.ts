@@ -81,9 +81,9 @@ const EXTERNAL_URL = process.env.COUNTERSIGN_TEST_POSTGRES;
 const OTHER_HOME = process.env.COUNTERSIGN_TEST_POSTGRES_HOME;
 
 /** PostgreSQL refuses to run as root; `nobody` is there on every system where root runs tests. */
-const NOBODY = { uid: 65_534, gid: 65_534 };
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
 
-const OWNER: typeof NOBODY | undefined = process.getuid?.() === 0 ? NOBODY : undefined;
+const OWNER: typeof UNPRIVILEGED | undefined = process.getuid?.() === 0 ? UNPRIVILEGED : undefined;
 
 export interface PostgresOptions {
   /** Keep the data on the disk of TMPDIR, also where there is a file system in memory. */
@@ -153,7 +153,7 @@ function reachableBinaries(home: string): string {
 }
 
 /** Makes the same folders with the same files in them; `owner` may then remove them. */
-function linkAll(from: string, to: string, owner: typeof NOBODY): void {
+function linkAll(from: string, to: string, owner: typeof UNPRIVILEGED): void {
   mkdirSync(to);
   chownSync(to, owner.uid, owner.gid);
   for (const entry of readdirSync(from, { withFileTypes: true })) {

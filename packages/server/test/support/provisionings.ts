@@ -53,7 +53,7 @@ export async function serving<T>(
 }
 
 /** What the provisioner sent, and what it was told. */
-export interface Told {
+export interface Provisioned {
   readonly provisioner: string;
   readonly provisioning: ProvisionInstanceResponse;
   readonly renaming: unknown;
@@ -63,7 +63,7 @@ const PROVISIONING = { instance_name: "first" };
 const RENAMING = { instance_name: "second" };
 
 /** Provisions an instance and renames it, each under the key `key`. */
-export async function provisionAndRename(server: TestProvider, key = "one"): Promise<Told> {
+export async function provisionAndRename(server: TestProvider, key = "one"): Promise<Provisioned> {
   const token = await server.token({ kind: "provisioner" });
   const created = await server.call<ProvisionInstanceResponse>("POST", "/v1/instances", {
     token,
@@ -78,8 +78,12 @@ export async function provisionAndRename(server: TestProvider, key = "one"): Pro
 }
 
 /** Everything is as it was told: replays, conflicts, and the credential itself. */
-export async function assertKept(server: TestProvider, told: Told, key = "one"): Promise<void> {
-  const { provisioner: token, provisioning, renaming } = told;
+export async function assertKept(
+  server: TestProvider,
+  provisioned: Provisioned,
+  key = "one",
+): Promise<void> {
+  const { provisioner: token, provisioning, renaming } = provisioned;
   const path = `/v1/instances/${provisioning.instance.id}`;
   const created = await server.call("POST", "/v1/instances", { token, key, body: PROVISIONING });
   assert.deepEqual([created.status, created.json], [200, provisioning], created.text);

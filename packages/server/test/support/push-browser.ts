@@ -5,7 +5,7 @@
 
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from "node:crypto";
 
-export interface PushNote {
+export interface PushMessage {
   readonly type: string;
   readonly tag: string;
   readonly path: string;
@@ -37,7 +37,7 @@ export class PushBrowser {
   }
 
   /** @throws when it is not for this browser */
-  read(body: Buffer): PushNote {
+  read(body: Buffer): PushMessage {
     const salt = body.subarray(0, 16);
     const senderKey = body.subarray(21, 21 + body.readUInt8(20));
     const sealed = body.subarray(21 + senderKey.length);
@@ -50,6 +50,6 @@ export class PushBrowser {
     const decipher = createDecipheriv("aes-128-gcm", derive("aes128gcm", 16), derive("nonce", 12));
     decipher.setAuthTag(sealed.subarray(-16));
     const text = Buffer.concat([decipher.update(sealed.subarray(0, -16)), decipher.final()]);
-    return JSON.parse(text.subarray(0, text.lastIndexOf(2)).toString()) as PushNote;
+    return JSON.parse(text.subarray(0, text.lastIndexOf(2)).toString()) as PushMessage;
   }
 }

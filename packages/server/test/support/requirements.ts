@@ -12,7 +12,7 @@ import type { Store } from "../../src/storage/store.ts";
 import { type Scene, submitBody } from "./scene.ts";
 import { SUBMISSION } from "./test-provider.ts";
 
-export const ASKED: Judgement = {
+export const ASK_JUDGEMENT: Judgement = {
   verb: "ask",
   because: "production",
   fired: ["floor/all", "production"],
@@ -29,7 +29,11 @@ export async function require(
   requirement: Partial<Requirement>,
   judgement: Partial<Judgement> = {},
 ): Promise<void> {
-  const full = { ...ASKED, ...judgement, requirement: { ...NO_REQUIREMENT, ...requirement } };
+  const full = {
+    ...ASK_JUDGEMENT,
+    ...judgement,
+    requirement: { ...NO_REQUIREMENT, ...requirement },
+  };
   await store.transact(async (tx) => {
     const row = await tx.get("select * from request where id = $1", [id]);
     assert.equal(row?.status, "pending");

@@ -26,17 +26,17 @@ export interface WireToken {
   readonly token: string;
 }
 
-type Told<T> = T & ErrorResponse;
+type Answered<T> = T & ErrorResponse;
 
 export interface People {
   /** A reviewer's token, made beside the server. */
   token(name: string, order?: Partial<TokenOrder>): Promise<string>;
   reviewers(token: string): Promise<readonly WireReviewer[]>;
   idOf(name: string): Promise<string>;
-  issue(token: string, body: object): Promise<Answer<Told<WireToken>>>;
-  change(token: string, name: string, body: object): Promise<Answer<Told<WireReviewer>>>;
+  issue(token: string, body: object): Promise<Answer<Answered<WireToken>>>;
+  change(token: string, name: string, body: object): Promise<Answer<Answered<WireReviewer>>>;
   remove(token: string, name: string): Promise<Answer<ErrorResponse>>;
-  withdraw(token: string, id: string): Promise<Answer<Told<{ withdrawn: boolean }>>>;
+  withdraw(token: string, id: string): Promise<Answer<Answered<{ withdrawn: boolean }>>>;
 }
 
 export function peopleOf({ server }: { readonly server: TestProvider }): People {

@@ -23,14 +23,14 @@ export const ATTEMPT_MS = 9_000;
 /** Answers from a table that a test may change at any time, and notes what it was asked. */
 export class TableResolver implements Resolver {
   readonly answers: Record<string, readonly string[]>;
-  readonly asked: string[] = [];
+  readonly queried: string[] = [];
 
   constructor(answers: Record<string, readonly string[]> = {}) {
     this.answers = { localhost: ["127.0.0.1"], ...answers };
   }
 
   async resolve(host: string): Promise<readonly string[]> {
-    this.asked.push(host);
+    this.queried.push(host);
     return this.answers[host] ?? [];
   }
 }

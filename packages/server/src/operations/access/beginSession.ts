@@ -60,8 +60,8 @@ export async function beginSession(
     seenAt: now,
     expiresAt: now + SESSION_LASTS_MS,
   };
-  const beyond = (await listSessions(tx, personId)).slice(SESSIONS_MAX - 1);
-  await endSessions(tx, { random }, beyond, { by: `person:${personId}`, because: "too many" });
+  const excess = (await listSessions(tx, personId)).slice(SESSIONS_MAX - 1);
+  await endSessions(tx, { random }, excess, { by: `person:${personId}`, because: "too many" });
   await insertSession(tx, session, hashToken(cookie));
   await appendAudit(tx, random, {
     at: now,

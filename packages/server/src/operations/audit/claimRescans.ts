@@ -2,20 +2,20 @@ import { firstIdAt } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { IdRange } from "../../storage/sql/audit/audit-entries.ts";
 import {
-  claimLook,
-  claimWalk,
-  endLook,
-  type LookBounds,
+  claimFullScan,
+  claimRescan,
+  endRescan,
+  type RescanBounds,
   readLog,
-  readUnlookedLogs,
-  saveWalk,
+  readLogsDueForRescan,
+  saveFullScan,
 } from "../../storage/sql/audit/audit-logs.ts";
 
 /** Between two rescans for late entries, and before a full scan whose process died is resumed. */
-export const LOOK_EVERY_MS = 5 * 60_000;
+export const RESCAN_EVERY_MS = 5 * 60_000;
 
 /** A look that takes longer has lost its maker, or another one does no harm. */
-export const LOOK_LASTS_MS = 60_000;
+export const RESCAN_LEASE_MS = 60_000;
 
 /** As long as PostgreSQL lets a transaction last (`lastsMsMax`): so late may an entry be. */
 const LATE_MS_MAX = 5 * 60_000;
@@ -24,10 +24,10 @@ const LATE_MS_MAX = 5 * 60_000;
  * How far back a look goes: two rounds of it, and as late as an entry may be; further when none has
  * ended for so long. What is later than that waits for a walk.
  */
-const LOOK_BACK_MS = 2 * LOOK_EVERY_MS + LATE_MS_MAX;
+const RESCAN_BACK_MS = 2 * RESCAN_EVERY_MS + LATE_MS_MAX;
 
 /** Between two walks over a whole log. */
-const WALK_EVERY_MS = 24 * 3_600_000;
+const FULL_SCAN_EVERY_MS = 24 * 3_600_000;
 
 /** What is younger is left to those who seal in the order of ids. */
 const SETTLED_MS = 5_000;
@@ -38,7 +38,7 @@ export interface Rescan {
   /** Epoch ms. */
   readonly begunAt: number;
   /** Over the whole log: where it comes to is recorded, for whoever has to go on. */
-  readonly isWalk: boolean;
+  readonly isFullScan: boolean;
 }
 
 /**
@@ -51,14 +51,14 @@ export async function claimRescans({
   clock,
 }: Pick<Context, "store" | "clock">): Promise<Rescan[]> {
   const rescans: Rescan[] = [];
-  for (const projectId of await readUnlookedLogs(store, boundsOf(clock.now()))) {
+  for (const projectId of await readLogsDueForRescan(store, boundsOf(clock.now()))) {
     const claimed = await store.transact(async (tx) => {
       const now = await tx.now();
-      const lookedThrough = await claimLook(tx, projectId, boundsOf(now));
-      if (lookedThrough === undefined) return [];
-      const walk = await claimWalk(tx, projectId, {
-        endedBefore: now - WALK_EVERY_MS,
-        lostBefore: now - LOOK_EVERY_MS,
+      const rescannedUpTo = await claimRescan(tx, projectId, boundsOf(now));
+      if (rescannedUpTo === undefined) return [];
+      const fullScan = await claimFullScan(tx, projectId, {
+        endedBefore: now - FULL_SCAN_EVERY_MS,
+        lostBefore: now - RESCAN_EVERY_MS,
         now,
       });
       const log = await readLog(tx, projectId);
@@ -66,20 +66,20 @@ export async function claimRescans({
       const settled = firstIdAt(now - SETTLED_MS);
       // Behind that id sealing is under way.
       const upTo = settled < log.sealedId ? settled : log.sealedId;
-      const from = Math.min(now - LOOK_BACK_MS, lookedThrough - LATE_MS_MAX);
+      const from = Math.min(now - RESCAN_BACK_MS, rescannedUpTo - LATE_MS_MAX);
       const recent = firstIdAt(Math.max(0, from));
       // A walk that goes on close to the end is a look over what is recent all the same.
-      const after = walk !== undefined && walk.after < recent ? walk.after : recent;
+      const after = fullScan !== undefined && fullScan.after < recent ? fullScan.after : recent;
       const range = { after, upTo };
-      return [{ projectId, range, begunAt: now, isWalk: walk !== undefined }];
+      return [{ projectId, range, begunAt: now, isFullScan: fullScan !== undefined }];
     });
     rescans.push(...claimed);
   }
   return rescans;
 }
 
-function boundsOf(now: number): LookBounds {
-  return { begunBefore: now - LOOK_EVERY_MS, lostBefore: now - LOOK_LASTS_MS, now };
+function boundsOf(now: number): RescanBounds {
+  return { begunBefore: now - RESCAN_EVERY_MS, lostBefore: now - RESCAN_LEASE_MS, now };
 }
 
 /** Records that a look came to its end; one that did not is made again. */
@@ -87,7 +87,7 @@ export async function recordRescan(
   { store }: Pick<Context, "store">,
   { projectId, begunAt }: Rescan,
 ): Promise<void> {
-  await store.transact((tx) => endLook(tx, projectId, begunAt));
+  await store.transact((tx) => endRescan(tx, projectId, begunAt));
 }
 
 /** Records how far a walk has come. @param after undefined when it has ended */
@@ -96,5 +96,5 @@ export async function recordFullScan(
   projectId: string,
   after: string | undefined,
 ): Promise<void> {
-  await store.transact(async (tx) => saveWalk(tx, projectId, after ?? "", await tx.now()));
+  await store.transact(async (tx) => saveFullScan(tx, projectId, after ?? "", await tx.now()));
 }

@@ -19,8 +19,8 @@ export async function exportAuditLog(
   { store }: Context,
   caller: ReviewerCaller,
   { scope, since }: AuditExport,
-  tell: (line: string) => Promise<void>,
+  emit: (line: string) => Promise<void>,
 ): Promise<void> {
   const log = await auditedLog(store, caller, scope);
-  for await (const line of exportLog(store, log, since)) await tell(line);
+  for await (const line of exportLog(store, log, since)) await emit(line);
 }

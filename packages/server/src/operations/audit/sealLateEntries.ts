@@ -13,7 +13,7 @@ import { appendSealed, batchOf, type OpenKeys } from "./appendSealed.ts";
 /** Bounds how long one call holds the thread. */
 const IDS_PER_CALL_MAX = 1_024;
 
-export interface LookStep {
+export interface RescanStep {
   readonly sealed: number;
   /** Where to go on; undefined at the end. */
   readonly next: string | undefined;
@@ -30,18 +30,18 @@ export async function sealLateEntries(
   keys: OpenKeys,
   projectId: string,
   range: IdRange,
-): Promise<LookStep> {
+): Promise<RescanStep> {
   const { store } = context;
   const ids = await readEntryIds(store, projectId, range, IDS_PER_CALL_MAX);
   const next = ids.length < IDS_PER_CALL_MAX ? undefined : ids.at(-1);
   let left = await unsealedOf(store, projectId, ids);
   let sealed = 0;
   while (left.length > 0) {
-    const asked = left;
+    const candidates = left;
     const batch = await store.transact(async (tx) => {
       const log = await lockLog(tx, projectId);
       // Others may have been at it until they let go of the log.
-      const batch = batchOf(await unsealedOf(tx, projectId, asked));
+      const batch = batchOf(await unsealedOf(tx, projectId, candidates));
       const [first, last] = [batch[0], batch.at(-1)];
       if (log === undefined || first === undefined || last === undefined) return [];
       const wanted = new Set(batch);
@@ -57,7 +57,7 @@ export async function sealLateEntries(
       return batch;
     });
     const done = new Set(batch);
-    left = batch.length === 0 ? [] : asked.filter((id) => !done.has(id));
+    left = batch.length === 0 ? [] : candidates.filter((id) => !done.has(id));
   }
   return { sealed, next };
 }

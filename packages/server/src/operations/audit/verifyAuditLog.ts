@@ -17,9 +17,9 @@ export type VerificationEvent =
   | { readonly kind: "stopped"; readonly verified: number };
 
 /** Whoever listens to a verification. */
-export interface VerificationAudience {
+export interface VerificationSink {
   /** Resolves when it can take the next one. */
-  tell(event: VerificationEvent): Promise<void>;
+  emit(event: VerificationEvent): Promise<void>;
   /** Aborted when nobody listens any more, or the server stops. */
   readonly signal: AbortSignal;
 }
@@ -41,20 +41,20 @@ export async function verifyAuditLog(
   { store, clock }: Pick<Context, "store" | "clock">,
   caller: ReviewerCaller,
   scope: AuditScope,
-  { tell, signal }: VerificationAudience,
+  { emit, signal }: VerificationSink,
 ): Promise<void> {
   const log = await auditedLog(store, caller, scope);
   const { origin, publicKey, size } = log;
   const endsAt = clock.monotonic() + VERIFICATION_MS_MAX;
-  await tell({ kind: "started", origin, size });
-  let [verified, told] = [0, 0];
+  await emit({ kind: "started", origin, size });
+  let [verified, reported] = [0, 0];
   const onProgress = async (entries: number) => {
     signal.throwIfAborted();
     verified = entries;
     if (clock.monotonic() > endsAt) throw new TimeIsOver();
-    if (verified - told >= PROGRESS_EVERY) {
-      told = verified;
-      await tell({ kind: "progress", verified });
+    if (verified - reported >= PROGRESS_EVERY) {
+      reported = verified;
+      await emit({ kind: "progress", verified });
     }
     await nextTurn();
   };
@@ -64,9 +64,9 @@ export async function verifyAuditLog(
     const now = await store.transact((tx) => tx.now(), "process");
     const result = await verifyLog(store, log, { verifier, passkeys, now, onProgress });
     signal.throwIfAborted();
-    await tell({ kind: "verified", verified, result });
+    await emit({ kind: "verified", verified, result });
   } catch (error) {
     if (!(error instanceof TimeIsOver)) throw error;
-    await tell({ kind: "stopped", verified });
+    await emit({ kind: "stopped", verified });
   }
 }

@@ -1,6 +1,6 @@
 import { uuidV7 } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { remindAt, tellsOf } from "../../core/channel.ts";
+import { coversRequirement, remindAt } from "../../core/channel.ts";
 import { PUSH_CHANNEL } from "../../core/push.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { Requirement } from "../../policy/rule.ts";
@@ -26,12 +26,12 @@ export async function announceRequest(
   { from }: Requirement,
   { channels, isPushed }: ActiveState,
 ): Promise<readonly RowKey[]> {
-  const telling = channels.filter((channel) => tellsOf(channel, from));
+  const covering = channels.filter((channel) => coversRequirement(channel, from));
   // The outbox of web push finds the browsers to notify.
-  if (isPushed) telling.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
-  if (telling.length === 0) return [];
+  if (isPushed) covering.push({ id: PUSH_CHANNEL, groups: [], remindMs: null });
+  if (covering.length === 0) return [];
   const { id: requestId, projectId, createdAt, deadlineAt } = request;
-  const announcements = telling.flatMap((channel): NewAnnouncement[] => {
+  const announcements = covering.flatMap((channel): NewAnnouncement[] => {
     const one = { projectId, requestId, channelId: channel.id, createdAt, deadlineAt };
     const id = () => uuidV7(createdAt, random.bytes(10));
     const reminderAt = remindAt(channel, request);
@@ -43,5 +43,5 @@ export async function announceRequest(
     ];
   });
   await insertAnnouncements(tx, announcements);
-  return telling.map(({ id }) => ({ projectId, id }));
+  return covering.map(({ id }) => ({ projectId, id }));
 }

@@ -57,13 +57,13 @@ export async function claimChannel(context: Context, key: RowKey): Promise<Chann
     const turn = nextTurn(channel.pace, channel.failures, calls, now);
     if (turn.kind === "wait") return undefined;
     const target = openTarget(context, channel);
-    const told = turn.kind === "one" ? [first] : calls;
+    const announced = turn.kind === "one" ? [first] : calls;
     const message =
       turn.kind === "one"
         ? await composeCall(tx, channel, first, now)
         : await digest(tx, channel, calls, { id: context.random.uuid(), isMore, now });
     await claimChannelRow(tx, key, now + MESSAGE_LEASE.ms);
-    const announcementIds = told.flatMap(({ ids }) => ids);
+    const announcementIds = announced.flatMap(({ ids }) => ids);
     return { channel, target, message, announcementIds, fence: channel.fence + 1, endsBy };
   }, "process");
 }

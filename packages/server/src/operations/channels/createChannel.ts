@@ -3,7 +3,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import {
-  ANYBODY,
+  ANY_REVIEWER,
   CHANNELS_PER_PROJECT_MAX,
   type ChannelKind,
   type ChannelTarget,
@@ -95,7 +95,7 @@ export async function createChannel(
 
 /** @throws Problem `invalid_request` with param `groups` */
 export function assertChannelGroups(groups: readonly string[]): void {
-  assertGroups(groups.filter((name) => name !== ANYBODY));
+  assertGroups(groups.filter((name) => name !== ANY_REVIEWER));
 }
 
 const FIELDS: Readonly<Record<ChannelKind, readonly (keyof TargetOrder)[]>> = {

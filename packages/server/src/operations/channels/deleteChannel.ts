@@ -39,12 +39,12 @@ export async function deleteChannel(
     });
     return channel;
   });
-  await endTelling(context, { projectId, id });
+  await cancelAnnouncements(context, { projectId, id });
   return deleted;
 }
 
 /** Ends what waits for a channel. Interrupted, the rest is erased with its requests. */
-export async function endTelling(
+export async function cancelAnnouncements(
   { store }: Pick<Context, "store">,
   channel: RowKey,
 ): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type MadeChannel,
   type TargetOrder,
 } from "./createChannel.ts";
-import { endTelling } from "./deleteChannel.ts";
+import { cancelAnnouncements } from "./deleteChannel.ts";
 
 /** What is undefined stays as it is. */
 export interface ChannelChange extends TargetOrder {
@@ -73,7 +73,7 @@ export async function updateChannel(
     });
     return { channel: changed, signingSecret: retargeted.signingSecret };
   });
-  if (updated.channel.disabledAt !== null) await endTelling(context, { projectId, id });
+  if (updated.channel.disabledAt !== null) await cancelAnnouncements(context, { projectId, id });
   return updated;
 }
 
@@ -84,12 +84,12 @@ interface Retargeted {
 
 function retarget(context: Context, channel: StoredChannel, change: ChannelChange): Retargeted {
   const { url, signingSecret, token, to } = change;
-  const given = { url, signingSecret, token, to };
-  if (Object.values(given).every((value) => value === undefined)) {
+  const changes = { url, signingSecret, token, to };
+  if (Object.values(changes).every((value) => value === undefined)) {
     return { stored: {}, signingSecret: undefined };
   }
   const before = openTarget(context, channel);
-  const order = url === undefined ? { ...fieldsOf(before), ...defined(given) } : given;
+  const order = url === undefined ? { ...fieldsOf(before), ...defined(changes) } : changes;
   const { target, signingSecret: made } = completeTarget(context, channel.kind, order);
   const sealedTarget = context.keyring.encrypt(JSON.stringify(target), targetPlace(channel.id));
   return { stored: { sealedTarget, targetShown: shownTarget(target) }, signingSecret: made };

@@ -114,8 +114,8 @@ function next(
     const ended = { at: now, by: settlement.by };
     return { nextAt: null, notBefore: null, attempts, retriesFrom, last, ended };
   }
-  const wishMs = outcome.kind === "rejected" ? outcome.retryAfterMs : undefined;
-  const notBefore = isAttempt ? (wishMs === undefined ? null : now + wishMs) : current.notBefore;
+  const waitMs = outcome.kind === "rejected" ? outcome.retryAfterMs : undefined;
+  const notBefore = isAttempt ? (waitMs === undefined ? null : now + waitMs) : current.notBefore;
   const { nextAt } = settlement;
   return { nextAt, notBefore, attempts, retriesFrom, last, ended: null };
 }

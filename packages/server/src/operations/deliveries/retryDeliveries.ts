@@ -56,7 +56,7 @@ async function retryNow(
   after: Place | undefined,
 ): Promise<Batch> {
   // Also when none waits: due deliveries may be paused with their destination.
-  tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
+  tx.onCommit(() => wake.signal({ kind: "retryRequested", projectId, instanceId }));
   const now = await tx.now();
   const from = after === undefined || after.at <= now ? { at: now, id: LAST_ID } : after;
   const limit = NOTIFICATIONS_PER_COMMIT_MAX;

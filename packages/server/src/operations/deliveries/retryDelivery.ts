@@ -38,7 +38,7 @@ export async function retryDelivery(
     const delivery = await retryNow(tx, context, caller, found);
     const { instanceId } = delivery.notification;
     if (delivery.progress.kind === "waiting") {
-      tx.onCommit(() => wake.signal({ kind: "hurried", projectId, instanceId }));
+      tx.onCommit(() => wake.signal({ kind: "retryRequested", projectId, instanceId }));
     }
     return delivery;
   });

@@ -5,7 +5,7 @@ import type { Place } from "../../storage/sql/requests/requests.ts";
 import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
 
 /** How far the walk over what a freeze covers has come, by the id of the freeze. */
-export type FreezeWalks = Map<string, Place | "over">;
+export type FreezeProgress = Map<string, Place | "over">;
 
 /** Bounds one call; the others come in the next, which is made at once. */
 const FREEZES_PER_CALL_MAX = 50;
@@ -18,26 +18,26 @@ const FREEZES_PER_CALL_MAX = 50;
  *
  * Called by: the freeze worker.
  *
- * @param walks of the calls before; written to
+ * @param progress of the calls before; written to
  * @returns how many requests it denied, and whether there may be more
  */
 export async function enforceFreezes(
   context: Context,
-  walks: FreezeWalks,
+  progress: FreezeProgress,
 ): Promise<{ readonly denied: number; readonly more: boolean }> {
   const freezes = await listActiveFreezes(context.store);
   const ids = new Set(freezes.map(({ id }) => id));
-  for (const id of walks.keys()) if (!ids.has(id)) walks.delete(id);
+  for (const id of progress.keys()) if (!ids.has(id)) progress.delete(id);
   let denied = 0;
-  for (const { freeze, place } of inTurn(freezes, walks).slice(0, FREEZES_PER_CALL_MAX)) {
+  for (const { freeze, place } of inTurn(freezes, progress).slice(0, FREEZES_PER_CALL_MAX)) {
     if (place === undefined) await awaitCreates(context, freeze);
     const page = await denyCovered(context, freeze, place ?? START);
     denied += page.count;
     // Behind those whose turn is still to come.
-    walks.delete(freeze.id);
-    walks.set(freeze.id, page.next ?? "over");
+    progress.delete(freeze.id);
+    progress.set(freeze.id, page.next ?? "over");
   }
-  return { denied, more: freezes.some(({ id }) => walks.get(id) !== "over") };
+  return { denied, more: freezes.some(({ id }) => progress.get(id) !== "over") };
 }
 
 interface Turn {
@@ -47,12 +47,12 @@ interface Turn {
 }
 
 /** Those whose walk is not over: the new ones, then the others in the order of their turns. */
-function inTurn(freezes: readonly StoredFreeze[], walks: FreezeWalks): Turn[] {
+function inTurn(freezes: readonly StoredFreeze[], progress: FreezeProgress): Turn[] {
   const byId = new Map(freezes.map((freeze) => [freeze.id, freeze]));
-  const begun = [...walks].flatMap(([id, place]) => {
+  const begun = [...progress].flatMap(([id, place]) => {
     const freeze = byId.get(id);
     return freeze === undefined || place === "over" ? [] : [{ freeze, place }];
   });
-  const others = freezes.filter(({ id }) => !walks.has(id));
+  const others = freezes.filter(({ id }) => !progress.has(id));
   return [...others.map((freeze) => ({ freeze, place: undefined })), ...begun];
 }

@@ -13,7 +13,7 @@ import { lockActiveReviewers } from "../access/readActiveReviewers.ts";
 export const GRANTS_PER_INSTANCE_MAX = 100;
 
 /** A call about which policy asks people. */
-export interface AskedCall {
+export interface UndecidedCall {
   readonly instance: StoredInstance;
   readonly call: Call;
   readonly requirement: Requirement;
@@ -41,7 +41,7 @@ export interface UsedGrant {
  */
 export async function useGrant(
   tx: Transaction,
-  { instance, call, requirement, isCertain, now }: AskedCall,
+  { instance, call, requirement, isCertain, now }: UndecidedCall,
 ): Promise<UsedGrant | undefined> {
   if (!isCertain || !takesGrants(requirement)) return undefined;
   const { id: instanceId, projectId } = instance;

@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type EndedRequest, fitting, readEnded } from "./listHistory.ts";
-import { LAST_ID, walkHistory } from "./walkHistory.ts";
+import { LAST_ID, scanHistory } from "./scanHistory.ts";
 
 export type ExportEvent =
   | { readonly kind: "row"; readonly row: EndedRequest }
@@ -19,9 +19,9 @@ export interface ExportOrder {
 }
 
 /** Whoever listens to an export. */
-export interface ExportAudience {
+export interface ExportSink {
   /** Resolves when it can take the next one. */
-  tell(event: ExportEvent): Promise<void>;
+  emit(event: ExportEvent): Promise<void>;
   /** Aborted when nobody listens any more, or the server stops. */
   readonly signal: AbortSignal;
 }
@@ -40,7 +40,7 @@ export async function exportHistory(
   { store, random }: Pick<Context, "store" | "random">,
   { projectId, reviewerId }: ReviewerCaller,
   { filter, format, query }: ExportOrder,
-  { tell, signal }: ExportAudience,
+  { emit, signal }: ExportSink,
 ): Promise<void> {
   const startedAt = await store.transact(async (tx) => {
     const at = await tx.now();
@@ -56,21 +56,21 @@ export async function exportHistory(
   });
   let rows = 0;
   const from = { at: startedAt, id: LAST_ID };
-  const walk = { projectId, filter, direction: "older", from } as const;
-  for await (const { found } of walkHistory(store, walk)) {
+  const scan = { projectId, filter, direction: "older", from } as const;
+  for await (const { found } of scanHistory(store, scan)) {
     signal.throwIfAborted();
     for (const batch of batchesOf(found)) {
       const { requests, damaged } = await readEnded(store, projectId, batch);
       for (const row of requests) {
         signal.throwIfAborted();
-        await tell({ kind: "row", row });
+        await emit({ kind: "row", row });
       }
-      for (const id of damaged) await tell({ kind: "damaged", id });
+      for (const id of damaged) await emit({ kind: "damaged", id });
       rows += requests.length;
     }
   }
   signal.throwIfAborted();
-  await tell({ kind: "end", rows });
+  await emit({ kind: "end", rows });
 }
 
 function* batchesOf(outlines: readonly EndedOutline[]): Generator<readonly EndedOutline[]> {

@@ -7,7 +7,7 @@ import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { type Place, readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
 import { deciderId } from "../requests/reviewRequests.ts";
-import { FIRST_ID, LAST_ID, newestOf, walkHistory } from "./walkHistory.ts";
+import { FIRST_ID, LAST_ID, newestOf, scanHistory } from "./scanHistory.ts";
 
 export interface HistoryListing {
   readonly filter: RequestFilter;
@@ -37,11 +37,11 @@ export interface HistoryPage {
   /** Where newer ones follow; undefined when there were none. */
   readonly previous: Place | undefined;
   /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
-  readonly lookedBackTo: number | undefined;
+  readonly scannedBackTo: number | undefined;
 }
 
 /** Bounds what one page, and one count, costs: only what has ended when is found by an index. */
-export const LOOKED_AT_MAX = 20_000;
+export const SCANNED_MAX = 20_000;
 
 /** A page ends early when its requests are very large: an answer has bounded memory too. */
 const PAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -61,25 +61,25 @@ export async function listHistory(
 ): Promise<HistoryPage> {
   const direction = before === undefined ? "older" : "newer";
   const from = before ?? after ?? newestOf(filter);
-  const walk = { projectId, filter, direction, from, signal } as const;
+  const scan = { projectId, filter, direction, from, signal } as const;
   const found: EndedOutline[] = [];
-  let looked = 0;
+  let scanned = 0;
   let [last, isEnd]: [Place | undefined, boolean] = [undefined, false];
   // One more than asked for tells whether there is a next page.
-  for await (const stretch of walkHistory(store, walk, limit + 1)) {
+  for await (const stretch of scanHistory(store, scan, limit + 1)) {
     found.push(...stretch.found);
-    looked += stretch.looked;
+    scanned += stretch.scanned;
     last = stretch.last ?? last;
     isEnd = stretch.isEnd;
-    if (found.length > limit || looked >= LOOKED_AT_MAX) break;
+    if (found.length > limit || scanned >= SCANNED_MAX) break;
   }
   const shown = found.slice(0, Math.min(limit, fitting(found, PAGE_BYTES_MAX)));
   const behind = shown.length < found.length ? shown.at(-1) : isEnd ? undefined : last;
   const newestFirst = direction === "older" ? shown : shown.toReversed();
   const places = placesOf(direction, { from, first: shown[0], behind, isCursor: Boolean(after) });
   const read = await readEnded(store, projectId, newestFirst);
-  const lookedBackTo = direction === "older" ? (behind ?? last)?.at : newestFirst.at(-1)?.at;
-  return { ...read, ...places, lookedBackTo };
+  const scannedBackTo = direction === "older" ? (behind ?? last)?.at : newestFirst.at(-1)?.at;
+  return { ...read, ...places, scannedBackTo };
 }
 
 interface Ends {

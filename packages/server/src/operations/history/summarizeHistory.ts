@@ -1,15 +1,15 @@
 import type { Context } from "../../context.ts";
 import { InsightCount, type Insights, type RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { LOOKED_AT_MAX } from "./listHistory.ts";
-import { newestOf, walkHistory } from "./walkHistory.ts";
+import { SCANNED_MAX } from "./listHistory.ts";
+import { newestOf, scanHistory } from "./scanHistory.ts";
 
 export interface HistorySummary extends Insights {
-  readonly lookedAt: number;
+  readonly scannedCount: number;
   /** Whether nothing older was left out. */
   readonly isComplete: boolean;
   /** Epoch ms of the oldest decision that was looked at; undefined when none was. */
-  readonly lookedBackTo: number | undefined;
+  readonly scannedBackTo: number | undefined;
 }
 
 /**
@@ -25,17 +25,17 @@ export async function summarizeHistory(
   signal?: AbortSignal,
 ): Promise<HistorySummary> {
   const count = new InsightCount(reviewerId);
-  let lookedAt = 0;
+  let scannedCount = 0;
   let isComplete = false;
-  let lookedBackTo: number | undefined;
+  let scannedBackTo: number | undefined;
   const from = newestOf(filter);
-  const walk = { projectId, filter, direction: "older", from, signal } as const;
-  for await (const { found, looked, last, isEnd } of walkHistory(store, walk)) {
+  const scan = { projectId, filter, direction: "older", from, signal } as const;
+  for await (const { found, scanned, last, isEnd } of scanHistory(store, scan)) {
     for (const outline of found) count.add(outline);
-    lookedAt += looked;
-    lookedBackTo = last?.at ?? lookedBackTo;
+    scannedCount += scanned;
+    scannedBackTo = last?.at ?? scannedBackTo;
     isComplete = isEnd;
-    if (lookedAt >= LOOKED_AT_MAX) break;
+    if (scannedCount >= SCANNED_MAX) break;
   }
-  return { ...count.result(), lookedAt, isComplete, lookedBackTo };
+  return { ...count.result(), scannedCount, isComplete, scannedBackTo };
 }

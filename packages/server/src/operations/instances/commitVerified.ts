@@ -240,23 +240,23 @@ async function untilEnded(
 ): Promise<VerificationFailure | null> {
   const { scope, keyHash, fence } = joined;
   for (;;) {
-    let tell = () => {};
-    const told = new Promise<void>((resolve) => {
-      tell = resolve;
+    let proceed = () => {};
+    const signalled = new Promise<void>((resolve) => {
+      proceed = resolve;
     });
     // Before the read, so that an end between the two is not missed.
     const unsubscribe = wake.onSignal((signal) => {
       if (signal.kind === "verified" && signal.scope === scope && signal.keyHash === keyHash)
-        tell();
+        proceed();
     });
-    const cancel = clock.after(POLL_MS, tell);
+    const cancel = clock.after(POLL_MS, proceed);
     try {
       const current = await readVerification(store, joined);
       if (current?.fence !== fence) return null;
       if (current.failure !== null) return current.failure;
       const now = clock.now();
       if (current.leaseUntil <= now || now >= giveUpAt) return null;
-      await told;
+      await signalled;
     } finally {
       unsubscribe();
       cancel();

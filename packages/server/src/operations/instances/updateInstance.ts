@@ -63,7 +63,7 @@ export async function updateInstance(
     const updated = await apply(tx, context, caller, input, accepted);
     // A replay must not make the retries to a failing receiver more frequent.
     if (updated !== undefined && input.delivery) {
-      tx.onCommit(() => context.wake.signal({ kind: "hurried", ...instance }));
+      tx.onCommit(() => context.wake.signal({ kind: "retryRequested", ...instance }));
     }
     return updated;
   };

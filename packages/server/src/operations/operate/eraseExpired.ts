@@ -69,7 +69,12 @@ export async function eraseExpired(
         ROWS_PER_CALL_MAX,
       );
       const freezes = await freezesOf(project);
-      await enter(tx, context, project, now, { requests, grants, freezes, announcements });
+      await appendPurgeEntry(tx, context, project, now, {
+        requests,
+        grants,
+        freezes,
+        announcements,
+      });
       ofProjects.push(requests, grants, freezes, announcements);
     }
     const ofServer = {
@@ -79,7 +84,7 @@ export async function eraseExpired(
       freezes: await freezesOf(SERVER),
       invitations: await deleteInvitationsBefore(tx, before, ROWS_PER_CALL_MAX),
     };
-    await enter(tx, context, SERVER, now, ofServer);
+    await appendPurgeEntry(tx, context, SERVER, now, ofServer);
     // Their beginnings and ends are entries of their own.
     const passing = [
       await deleteSessionsBefore(tx, now, ROWS_PER_CALL_MAX),
@@ -94,7 +99,7 @@ export async function eraseExpired(
 }
 
 /** Why somebody does not find what an older entry is about. */
-async function enter(
+async function appendPurgeEntry(
   tx: Transaction,
   { random }: Context,
   projectId: string,

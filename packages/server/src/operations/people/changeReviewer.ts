@@ -53,7 +53,7 @@ export async function changeReviewer(
     const isSelf = id === delegator.reviewerId;
     const refusal = roleRefusal(delegator, after, before) ?? joinRefusal(isSelf, after, before);
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
-    if (caller.session !== null && givesMore(before, after)) {
+    if (caller.session !== null && addsAuthority(before, after)) {
       assertFresh(caller.session, await tx.now(), "give somebody more than they have");
     }
     await assertPeopleRemain(tx, projectId, before, after);
@@ -68,7 +68,7 @@ export async function changeReviewer(
   });
 }
 
-function givesMore(before: StoredReviewer, after: StoredReviewer): boolean {
+function addsAuthority(before: StoredReviewer, after: StoredReviewer): boolean {
   return (
     isAbove(after.role, before.role) || after.groups.some((group) => !before.groups.includes(group))
   );

@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import { Failure } from "../../failure.ts";
 import type { VersionRef } from "../../policy/judgement.ts";
-import type { PolicyKind, Shelved } from "../../policy/policy-cache.ts";
+import type { CachedPolicy, PolicyKind } from "../../policy/policy-cache.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { alteredText } from "./assertIntact.ts";
 
@@ -30,7 +30,7 @@ type Needed = Pick<Context, "store" | "policies" | "examiners">;
 export async function cachePolicy(
   { store, policies, examiners }: Needed,
   { kind, projectId, ref }: Pick<PolicyNotLoaded, "kind" | "projectId" | "ref">,
-): Promise<Shelved> {
+): Promise<CachedPolicy> {
   return policies.get(kind, ref.sha256, async () => {
     const version = await readPolicyVersion(store, projectId, ref.number);
     if (version === undefined) throw new Error("the active policy is not there");
@@ -44,16 +44,16 @@ export async function cachePolicy(
     // It was good enough to be published: a machine that is busy is no reason to do without.
     if (examined === undefined || examined.isStopped) return readHere(kind, source);
     const { policy, findings } = examined;
-    if (policy !== undefined) return shelved(policy);
+    if (policy !== undefined) return readable(policy);
     const { PolicyError } = await reader();
     return unreadable(new PolicyError(findings));
   });
 }
 
-async function readHere(kind: PolicyKind, source: string): Promise<Shelved> {
+async function readHere(kind: PolicyKind, source: string): Promise<CachedPolicy> {
   try {
     const { loadPolicy } = await reader();
-    return shelved(loadPolicy(source, { kind }));
+    return readable(loadPolicy(source, { kind }));
   } catch (error) {
     return unreadable(error);
   }
@@ -64,10 +64,10 @@ function reader(): Promise<typeof import("../../policy/load.ts")> {
   return import("../../policy/load.ts");
 }
 
-function shelved(policy: Extract<Shelved, { kind: "policy" }>["policy"]): Shelved {
+function readable(policy: Extract<CachedPolicy, { kind: "policy" }>["policy"]): CachedPolicy {
   return { kind: "policy", policy };
 }
 
-function unreadable(error: unknown): Shelved {
+function unreadable(error: unknown): CachedPolicy {
   return { kind: "unreadable", message: error instanceof Error ? error.message : "unknown" };
 }

@@ -1,9 +1,9 @@
 import type { Context } from "../../context.ts";
 import {
-  type Asked,
   type CallHistory,
   HISTORY_CALLS_MAX,
   type HistoryName,
+  type HistoryQuery,
   historyKey,
 } from "../../policy/history.ts";
 import { countCalls, type Span } from "../../storage/sql/history/call-history.ts";
@@ -48,13 +48,13 @@ export async function countHistory(
   reader: Reader,
   { settings, clock }: Pick<Context, "settings" | "clock">,
   { projectId, instanceId, tool, at, isPast = false }: CountedFor,
-  asked: readonly Asked[],
+  queries: readonly HistoryQuery[],
 ): Promise<CallHistory> {
   const history = new Map<string, number | null>();
   // What is erased cannot be counted, and fewer than there were would be the wrong way round.
   const keptSince = (isPast ? clock.now() : at) - settings.retentionMs;
-  const kept = asked.filter(({ windowMs }) => at - windowMs >= keptSince);
-  for (const each of asked) history.set(historyKey(each), null);
+  const kept = queries.filter(({ windowMs }) => at - windowMs >= keptSince);
+  for (const each of queries) history.set(historyKey(each), null);
   for (const ofTool of [true, false]) {
     const same = kept.filter(({ name }) => OF_TOOL[name] === ofTool);
     if (same.length === 0) continue;

@@ -57,8 +57,8 @@ async function findActivePolicy(
   if (number === 0) return undefined;
   const version = await readPolicyVersion(context.store, projectId, number);
   if (version === undefined) return undefined;
-  const shelved = await cachePolicy(context, { kind, projectId, ref: version });
-  if (shelved.kind === "policy") return shelved.policy;
+  const cached = await cachePolicy(context, { kind, projectId, ref: version });
+  if (cached.kind === "policy") return cached.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
   const message = `Version ${number} of ${whose}, which is active, cannot be read any more.`;
   throw new Problem("policy_invalid", message, { findings: [] });

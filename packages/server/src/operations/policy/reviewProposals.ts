@@ -35,8 +35,8 @@ export async function reviewProposals<P extends ProposalOutline>(
     const isOpen = proposal.end === null;
     const isOutdated =
       isOpen && (await readPolicyNumber(reader, proposal.projectId)) !== proposal.baseNumber;
-    const isAsked = isOpen && may(caller, powerFor(scope));
-    const refusal = isAsked ? await refusalToPublish(reader, caller, proposal) : undefined;
+    const mayPublish = isOpen && may(caller, powerFor(scope));
+    const refusal = mayPublish ? await refusalToPublish(reader, caller, proposal) : undefined;
     reviewed.push({ scope, proposal, names, isOutdated, refusal });
   }
   return reviewed;

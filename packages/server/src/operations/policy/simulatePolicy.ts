@@ -5,7 +5,7 @@ import type { StoredInstance } from "../../core/instance.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { askedOf, evaluatePolicies } from "../../policy/evaluate.ts";
+import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
 import type { CallHistory } from "../../policy/history.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
@@ -84,9 +84,9 @@ export type SimulationEvent =
   | { readonly kind: "ended"; readonly summary: SimulationSummary };
 
 /** Whoever listens to a simulation. */
-export interface SimulationAudience {
+export interface SimulationSink {
   /** Resolves when it can take the next one. */
-  tell(event: SimulationEvent): Promise<void>;
+  emit(event: SimulationEvent): Promise<void>;
   /** Aborted when nobody listens any more, or the server stops. */
   readonly signal: AbortSignal;
 }
@@ -120,7 +120,7 @@ export async function simulatePolicy(
   context: Context,
   caller: ReviewerCaller,
   order: SimulationOrder,
-  audience: SimulationAudience,
+  sink: SimulationSink,
 ): Promise<void> {
   assertMayPublish(caller, order.scope);
   // What it tells are calls.
@@ -131,15 +131,15 @@ export async function simulatePolicy(
   const stretch = { projectId: caller.projectId, since, beforeId: firstIdAt(until) };
   const total = instanceId === undefined ? await countMade(store, stretch, limit) : undefined;
   const { floorNumber, projectNumber } = policies;
-  await audience.tell({ kind: "started", since, until, total, floorNumber, projectNumber });
-  const summary = await new Simulation(context, order, audience, policies).run(stretch.projectId);
-  await audience.tell({ kind: "ended", summary });
+  await sink.emit({ kind: "started", since, until, total, floorNumber, projectNumber });
+  const summary = await new Simulation(context, order, sink, policies).run(stretch.projectId);
+  await sink.emit({ kind: "ended", summary });
 }
 
 class Simulation {
   readonly #context: Context;
   readonly #order: SimulationOrder;
-  readonly #audience: SimulationAudience;
+  readonly #sink: SimulationSink;
   readonly #policies: BothPolicies;
   readonly #instances = new Map<string, InstanceOutline>();
   readonly #changes: Partial<Record<ChangeKind, number>> = {};
@@ -156,12 +156,12 @@ class Simulation {
   constructor(
     context: Context,
     order: SimulationOrder,
-    audience: SimulationAudience,
+    sink: SimulationSink,
     policies: BothPolicies,
   ) {
     this.#context = context;
     this.#order = order;
-    this.#audience = audience;
+    this.#sink = sink;
     this.#policies = policies;
     this.#sliceBegan = context.clock.monotonic();
   }
@@ -183,8 +183,8 @@ class Simulation {
         if (clock.monotonic() >= endsAt) return this.#summary("time");
         await this.#replay(request);
       }
-      await this.#tellProgress(page.length, last.at);
-      await this.#breathe();
+      await this.#reportProgress(page.length, last.at);
+      await this.#pause();
       beforeId = last.id;
     }
   }
@@ -212,8 +212,8 @@ class Simulation {
   }
 
   async #replay(request: StoredRequest): Promise<void> {
-    if (this.#context.clock.monotonic() - this.#sliceBegan >= SLICE_MS) await this.#breathe();
-    this.#audience.signal.throwIfAborted();
+    if (this.#context.clock.monotonic() - this.#sliceBegan >= SLICE_MS) await this.#pause();
+    this.#sink.signal.throwIfAborted();
     this.#replayed++;
     const judgement = readJudgement(request.policy);
     const was = judgement.verb;
@@ -228,7 +228,7 @@ class Simulation {
     }
     if (this.#countChange(was, draft.verb) > this.#order.examples) return;
     const change = { request, instanceName: instance.name, was, draft, differs };
-    await this.#audience.tell({ kind: "changed", change });
+    await this.#sink.emit({ kind: "changed", change });
   }
 
   /** @returns how many of this kind there are by now */
@@ -250,23 +250,23 @@ class Simulation {
     tool,
     createdAt: at,
   }: StoredRequest): Promise<CallHistory> {
-    const asked = askedOf(this.#policies, JSON.parse(tool) as string);
-    if (asked.length === 0) return NO_HISTORY;
+    const queries = historyQueriesOf(this.#policies, JSON.parse(tool) as string);
+    if (queries.length === 0) return NO_HISTORY;
     const { store } = this.#context;
     const call = { projectId, instanceId, tool, at, isPast: true };
-    return countHistory(store, this.#context, call, asked);
+    return countHistory(store, this.#context, call, queries);
   }
 
-  async #tellProgress(seen: number, reached: number): Promise<void> {
+  async #reportProgress(seen: number, reached: number): Promise<void> {
     const before = Math.floor(this.#seen / PROGRESS_EVERY);
     this.#seen += seen;
     if (Math.floor(this.#seen / PROGRESS_EVERY) === before) return;
-    await this.#audience.tell({ kind: "progress", replayed: this.#replayed, reached });
+    await this.#sink.emit({ kind: "progress", replayed: this.#replayed, reached });
   }
 
-  async #breathe(): Promise<void> {
+  async #pause(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await nextTurn();
-    this.#audience.signal.throwIfAborted();
+    this.#sink.signal.throwIfAborted();
     this.#sliceBegan = this.#context.clock.monotonic();
   }
 

@@ -17,8 +17,8 @@ import {
 import { claimSubscription, lockSubscription } from "../../storage/sql/push/push-subscriptions.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
+import { canDecide } from "./fanOutPushes.ts";
 import { openPushKey } from "./findPublicPushKey.ts";
-import { isAsked } from "./spreadPushes.ts";
 import { pushPlace } from "./subscribePush.ts";
 
 /** A browser that nobody else sends to until its lease ends, and what to send. */
@@ -106,7 +106,7 @@ async function payloadOf(
     const reviewer = await readPushReviewer(tx, projectId, personId);
     const instances = await readInstances(tx, projectId, [request.instanceId]);
     const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
-    if (reviewer !== undefined && isAsked(request, reviewer, ownerId)) {
+    if (reviewer !== undefined && canDecide(request, reviewer, ownerId)) {
       const { quietHours } = readPreferences(await readPreferencesText(tx, personId));
       const loudAt = loudFrom(quietHours, now);
       if (loudAt <= now) return describe(tx, request);

@@ -138,13 +138,13 @@ async function submit(
   }
   charge(instance.provisionerId);
   tx.onCommit(() => cacheActiveState(context, caller, active));
-  const asked = neededHistory(context, caller.projectId, active, input.tool);
-  if (asked.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
+  const queries = neededHistory(context, caller.projectId, active, input.tool);
+  if (queries.length > 0 && !holdsInstanceLock) throw new NeedsInstanceLock();
   const tool = JSON.stringify(input.tool);
   const history =
-    asked.length === 0
+    queries.length === 0
       ? undefined
-      : await countHistory(tx, context, { ...caller, tool, at: now }, asked);
+      : await countHistory(tx, context, { ...caller, tool, at: now }, queries);
   const judged = judgeCall(context, instance, active, input, now, history);
   const { judgement } = judged;
   const atOnce = { tx, context, instance, active, mayApprove };
@@ -198,13 +198,13 @@ async function answerAtOnce(
   });
   if (grant === undefined) return { ending };
   const { validityMsDefault, validityMsMin, validityMsMax } = context.settings;
-  const wished = Math.min(grant.validityMs ?? validityMsDefault, validityMs, validityMsMax);
+  const wantedMs = Math.min(grant.validityMs ?? validityMsDefault, validityMs, validityMsMax);
   return {
     ending: {
       status: "approved",
       by: `grant:${grant.id}`,
       note: grant.note === null ? null : JSON.stringify(grant.note),
-      validityMs: Math.max(wished, validityMsMin),
+      validityMs: Math.max(wantedMs, validityMsMin),
     },
     grantId: grant.id,
   };

@@ -2,10 +2,10 @@ import { type CreateApprovalRequestInput, parseJson } from "@countersign/protoco
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import type { Ending } from "../../core/request.ts";
-import { askedOf, evaluatePolicies } from "../../policy/evaluate.ts";
-import type { Asked, CallHistory } from "../../policy/history.ts";
+import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
+import type { CallHistory, HistoryQuery } from "../../policy/history.ts";
 import { type Judgement, UNJUDGED, type VersionRef } from "../../policy/judgement.ts";
-import type { Shelved } from "../../policy/policy-cache.ts";
+import type { CachedPolicy } from "../../policy/policy-cache.ts";
 import type { Call, Evaluation, Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
@@ -29,10 +29,10 @@ export function neededHistory(
   projectId: string,
   active: ActiveState,
   tool: string,
-): readonly Asked[] {
+): readonly HistoryQuery[] {
   const project = findPolicy(context, projectId, active.project)?.policy;
   const floor = findPolicy(context, SERVER, active.floor)?.policy;
-  return askedOf({ project, floor }, tool);
+  return historyQueriesOf({ project, floor }, tool);
 }
 
 /**
@@ -97,8 +97,8 @@ export function judgeCall(
  */
 function withUnreadablePolicies(unreadable: readonly string[], evaluation: Evaluation): Evaluation {
   if (unreadable.length === 0) return evaluation;
-  const told = unreadable.map((message) => ({ rule: "", message }));
-  const errors = [...told, ...evaluation.errors];
+  const readErrors = unreadable.map((message) => ({ rule: "", message }));
+  const errors = [...readErrors, ...evaluation.errors];
   switch (evaluation.verb) {
     case "deny":
       return { ...evaluation, errors };
@@ -128,10 +128,10 @@ function findPolicy(
   return toFound(known, ref);
 }
 
-function toFound(shelved: Shelved, { number, sha256 }: VersionRef): Found {
+function toFound(cached: CachedPolicy, { number, sha256 }: VersionRef): Found {
   const ref = { number, sha256 };
-  if (shelved.kind === "policy") return { ref, policy: shelved.policy, unreadable: undefined };
-  return { ref, policy: undefined, unreadable: shelved.message.slice(0, 300) };
+  if (cached.kind === "policy") return { ref, policy: cached.policy, unreadable: undefined };
+  return { ref, policy: undefined, unreadable: cached.message.slice(0, 300) };
 }
 
 function toEnding(

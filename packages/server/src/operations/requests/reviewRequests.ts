@@ -72,8 +72,8 @@ export async function reviewRequests(
   now: number,
 ): Promise<ReviewedRequest[]> {
   const gathered = await gatherRequests(reader, caller.projectId, requests);
-  const isAsked = gathered.some(({ requirement }) => needsPasskey(requirement));
-  const signer = isAsked ? await toSigner(reader, caller) : NOBODY;
+  const isPasskeyNeeded = gathered.some(({ requirement }) => needsPasskey(requirement));
+  const signer = isPasskeyNeeded ? await toSigner(reader, caller) : NO_SIGNER;
   return gathered.map((one) => reviewFor(caller, signer, one, now));
 }
 
@@ -184,14 +184,14 @@ export function deciderId({ decision }: StoredRequest): string | undefined {
 
 export type Signer = Parameters<typeof passkeyRefusal>[0];
 
-const NOBODY: Signer = { isPerson: false, hasPasskey: false };
+const NO_SIGNER: Signer = { isPerson: false, hasPasskey: false };
 
 /** Whether a caller can sign an approval. */
 export async function toSigner(
   reader: Reader,
   { session, personId }: ReviewerCaller,
 ): Promise<Signer> {
-  if (session === null || personId === null) return NOBODY;
+  if (session === null || personId === null) return NO_SIGNER;
   return { isPerson: true, hasPasskey: await hasPasskey(reader, personId) };
 }
 

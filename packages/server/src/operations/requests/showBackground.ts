@@ -128,9 +128,9 @@ async function readTimeline(
   timeline.push(...useOf(request, consumption));
   if (notification?.ended) {
     const { at, by: reason } = notification.ended;
-    const told = { at, by: "system:delivery" };
-    if (reason === "acknowledged") timeline.push({ ...told, kind: "delivery.acknowledged" });
-    else timeline.push({ ...told, kind: "delivery.ended", reason });
+    const event = { at, by: "system:delivery" };
+    if (reason === "acknowledged") timeline.push({ ...event, kind: "delivery.acknowledged" });
+    else timeline.push({ ...event, kind: "delivery.ended", reason });
   }
   // In the order of their times; at the same time, as they are here.
   return withNames(

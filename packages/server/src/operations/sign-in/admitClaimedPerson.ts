@@ -11,13 +11,13 @@ import type { ClaimedPerson, ClaimMapping, Membership } from "../../core/claims.
 import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { insertPerson, lockPerson, type StoredPerson } from "../../storage/sql/people/people.ts";
 import {
-  giveManaged,
   insertManagedReviewer,
   listPersonsReviewers,
   type PersonsReviewer,
   readPersonIdBySubject,
   removeManaged,
   renamePerson,
+  updateManaged,
 } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { newProjectId } from "../tokens/createToken.ts";
@@ -107,7 +107,7 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
     );
   }
   const detail = { login, name, oidc_subject: subject };
-  await note(admitting, { kind: "person.created", subject: `person:${person.id}`, detail });
+  await appendEntry(admitting, { kind: "person.created", subject: `person:${person.id}`, detail });
   return person;
 }
 
@@ -124,7 +124,11 @@ async function rename(admitting: Admitting, { id, name: before }: StoredPerson):
   const { name } = admitting.claimed;
   if (name === before) return;
   await renamePerson(admitting.tx, id, name);
-  await note(admitting, { kind: "person.updated", subject: `person:${id}`, detail: { name } });
+  await appendEntry(admitting, {
+    kind: "person.updated",
+    subject: `person:${id}`,
+    detail: { name },
+  });
 }
 
 /** @returns the ids of the projects in which the person has a role now, those mapped first */
@@ -136,15 +140,20 @@ async function settleReviewers(admitting: Admitting, person: StoredPerson): Prom
     const newId = newProjectId(context.random);
     const projectId = await ensureProject(tx, membership.project, newId, now);
     const there = reviewers.filter((reviewer) => reviewer.projectId === projectId);
-    const isGiven = await giveMembership(admitting, person, { ...membership, projectId }, there);
-    if (isGiven) settled.push(projectId);
+    const isAssigned = await assignMembership(
+      admitting,
+      person,
+      { ...membership, projectId },
+      there,
+    );
+    if (isAssigned) settled.push(projectId);
   }
   const others = reviewers.filter(({ projectId, removedAt }) => {
     return removedAt === null && !settled.includes(projectId);
   });
   for (const reviewer of others) {
     if (isOurs(reviewer, context.settings.oidc?.mapping)) settled.push(reviewer.projectId);
-    else await takeMembership(admitting, reviewer);
+    else await removeMembership(admitting, reviewer);
   }
   return settled;
 }
@@ -159,7 +168,7 @@ function isOurs(
 }
 
 /** @returns false when somebody here has removed the person from the project */
-async function giveMembership(
+async function assignMembership(
   admitting: Admitting,
   person: StoredPerson,
   { projectId, role }: Membership & { readonly projectId: string },
@@ -175,14 +184,19 @@ async function giveMembership(
     return true;
   }
   const after = { ...reviewer, role, groups };
-  if (!(await giveManaged(tx, after))) return false;
+  if (!(await updateManaged(tx, after))) return false;
   const isSame =
     reviewer.removedAt === null &&
     reviewer.role === role &&
     reviewer.groups.join() === groups.join();
   if (isSame) return true;
   const subject = `reviewer:${reviewer.id}`;
-  await note(admitting, { kind: "reviewer.updated", projectId, subject, detail: { role, groups } });
+  await appendEntry(admitting, {
+    kind: "reviewer.updated",
+    projectId,
+    subject,
+    detail: { role, groups },
+  });
   return true;
 }
 
@@ -204,14 +218,19 @@ async function makeReviewer(
     );
   }
   const detail = { role, groups, person_id: personId };
-  await note(admitting, { kind: "reviewer.created", projectId, subject: `reviewer:${id}`, detail });
+  await appendEntry(admitting, {
+    kind: "reviewer.created",
+    projectId,
+    subject: `reviewer:${id}`,
+    detail,
+  });
 }
 
-async function takeMembership(admitting: Admitting, reviewer: PersonsReviewer): Promise<void> {
+async function removeMembership(admitting: Admitting, reviewer: PersonsReviewer): Promise<void> {
   const { tx, now } = admitting;
   if (!(await removeManaged(tx, reviewer, now))) return;
   const { id, projectId } = reviewer;
-  await note(admitting, {
+  await appendEntry(admitting, {
     kind: "reviewer.removed",
     projectId,
     subject: `reviewer:${id}`,
@@ -219,7 +238,7 @@ async function takeMembership(admitting: Admitting, reviewer: PersonsReviewer): 
   });
 }
 
-function note(
+function appendEntry(
   { tx, context, now }: Admitting,
   entry: Omit<AuditEntry, "at" | "projectId" | "actor"> & { readonly projectId?: string },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import { parseGivenPassword, parsePassword } from "../../core/password.ts";
+import { parsePassword, parseSubmittedPassword } from "../../core/password.ts";
 import { isFresh } from "../../core/session.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { lockPerson, updatePasswordHash } from "../../storage/sql/people/people.ts";
@@ -80,8 +80,8 @@ async function assertTheirs(
     if (isFresh(session, clock.now())) return;
     throw new Problem("forbidden", "Sign in again before you set a password.");
   }
-  const given = parseGivenPassword(current ?? "", "current_password");
-  if (!(await passwords.verify(given, person.passwordHash))) {
+  const submitted = parseSubmittedPassword(current ?? "", "current_password");
+  if (!(await passwords.verify(submitted, person.passwordHash))) {
     const param = "current_password";
     throw new Problem("forbidden", "The current password is wrong.", { param });
   }

@@ -1,7 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
-import { parseGivenPassword } from "../../core/password.ts";
+import { parseSubmittedPassword } from "../../core/password.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 import { assertMethod, beginSession } from "../access/beginSession.ts";
 
@@ -23,11 +23,11 @@ export async function signInWithPassword(
   { login, password, userAgent }: PasswordSignIn,
 ): Promise<string> {
   const { store, passwords } = context;
-  const given = parseGivenPassword(password);
+  const submitted = parseSubmittedPassword(password);
   const known = normalizeLogin(login);
   assertMethod(context.settings.oidc, "password", known);
   const person = known === undefined ? undefined : await readPersonByLogin(store, known);
-  const isRight = await passwords.verify(given, person?.passwordHash ?? null);
+  const isRight = await passwords.verify(submitted, person?.passwordHash ?? null);
   if (person === undefined || !isRight || person.disabledAt !== null) throw WRONG;
   return store.transact(async (tx) => {
     const current = await lockPerson(tx, "update", person.id);

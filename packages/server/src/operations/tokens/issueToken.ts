@@ -95,8 +95,8 @@ async function holderOf(
     const message = `The reviewer ${name} is a person, and has tokens of their own making.`;
     throw new Problem("forbidden", message);
   }
-  const wished = { role: role ?? "reviewer", groups: groups ?? [] } as const;
-  const refusal = known === undefined ? roleRefusal(delegator, wished) : undefined;
+  const authorization = { role: role ?? "reviewer", groups: groups ?? [] } as const;
+  const refusal = known === undefined ? roleRefusal(delegator, authorization) : undefined;
   if (refusal !== undefined) throw new Problem("forbidden", refusal);
   const order = { projectId, name, role, groups, isBot: true };
   return ensureReviewerAs(tx, random, order, `reviewer:${reviewerId}`);

@@ -75,7 +75,7 @@ export function auditHandlers(
       try {
         return await sendJsonLines(request, reply, (lines) =>
           verifyAuditLog(context, caller, log, {
-            tell: (event) => lines.write(writeJson(toLine(event))),
+            emit: (event) => lines.write(writeJson(toLine(event))),
             signal: AbortSignal.any([slot.signal, lines.signal]),
           }),
         );

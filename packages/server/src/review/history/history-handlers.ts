@@ -66,7 +66,7 @@ export function historyHandlers(
         return await sendPieces(request, reply, { headers, failed }, async ({ write, signal }) => {
           let head = format.head;
           await exportHistory(context, caller, order, {
-            tell: async (event) => {
+            emit: async (event) => {
               await write(head + format.write(event, now()));
               head = "";
             },
@@ -98,10 +98,10 @@ async function runInTurn<T>(
 
 /** The filter as the audit log has it. */
 function filterText({ query }: FastifyRequest): string {
-  const given = query as Readonly<Record<string, string>>;
+  const parameters = query as Readonly<Record<string, string>>;
   const params = new URLSearchParams();
   for (const name of HISTORY_FILTERS) {
-    const value = given[name];
+    const value = parameters[name];
     if (value !== undefined) params.set(name, value);
   }
   return params.toString();

@@ -17,7 +17,7 @@ import type { HistorySummary } from "../../operations/history/summarizeHistory.t
 
 /** @param now the server's time, in milliseconds since 1970 */
 export function toWirePage(
-  { requests, damaged, next, previous, lookedBackTo }: HistoryPage,
+  { requests, damaged, next, previous, scannedBackTo }: HistoryPage,
   now: number,
 ): Writable<AnswerOf<typeof history.listHistory>> {
   return {
@@ -25,7 +25,7 @@ export function toWirePage(
     damaged: damaged.length === 0 ? undefined : damaged,
     next: writeCursor(next),
     previous: writeCursor(previous),
-    looked_back_to: lookedBackTo === undefined ? null : formatTimestamp(lookedBackTo),
+    looked_back_to: scannedBackTo === undefined ? null : formatTimestamp(scannedBackTo),
     now: formatTimestamp(now),
   };
 }
@@ -57,11 +57,11 @@ export function toWireRow(
 
 /** @param now the server's time, in milliseconds since 1970 */
 export function toWireInsights(summary: HistorySummary, now: number): HistoryInsights {
-  const { lookedBackTo } = summary;
+  const { scannedBackTo } = summary;
   return {
-    looked_at: summary.lookedAt,
+    looked_at: summary.scannedCount,
     complete: summary.isComplete,
-    looked_back_to: lookedBackTo === undefined ? null : formatTimestamp(lookedBackTo),
+    looked_back_to: scannedBackTo === undefined ? null : formatTimestamp(scannedBackTo),
     matching: summary.matching,
     by_status: summary.byStatus,
     share_approved: summary.shareApproved,

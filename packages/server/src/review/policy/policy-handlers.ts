@@ -148,7 +148,7 @@ function draftHandlers(
       try {
         return await sendJsonLines(request, reply, (output) =>
           simulatePolicy(context, caller, order, {
-            tell: (event) => output.write(writeJson(toWireSimulation(event))),
+            emit: (event) => output.write(writeJson(toWireSimulation(event))),
             signal: AbortSignal.any([slot.signal, output.signal]),
           }),
         );

@@ -13,8 +13,8 @@ test("a clock follows that of the database, ahead or behind, and when it is set"
   const clock = new DatabaseClock();
   assertAhead(clock, 0);
   for (const ahead of [300_000, -300_000, 0]) {
-    const askedAt = systemClock.now();
-    clock.learn(askedAt + ahead, askedAt);
+    const queriedAt = systemClock.now();
+    clock.learn(queriedAt + ahead, queriedAt);
     assertAhead(clock, ahead);
   }
 });

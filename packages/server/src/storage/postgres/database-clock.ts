@@ -32,10 +32,10 @@ export class DatabaseClock implements Clock {
    * @param read what the database said, epoch ms
    * @param askedAt when it was asked, by the clock of this process; it answered just now
    */
-  learn(read: number, askedAt: number): void {
+  learn(read: number, queriedAt: number): void {
     // It read its clock at some time in between; both clocks cut off up to a millisecond.
     const least = read - this.#own.now() - 1;
-    const most = read - askedAt + 1;
+    const most = read - queriedAt + 1;
     this.#ahead = Math.min(Math.max(this.#ahead, least), most);
   }
 }

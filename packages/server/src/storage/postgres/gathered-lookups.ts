@@ -54,8 +54,8 @@ export class GatheredLookups {
 
   async #sendTogether(lookups: readonly Lookup[]): Promise<void> {
     const connection = await this.#take();
-    const asked = lookups.map(({ sql, values }) => connection.query("read", sql, values));
-    const answers = await Promise.allSettled(asked);
+    const sent = lookups.map(({ sql, values }) => connection.query("read", sql, values));
+    const answers = await Promise.allSettled(sent);
     const failed = answers.find((answer) => answer.status === "rejected");
     connection.release(failed?.reason);
     for (const [i, { resolve, reject }] of lookups.entries()) {

@@ -42,7 +42,7 @@ export class ListeningConnection {
   readonly #clock: Clock;
   readonly #probe: string;
   readonly #query: Query;
-  #heard = () => {};
+  #onProbe = () => {};
 
   constructor({ url, id, clock, query, onMessage, onBroken }: ConnectionOptions) {
     this.#clock = clock;
@@ -59,7 +59,7 @@ export class ListeningConnection {
     this.#client.on("error", onBroken);
     this.#client.on("end", () => onBroken(new Error("the connection has ended")));
     this.#client.on("notification", ({ channel, payload = "" }) => {
-      if (payload === this.#probe) this.#heard();
+      if (payload === this.#probe) this.#onProbe();
       else if (channel === NAME && !payload.startsWith(PROBE)) onMessage(payload);
     });
   }
@@ -86,16 +86,16 @@ export class ListeningConnection {
    * @throws Failure when the pool could not send it, an Error when it does not arrive in time
    */
   async probe(): Promise<void> {
-    const heard = new Promise<void>((resolve, reject) => {
+    const returned = new Promise<void>((resolve, reject) => {
       const cancel = this.#clock.after(ANSWER_MS_MAX, () => {
         reject(new Error("what it sends to itself does not come back"));
       });
-      this.#heard = () => {
+      this.#onProbe = () => {
         cancel();
         resolve();
       };
     });
-    await Promise.all([this.#query(NOTIFY, [NAME, this.#probe]), heard]);
+    await Promise.all([this.#query(NOTIFY, [NAME, this.#probe]), returned]);
   }
 
   /** Waits for what is under way. */

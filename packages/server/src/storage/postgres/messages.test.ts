@@ -256,21 +256,21 @@ test("a plan that was made for an empty table is not kept for a full one", async
   // One connection, which has prepared the statement while there was nothing.
   const store = await open(t, url, 1);
   // Several in a turn, so that one message has several of the same.
-  const look = async (turns: number) => {
+  const readAll = async (turns: number) => {
     const sql = "select id, c0 from thing where id = $1 and owner = $2";
     for (let turn = 0; turn < turns; turn++) {
       const ids = Array.from({ length: LOOKUPS }, (_, i) => String(turn * LOOKUPS + i));
       await Promise.all(ids.map((id) => store.get(sql, [id, "one"])));
     }
   };
-  await look(3);
+  await readAll(3);
   await execute(
     url,
     "insert into thing (id, owner) select i, 'one' from generate_series(1, 20000) as i",
   );
-  await look(10);
+  await readAll(10);
   const before = await fetched(store);
-  await look(3);
+  await readAll(3);
   assert.ok((await fetched(store)) - before <= 3 * LOOKUPS, "each lookup reads one row at most");
 });
 

@@ -14,12 +14,12 @@ import { Failure } from "../../failure.ts";
 import type { SqlValue } from "../store.ts";
 import { PostgresBus } from "./postgres-bus.ts";
 
-interface Ear {
+interface Listener {
   readonly bus: PostgresBus;
   readonly clock: ManualClock;
   readonly messages: string[];
   /** `listening`, or the message of what was lost. */
-  readonly told: string[];
+  readonly reports: string[];
 }
 
 /**
@@ -27,7 +27,7 @@ interface Ear {
  *
  * @param pooled where the connections of its pool lead
  */
-function open(t: TestContext, url: string, pooled = url): Ear {
+function open(t: TestContext, url: string, pooled = url): Listener {
   const clock = new ManualClock();
   const query = async (sql: string, values: readonly SqlValue[]) => {
     const client = new Client({ connectionString: pooled });
@@ -42,21 +42,21 @@ function open(t: TestContext, url: string, pooled = url): Ear {
   };
   const bus = new PostgresBus({ url, query, random: systemRandom(), clock });
   t.after(() => bus.close());
-  const ear: Ear = { bus, clock, messages: [], told: [] };
+  const listener: Listener = { bus, clock, messages: [], reports: [] };
   bus.open({
-    onMessage: (message) => ear.messages.push(message),
-    onListening: () => ear.told.push("listening"),
-    onLost: (error) => ear.told.push(error.message),
+    onMessage: (message) => listener.messages.push(message),
+    onListening: () => listener.reports.push("listening"),
+    onLost: (error) => listener.reports.push(error.message),
   });
-  return ear;
+  return listener;
 }
 
-async function listening(ear: Ear): Promise<void> {
-  await until(() => ear.told.at(-1) === "listening", "it listens");
+async function listening(listener: Listener): Promise<void> {
+  await until(() => listener.reports.at(-1) === "listening", "it listens");
 }
 
-async function lost(ear: Ear): Promise<string> {
-  const last = () => ear.told.at(-1) ?? "listening";
+async function lost(listener: Listener): Promise<string> {
+  const last = () => listener.reports.at(-1) ?? "listening";
   await until(() => last() !== "listening", "the loss is told");
   return last();
 }
@@ -68,14 +68,14 @@ const ECHO_MS = 5_000;
 
 test("a message reaches all who listen on its database, and nobody on another", async (t) => {
   const url = await createDatabase();
-  const ears = [open(t, url), open(t, url)];
+  const listeners = [open(t, url), open(t, url)];
   const elsewhere = open(t, await createDatabase());
-  for (const ear of [...ears, elsewhere]) await listening(ear);
-  const [first, second] = ears as [Ear, Ear];
+  for (const listener of [...listeners, elsewhere]) await listening(listener);
+  const [first, second] = listeners as [Listener, Listener];
   const long = "x".repeat(first.bus.messageBytesMax);
   assert.equal(await first.bus.send("one"), true);
   assert.equal(await second.bus.send(long), true);
-  for (const { messages } of ears) {
+  for (const { messages } of listeners) {
     await until(() => messages.length === 2, "both messages");
     assert.deepEqual(messages.toSorted(), ["one", long]);
   }
@@ -86,120 +86,123 @@ test("a message reaches all who listen on its database, and nobody on another", 
 
 test("what other programs send on channels of theirs is nobody's message", async (t) => {
   const url = await createDatabase();
-  const ear = open(t, url);
-  await listening(ear);
+  const listener = open(t, url);
+  await listening(listener);
   const other = new Client({ connectionString: url });
   await other.connect();
   await other.query("notify something_else, 'theirs'");
   await other.query("notify countersign_wake");
   await other.query("notify countersign_wake, 'for all'");
   await other.end();
-  await until(() => ear.messages.length === 2, "what is sent to all");
-  assert.deepEqual(ear.messages, ["", "for all"]);
+  await until(() => listener.messages.length === 2, "what is sent to all");
+  assert.deepEqual(listener.messages, ["", "for all"]);
 });
 
 test("[ours.replicas.not-notified] a connection that is cut is told once, made again when its time comes, and nothing is sent meanwhile", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
-  const ear = open(t, proxy.url);
-  await listening(ear);
+  const listener = open(t, proxy.url);
+  await listening(listener);
   proxy.isDown = true;
   proxy.cutAll();
-  await lost(ear);
-  const { mock } = t.mock.method(ear.clock, "after");
+  await lost(listener);
+  const { mock } = t.mock.method(listener.clock, "after");
   for (let tries = 1; tries <= 5; tries++) {
-    assert.equal(await ear.bus.send("lost"), false);
-    ear.clock.advance(PAUSE_MS_MAX);
+    assert.equal(await listener.bus.send("lost"), false);
+    listener.clock.advance(PAUSE_MS_MAX);
     await until(() => mock.callCount() === tries, "it pauses again");
   }
-  assert.equal(ear.told.length, 2, "a loss that goes on is told once");
+  assert.equal(listener.reports.length, 2, "a loss that goes on is told once");
   proxy.isDown = false;
-  ear.clock.advance(PAUSE_MS_MAX);
-  await listening(ear);
-  assert.equal(await ear.bus.send("heard"), true);
-  await until(() => ear.messages.length === 1, "the message");
-  assert.deepEqual(ear.messages, ["heard"]);
+  listener.clock.advance(PAUSE_MS_MAX);
+  await listening(listener);
+  assert.equal(await listener.bus.send("heard"), true);
+  await until(() => listener.messages.length === 1, "the message");
+  assert.deepEqual(listener.messages, ["heard"]);
 });
 
 test("[ours.replicas.not-notified] a connection that died in silence is found and replaced", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
-  const ear = open(t, proxy.url);
-  await listening(ear);
-  ear.clock.advance(PROBE_MS);
+  const listener = open(t, proxy.url);
+  await listening(listener);
+  listener.clock.advance(PROBE_MS);
   proxy.silence();
-  ear.clock.advance(PROBE_MS - 1);
-  assert.deepEqual(ear.told, ["listening"]);
+  listener.clock.advance(PROBE_MS - 1);
+  assert.deepEqual(listener.reports, ["listening"]);
   await until(() => {
-    ear.clock.advance(ECHO_MS);
-    return ear.told.length > 1;
+    listener.clock.advance(ECHO_MS);
+    return listener.reports.length > 1;
   }, "the silence is noticed");
-  assert.match(await lost(ear), /does not come back/);
-  ear.clock.advance(PAUSE_MS_MAX);
-  await listening(ear);
+  assert.match(await lost(listener), /does not come back/);
+  listener.clock.advance(PAUSE_MS_MAX);
+  await listening(listener);
 });
 
 test("[ours.replicas.not-notified] an engine that refuses LISTEN is told once, with its reason", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   proxy.listen = "refused";
-  const ear = open(t, proxy.url);
-  assert.match(await lost(ear), /database_direct_url\): .*syntax error/);
-  assert.equal(await ear.bus.send("nobody"), false);
-  assert.equal(ear.told.length, 1);
+  const listener = open(t, proxy.url);
+  assert.match(await lost(listener), /database_direct_url\): .*syntax error/);
+  assert.equal(await listener.bus.send("nobody"), false);
+  assert.equal(listener.reports.length, 1);
 });
 
 test("[ours.replicas.not-notified] a pooler that takes LISTEN and notifies nobody is found out at the start", async (t) => {
   const proxy = await startCuttingProxy(t, await createDatabase());
   proxy.listen = "ignored";
-  const ear = open(t, proxy.url);
+  const listener = open(t, proxy.url);
   await until(() => {
-    ear.clock.advance(ECHO_MS);
-    return ear.told.length > 0;
+    listener.clock.advance(ECHO_MS);
+    return listener.reports.length > 0;
   }, "it is found out");
-  assert.match(await lost(ear), /without a transaction pooler.*does not come back/);
+  assert.match(await lost(listener), /without a transaction pooler.*does not come back/);
 });
 
 test("[ours.replicas.not-notified] a pooler that delivers only what is sent on the same connection is never listening", async (t) => {
   const url = await createDatabase();
   const proxy = await startCuttingProxy(t, url);
   proxy.listen = "own";
-  const ear = open(t, proxy.url, url);
+  const listener = open(t, proxy.url, url);
   for (let tries = 1; tries <= 3; tries++) {
-    await until(() => proxy.withheld === tries || ear.told.length > 1, "the probe is sent");
-    const { mock } = t.mock.method(ear.clock, "after");
-    ear.clock.advance(ECHO_MS);
+    await until(() => proxy.withheld === tries || listener.reports.length > 1, "the probe is sent");
+    const { mock } = t.mock.method(listener.clock, "after");
+    listener.clock.advance(ECHO_MS);
     await until(() => mock.callCount() === 1, "it pauses");
     mock.restore();
-    ear.clock.advance(PAUSE_MS_MAX);
+    listener.clock.advance(PAUSE_MS_MAX);
   }
-  assert.equal(ear.told.length, 1);
-  assert.match(ear.told[0] ?? "", /without a transaction pooler.*does not come back/);
+  assert.equal(listener.reports.length, 1);
+  assert.match(listener.reports[0] ?? "", /without a transaction pooler.*does not come back/);
 });
 
 test("[ours.replicas.not-notified] a probe that the pool cannot send says nothing of the connection that listens", async (t) => {
   const url = await createDatabase();
   const pool = await startCuttingProxy(t, url);
-  const ear = open(t, url, pool.url);
-  await listening(ear);
+  const listener = open(t, url, pool.url);
+  await listening(listener);
   pool.isDown = true;
-  const { mock } = t.mock.method(ear.clock, "after");
-  ear.clock.advance(PROBE_MS);
+  const { mock } = t.mock.method(listener.clock, "after");
+  listener.clock.advance(PROBE_MS);
   await until(() => mock.callCount() >= 2, "the next probe is scheduled");
-  assert.deepEqual(ear.told, ["listening"]);
-  assert.equal(await ear.bus.send("heard"), true);
-  await until(() => ear.messages.length === 1, "the message");
+  assert.deepEqual(listener.reports, ["listening"]);
+  assert.equal(await listener.bus.send("heard"), true);
+  await until(() => listener.messages.length === 1, "the message");
 });
 
 test("a bus that is closed says nothing more, connected or not", async (t) => {
   const url = await createDatabase();
-  const [ear, other] = [open(t, url), open(t, url)];
+  const [listener, other] = [open(t, url), open(t, url)];
   const nowhere = open(t, "postgres://postgres@127.0.0.1:1/nobody");
-  await listening(ear);
+  await listening(listener);
   await listening(other);
   await lost(nowhere);
-  await ear.bus.close();
+  await listener.bus.close();
   await nowhere.bus.close();
   nowhere.clock.advance(PAUSE_MS_MAX);
   await other.bus.send("too late");
   await until(() => other.messages.length === 1, "the message");
-  assert.deepEqual([ear.messages, ear.told, nowhere.told.length], [[], ["listening"], 1]);
-  assert.equal(await ear.bus.send("nothing"), false);
+  assert.deepEqual(
+    [listener.messages, listener.reports, nowhere.reports.length],
+    [[], ["listening"], 1],
+  );
+  assert.equal(await listener.bus.send("nothing"), false);
 });

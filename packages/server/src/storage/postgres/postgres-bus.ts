@@ -134,22 +134,22 @@ export class PostgresBus implements ReplicaBus {
     this.#cancel();
     this.#end(connection);
     this.#cancel = this.#clock.after(this.#nextPauseMs(), () => this.#connect());
-    this.#tellLost(error);
+    this.#reportLost(error);
   }
 
   #isCurrent(connection: ListeningConnection): boolean {
     return connection === this.#connection && !this.#isClosed;
   }
 
-  #tellLost(error: unknown): void {
+  #reportLost(error: unknown): void {
     if (this.#isLost) return;
     this.#isLost = true;
     const { cause, message } = toThrown(error);
     const reason = cause === undefined ? message : reasonOf(cause);
-    const told =
+    const summary =
       "no notifications of other replicas, and what they decide is seen only within a second; " +
       "to listen takes a connection without a transaction pooler (database_direct_url)";
-    this.#listener?.onLost(new Failure("wake", `${told}: ${reason}`));
+    this.#listener?.onLost(new Failure("wake", `${summary}: ${reason}`));
   }
 
   /** Half of the pause and more, so that replicas do not come back all at once. */

@@ -120,8 +120,8 @@ test("errors hold nothing of rows and parameters", async (t) => {
   ]) {
     const error = await store.transact((tx) => tx.run(insert, values)).catch((error) => error);
     assert.ok(error instanceof Error && !(error instanceof Failure));
-    const told = JSON.stringify([error, error.message, error.cause, String(error.cause)]);
-    assert.doesNotMatch(told, /s3cret|\(a\)/);
+    const errorText = JSON.stringify([error, error.message, error.cause, String(error.cause)]);
+    assert.doesNotMatch(errorText, /s3cret|\(a\)/);
   }
 });
 

@@ -245,7 +245,7 @@ export class PostgresStore implements Store {
     const giveUpAt = this.#ownClock.now() + RUNS_MS_MAX;
     for (let run = 1; ; run++) {
       const outcome = await runWorks(await this.#take(patience), this.#parts, [work]);
-      if (outcome.kind === "ended") return told(outcome.results[0]);
+      if (outcome.kind === "ended") return unwrap(outcome.results[0]);
       if (outcome.kind !== "again") throw outcome.error;
       if (run === RUNS_MAX || this.#ownClock.now() >= giveUpAt) {
         throw new Failure("store", "a transaction could not be run to its end", outcome.error);
@@ -294,13 +294,13 @@ interface Member {
 
 function settle({ resolve, reject }: Member, result: Result<unknown> | undefined): void {
   try {
-    resolve(told(result));
+    resolve(unwrap(result));
   } catch (error) {
     reject(error);
   }
 }
 
-function told<T>(result: Result<T> | undefined): T {
+function unwrap<T>(result: Result<T> | undefined): T {
   if (result === undefined) throw new Error("a work has no result");
   if ("error" in result) throw result.error;
   return result.value;
@@ -314,15 +314,15 @@ function rowsOf({ rows, command }: Answer): Row[] {
 
 function databaseTime(clock: DatabaseClock, ownClock: Clock): SharedTime {
   const read: SharedTime["read"] = async (connection) => {
-    const askedAt = ownClock.now();
+    const queriedAt = ownClock.now();
     const { rows } = await connection.query("read", TIME, []);
     const now = Number(rows[0]?.now);
-    clock.learn(now, askedAt);
+    clock.learn(now, queriedAt);
     return now;
   };
-  return { isAsked: true, read };
+  return { isQueried: true, read };
 }
 
 function ownTime(clock: Clock): SharedTime {
-  return { isAsked: false, read: async () => clock.now() };
+  return { isQueried: false, read: async () => clock.now() };
 }

@@ -14,7 +14,7 @@ import type { Answer, Kind } from "./statement-batch.ts";
 /** The clock that all replicas share. */
 export interface SharedTime {
   /** Whether it is read by a statement, which can go along with another one. */
-  readonly isAsked: boolean;
+  readonly isQueried: boolean;
   /** @returns epoch ms */
   read(connection: Pick<Connection, "query">): Promise<number>;
 }
@@ -90,7 +90,7 @@ export class PostgresTransaction implements Transaction {
   async lock(mode: LockMode, sql: string, values?: readonly SqlValue[]): Promise<Row | undefined> {
     const text = `${sql} for ${mode}${this.#waits ? "" : " nowait"}`;
     const locked = this.#query("lock", text, values ?? []);
-    if (this.#time.isAsked) {
+    if (this.#time.isQueried) {
       const time = this.#readTime();
       time.catch(() => {});
       this.#timeAfterLock = time;
@@ -159,17 +159,17 @@ export class PostgresTransaction implements Transaction {
     } catch (error) {
       // Those behind the first one failed because of it.
       this.fault ??= { error };
-      throw toTold(this.fault.error);
+      throw toThrownUnlessRetriable(this.fault.error);
     }
   }
 
   #assertRunning(): void {
     if (this.#ended) throw new Error("a query was sent on a transaction that has ended");
-    if (this.fault !== undefined) throw toTold(this.fault.error);
+    if (this.fault !== undefined) throw toThrownUnlessRetriable(this.fault.error);
   }
 }
 
 /** Nobody in between may take what is about to be tried again for a failure. */
-function toTold(error: unknown): unknown {
+function toThrownUnlessRetriable(error: unknown): unknown {
   return isRetriable(error) ? error : toThrown(error);
 }

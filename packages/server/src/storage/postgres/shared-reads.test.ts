@@ -9,16 +9,16 @@ const WRITE: Kind = "write";
 
 /** Statements as they are asked, with what each is told. */
 function ask(...kinds: readonly (Kind | readonly [Kind, string])[]) {
-  const told: (Answer | unknown)[] = kinds.map(() => "nothing");
+  const answers: (Answer | unknown)[] = kinds.map(() => "nothing");
   const statements = kinds.map((asked, i): Statement => {
     const [kind, value] = typeof asked === "string" ? ([asked, "a"] as const) : asked;
-    const tell = (answer: unknown) => {
-      told[i] = answer;
+    const settle = (answer: unknown) => {
+      answers[i] = answer;
     };
-    return { kind, text: kind, values: [value], name: kind, resolve: tell, reject: tell };
+    return { kind, text: kind, values: [value], name: kind, resolve: settle, reject: settle };
   });
   const sent = shareReads(statements);
-  return { told, sent, kinds: sent.map(({ kind }) => kind) };
+  return { answers, sent, kinds: sent.map(({ kind }) => kind) };
 }
 
 test("the same read of one message is made once, behind the last lock", () => {
@@ -39,17 +39,17 @@ test("reads on two sides of a write stay two", () => {
 });
 
 test("everybody who asked is told, and has rows of their own", () => {
-  const { told, sent } = ask(READ, READ);
+  const { answers, sent } = ask(READ, READ);
   sent[0]?.resolve({ rows: [{ stamp: 1 }], count: 1, command: "SELECT" });
-  const [first, second] = told as [Answer, Answer];
+  const [first, second] = answers as [Answer, Answer];
   assert.deepEqual(first, { rows: [{ stamp: 1 }], count: 1, command: "SELECT" });
   assert.deepEqual(second, first);
   assert.notEqual(first.rows[0], second.rows[0]);
 });
 
 test("everybody who asked is told of a failure", () => {
-  const { told, sent } = ask(READ, READ);
+  const { answers, sent } = ask(READ, READ);
   const error = new RangeError("no");
   sent[0]?.reject(error);
-  assert.deepEqual(told, [error, error]);
+  assert.deepEqual(answers, [error, error]);
 });

@@ -187,7 +187,7 @@ export class SqliteStore implements Store {
       for (const { reject } of batch) reject(failure);
       return;
     }
-    for (const tell of settle) tell();
+    for (const settleOne of settle) settleOne();
   }
 
   /**

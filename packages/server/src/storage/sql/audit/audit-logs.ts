@@ -22,7 +22,7 @@ export interface StoredLog {
 }
 
 /** A look over the whole log that is under way. */
-export interface Walk {
+export interface FullScan {
   /** The id up to which it has come. */
   readonly after: string;
 }
@@ -109,7 +109,7 @@ export async function readUnsealedLogs(
   return rows.map((row) => String(row.project_id));
 }
 
-export interface LookBounds {
+export interface RescanBounds {
   /** A look that was begun before this is followed by another. */
   readonly begunBefore: number;
   /** A look that was begun before this and has not ended has lost whoever made it. */
@@ -117,15 +117,15 @@ export interface LookBounds {
   readonly now: number;
 }
 
-const LOOK_IS_DUE = `(looked_at <= $1 or (looked_at <= $2 and looked_through < looked_at)
+const RESCAN_IS_DUE = `(looked_at <= $1 or (looked_at <= $2 and looked_through < looked_at)
   or looked_at > $3)`;
 
 /** Logs that are to be looked over for late entries; also those of a clock that was set back. */
-export async function readUnlookedLogs(
+export async function readLogsDueForRescan(
   reader: Reader,
-  { begunBefore, lostBefore, now }: LookBounds,
+  { begunBefore, lostBefore, now }: RescanBounds,
 ): Promise<string[]> {
-  const sql = `select project_id from audit_log where ${LOOK_IS_DUE}`;
+  const sql = `select project_id from audit_log where ${RESCAN_IS_DUE}`;
   const rows = await reader.all(sql, [begunBefore, lostBefore, now]);
   return rows.map((row) => String(row.project_id));
 }
@@ -134,13 +134,13 @@ export async function readUnlookedLogs(
  * @returns when the last look that has ended was begun, epoch ms; undefined when somebody else has
  *   taken this one on
  */
-export async function claimLook(
+export async function claimRescan(
   tx: Transaction,
   projectId: string,
-  { begunBefore, lostBefore, now }: LookBounds,
+  { begunBefore, lostBefore, now }: RescanBounds,
 ): Promise<number | undefined> {
   const [row] = await tx.runReturning(
-    `update audit_log set looked_at = $3 where project_id = $4 and ${LOOK_IS_DUE}
+    `update audit_log set looked_at = $3 where project_id = $4 and ${RESCAN_IS_DUE}
      returning looked_through`,
     [begunBefore, lostBefore, now, projectId],
   );
@@ -148,12 +148,16 @@ export async function claimLook(
 }
 
 /** Records that a look has ended, unless it was taken for lost and is made again. */
-export async function endLook(tx: Transaction, projectId: string, begunAt: number): Promise<void> {
+export async function endRescan(
+  tx: Transaction,
+  projectId: string,
+  begunAt: number,
+): Promise<void> {
   const sql = "update audit_log set looked_through = $2 where project_id = $1 and looked_at = $2";
   await tx.run(sql, [projectId, begunAt]);
 }
 
-export interface WalkBounds {
+export interface FullScanBounds {
   /** A walk that ended before this is followed by another. */
   readonly endedBefore: number;
   /** A walk that was last at work before this has lost whoever made it. */
@@ -162,18 +166,18 @@ export interface WalkBounds {
 }
 
 /** @returns where to begin or go on; undefined while there is no need, or somebody is at it */
-export async function claimWalk(
+export async function claimFullScan(
   tx: Transaction,
   projectId: string,
-  { endedBefore, lostBefore, now }: WalkBounds,
-): Promise<Walk | undefined> {
+  { endedBefore, lostBefore, now }: FullScanBounds,
+): Promise<FullScan | undefined> {
   const sql = "select walked_at, walked_id from audit_log where project_id = $1";
   const row = await tx.lock("update", sql, [projectId]);
   if (row === undefined) return undefined;
   const [walkedAt, after] = [Number(row.walked_at), String(row.walked_id)];
   const isDue = walkedAt <= (after === "" ? endedBefore : lostBefore) || walkedAt > now;
   if (!isDue) return undefined;
-  await saveWalk(tx, projectId, after === "" ? BEGUN : after, now);
+  await saveFullScan(tx, projectId, after === "" ? BEGUN : after, now);
   return { after };
 }
 
@@ -181,7 +185,7 @@ export async function claimWalk(
 const BEGUN = "0";
 
 /** @param after how far it has come; empty when it has ended */
-export async function saveWalk(
+export async function saveFullScan(
   tx: Transaction,
   projectId: string,
   after: string,

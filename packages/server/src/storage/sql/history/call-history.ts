@@ -13,7 +13,7 @@ export interface Span {
   readonly status: "approved" | "denied" | undefined;
 }
 
-export interface CountWish {
+export interface CountQuery {
   /** JSON text; undefined: whatever tool. */
   readonly tool: string | undefined;
   /** At least one. */
@@ -44,7 +44,7 @@ const OF_LONG_TOOL = `${OF_TOOL} and tool = $5`;
 export async function countCalls(
   reader: Reader,
   { projectId, instanceId }: InstanceKey,
-  { tool, spans, callsMax, asOf }: CountWish,
+  { tool, spans, callsMax, asOf }: CountQuery,
 ): Promise<readonly (number | null)[]> {
   const earliest = Math.min(...spans.map(({ since }) => since));
   const values: SqlValue[] = [projectId, instanceId, earliest];

@@ -80,16 +80,16 @@ export async function insertManagedReviewer(
  *
  * @returns false when somebody here has removed the reviewer meanwhile
  */
-export async function giveManaged(
+export async function updateManaged(
   tx: Transaction,
   { id, projectId, role, groups }: Pick<PersonsReviewer, "id" | "projectId" | "role" | "groups">,
 ): Promise<boolean> {
-  const given = await tx.run(
+  const updated = await tx.run(
     `update reviewer set role = $3, group_names = $4, removed_at = null, managed_by = '${OIDC}'
      where project_id = $1 and id = $2 and (removed_at is null or managed_by = '${OIDC}')`,
     [projectId, id, role, writeNames(groups)],
   );
-  return given === 1;
+  return updated === 1;
 }
 
 /** @returns false when somebody has removed the reviewer meanwhile */

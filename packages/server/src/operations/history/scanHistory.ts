@@ -16,7 +16,7 @@ export const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 /** A stretch of history: what of it was looked at, and what of that passed. */
 export interface Stretch {
   readonly found: readonly EndedOutline[];
-  readonly looked: number;
+  readonly scanned: number;
   /** The last one that was looked at. */
   readonly last: Place | undefined;
   /** Whether there is nothing behind it. */
@@ -26,7 +26,7 @@ export interface Stretch {
 /** One step of a walk: others are served in between. */
 const ROWS_PER_STEP = 500;
 
-export interface Walk {
+export interface HistoryScan {
   readonly projectId: string;
   readonly filter: RequestFilter;
   readonly direction: "older" | "newer";
@@ -50,9 +50,9 @@ export function newestOf({ until }: Pick<RequestFilter, "until">): Place {
  * @param wanted at most so many rows are of use to whoever asked, where it is known
  * @throws the reason of the signal, between two steps
  */
-export async function* walkHistory(
+export async function* scanHistory(
   reader: Reader,
-  { projectId, filter, direction, from, signal }: Walk,
+  { projectId, filter, direction, from, signal }: HistoryScan,
   wanted = ROWS_PER_STEP,
 ): AsyncGenerator<Stretch> {
   const { since, until } = filter;
@@ -68,7 +68,7 @@ export async function* walkHistory(
     const isEnd = step.length < rows || within.length < step.length;
     const last = within.at(-1);
     const found = within.filter((outline) => passes(filter, outline));
-    yield { found, looked: within.length, last, isEnd };
+    yield { found, scanned: within.length, last, isEnd };
     if (isEnd || last === undefined) return;
     place = last;
     await nextTurn();
@@ -77,7 +77,7 @@ export async function* walkHistory(
 }
 
 /** A cursor can stand outside of the times of the filter. */
-function startOf({ filter, direction, from }: Omit<Walk, "projectId" | "signal">): Place {
+function startOf({ filter, direction, from }: Omit<HistoryScan, "projectId" | "signal">): Place {
   if (direction === "older") {
     const newest = newestOf(filter);
     return newest.at < from.at ? newest : from;

@@ -19,7 +19,7 @@ import { readRequests } from "../../storage/sql/requests/requests.ts";
 /** Bounds one transaction. */
 const REQUESTS_MAX = 50;
 
-export interface SpreadPushes {
+export interface PushFanOut {
   /** Browsers that have something due. */
   readonly subscriptionIds: readonly string[];
   /** Whether there may be more to spread. */
@@ -32,10 +32,10 @@ export interface SpreadPushes {
  *
  * Called by: the outbox of web push.
  */
-export async function spreadPushes(
+export async function fanOutPushes(
   { store }: Pick<Context, "store">,
   projectId: string,
-): Promise<SpreadPushes> {
+): Promise<PushFanOut> {
   return store.transact(async (tx) => {
     const now = await tx.now();
     const channel = { projectId, id: PUSH_CHANNEL };
@@ -47,22 +47,22 @@ export async function spreadPushes(
       ...new Set(requests.map(({ instanceId }) => instanceId)),
     ]);
     const audience = requests.length === 0 ? [] : await readPushAudience(tx, projectId);
-    const told = new Set<string>();
+    const recipients = new Set<string>();
     for (const request of requests) {
       const ownerId = instances.get(request.instanceId)?.ownerId ?? null;
-      for (const one of audience.filter((each) => isAsked(request, each, ownerId))) {
+      for (const one of audience.filter((each) => canDecide(request, each, ownerId))) {
         await insertPushMessage(tx, { projectId, id: request.id }, one.subscriptionId, now);
-        told.add(one.subscriptionId);
+        recipients.add(one.subscriptionId);
       }
     }
     const allIds = due.map(({ id }) => id);
     await endAnnouncements(tx, projectId, allIds, "sent", now);
-    return { subscriptionIds: [...told], isMore: due.length === REQUESTS_MAX };
+    return { subscriptionIds: [...recipients], isMore: due.length === REQUESTS_MAX };
   }, "process");
 }
 
 /** Whether somebody may approve or deny it, as far as role, groups and ownership go. */
-export function isAsked(
+export function canDecide(
   { policy, instanceId }: Pick<StoredRequest, "policy" | "instanceId">,
   { reviewerId: id, name, role, groups }: PushAudience,
   ownerId: string | null,
