@@ -85,6 +85,9 @@ export interface RoomEntry {
 /** What has no opinion of its own: an error class, the injected time, a map of bounded size. */
 const BASICS = ["failure", "clock", "recently-used"];
 
+/** What limits concurrency and rates: a slot counter, the queue for slots, token buckets. */
+const LIMITERS = ["rate-limiter", "keyed-semaphore", "keyed-queue"];
+
 /** The rooms whose types any room in the middle of the house may speak about. */
 const MIDDLE = [
   "core",
@@ -109,7 +112,7 @@ const MIDDLE = [
 const DOOR: RoomEntry = {
   values: [
     ...BASICS,
-    "rate-limiter",
+    ...LIMITERS,
     "operations",
     "core",
     "policy",
@@ -124,9 +127,8 @@ const DOOR: RoomEntry = {
 
 const EVERYTHING = [
   ...BASICS,
-  "rate-limiter",
+  ...LIMITERS,
   "timer-loop",
-  "keyed-semaphore",
   ...MIDDLE,
   "http",
   "review",
@@ -145,7 +147,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   clock: { values: [], types: [] },
   "recently-used": { values: [], types: [] },
   "rate-limiter": { values: BASICS, types: [] },
-  "keyed-semaphore": { values: [], types: [] },
+  "keyed-semaphore": { values: [], types: ["rate-limiter"] },
+  "keyed-queue": { values: BASICS, types: ["keyed-semaphore"] },
   "timer-loop": { values: BASICS, types: MIDDLE },
   core: { values: [], types: [] },
   policy: { values: ["recently-used"], types: [] },
@@ -157,7 +160,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   wake: { values: BASICS, types: MIDDLE },
   // The outbound HTTP client with SSRF protection.
   egress: { values: [...BASICS, "core"], types: MIDDLE },
-  delivery: { values: [...BASICS, "rate-limiter", "core", "secrets", "egress"], types: MIDDLE },
+  delivery: { values: [...BASICS, ...LIMITERS, "core", "secrets", "egress"], types: MIDDLE },
   // Its messages leave through the egress client; mail goes to the server of the settings.
   notify: {
     values: [...BASICS, "core", "secrets", "egress", "delivery", "config"],
@@ -192,8 +195,8 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   outbox: {
     values: [
       ...BASICS,
+      ...LIMITERS,
       "timer-loop",
-      "keyed-semaphore",
       "core",
       "delivery",
       "operations",

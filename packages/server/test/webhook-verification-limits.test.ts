@@ -166,20 +166,20 @@ test("[verification.rate-limited] at most so many wait for one host at a time; t
   const first = tryProvision(scene, scene.delivery());
   const { accept } = await held.arrived(1);
   const impatient = tryProvision(scene, scene.delivery());
-  await until(() => limits.waiting === 1, "it waits in line");
+  await until(() => limits.queued === 1, "it waits in line");
   clock.advance(3_000);
   const refused = await impatient;
   assertRefused(refused, 429, "rate_limited");
   assert.match(refused.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
   const patient = tryProvision(scene, scene.delivery());
-  await until(() => limits.waiting === 1, "it waits in line");
+  await until(() => limits.queued === 1, "it waits in line");
   clock.advance(2_999);
   assert.equal(receiver.connections, 1);
   accept();
   assert.equal((await first).status, 201);
   (await held.arrived(2)).accept();
   assert.equal((await patient).status, 201);
-  assert.deepEqual([limits.size, limits.waiting], [0, 0]);
+  assert.deepEqual([limits.size, limits.queued], [0, 0]);
 });
 
 test("[ours.verification.fixed-text] a receiver that is not there, proves no name, answers late or is nowhere to be found is refused like one that answers wrongly", async (t) => {

@@ -17,7 +17,7 @@ export const BOUNDED: Promised = {
   atEnd({ world, replicas }) {
     for (const { name, context } of replicas) {
       const { limits } = context.delivery;
-      const inUse = { places: limits.size, inLine: limits.waiting, polls: context.wake.waiting };
+      const inUse = { slots: limits.size, queued: limits.queued, polls: context.wake.waiting };
       const isFree = Object.values(inUse).every((count) => count === 0);
       world.assert(isFree, "I14", () => `${name} still holds ${JSON.stringify(inUse)}`);
     }

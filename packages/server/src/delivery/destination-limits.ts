@@ -1,10 +1,10 @@
 /**
- * How much may be sent at once and how often: in this process, for one provisioning account, to
- * one host and to one address, over all instances together. Counted in memory by every replica
- * for itself.
+ * How many messages are in flight, and how often they are sent: in this process, for one
+ * provisioning account, to one host and to one address, over all instances together. Each process
+ * counts in memory, for itself.
  *
- * Called by: the outbox (which takes what is free and never waits), verifications (which
- * wait in line) and the egress client (which waits for an address once it knows it).
+ * Called by: the outbox (which takes free slots and never waits), verifications (which wait in the
+ * queue) and the egress client (which waits for an address after it was resolved).
  *
  * @see contract: Limits, Other rules, 1; Events, webhook.verification, 4
  */
@@ -12,8 +12,9 @@
 import type { Clock } from "../clock.ts";
 import type { WebhookBounds } from "../config/settings.ts";
 import { type Cidr, countedNetwork, embeddedIpv4 } from "../core/address.ts";
+import { KeyedQueue } from "../keyed-queue.ts";
+import { KeyedSemaphore } from "../keyed-semaphore.ts";
 import { RateLimiter } from "../rate-limiter.ts";
-import { Bound, type Entry, Line } from "./waiting-line.ts";
 
 export interface Destination {
   /** Provisioning account. */
@@ -23,12 +24,12 @@ export interface Destination {
 }
 
 export class DestinationLimits {
-  readonly #process: Bound;
-  readonly #accounts: Bound;
-  readonly #hosts: Bound;
-  readonly #addresses: Bound;
-  readonly #messageLine: Line;
-  readonly #addressLine: Line;
+  /** Counts the slots of the process, too. */
+  readonly #accounts: KeyedSemaphore;
+  readonly #hosts: KeyedSemaphore;
+  readonly #addresses: KeyedSemaphore;
+  readonly #messageQueue: KeyedQueue;
+  readonly #addressQueue: KeyedQueue;
   readonly #accountVerifications: RateLimiter;
   readonly #hostVerifications: RateLimiter;
   readonly #nat64: readonly Cidr[];
@@ -39,95 +40,96 @@ export class DestinationLimits {
   constructor(bounds: WebhookBounds, clock: Clock, nat64: readonly Cidr[] = []) {
     const perSecond = (rate: number) => new RateLimiter(rate, clock);
     const perMinute = (rate: number) => new RateLimiter(rate / 60, clock, rate);
-    this.#process = new Bound(bounds.inFlightMax, perSecond(0));
-    this.#accounts = new Bound(bounds.accountInFlightMax, perSecond(bounds.accountRate));
-    this.#hosts = new Bound(bounds.hostInFlightMax, perSecond(bounds.hostRate));
-    this.#addresses = new Bound(bounds.addressInFlightMax, perSecond(bounds.addressRate));
+    this.#accounts = new KeyedSemaphore({
+      totalMax: bounds.inFlightMax,
+      perKeyMax: bounds.accountInFlightMax,
+      rate: perSecond(bounds.accountRate),
+    });
+    this.#hosts = new KeyedSemaphore({
+      perKeyMax: bounds.hostInFlightMax,
+      rate: perSecond(bounds.hostRate),
+    });
+    this.#addresses = new KeyedSemaphore({
+      perKeyMax: bounds.addressInFlightMax,
+      rate: perSecond(bounds.addressRate),
+    });
+    this.#messageQueue = new KeyedQueue([this.#accounts, this.#hosts], { clock });
+    this.#addressQueue = new KeyedQueue([this.#addresses], { clock });
     this.#accountVerifications = perMinute(bounds.accountVerificationsPerMinute);
     this.#hostVerifications = perMinute(bounds.hostVerificationsPerMinute);
-    this.#messageLine = new Line(clock);
-    this.#addressLine = new Line(clock);
     this.#nat64 = nat64;
   }
 
-  /** How many accounts, hosts and addresses are remembered because something is in flight. */
+  /** How many accounts, hosts and addresses have slots in use. */
   get size(): number {
     return this.#accounts.size + this.#hosts.size + this.#addresses.size;
   }
 
-  /** How many wait in line, for a place or an address. */
-  get waiting(): number {
-    return this.#messageLine.size + this.#addressLine.size;
+  /** How many messages wait for a slot. */
+  get queued(): number {
+    return this.#messageQueue.size + this.#addressQueue.size;
   }
 
   /**
-   * A place for one message, of the process, the account and the host, and one of their rates: all
-   * of it or nothing. Whoever waits in line comes first.
+   * Acquires a slot of the process, the account and the host, within their rates: all of them or
+   * none. Waiters in the queue come first.
    *
-   * @returns leaves the place; to leave twice is harmless
+   * @returns releases the slots, once however often it is called
    */
-  tryEnter(destination: Destination): (() => void) | undefined {
-    return this.#messageLine.tryEnter(this.#entry(destination));
+  tryAcquire(destination: Destination): (() => void) | undefined {
+    return this.#messageQueue.tryAcquire(keysOf(destination));
   }
 
-  /** How many places `tryEnter` would give right now, rates included. */
+  /** How many times `tryAcquire` succeeds now. */
   room(destination: Destination): number {
-    return this.#messageLine.room(this.#entry(destination));
+    return this.#messageQueue.room(keysOf(destination));
   }
 
   /**
-   * As `tryEnter`, but waits. First come, first served, except that nobody waits for those who
-   * wait for something else.
+   * As `tryAcquire`, but waits.
    *
    * @returns undefined when the signal was aborted first
    */
-  enter(destination: Destination, signal: AbortSignal): Promise<(() => void) | undefined> {
-    return this.#messageLine.enter(this.#entry(destination), signal);
+  acquire(destination: Destination, signal: AbortSignal): Promise<(() => void) | undefined> {
+    return this.#messageQueue.acquire(keysOf(destination), signal);
   }
 
   /**
-   * A place at an address, as `enter` gives one at a host. It comes on top of that: many hosts may
-   * have one address, and one host many.
+   * Acquires a slot of the address, or waits for it. A message needs it in addition to the slot of
+   * the host: many hosts may have one address, and one host many.
    *
-   * @param address as it was resolved, without brackets
+   * @param address as resolved, without brackets
    */
-  enterAddress(address: string, signal: AbortSignal): Promise<(() => void) | undefined> {
-    return this.#addressLine.enter(this.#addressEntry(address), signal);
+  acquireAddress(address: string, signal: AbortSignal): Promise<(() => void) | undefined> {
+    return this.#addressQueue.acquire([countedAddress(address, this.#nat64)], signal);
   }
 
-  /** As `enterAddress`, without waiting. */
-  tryEnterAddress(address: string): (() => void) | undefined {
-    return this.#addressLine.tryEnter(this.#addressEntry(address));
+  /** As `acquireAddress`, without waiting. */
+  tryAcquireAddress(address: string): (() => void) | undefined {
+    return this.#addressQueue.tryAcquire([countedAddress(address, this.#nat64)]);
   }
 
   /**
    * Charges one verification to account and host.
    *
-   * @returns 0 when it may go on, else the whole seconds after which it may; a refused one charges
-   * nobody
+   * @returns 0 when it is permitted, else after how many whole seconds it is; then nothing was
+   *   charged
    */
-  chargeVerification({ account, host }: Destination): number {
-    const charges: readonly (readonly [RateLimiter, string])[] = [
-      [this.#accountVerifications, account],
-      [this.#hostVerifications, countedHost(host)],
-    ];
-    const waitMs = Math.max(...charges.map(([limiter, key]) => limiter.waitMs(key)));
+  chargeVerification(destination: Destination): number {
+    const [account, host] = keysOf(destination);
+    const waitMs = Math.max(
+      this.#accountVerifications.waitMs(account),
+      this.#hostVerifications.waitMs(host),
+    );
     if (waitMs > 0) return Math.ceil(waitMs / 1000);
-    for (const [limiter, key] of charges) limiter.take(key);
+    this.#accountVerifications.take(account);
+    this.#hostVerifications.take(host);
     return 0;
   }
+}
 
-  #addressEntry(address: string): Entry {
-    return [{ bound: this.#addresses, key: countedAddress(address, this.#nat64) }];
-  }
-
-  #entry({ account, host }: Destination): Entry {
-    return [
-      { bound: this.#process, key: "" },
-      { bound: this.#accounts, key: account },
-      { bound: this.#hosts, key: countedHost(host) },
-    ];
-  }
+function keysOf({ account, host }: Destination) {
+  return [account, countedHost(host)] as const;
 }
 
 /** One host has one name, however it is written. */

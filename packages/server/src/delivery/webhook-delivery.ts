@@ -79,7 +79,7 @@ export class WebhookDelivery implements Delivery {
     const retryAfterS = this.limits.chargeVerification(destination);
     if (retryAfterS > 0) return { kind: "limited", retryAfterS };
     const leave = await this.#within(VERIFICATION_QUEUE_MS, (patience) =>
-      this.limits.enter(destination, patience),
+      this.limits.acquire(destination, patience),
     );
     if (leave === undefined) return { kind: "limited", retryAfterS: RETRY_AFTER_S };
     try {
@@ -157,13 +157,13 @@ export class WebhookDelivery implements Delivery {
       headers,
       body,
       admit: (address, signal) =>
-        this.limits.tryEnterAddress(address) ?? this.#queue(address, signal),
+        this.limits.tryAcquireAddress(address) ?? this.#queue(address, signal),
     });
   }
 
   #queue(address: string, signal: AbortSignal): Promise<(() => void) | undefined> {
     return this.#within(ADDRESS_QUEUE_MS, (patience) =>
-      this.limits.enterAddress(address, AbortSignal.any([signal, patience])),
+      this.limits.acquireAddress(address, AbortSignal.any([signal, patience])),
     );
   }
 

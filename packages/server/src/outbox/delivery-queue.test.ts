@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManualClock } from "../../test/support/manual-clock.ts";
-import { WIDE } from "../../test/support/place-in-line.ts";
+import { WIDE_BOUNDS } from "../../test/support/slots.ts";
 import type { WebhookBounds } from "../config/settings.ts";
 import type { AttemptOutcome } from "../core/notification.ts";
 import { type Destination, DestinationLimits } from "../delivery/destination-limits.ts";
@@ -17,18 +17,17 @@ const ACKNOWLEDGED: AttemptOutcome = { kind: "acknowledged", status: 204 };
 const REJECTED: AttemptOutcome = { kind: "rejected", status: 500, retryAfterMs: undefined };
 const UNREACHABLE: AttemptOutcome = { kind: "unreachable", reason: "connect" };
 
-/** Counts how often it is asked for a place. */
 class CountingLimits extends DestinationLimits {
-  asked = 0;
+  calls = 0;
 
-  override tryEnter(destination: Destination): (() => void) | undefined {
-    this.asked++;
-    return super.tryEnter(destination);
+  override tryAcquire(destination: Destination): (() => void) | undefined {
+    this.calls++;
+    return super.tryAcquire(destination);
   }
 }
 
 function setUp(bounds: Partial<WebhookBounds> = {}) {
-  const limits = new CountingLimits({ ...WIDE, ...bounds }, new ManualClock(NOW));
+  const limits = new CountingLimits({ ...WIDE_BOUNDS, ...bounds }, new ManualClock(NOW));
   return { limits, queue: new DeliveryQueue(limits) };
 }
 
@@ -208,10 +207,10 @@ for (const [name, bounds, urlOf] of [
     const { queue, limits } = setUp(bounds);
     for (let i = 0; i < 10_000; i++) queue.add(waiting(`${i}`, urlOf(i)));
     assert.equal(turnsOf(queue).length, 4);
-    const { asked } = limits;
-    assert.ok(asked <= 10, `asked ${asked} times`);
+    const { calls } = limits;
+    assert.ok(calls <= 10, `${calls} calls`);
     assert.equal(turnsOf(queue).length, 0);
-    assert.ok(limits.asked - asked <= 1, `asked ${limits.asked - asked} times more`);
+    assert.ok(limits.calls - calls <= 1, `${limits.calls - calls} further calls`);
   });
 }
 

@@ -171,7 +171,7 @@ export class DeliveryQueue implements OutboxQueue<WaitingInstance> {
       const isPaused =
         this.#room(this.#receivers, receiver, now) <= 0 ||
         this.#room(this.#origins, origin, now) <= 0;
-      const release = isPaused ? undefined : this.#limits.tryEnter(destination);
+      const release = isPaused ? undefined : this.#limits.tryAcquire(destination);
       if (release === undefined) break;
       slots.push(this.#counted(release, [receiver, origin]));
     }

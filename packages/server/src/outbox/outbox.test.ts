@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ManualClock } from "../../test/support/manual-clock.ts";
-import { WIDE } from "../../test/support/place-in-line.ts";
+import { WIDE_BOUNDS } from "../../test/support/slots.ts";
 import { DestinationLimits } from "../delivery/destination-limits.ts";
 import { Report } from "../report.ts";
 import { LocalWake } from "../wake/local-wake.ts";
@@ -45,7 +45,7 @@ class TestOutbox {
     const { clock } = this;
     const report = new Report("silent");
     report.dependencyFailed = (name) => void this.failures.push(name);
-    const delivery = { limits: new DestinationLimits(WIDE, clock) };
+    const delivery = { limits: new DestinationLimits(WIDE_BOUNDS, clock) };
     const { queue, ...rest } = new create({ clock, delivery } as never, report);
     const add = queue.add.bind(queue) as (item: object) => void;
     const destination: Destination<object, Claim, object, { readonly kind: string }> = {
