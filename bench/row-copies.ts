@@ -8,7 +8,7 @@ import { uuidV7 } from "@countersign/protocol";
 import type { StoredEntry } from "../packages/server/src/core/audit-line.ts";
 import { writeEvent } from "../packages/server/src/core/notification.ts";
 import { hashRequestKey, Keyring } from "../packages/server/src/secrets/keyring.ts";
-import { openRowKey } from "../packages/server/src/secrets/row-key.ts";
+import { decryptRowKey } from "../packages/server/src/secrets/row-key.ts";
 import { Integrity } from "../packages/server/src/storage/integrity.ts";
 import { macOfEntry } from "../packages/server/src/storage/sql/audit/audit-entries.ts";
 import { authenticateRow } from "../packages/server/src/storage/sql/requests/request-rows.ts";
@@ -62,11 +62,11 @@ export function timeOf(i: number, count: number, oldestMs: number, now: number):
 
 /**
  * @param secretKey of the server, base64
- * @param sealedRowKey as its database has it
+ * @param encryptedRowKey as its database has it
  */
-export function integrityWith(secretKey: string, sealedRowKey: unknown): Integrity {
+export function integrityWith(secretKey: string, encryptedRowKey: unknown): Integrity {
   const integrity = new Integrity();
   const keyring = new Keyring(Buffer.from(secretKey, "base64"));
-  integrity.useKey(openRowKey(keyring, String(sealedRowKey)));
+  integrity.useKey(decryptRowKey(keyring, String(encryptedRowKey)));
   return integrity;
 }

@@ -113,7 +113,7 @@ test("[ours.secret-key.rotate] rotate replaces the key of a stopped server's fol
   assert.equal(code, 0, stderr);
   assert.notEqual(current, old);
   assert.deepEqual(previous, [old]);
-  const output = `^The secret key is now ${idOf(current)}; secrets sealed with it: \\d\\.\n$`;
+  const output = `^The secret key is now ${idOf(current)}; secrets encrypted with it: \\d\\.\n$`;
   assert.match(stdout, new RegExp(output));
   assert.match(stderr, /Backups made before now need the old key, .*secret\.key\.previous/);
   await assertServes(t, data, issued);
@@ -199,7 +199,7 @@ test("[ours.secret-key.previous] with variables: the new key and the old one as 
   const list = ["tokens", "list", "--data", data];
   const early = await countersign(t, list, { env: between });
   assert.equal(early.code, 1);
-  assert.match(early.stderr, new RegExp(`still sealed with key ${idOf(old)}`));
+  assert.match(early.stderr, new RegExp(`still encrypted with key ${idOf(old)}`));
   await server.stop();
 
   const rotated = await startServer(t, { data, env: between });

@@ -17,7 +17,7 @@ import { Failure } from "./failure.ts";
 import { NoNotifier } from "./notify/no-notifier.ts";
 import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
-import type { Resealing } from "./operations/operate/resealSecrets.ts";
+import type { Reencryption } from "./operations/operate/reencryptSecrets.ts";
 import { ACTIVE_STATES_CACHED_MAX } from "./operations/policy/findActiveState.ts";
 import { PolicyCache } from "./policy/policy-cache.ts";
 import { RateLimiter } from "./rate-limiter.ts";
@@ -63,11 +63,11 @@ export interface OpenedContext {
   /** The schema that this program knows; the database may have a newer one. */
   readonly schemaKnown: number;
   /** What was done about a rotation of the secret key. */
-  readonly resealing: Resealing;
+  readonly reencryption: Reencryption;
   close(): Promise<void>;
 }
 
-export interface Rotation extends Resealing {
+export interface Rotation extends Reencryption {
   readonly keyId: string;
   readonly previousKeyIds: readonly string[];
 }
@@ -153,13 +153,13 @@ export async function rotateSecretKey(
   }
   const unlock = lockDataDirectory(settings.dataDirectory);
   try {
-    // The key is only replaced where the old one opens what there is.
+    // The key is only replaced where the old one decrypts what is stored.
     await (await open(settings, secrets, parts, "rotation")).close();
     replaceKeyFile(settings.dataDirectory);
     const opened = await open(settings, secrets, parts, "rotation");
     const { keyId, previousKeyIds } = opened.context.keyring;
     await opened.close();
-    return { keyId, previousKeyIds, ...opened.resealing };
+    return { keyId, previousKeyIds, ...opened.reencryption };
   } finally {
     unlock();
   }
@@ -217,10 +217,10 @@ export async function open(
       ? isServer || isNew
       : isNew && !isShared(secrets);
     const schema = await settleSchema(store, clock, migrations, { mayMigrate, isNew });
-    const resealing = await adoptSecretKey(context, isServer || role === "rotation");
+    const reencryption = await adoptSecretKey(context, isServer || role === "rotation");
     await releaseLeases(context);
     const schemaKnown = schemaOf(migrations);
-    return { context, isNew, schema, schemaKnown, resealing, close };
+    return { context, isNew, schema, schemaKnown, reencryption, close };
   } catch (error) {
     await store.close();
     throw error;

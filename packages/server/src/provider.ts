@@ -143,7 +143,7 @@ async function withSharedWake(context: Context, secrets: SecretSettings): Promis
 }
 
 async function serve(
-  { context, isNew, schema, schemaKnown, resealing, close: closeStore }: OpenedContext,
+  { context, isNew, schema, schemaKnown, reencryption, close: closeStore }: OpenedContext,
   shared: SharedWake | undefined,
   report: Report,
   unlock: () => void,
@@ -171,7 +171,7 @@ async function serve(
   }
   const url = listeningUrl(settings, port);
   report.started(url, schema.version, schemaKnown);
-  report.secretsResealed(context.keyring.keyId, resealing);
+  report.secretsReencrypted(context.keyring.keyId, reencryption);
   if (await needsSetup(context)) report.setupNeeded();
 
   function close(reason?: Failure): Promise<Failure | undefined> {

@@ -267,12 +267,17 @@ export class Report {
     this.#log.error({ event: "schema.outgrown", error: reason.message });
   }
 
-  /** @param counts as in resealSecrets; a start without a rotation says nothing */
-  secretsResealed(keyId: string, counts: { resealed: number; unopened: number }): void {
-    const { resealed, unopened } = counts;
-    if (resealed === 0 && unopened === 0) return;
-    const level = unopened === 0 ? "info" : "warn";
-    this.#log[level]({ event: "secrets.resealed", key_id: keyId, count: resealed, unopened });
+  /** @param counts as in reencryptSecrets; a start without a rotation says nothing */
+  secretsReencrypted(keyId: string, counts: { reencrypted: number; undecryptable: number }): void {
+    const { reencrypted, undecryptable } = counts;
+    if (reencrypted === 0 && undecryptable === 0) return;
+    const level = undecryptable === 0 ? "info" : "warn";
+    this.#log[level]({
+      event: "secrets.resealed",
+      key_id: keyId,
+      count: reencrypted,
+      unopened: undecryptable,
+    });
   }
 
   stopping(): void {

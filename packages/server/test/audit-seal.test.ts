@@ -251,7 +251,7 @@ test("[ours.audit.sealed] what is undone is not sealed, and a log without its ke
   const scene = await startScene(t);
   const store = storeOf(scene);
   await untilSealed(scene);
-  const { projectId: project, sealedPrivateKey } = await logOf(scene);
+  const { projectId: project, encryptedPrivateKey } = await logOf(scene);
   const before = await checkpointOf(scene);
   const set = (key: string) =>
     store.transact((tx) =>
@@ -267,7 +267,7 @@ test("[ours.audit.sealed] what is undone is not sealed, and a log without its ke
   assert.deepEqual(await checkpointOf(scene), before);
   assert.equal(await countUnsealed(store), 1);
   assert.equal((await scene.server.read(scene.instance.token, request.id)).status, "pending");
-  await set(sealedPrivateKey);
+  await set(encryptedPrivateKey);
   await untilSealed(scene);
   await assertVerified(scene, { older: before });
 });

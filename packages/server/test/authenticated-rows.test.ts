@@ -7,7 +7,7 @@ import { uuidV7 } from "@countersign/protocol";
 import { exchange } from "@countersign/testing/agents";
 import { systemRandom } from "../src/clock.ts";
 import { adoptSecretKey } from "../src/operations/operate/adoptSecretKey.ts";
-import { FINGERPRINT_KEY } from "../src/storage/sql/operate/sealed.ts";
+import { FINGERPRINT_KEY } from "../src/storage/sql/operate/encrypted-columns.ts";
 import {
   assertVerified,
   countUnsealed,
@@ -168,7 +168,10 @@ test("[ours.rows.authenticated] an audit entry that a server did not write is ne
 /** As schema 15 wrote them: without MACs, and the key of the database is not made yet. */
 async function downgrade(scene: Scene): Promise<void> {
   const { keyring } = scene.server.provider.context;
-  const fingerprintKey = keyring.encrypt(Buffer.alloc(32).toString("base64"), FINGERPRINT_KEY.what);
+  const fingerprintKey = keyring.encrypt(
+    Buffer.alloc(32).toString("base64"),
+    FINGERPRINT_KEY.context,
+  );
   const keys = "update secret_key set sealed_row_key = null, sealed_fingerprint_key = $1";
   await tamper(scene, keys, fingerprintKey);
   await removeMacs(scene);

@@ -172,12 +172,12 @@ test("[ours.import.refused] a target that holds anything is refused, and what it
   await (await startServer(t, { data })).stop();
 });
 
-test("[ours.import.key] without the key that the data is sealed with nothing is copied, and the way is told", async (t) => {
+test("[ours.import.key] without the key that the data is encrypted with nothing is copied, and the way is told", async (t) => {
   const data = copyOf(source, t);
   const target = await newTarget(source);
   const { COUNTERSIGN_SECRET_KEY: _, ...none } = target.env;
   const wrong = { ...target.env, COUNTERSIGN_SECRET_KEY: newKey() };
-  const says = [/no secret key is set: .*/, /is sealed with key \w{8}, not with \w{8}: .*/];
+  const says = [/no secret key is set: .*/, /is encrypted with key \w{8}, not with \w{8}: .*/];
   for (const [index, env] of [none, wrong].entries()) {
     const { code, stderr } = await countersign(t, ["import", data], {
       env,

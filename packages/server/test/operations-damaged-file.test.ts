@@ -118,7 +118,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
   "beside the secret key of another": {
     damage: (_, data) =>
       writeFileSync(join(data, "secret.key"), randomBytes(32).toString("base64")),
-    says: /the secret key \(\w{8}\) is not the one this database is sealed with \(\w{8}\)/,
+    says: /the secret key \(\w{8}\) is not the one this database is encrypted with \(\w{8}\)/,
   },
   "beside a secret key that is cut off": {
     damage: (_, data) => truncateSync(join(data, "secret.key"), 20),

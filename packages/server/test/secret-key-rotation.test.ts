@@ -106,7 +106,7 @@ test("[ours.secret-key.rotation] after two rotations of the key file replays ret
   });
 });
 
-test("[ours.secret-key.previous] a start with a new key and the old one as previous seals everything anew, and the old one can go", async (t) => {
+test("[ours.secret-key.previous] a start with a new key and the old one as previous reencrypts everything, and the old one can go", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   const provisioned = await serving(t, data, { secret_key: old }, (server) =>
     provisionAndRename(server),
@@ -121,7 +121,7 @@ test("[ours.secret-key.previous] a start with a new key and the old one as previ
   await assertRefused(t, data, { secret_key: old }, says);
 });
 
-test("[ours.secret-key.previous] what was sealed with a previous key after the rotation is found at the next start", async (t) => {
+test("[ours.secret-key.previous] what a previous key encrypted after the rotation is found at the next start", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   const both = { secret_key: current, secret_key_previous: old };
   const provisioned = await serving(t, data, both, (server) => provisionAndRename(server));
@@ -149,7 +149,7 @@ test("[ours.secret-key.previous] a copy of before the rotation is served with th
   await serving(t, data, {}, (server) => assertKept(server, provisioned));
 });
 
-test("[ours.secret-key.previous] the log says what was sealed anew, once, and holds no key", async (t) => {
+test("[ours.secret-key.previous] the log says what was reencrypted, once, and holds no key", async (t) => {
   const [data, old, current] = [dataFolder(t), newKey(), newKey()];
   await serving(t, data, { secret_key: old }, (server) => provisionAndRename(server));
   const keys = { secret_key: current, secret_key_previous: old };
@@ -258,7 +258,7 @@ test("[ours.secret-key.interrupted] a rotation that ends after any of its transa
     assert.equal(signingSecret(data, keyringOf(current), provisioned), "whsec_a");
   }
   // Adopted; fingerprint key; row key; three times results; receivers; channels; browsers; their
-  // key; logs; the id: as soon as anything is sealed with the new key, the old one alone is
+  // key; logs; the id: as soon as anything is encrypted with the new key, the old one alone is
   // refused.
   assert.deepEqual(fits, [true, ...Array.from({ length: 11 }, () => false)]);
 });
@@ -307,7 +307,7 @@ test("[ours.secret-key.interrupted] a command beside the server does not finish 
   const both = { secret_key: current, secret_key_previous: old };
   await serving(t, data, { secret_key: old }, async (server) => {
     const provisioned = await provisionAndRename(server);
-    const says = new RegExp(`still sealed with key ${idOf(old)}.*start the server`);
+    const says = new RegExp(`still encrypted with key ${idOf(old)}.*start the server`);
     await assert.rejects(openContext(...configOf(data, both)), says);
     await assertKept(server, provisioned);
   });
@@ -317,11 +317,11 @@ test("[ours.secret-key.interrupted] a command beside the server does not finish 
   });
 });
 
-test("[ours.secret-key.lost] without the key that the database is sealed with, a start is refused and names it", async (t) => {
+test("[ours.secret-key.lost] without the key that the database is encrypted with, a start is refused and names it", async (t) => {
   const [data, key, other, another] = [dataFolder(t), newKey(), newKey(), newKey()];
   await serving(t, data, { secret_key: key }, (server) => provisionAndRename(server));
   const needed = new RegExp(
-    `\\(${idOf(other)}\\) is not the one .* sealed with \\(${idOf(key)}\\)`,
+    `\\(${idOf(other)}\\) is not the one .* encrypted with \\(${idOf(key)}\\)`,
   );
   await assertRefused(t, data, { secret_key: other }, needed);
   const previous = { secret_key: other, secret_key_previous: another };

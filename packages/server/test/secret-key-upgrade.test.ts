@@ -94,7 +94,7 @@ test("[ours.secret-key.lost] a database of schema 1 is refused without its key a
   const { data, provisioned } = await dataOf010(t, old);
   await assert.rejects(
     serving(t, data, { secret_key: current }, () => {}),
-    new RegExp(`is not the one this database is sealed with \\(${idOf(old)}\\)`),
+    new RegExp(`is not the one this database is encrypted with \\(${idOf(old)}\\)`),
   );
   await serving(t, data, { secret_key: old }, (server) => assertKept(server, provisioned));
 });

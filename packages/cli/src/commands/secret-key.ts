@@ -42,14 +42,20 @@ export const secretKeyRotate: Command = {
     const config = line.config();
     assertDatabase(config);
     const rotation = await rotateSecretKey(toSettings(config), toSecrets(config));
-    const { keyId, previousKeyIds, resealed, unopened } = rotation;
+    const { keyId, previousKeyIds, reencrypted, undecryptable } = rotation;
     if (line.json) {
-      const json = { key_id: keyId, previous_key_ids: previousKeyIds, resealed, unopened };
+      const json = {
+        key_id: keyId,
+        previous_key_ids: previousKeyIds,
+        resealed: reencrypted,
+        unopened: undecryptable,
+      };
       terminal.out(JSON.stringify(json));
     } else {
-      terminal.out(`The secret key is now ${keyId}; secrets sealed with it: ${resealed}.`);
+      terminal.out(`The secret key is now ${keyId}; secrets encrypted with it: ${reencrypted}.`);
     }
-    if (unopened > 0) terminal.note(`Left, because no key here opens them: ${unopened}.`);
+    if (undecryptable > 0)
+      terminal.note(`Left unchanged, because no key here decrypts them: ${undecryptable}.`);
     terminal.note(
       `Keep a copy of ${config.data}/secret.key at another place. Backups made before now need ` +
         `the old key, which stays in ${config.data}/secret.key.previous until you remove it.`,

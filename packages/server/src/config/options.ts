@@ -134,7 +134,7 @@ export const OPTIONS = [
     value: "BASE64,BASE64",
     secret: true,
     group: "server",
-    help: "Secret keys that were in use before: what they have sealed is sealed anew at start.",
+    help: "Secret keys that were in use before: what they encrypted is reencrypted at start.",
   },
   {
     name: "log_level",

@@ -34,7 +34,7 @@ export interface ChannelSettings extends ChannelRef {
   readonly includesArguments: boolean;
   /** What of the target may be shown. */
   readonly targetShown: string;
-  readonly sealedTarget: string;
+  readonly encryptedTarget: string;
   readonly createdAt: number;
   readonly createdBy: string;
   /** Null while it is in use. */

@@ -24,7 +24,7 @@ export interface StoredReceiver {
   /** As the provisioner spelled it. */
   readonly url: string;
   readonly registrationId: string;
-  readonly sealedSecret: string;
+  readonly encryptedSecret: string;
   /** Epoch ms. */
   readonly verifiedAt: number;
 }

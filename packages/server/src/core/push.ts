@@ -24,7 +24,7 @@ export interface StoredSubscription {
   readonly name: string;
   readonly endpointSha256: string;
   readonly targetShown: string;
-  readonly sealedTarget: string;
+  readonly encryptedTarget: string;
   readonly createdAt: number;
   readonly claimedUntil: number | null;
   readonly fence: number;

@@ -11,7 +11,7 @@ import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { Keyring } from "../secrets/keyring.ts";
 import { loadKeys } from "../secrets/master-key.ts";
-import { openRowKey } from "../secrets/row-key.ts";
+import { decryptRowKey } from "../secrets/row-key.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
 import { assertMigrated, readAnySchemaVersion } from "../storage/schema-version.ts";
 import { readProjects } from "../storage/sql/access/holders.ts";
@@ -56,10 +56,10 @@ async function useRowKey(
   secrets: SecretSettings,
 ): Promise<void> {
   const row = await store.get("select sealed_row_key from secret_key");
-  const sealed = row?.sealed_row_key;
+  const encrypted = row?.sealed_row_key;
   const keyring = findKeyring(secrets, dataDirectory);
-  if (typeof sealed !== "string" || keyring === undefined) store.integrity.skipMacs();
-  else store.integrity.useKey(openRowKey(keyring, sealed));
+  if (typeof encrypted !== "string" || keyring === undefined) store.integrity.skipMacs();
+  else store.integrity.useKey(decryptRowKey(keyring, encrypted));
 }
 
 function findKeyring(secrets: SecretSettings, dataDirectory: string): Keyring | undefined {

@@ -13,12 +13,12 @@ import type { SecretSettings, Settings } from "../config/settings.ts";
 import { Failure } from "../failure.ts";
 import { Keyring } from "../secrets/keyring.ts";
 import { loadKeys } from "../secrets/master-key.ts";
-import { openRowKey, type RowKey } from "../secrets/row-key.ts";
+import { decryptRowKey, type RowKey } from "../secrets/row-key.ts";
 import { migrate } from "../storage/migrate.ts";
 import { countRows, missingColumns } from "../storage/postgres/import-target.ts";
 import { readMigrations, schemaOf } from "../storage/read-migrations.ts";
 import { SERVER } from "../storage/sql/keys.ts";
-import { FINGERPRINT_KEY } from "../storage/sql/operate/sealed.ts";
+import { FINGERPRINT_KEY } from "../storage/sql/operate/encrypted-columns.ts";
 import { databaseFile } from "../storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "../storage/sqlite/data-lock.ts";
 import { ImportSource } from "../storage/sqlite/import-source.ts";
@@ -161,7 +161,7 @@ function adviceOf(folder: string | undefined): string {
   const file = folder === undefined ? undefined : join(folder, "secret.key");
   const content = file !== undefined && existsSync(file) ? `"$(cat ${file})"` : "that key";
   return (
-    "the replicas need the one that the imported data is sealed with; " +
+    "the replicas need the one that the imported data is encrypted with; " +
     `export COUNTERSIGN_SECRET_KEY=${content}`
   );
 }
@@ -175,13 +175,13 @@ function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyri
   if (keyId !== keyring.keyId) {
     const isBetween = keyring.knows(keyId);
     const advice = isBetween ? "start its server once, which ends the rotation" : adviceOf(folder);
-    const message = `the database is sealed with key ${keyId}, not with ${keyring.keyId}`;
+    const message = `the database is encrypted with key ${keyId}, not with ${keyring.keyId}`;
     throw new Failure("secret-key", `${message}: ${advice}`);
   }
-  const sealed = row.sealed_fingerprint_key;
-  if (typeof sealed === "string") keyring.decrypt(sealed, FINGERPRINT_KEY.what);
+  const encrypted = row.sealed_fingerprint_key;
+  if (typeof encrypted === "string") keyring.decrypt(encrypted, FINGERPRINT_KEY.context);
   const rowKey = row.sealed_row_key;
-  return { keyId, rowKey: typeof rowKey === "string" ? openRowKey(keyring, rowKey) : undefined };
+  return { keyId, rowKey: typeof rowKey === "string" ? decryptRowKey(keyring, rowKey) : undefined };
 }
 
 async function move(

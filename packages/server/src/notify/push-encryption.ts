@@ -42,8 +42,8 @@ export function encryptPush(
   const nonce = derive(input, salt, Buffer.from("Content-Encoding: nonce\0"), 12);
   const cipher = createCipheriv("aes-128-gcm", key, nonce, { authTagLength: TAG_BYTES });
   // The last record ends with a 2.
-  const sealed = [cipher.update(Buffer.concat([text, Buffer.of(2)])), cipher.final()];
-  return Buffer.concat([header(salt, senderKey), ...sealed, cipher.getAuthTag()]);
+  const encrypted = [cipher.update(Buffer.concat([text, Buffer.of(2)])), cipher.final()];
+  return Buffer.concat([header(salt, senderKey), ...encrypted, cipher.getAuthTag()]);
 }
 
 function derive(input: Uint8Array, salt: Uint8Array, info: Uint8Array, bytes: number): Buffer {

@@ -168,14 +168,14 @@ export class PolicyDocument {
   }
 
   #member(place: Place, pair: Pair<Node, Node | null>, members: Map<string, Place>): void {
-    const keyPlace = { node: pair.key, path: place.path, offset: place.offset };
-    if (this.#isForeign(keyPlace)) return;
+    const keyContext = { node: pair.key, path: place.path, offset: place.offset };
+    if (this.#isForeign(keyContext)) return;
     const key = isScalar(pair.key) ? pair.key.value : undefined;
     if (typeof key !== "string") {
-      this.add(keyPlace, "a key must be text: put it in quotes");
+      this.add(keyContext, "a key must be text: put it in quotes");
       return;
     }
-    if (members.has(key)) this.add(keyPlace, `\`${shown(key)}\` stands here twice`);
+    if (members.has(key)) this.add(keyContext, `\`${shown(key)}\` stands here twice`);
     const path = place.path === "" ? key : `${place.path}.${key}`;
     members.set(key, { node: pair.value, path, offset: pair.key.range?.[0] ?? place.offset });
   }

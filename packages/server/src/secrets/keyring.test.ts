@@ -16,11 +16,11 @@ import {
 const keyring = new Keyring(new Uint8Array(32).fill(7));
 const SECRET = "cs_inst_é😀\0 secret";
 
-function assertSealed(open: () => unknown): void {
+function assertUndecryptable(open: () => unknown): void {
   assert.throws(open, (error) => error instanceof Failure && error.dependency === "secret-key");
 }
 
-test("what is sealed opens again in its place", () => {
+test("an encrypted text decrypts in its context", () => {
   for (const secret of ["", SECRET, "x".repeat(10_000)]) {
     assert.equal(keyring.decrypt(keyring.encrypt(secret, "row 1"), "row 1"), secret);
   }
@@ -28,68 +28,71 @@ test("what is sealed opens again in its place", () => {
   assert.equal(again.decrypt(keyring.encrypt(SECRET, "row 1"), "row 1"), SECRET);
 });
 
-test("a sealed text reveals nothing and is never the same twice", () => {
-  const sealed = [1, 2, 3].map(() => keyring.encrypt(SECRET, "row 1"));
-  assert.equal(new Set(sealed).size, 3);
-  for (const text of sealed) {
+test("an encrypted text reveals nothing and is never the same twice", () => {
+  const encrypted = [1, 2, 3].map(() => keyring.encrypt(SECRET, "row 1"));
+  assert.equal(new Set(encrypted).size, 3);
+  for (const text of encrypted) {
     assert.match(text, new RegExp(`^${keyring.keyId}\\.[A-Za-z0-9_-]+$`));
     const [, encoded = ""] = text.split(".");
     assert.equal(Buffer.from(encoded, "base64url").includes("secret"), false);
   }
 });
 
-test("a sealed text that was moved to another place does not open", () => {
-  const sealed = keyring.encrypt(SECRET, "row 1");
-  for (const place of ["row 2", "row 1 ", ""]) assertSealed(() => keyring.decrypt(sealed, place));
+test("an encrypted text does not decrypt in another context", () => {
+  const encrypted = keyring.encrypt(SECRET, "row 1");
+  for (const context of ["row 2", "row 1 ", ""])
+    assertUndecryptable(() => keyring.decrypt(encrypted, context));
 });
 
-test("a sealed text with any one byte altered does not open", () => {
+test("an encrypted text with one altered byte does not decrypt", () => {
   const [keyId = "", encoded = ""] = keyring.encrypt(SECRET, "row 1").split(".");
   const bytes = Buffer.from(encoded, "base64url");
   for (let i = 0; i < bytes.length; i++) {
     const altered = Buffer.from(bytes);
     altered[i] = (altered[i] ?? 0) ^ 1;
-    assertSealed(() => keyring.decrypt(`${keyId}.${altered.toString("base64url")}`, "row 1"));
+    assertUndecryptable(() =>
+      keyring.decrypt(`${keyId}.${altered.toString("base64url")}`, "row 1"),
+    );
   }
   const rests = ["", "AAAA", bytes.subarray(0, -1).toString("base64url")];
-  for (const rest of rests) assertSealed(() => keyring.decrypt(`${keyId}.${rest}`, "row 1"));
+  for (const rest of rests) assertUndecryptable(() => keyring.decrypt(`${keyId}.${rest}`, "row 1"));
 });
 
 test("a signing secret opens as the key that it holds, the first time and later", () => {
   const [one, other] = [7, 9].map((byte) => Buffer.alloc(32, byte));
   assert.ok(one && other);
-  const sealed = keyring.encrypt(`whsec_${one.toString("base64")}`, "row 1");
+  const encrypted = keyring.encrypt(`whsec_${one.toString("base64")}`, "row 1");
   const replaced = keyring.encrypt(`whsec_${other.toString("base64")}`, "row 1");
   for (const _ of [1, 2]) {
-    assert.ok(keyring.decryptSigningKey(sealed, "row 1").equals(createSecretKey(one)));
+    assert.ok(keyring.decryptSigningKey(encrypted, "row 1").equals(createSecretKey(one)));
     assert.ok(keyring.decryptSigningKey(replaced, "row 1").equals(createSecretKey(other)));
-    assertSealed(() => keyring.decryptSigningKey(sealed, "row 2"));
-    assertSealed(() => keyring.decryptSigningKey(keyring.encrypt(SECRET, "row 1"), "row 1"));
+    assertUndecryptable(() => keyring.decryptSigningKey(encrypted, "row 2"));
+    assertUndecryptable(() => keyring.decryptSigningKey(keyring.encrypt(SECRET, "row 1"), "row 1"));
   }
 });
 
-test("another key does not open it, also when the text claims to be sealed with it", () => {
+test("another key does not decrypt it, even when the text names its id", () => {
   const other = new Keyring(createMasterKey());
-  const sealed = keyring.encrypt(SECRET, "row 1");
+  const encrypted = keyring.encrypt(SECRET, "row 1");
   assert.notEqual(other.keyId, keyring.keyId);
-  assertSealed(() => other.decrypt(sealed, "row 1"));
-  assertSealed(() => other.decrypt(sealed.replace(keyring.keyId, other.keyId), "row 1"));
-  assertSealed(() => keyring.decrypt("no sealed text", "row 1"));
+  assertUndecryptable(() => other.decrypt(encrypted, "row 1"));
+  assertUndecryptable(() => other.decrypt(encrypted.replace(keyring.keyId, other.keyId), "row 1"));
+  assertUndecryptable(() => keyring.decrypt("not encrypted", "row 1"));
 });
 
 test("[ours.secret-key.rotation] a keyring seals with the current key and opens with the one that the text names", () => {
   const [first, second, third] = [createMasterKey(), createMasterKey(), createMasterKey()];
-  const sealed = [first, second, third].map((key) => new Keyring(key).encrypt(SECRET, "row 1"));
+  const encrypted = [first, second, third].map((key) => new Keyring(key).encrypt(SECRET, "row 1"));
   const rotated = new Keyring(third, [first, second]);
-  for (const text of sealed) assert.equal(rotated.decrypt(text, "row 1"), SECRET);
+  for (const text of encrypted) assert.equal(rotated.decrypt(text, "row 1"), SECRET);
   const [mine, theirs] = [rotated.encrypt(SECRET, "row 1"), new Keyring(third, [first])];
   assert.equal(keyIdOf(mine), masterKeyId(third));
   assert.equal(new Keyring(third).decrypt(mine, "row 1"), SECRET);
   for (const each of [new Keyring(first, [second]), new Keyring(second)])
-    assertSealed(() => each.decrypt(mine, "row 1"));
-  assertSealed(() => theirs.decrypt(sealed[1] ?? "", "row 1"));
-  // Bound to its place under every key.
-  for (const text of sealed) assertSealed(() => rotated.decrypt(text, "row 2"));
+    assertUndecryptable(() => each.decrypt(mine, "row 1"));
+  assertUndecryptable(() => theirs.decrypt(encrypted[1] ?? "", "row 1"));
+  // Bound to its context under every key.
+  for (const text of encrypted) assertUndecryptable(() => rotated.decrypt(text, "row 2"));
 });
 
 test("a keyring knows its keys by their ids, each once", () => {
@@ -103,9 +106,9 @@ test("a keyring knows its keys by their ids, each once", () => {
   assert.deepEqual(known, [true, true, false]);
 });
 
-test("the id of the key stands in front of a sealed text, and no other text has one", () => {
+test("the id of the key is the prefix of an encrypted text, and no other text has one", () => {
   assert.equal(keyIdOf(keyring.encrypt("", "row 1")), keyring.keyId);
-  for (const text of ["", keyring.keyId, `${keyring.keyId}.`, "no sealed text", "abcdefgh.AAAA"])
+  for (const text of ["", keyring.keyId, `${keyring.keyId}.`, "not encrypted", "abcdefgh.AAAA"])
     assert.equal(keyIdOf(text), undefined);
 });
 
@@ -122,8 +125,8 @@ test("a master key is 32 random bytes and no other length is taken", () => {
   assert.equal(createMasterKey().length, 32);
   assert.notDeepEqual(createMasterKey(), createMasterKey());
   for (const length of [0, 16, 31, 33]) {
-    assertSealed(() => new Keyring(new Uint8Array(length)).keyId);
-    assertSealed(() => new Keyring(createMasterKey(), [new Uint8Array(length)]).keyId);
+    assertUndecryptable(() => new Keyring(new Uint8Array(length)).keyId);
+    assertUndecryptable(() => new Keyring(createMasterKey(), [new Uint8Array(length)]).keyId);
   }
 });
 

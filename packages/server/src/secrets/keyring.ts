@@ -1,8 +1,8 @@
 /**
- * The keys under which secrets are stored: sealed copies of credentials (a provisioning replay
+ * The keys under which secrets are stored: encrypted copies of credentials (a provisioning replay
  * must return the original token for 168 hours), and fingerprints of inputs that may hold a
- * secret. Sealing keys are derived from master keys that never enter the database. The
- * fingerprint key is a value of the database, sealed like others: it outlives every rotation,
+ * secret. Encryption keys are derived from master keys that never enter the database. The
+ * fingerprint key is a value of the database, encrypted like others: it outlives every rotation,
  * because replays must be recognised across it.
  */
 
@@ -29,11 +29,11 @@ const TAG_BYTES = 16;
 /** About 200 bytes each. */
 const SIGNING_KEYS_MAX = 10_000;
 
-const SEALED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
+const ENCRYPTED = /^([0-9a-f]{8})\.([A-Za-z0-9_-]+)$/;
 
 interface DerivedKeys {
   /** No bytes: with those, to open a secret takes four times as long (Node 24.21). */
-  readonly sealing: KeyObject;
+  readonly encryption: KeyObject;
   readonly fingerprinting: Buffer;
 }
 
@@ -68,10 +68,10 @@ export class Keyring {
    */
   encrypt(secret: string, context: string): string {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", this.#keyOf(this.keyId).sealing, nonce);
+    const cipher = createCipheriv("aes-256-gcm", this.#keyOf(this.keyId).encryption, nonce);
     cipher.setAAD(Buffer.from(`${this.keyId} ${context}`));
-    const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final()]);
-    const tagged = Buffer.concat([sealed, cipher.getAuthTag()]);
+    const encrypted = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final()]);
+    const tagged = Buffer.concat([encrypted, cipher.getAuthTag()]);
     return `${this.keyId}.${tagged.toString("base64url")}`;
   }
 
@@ -81,19 +81,19 @@ export class Keyring {
    * @throws Failure when that key is not here, or the text was altered or moved
    */
   decrypt(text: string, context: string): string {
-    const [, keyId = "", encoded = ""] = SEALED.exec(text) ?? [];
-    if (keyId === "") throw new Failure("secret-key", "a sealed secret was altered");
-    const { sealing } = this.#keyOf(keyId);
+    const [, keyId = "", encoded = ""] = ENCRYPTED.exec(text) ?? [];
+    if (keyId === "") throw new Failure("secret-key", "an encrypted secret was altered");
+    const { encryption } = this.#keyOf(keyId);
     const bytes = Buffer.from(encoded, "base64url");
     try {
       const nonce = bytes.subarray(0, NONCE_BYTES);
-      const decipher = createDecipheriv("aes-256-gcm", sealing, nonce);
+      const decipher = createDecipheriv("aes-256-gcm", encryption, nonce);
       decipher.setAAD(Buffer.from(`${keyId} ${context}`));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       const body = bytes.subarray(NONCE_BYTES, -TAG_BYTES);
       return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
     } catch (error) {
-      throw new Failure("secret-key", "a sealed secret was altered", error);
+      throw new Failure("secret-key", "an encrypted secret was altered", error);
     }
   }
 
@@ -136,7 +136,7 @@ export class Keyring {
     const keys = this.#keys.get(keyId);
     if (keys !== undefined) return keys;
     const known = [this.keyId, ...this.previousKeyIds].join(", ");
-    throw new Failure("secret-key", `a secret was sealed with key ${keyId}; here is ${known}`);
+    throw new Failure("secret-key", `a secret was encrypted with key ${keyId}; here is ${known}`);
   }
 }
 
@@ -151,9 +151,9 @@ export function signingKeyOf(secret: string): KeyObject {
   return createSecretKey(key);
 }
 
-/** The id of the key that a text was sealed with; undefined when it is no sealed text. */
-export function keyIdOf(sealed: string): string | undefined {
-  return SEALED.exec(sealed)?.[1];
+/** The id of the key that encrypted a text; undefined for any other text. */
+export function keyIdOf(encrypted: string): string | undefined {
+  return ENCRYPTED.exec(encrypted)?.[1];
 }
 
 /** @throws Failure when the key has another length */
@@ -190,7 +190,7 @@ export function createFingerprintKey(): Uint8Array {
 
 function deriveKeys(masterKey: Uint8Array): DerivedKeys {
   return {
-    sealing: createSecretKey(derive(masterKey, "seal")),
+    encryption: createSecretKey(derive(masterKey, "seal")),
     fingerprinting: derive(masterKey, "fingerprint"),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Where the master keys come from. The current one: the setting `secret_key`, else the file
  * `secret.key` in the data folder, made on first start and readable by its owner only. Previous
- * ones, which only open what was sealed before a rotation: the setting `secret_key_previous`
+ * ones, which only decrypt what was encrypted before a rotation: the setting `secret_key_previous`
  * and, when the current one is a file, the lines of `secret.key.previous`.
  */
 
@@ -51,7 +51,7 @@ export interface KeySet<K extends KeyDescription = MasterKey> {
 
 /**
  * @param mayCreate whether a missing file may be made: only for a database that is new, because
- *   a new key opens nothing that was sealed with the lost one
+ *   a new key decrypts nothing that the lost one encrypted
  * @throws Failure when a key is malformed or the current one missing; a system error when a file
  *   cannot be read or made
  */
@@ -87,7 +87,7 @@ export function describeKeys(secrets: Secrets, dataDirectory: string): KeySet<Ke
 /**
  * Puts a new key into `secret.key`, after the old one was added to `secret.key.previous`. Each
  * file is replaced as a whole and synced: whenever this ends, every key that something was
- * sealed with is in one of the two. Repeating it after an interruption is harmless.
+ * encrypted with is in one of the two. Repeating it after an interruption is harmless.
  *
  * Called by: the rotation, under the lock of the data folder; nobody else may write the files.
  *
@@ -119,7 +119,7 @@ function readKeyFile(file: string, mayCreate: boolean): MasterKey {
     throw new Failure(
       "secret-key",
       `${file} is missing: put back the file that belongs to this database, or set its content ` +
-        "as COUNTERSIGN_SECRET_KEY; a new key would open nothing that the lost one has sealed " +
+        "as COUNTERSIGN_SECRET_KEY; a new key would decrypt nothing that the lost one encrypted " +
         "(for a new database at database_url, make one first: openssl rand -base64 32)",
     );
   }
@@ -183,7 +183,7 @@ interface FileOwner {
 /** The old content or the new one, also after a power cut; and the new one once this returns. */
 function replaceFile(file: string, text: string, { uid, gid }: FileOwner): void {
   const draft = `${file}.draft`;
-  // One that an interrupted rotation left: its key has sealed nothing.
+  // One that an interrupted rotation left: its key encrypted nothing.
   rmSync(draft, { force: true });
   try {
     writeFileSync(draft, text, SECRET_FILE);

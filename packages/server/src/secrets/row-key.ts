@@ -1,13 +1,13 @@
 /**
- * How the row key of a database is sealed: with the time since when rows have MACs, so that writing
- * the database cannot move that time.
+ * Encrypts the row key of a database together with the time since when rows have MACs, so that
+ * write access to the database cannot change that time.
  */
 
 import { Failure } from "../failure.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** What the sealed text is bound to; as in storage/sql/operate/sealed.ts. */
-const PLACE = "row key";
+/** The encryption context; as in storage/sql/operate/encrypted.ts. */
+const CONTEXT = "row key";
 
 export interface RowKey {
   readonly key: Uint8Array;
@@ -15,14 +15,14 @@ export interface RowKey {
   readonly since: number;
 }
 
-export function sealRowKey(keyring: Keyring, { key, since }: RowKey): string {
-  return keyring.encrypt(`${since} ${Buffer.from(key).toString("base64")}`, PLACE);
+export function encryptRowKey(keyring: Keyring, { key, since }: RowKey): string {
+  return keyring.encrypt(`${since} ${Buffer.from(key).toString("base64")}`, CONTEXT);
 }
 
-/** @throws Failure when the key that sealed it is not here, or the text was altered */
-export function openRowKey(keyring: Keyring, sealed: string): RowKey {
+/** @throws Failure when the key that encrypted it is missing, or the text was altered */
+export function decryptRowKey(keyring: Keyring, encrypted: string): RowKey {
   const [, since, key] =
-    /^(\d{1,16}) ([A-Za-z0-9+/]{43}=)$/.exec(keyring.decrypt(sealed, PLACE)) ?? [];
+    /^(\d{1,16}) ([A-Za-z0-9+/]{43}=)$/.exec(keyring.decrypt(encrypted, CONTEXT)) ?? [];
   if (since === undefined || key === undefined) {
     throw new Failure("secret-key", "the row key of the database is malformed");
   }

@@ -1,7 +1,7 @@
 /**
- * Authenticates stored rows: requests and audit entries carry a MAC (HMAC-SHA-256). Its key is in
- * the database only sealed, so write access to the database alone cannot make or change a row. One
- * object for each open database; its readers and transactions share it.
+ * Authenticates stored rows: requests and audit entries carry a MAC (HMAC-SHA-256). The
+ * database stores its key only encrypted, so write access to the database alone cannot make or
+ * change a row. One object for each open database; its readers and transactions share it.
  *
  * Called by: the functions in storage/sql that write or check rows.
  *

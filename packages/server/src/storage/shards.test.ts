@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { applyMigrations, openFile, testOnEmptyStores } from "../../test/support/empty-store.ts";
-import { SEALED_COLUMNS } from "./sql/operate/sealed.ts";
+import { ENCRYPTED_COLUMNS } from "./sql/operate/encrypted-columns.ts";
 import type { Store } from "./store.ts";
 
 const ADR = readFileSync(
@@ -88,8 +88,8 @@ interface Statement {
 
 const FOLDERS = [join(import.meta.dirname, "sql"), join(import.meta.dirname, "../audit")];
 
-/** The statement is put together from names of columns; SEALED_COLUMNS is looked at instead. */
-const COMPOSED = new Set(["readSealedWithOthers", "replaceSealed"]);
+/** The statement is put together from names of columns; ENCRYPTED_COLUMNS is looked at instead. */
+const COMPOSED = new Set(["readEncryptedWithOtherKeys", "replaceEncrypted"]);
 
 const NAME_OR_TEXT =
   /(?:^export async function|^async function|^const) (\w+)|`([^`]*)`|"((?:[^"\\\n]|\\.)*)"/gm;
@@ -211,7 +211,7 @@ test("[ours.shards.routed] every statement names the project of its rows, or is 
   assert.ok(all.length > 60, `only ${all.length} statements were found`);
   const others = new Set(all.filter(({ sql }) => !isRouted(sql)).map(({ name }) => name));
   assert.deepEqual([...others].sort(), listedFanOuts());
-  for (const { table, key } of SEALED_COLUMNS) {
+  for (const { table, key } of ENCRYPTED_COLUMNS) {
     if (!LOCAL.includes(table)) assert.equal(key[0], "project_id", table);
   }
 });

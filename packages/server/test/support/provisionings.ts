@@ -119,7 +119,7 @@ const SEALED = `
   union select substr(sealed_credential, 1, 8) from idempotency where sealed_credential is not null
   union select substr(sealed_secret, 1, 8) from receiver`;
 
-/** Ids of all keys that something in the database of a stopped server is sealed with. */
+/** Ids of all keys that something in the database of a stopped server is encrypted with. */
 export function keyIdsIn(data: string): unknown[] {
   return query(data, SEALED).map((row) => (row as { id: unknown }).id);
 }

@@ -15,7 +15,7 @@ import {
   writeTile,
 } from "../../storage/sql/audit/audit-seals.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { keyPlace } from "./beginAuditLog.ts";
+import { keyContext } from "./beginAuditLog.ts";
 
 /** Bounds how long one transaction holds the thread: about 2 ms (see docs/decisions/0018). */
 const ENTRIES_PER_SEAL_MAX = 256;
@@ -23,7 +23,7 @@ const ENTRIES_PER_SEAL_MAX = 256;
 /** How far ahead of the clock an entry may be and still move the place where looking begins. */
 const AHEAD_MS_MAX = 60_000;
 
-/** Keys that are open, by how they are sealed. */
+/** Decrypted keys, by their ciphertext. */
 export type OpenKeys = RecentlyUsed<string, KeyObject>;
 
 /**
@@ -102,13 +102,13 @@ function grow(tiles: Map<string, TileGrowth>, level: number, index: number, hash
 function openKey(
   keyring: Context["keyring"],
   keys: OpenKeys,
-  { projectId, sealedPrivateKey }: StoredLog,
+  { projectId, encryptedPrivateKey }: StoredLog,
 ): KeyObject {
-  const known = keys.get(sealedPrivateKey);
+  const known = keys.get(encryptedPrivateKey);
   if (known !== undefined) return known;
-  const seed = keyring.decrypt(sealedPrivateKey, keyPlace(projectId));
+  const seed = keyring.decrypt(encryptedPrivateKey, keyContext(projectId));
   const key = privateKeyOf(Buffer.from(seed, "base64"));
-  keys.set(sealedPrivateKey, key);
+  keys.set(encryptedPrivateKey, key);
   return key;
 }
 

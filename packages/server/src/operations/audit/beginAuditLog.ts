@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import { EMPTY_ROOT } from "../../core/merkle.ts";
 import { privateKeyOf, publicKeyOf, SEED_BYTES, signCheckpoint } from "../../core/signed-note.ts";
 import { insertLog, lockLog, type StoredLog } from "../../storage/sql/audit/audit-logs.ts";
-import { AUDIT_KEY } from "../../storage/sql/operate/sealed.ts";
+import { AUDIT_KEY } from "../../storage/sql/operate/encrypted-columns.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /** No two logs of one origin, also not of two servers that were copied before their first start. */
@@ -31,7 +31,10 @@ export async function beginAuditLog(
     projectId,
     origin,
     publicKey,
-    sealedPrivateKey: keyring.encrypt(Buffer.from(seed).toString("base64"), keyPlace(projectId)),
+    encryptedPrivateKey: keyring.encrypt(
+      Buffer.from(seed).toString("base64"),
+      keyContext(projectId),
+    ),
     size: 0,
     subtrees: [],
     sealedId: "",
@@ -53,7 +56,7 @@ export async function beginAuditLog(
   return log;
 }
 
-/** What the sealed key of a log is bound to. */
-export function keyPlace(projectId: string): string {
-  return `${AUDIT_KEY.what} ${projectId}`;
+/** The encryption context of a log's key. */
+export function keyContext(projectId: string): string {
+  return `${AUDIT_KEY.context} ${projectId}`;
 }

@@ -120,14 +120,14 @@ async function digest(
   return { kind: "digest", requestIds, earliestDeadlineAt, ...more };
 }
 
-/** What the sealed text of a channel is bound to. */
-export function targetPlace(id: string): string {
+/** The encryption context of a channel's target. */
+export function targetContext(id: string): string {
   return `channel target ${id}`;
 }
 
 export function openTarget(
   { keyring }: Pick<Context, "keyring">,
-  { id, sealedTarget }: Pick<StoredChannel, "id" | "sealedTarget">,
+  { id, encryptedTarget }: Pick<StoredChannel, "id" | "encryptedTarget">,
 ): ChannelTarget {
-  return JSON.parse(keyring.decrypt(sealedTarget, targetPlace(id))) as ChannelTarget;
+  return JSON.parse(keyring.decrypt(encryptedTarget, targetContext(id))) as ChannelTarget;
 }

@@ -14,7 +14,7 @@ import { assertGroups } from "../../core/groups.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { insertChannel, listChannelsOf, readChannel } from "../../storage/sql/channels/channels.ts";
-import { targetPlace } from "./claimChannel.ts";
+import { targetContext } from "./claimChannel.ts";
 
 /** What of a target somebody gave; which of it there must be depends on the kind. */
 export interface TargetOrder {
@@ -72,7 +72,7 @@ export async function createChannel(
       includesArguments,
       remindMs,
       targetShown: shownTarget(target),
-      sealedTarget: keyring.encrypt(JSON.stringify(target), targetPlace(id)),
+      encryptedTarget: keyring.encrypt(JSON.stringify(target), targetContext(id)),
       createdAt: now,
       createdBy: `reviewer:${reviewerId}`,
       disabledAt: null,

@@ -6,7 +6,7 @@ import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
-import { openTarget, targetPlace } from "./claimChannel.ts";
+import { openTarget, targetContext } from "./claimChannel.ts";
 import {
   assertChannelGroups,
   completeTarget,
@@ -78,7 +78,7 @@ export async function updateChannel(
 }
 
 interface Retargeted {
-  readonly stored: Partial<Pick<StoredChannel, "sealedTarget" | "targetShown">>;
+  readonly stored: Partial<Pick<StoredChannel, "encryptedTarget" | "targetShown">>;
   readonly signingSecret: string | undefined;
 }
 
@@ -91,8 +91,11 @@ function retarget(context: Context, channel: StoredChannel, change: ChannelChang
   const before = openTarget(context, channel);
   const order = url === undefined ? { ...fieldsOf(before), ...defined(changes) } : changes;
   const { target, signingSecret: made } = completeTarget(context, channel.kind, order);
-  const sealedTarget = context.keyring.encrypt(JSON.stringify(target), targetPlace(channel.id));
-  return { stored: { sealedTarget, targetShown: shownTarget(target) }, signingSecret: made };
+  const encryptedTarget = context.keyring.encrypt(
+    JSON.stringify(target),
+    targetContext(channel.id),
+  );
+  return { stored: { encryptedTarget, targetShown: shownTarget(target) }, signingSecret: made };
 }
 
 function fieldsOf(target: ChannelTarget): TargetOrder {

@@ -18,7 +18,7 @@ import {
 } from "../../storage/sql/deliveries/notifications.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { signingSecretPlace } from "./installReceiver.ts";
+import { signingSecretContext } from "./installReceiver.ts";
 
 /** Where an instance is notified. */
 interface Target {
@@ -148,7 +148,7 @@ function openTarget(
   { instanceId }: InstanceKey,
   receiver: DueReceiver,
 ): Target {
-  const place = signingSecretPlace(instanceId);
-  const signingKey = keyring.decryptSigningKey(receiver.sealedSecret, place);
+  const secretContext = signingSecretContext(instanceId);
+  const signingKey = keyring.decryptSigningKey(receiver.encryptedSecret, secretContext);
   return { url: delivery.urls.read(receiver.url), signingKey };
 }

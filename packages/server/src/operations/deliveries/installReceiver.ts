@@ -6,8 +6,8 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
- * Makes a verified receiver the active one, its secret sealed. Queued notifications are due there
- * now; the end of their retry window does not change.
+ * Makes a verified receiver the active one, and encrypts its secret. Queued notifications are due
+ * there now; the end of their retry window does not change.
  *
  * Called by: provisionInstance, updateInstance.
  */
@@ -22,12 +22,12 @@ export async function installReceiver(
   await putReceiver(tx, instance, {
     url: url.text,
     registrationId,
-    sealedSecret: keyring.encrypt(signingSecret, signingSecretPlace(instance.instanceId)),
+    encryptedSecret: keyring.encrypt(signingSecret, signingSecretContext(instance.instanceId)),
     verifiedAt: now,
   });
 }
 
-/** What a sealed signing secret is bound to. */
-export function signingSecretPlace(instanceId: string): string {
+/** The encryption context of a signing secret. */
+export function signingSecretContext(instanceId: string): string {
   return `signing secret ${instanceId}`;
 }

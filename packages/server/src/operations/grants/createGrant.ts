@@ -117,7 +117,7 @@ async function readKnown(tx: Transaction, key: GrantKey): Promise<StoredGrant | 
 }
 
 function resultOf(key: GrantKey, { id, instanceId, createdAt }: StoredGrant): StoredResult {
-  return { ...key, instanceId, result: JSON.stringify(id), sealedCredential: null, createdAt };
+  return { ...key, instanceId, result: JSON.stringify(id), encryptedCredential: null, createdAt };
 }
 
 interface Completed {

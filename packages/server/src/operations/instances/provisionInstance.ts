@@ -111,7 +111,7 @@ async function create(
     ...key,
     instanceId: id,
     result: writeAnswer(answered),
-    sealedCredential: keyring.encrypt(token, sealedFor(id)),
+    encryptedCredential: keyring.encrypt(token, credentialContext(id)),
     createdAt: now,
   });
   if (!reserved) return undefined;
@@ -188,10 +188,10 @@ async function replay(
   if (instance === undefined || instance.deletedAt !== null) {
     throw new Problem("instance_deleted");
   }
-  const token = keyring.decrypt(stored.sealedCredential ?? "", sealedFor(instanceId));
+  const token = keyring.decrypt(stored.encryptedCredential ?? "", credentialContext(instanceId));
   return { outcome: "replayed", instance: readAnswer(instanceId, stored.result), token };
 }
 
-function sealedFor(instanceId: string): string {
+function credentialContext(instanceId: string): string {
   return `instance credential ${instanceId}`;
 }

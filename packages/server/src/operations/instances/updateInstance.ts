@@ -121,7 +121,7 @@ async function apply(
   const applied = await insertResult(tx, {
     ...accepted,
     result: writeAnswer(answered),
-    sealedCredential: null,
+    encryptedCredential: null,
     createdAt: now,
   });
   if (!applied) return undefined;

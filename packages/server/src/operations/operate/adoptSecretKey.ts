@@ -7,8 +7,8 @@ import {
   type Keyring,
   keyIdOf,
 } from "../../secrets/keyring.ts";
-import { openRowKey, type RowKey, sealRowKey } from "../../secrets/row-key.ts";
-import { FINGERPRINT_KEY } from "../../storage/sql/operate/sealed.ts";
+import { decryptRowKey, encryptRowKey, type RowKey } from "../../secrets/row-key.ts";
+import { FINGERPRINT_KEY } from "../../storage/sql/operate/encrypted-columns.ts";
 import {
   hasAuditLog,
   insertSecretKey,
@@ -19,9 +19,9 @@ import {
   storeRowKey,
 } from "../../storage/sql/operate/secret-key.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type Resealing, resealSecrets } from "./resealSecrets.ts";
+import { type Reencryption, reencryptSecrets } from "./reencryptSecrets.ts";
 
-const NOTHING_RESEALED: Resealing = { resealed: 0, unopened: 0 };
+const NOTHING_REENCRYPTED: Reencryption = { reencrypted: 0, undecryptable: 0 };
 
 /**
  * Makes sure that the secret key fits the database, ties a new database to it, and hands over the
@@ -29,20 +29,20 @@ const NOTHING_RESEALED: Resealing = { resealed: 0, unopened: 0 };
  * wrong key every provisioning replay would fail, silently until somebody needs one. When the
  * database still names a previous key, the rotation is finished here.
  *
- * @param mayReseal false beside a running server, which may not know the new key
- * @throws Failure when the database was sealed with a key that is not here, or names a previous
- *   one and `mayReseal` is false
+ * @param mayReencrypt false beside a running server, which may not know the new key
+ * @throws Failure when the key that encrypted the database is missing, or the database names a
+ *   previous one and `mayReencrypt` is false
  */
 export async function adoptSecretKey(
   { store, keyring, random }: Pick<Context, "store" | "keyring" | "random">,
-  mayReseal: boolean,
-): Promise<Resealing> {
-  const adopted = await store.transactExclusive((tx) => adopt(tx, keyring, mayReseal));
+  mayReencrypt: boolean,
+): Promise<Reencryption> {
+  const adopted = await store.transactExclusive((tx) => adopt(tx, keyring, mayReencrypt));
   keyring.useFingerprintKey(adopted.fingerprintKey);
   store.integrity.useKey(adopted.rowKey);
-  // Also when the current key is recorded: another process may have sealed with a previous one.
-  if (!mayReseal || keyring.previousKeyIds.length === 0) return NOTHING_RESEALED;
-  return resealSecrets({ store, keyring, random });
+  // Also when the current key is recorded: another process may have encrypted with a previous one.
+  if (!mayReencrypt || keyring.previousKeyIds.length === 0) return NOTHING_REENCRYPTED;
+  return reencryptSecrets({ store, keyring, random });
 }
 
 interface Adopted {
@@ -50,46 +50,46 @@ interface Adopted {
   readonly rowKey: RowKey;
 }
 
-async function adopt(tx: Transaction, keyring: Keyring, mayReseal: boolean): Promise<Adopted> {
+async function adopt(tx: Transaction, keyring: Keyring, mayReencrypt: boolean): Promise<Adopted> {
   const stored = await lockSecretKey(tx);
   if (stored === undefined) {
     // A new database has no rows from before rows had MACs.
     const [fingerprintKey, rowKey] = [createFingerprintKey(), { key: createRowKey(), since: 0 }];
     await insertSecretKey(tx, {
       keyId: keyring.keyId,
-      sealedFingerprintKey: sealFingerprintKey(keyring, fingerprintKey),
-      sealedRowKey: sealRowKey(keyring, rowKey),
+      encryptedFingerprintKey: encryptFingerprintKey(keyring, fingerprintKey),
+      encryptedRowKey: encryptRowKey(keyring, rowKey),
     });
     return { fingerprintKey, rowKey };
   }
   assertKnown(keyring, stored);
-  if (!mayReseal) assertCurrent(keyring, stored);
+  if (!mayReencrypt) assertCurrent(keyring, stored);
   return {
     fingerprintKey: await adoptFingerprintKey(tx, keyring, stored),
     rowKey: await adoptRowKey(tx, keyring, stored),
   };
 }
 
-/** Part of a sealed fingerprint key: its database has a row key, so none is created again. */
+/** Part of an encrypted fingerprint key: its database has a row key, so none is created again. */
 const WITH_ROW_KEY = " with row key";
 
 /** @throws Failure when the row key was removed from the database */
 async function adoptFingerprintKey(
   tx: Transaction,
   keyring: Keyring,
-  { keyId, sealedFingerprintKey: sealed, sealedRowKey }: StoredSecretKey,
+  { keyId, encryptedFingerprintKey: encrypted, encryptedRowKey }: StoredSecretKey,
 ): Promise<Uint8Array> {
-  const text = sealed === null ? undefined : keyring.decrypt(sealed, FINGERPRINT_KEY.what);
+  const text = encrypted === null ? undefined : keyring.decrypt(encrypted, FINGERPRINT_KEY.context);
   const isMarked = text?.endsWith(WITH_ROW_KEY) ?? false;
-  // The first audit logs are younger than sealed fingerprint keys.
+  // The first audit logs are younger than encrypted fingerprint keys.
   const isOlder = !isMarked && (text !== undefined || !(await hasAuditLog(tx)));
-  if (sealedRowKey === null && !isOlder) throw new Failure("secret-key", ROW_KEY_GONE);
+  if (encryptedRowKey === null && !isOlder) throw new Failure("secret-key", ROW_KEY_GONE);
   if (text !== undefined && isMarked) {
     return Buffer.from(text.slice(0, -WITH_ROW_KEY.length), "base64");
   }
   const key =
     text === undefined ? keyring.derivedFingerprintKey(keyId) : Buffer.from(text, "base64");
-  await storeFingerprintKey(tx, sealFingerprintKey(keyring, key));
+  await storeFingerprintKey(tx, encryptFingerprintKey(keyring, key));
   return key;
 }
 
@@ -100,11 +100,11 @@ const ROW_KEY_GONE =
 async function adoptRowKey(
   tx: Transaction,
   keyring: Keyring,
-  { sealedRowKey }: StoredSecretKey,
+  { encryptedRowKey }: StoredSecretKey,
 ): Promise<RowKey> {
-  if (sealedRowKey !== null) return openRowKey(keyring, sealedRowKey);
+  if (encryptedRowKey !== null) return decryptRowKey(keyring, encryptedRowKey);
   const made = await makeRowKey(tx);
-  await storeRowKey(tx, sealRowKey(keyring, made));
+  await storeRowKey(tx, encryptRowKey(keyring, made));
   return made;
 }
 
@@ -121,20 +121,21 @@ async function makeRowKey(tx: Transaction): Promise<RowKey> {
   return { key: createRowKey(), since: Math.max(now, Math.min(latest, now + AHEAD_MS_MAX)) };
 }
 
-function sealFingerprintKey(keyring: Keyring, key: Uint8Array): string {
+function encryptFingerprintKey(keyring: Keyring, key: Uint8Array): string {
   const text = Buffer.from(key).toString("base64") + WITH_ROW_KEY;
-  return keyring.encrypt(text, FINGERPRINT_KEY.what);
+  return keyring.encrypt(text, FINGERPRINT_KEY.context);
 }
 
-/** During a rotation the fingerprint key is the first to be sealed with the new key. */
-function assertKnown(keyring: Keyring, { keyId, sealedFingerprintKey }: StoredSecretKey): void {
-  const needed = [keyId, keyIdOf(sealedFingerprintKey ?? "") ?? keyId];
+/** During a rotation the fingerprint key is the first to be encrypted with the new key. */
+function assertKnown(keyring: Keyring, { keyId, encryptedFingerprintKey }: StoredSecretKey): void {
+  const needed = [keyId, keyIdOf(encryptedFingerprintKey ?? "") ?? keyId];
   const missing = needed.find((id) => !keyring.knows(id));
   if (missing === undefined) return;
   const previous = keyring.previousKeyIds.join(", ");
   throw new Failure(
     "secret-key",
-    `the secret key (${keyring.keyId}) is not the one this database is sealed with (${missing})` +
+    `the secret key (${keyring.keyId}) is not the one this database is encrypted with ` +
+      `(${missing})` +
       `${previous === "" ? "" : `, nor is a previous one (${previous})`}: put that key back; ` +
       "if a newer one has taken its place, as a line of secret.key.previous or as " +
       "COUNTERSIGN_SECRET_KEY_PREVIOUS",
@@ -145,7 +146,7 @@ function assertCurrent(keyring: Keyring, { keyId }: StoredSecretKey): void {
   if (keyId === keyring.keyId) return;
   throw new Failure(
     "secret-key",
-    `the database is still sealed with key ${keyId}, and the secret key is ${keyring.keyId}: ` +
+    `the database is still encrypted with key ${keyId}, and the secret key is ${keyring.keyId}: ` +
       "start the server with these keys first, it finishes the rotation",
   );
 }

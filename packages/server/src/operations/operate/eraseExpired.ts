@@ -27,8 +27,8 @@ const LAST_ATTEMPT_MS = 60_000;
 
 /**
  * Erases what the contract no longer asks us to keep: requests with their keys and notifications,
- * results with their sealed credentials, and deletion records; grants, freezes, announcements and
- * invitations, as long after their end; and sessions and ceremonies that are over. Pending
+ * results with their encrypted credentials, and deletion records; grants, freezes, announcements
+ * and invitations, as long after their end; and sessions and ceremonies that are over. Pending
  * requests, active freezes and audit entries are never erased.
  *
  * Called by: the retention worker.

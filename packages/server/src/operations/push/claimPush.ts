@@ -19,7 +19,7 @@ import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { canDecide } from "./fanOutPushes.ts";
 import { openPushKey } from "./findPublicPushKey.ts";
-import { pushPlace } from "./subscribePush.ts";
+import { pushTargetContext } from "./subscribePush.ts";
 
 /** A browser that nobody else sends to until its lease ends, and what to send. */
 export interface ClaimedPush {
@@ -136,7 +136,7 @@ async function describe(tx: Transaction, request: StoredRequest): Promise<PushPa
 
 export function openPushTarget(
   { keyring }: Pick<Context, "keyring">,
-  { id, sealedTarget }: Pick<StoredSubscription, "id" | "sealedTarget">,
+  { id, encryptedTarget }: Pick<StoredSubscription, "id" | "encryptedTarget">,
 ): PushTarget {
-  return JSON.parse(keyring.decrypt(sealedTarget, pushPlace(id))) as PushTarget;
+  return JSON.parse(keyring.decrypt(encryptedTarget, pushTargetContext(id))) as PushTarget;
 }

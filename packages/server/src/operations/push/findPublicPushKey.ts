@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import type { VapidKey } from "../../core/push.ts";
 import { createVapidKey } from "../../secrets/vapid-key.ts";
-import { PUSH_KEY } from "../../storage/sql/operate/sealed.ts";
+import { PUSH_KEY } from "../../storage/sql/operate/encrypted-columns.ts";
 import {
   insertPushKey,
   readPushKey,
@@ -22,20 +22,20 @@ export async function findPublicPushKey({
   const known = await readPushKey(store);
   if (known !== undefined) return known.publicKey;
   const { publicKey, privateKey } = createVapidKey();
-  const sealedPrivateKey = keyring.encrypt(privateKey, PUSH_KEY.what);
+  const encryptedPrivateKey = keyring.encrypt(privateKey, PUSH_KEY.context);
   return store.transact(async (tx) => {
-    await insertPushKey(tx, { publicKey, sealedPrivateKey }, await tx.now());
+    await insertPushKey(tx, { publicKey, encryptedPrivateKey }, await tx.now());
     return ((await readPushKey(tx)) as StoredPushKey).publicKey;
   });
 }
 
-/** @throws Failure `secret-key` when the key that it was sealed with is missing */
+/** @throws Failure `secret-key` when the key that encrypted it is missing */
 export async function openPushKey(
   reader: Reader,
   { keyring }: Pick<Context, "keyring">,
 ): Promise<VapidKey> {
   const stored = await readPushKey(reader);
   if (stored === undefined) throw new Error("a browser is told and there is no key");
-  const { publicKey, sealedPrivateKey } = stored;
-  return { publicKey, privateKey: keyring.decrypt(sealedPrivateKey, PUSH_KEY.what) };
+  const { publicKey, encryptedPrivateKey } = stored;
+  return { publicKey, privateKey: keyring.decrypt(encryptedPrivateKey, PUSH_KEY.context) };
 }

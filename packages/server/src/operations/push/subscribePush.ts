@@ -28,8 +28,8 @@ export interface PushOrder extends PushTarget {
   readonly name: string;
 }
 
-/** What the sealed text of a subscription is bound to. */
-export function pushPlace(id: string): string {
+/** The encryption context of a subscription's target. */
+export function pushTargetContext(id: string): string {
   return `push target ${id}`;
 }
 
@@ -56,9 +56,9 @@ export async function subscribePush(
     }
     const now = await tx.now();
     const known = await lockSubscriptionAt(tx, endpointSha256);
-    const seal = (id: string) => keyring.encrypt(JSON.stringify(target), pushPlace(id));
+    const encrypt = (id: string) => keyring.encrypt(JSON.stringify(target), pushTargetContext(id));
     if (known?.personId === personId) {
-      const change = { id: known.id, name, sealedTarget: seal(known.id) };
+      const change = { id: known.id, name, encryptedTarget: encrypt(known.id) };
       await updateSubscription(tx, change);
       return { subscription: { ...known, ...change }, isNew: false };
     }
@@ -75,7 +75,7 @@ export async function subscribePush(
       name,
       createdAt: now,
       targetShown: `${new URL(target.endpoint).origin}/...`,
-      sealedTarget: seal(id),
+      encryptedTarget: encrypt(id),
     });
     await touchProjects(tx, personId);
     await appendAudit(tx, random, {

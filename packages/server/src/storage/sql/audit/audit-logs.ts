@@ -11,7 +11,7 @@ export interface StoredLog {
   readonly origin: string;
   /** Ed25519, 32 bytes. */
   readonly publicKey: Uint8Array;
-  readonly sealedPrivateKey: string;
+  readonly encryptedPrivateKey: string;
   readonly size: number;
   readonly subtrees: readonly Hash[];
   /** New entries are looked for from a little before this id on; empty at first. */
@@ -57,7 +57,7 @@ export async function insertLog(tx: Transaction, log: StoredLog): Promise<boolea
       log.projectId,
       log.origin,
       Buffer.from(log.publicKey).toString("base64"),
-      log.sealedPrivateKey,
+      log.encryptedPrivateKey,
       ...progressOf(log),
     ],
   );
@@ -223,7 +223,7 @@ function toLog(row: Row | undefined): StoredLog | undefined {
     projectId: row.project_id as string,
     origin: row.origin as string,
     publicKey: Buffer.from(row.public_key as string, "base64"),
-    sealedPrivateKey: row.sealed_private_key as string,
+    encryptedPrivateKey: row.sealed_private_key as string,
     size: Number(row.size),
     subtrees: readHashes(row.frontier as string),
     sealedId: row.sealed_id as string,

@@ -50,7 +50,7 @@ export interface DueNotification {
   readonly receiver: DueReceiver | null;
 }
 
-export type DueReceiver = Pick<StoredReceiver, "url" | "sealedSecret">;
+export type DueReceiver = Pick<StoredReceiver, "url" | "encryptedSecret">;
 
 /** Those of an instance that are due and that nobody attempts, the longest waiting first. */
 export async function readDueNotifications(
@@ -81,9 +81,9 @@ export async function readDueNotifications(
   }));
 }
 
-function toDueReceiver({ url, sealed_secret: sealedSecret }: Row): DueReceiver | null {
+function toDueReceiver({ url, sealed_secret: encryptedSecret }: Row): DueReceiver | null {
   if (url === null) return null;
-  return { url: url as string, sealedSecret: sealedSecret as string };
+  return { url: url as string, encryptedSecret: encryptedSecret as string };
 }
 
 /**

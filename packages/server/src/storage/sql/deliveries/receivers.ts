@@ -10,7 +10,7 @@ import type { InstanceKey } from "../keys.ts";
 export async function putReceiver(
   tx: Transaction,
   { projectId, instanceId }: InstanceKey,
-  { url, registrationId, sealedSecret, verifiedAt }: StoredReceiver,
+  { url, registrationId, encryptedSecret, verifiedAt }: StoredReceiver,
 ): Promise<void> {
   await tx.run(
     `insert into receiver
@@ -19,7 +19,7 @@ export async function putReceiver(
      on conflict (project_id, instance_id) do update set url = excluded.url,
        registration_id = excluded.registration_id, sealed_secret = excluded.sealed_secret,
        verified_at = excluded.verified_at`,
-    [projectId, instanceId, url, registrationId, sealedSecret, verifiedAt],
+    [projectId, instanceId, url, registrationId, encryptedSecret, verifiedAt],
   );
 }
 
@@ -95,7 +95,7 @@ export function toReceiver(row: Row): StoredReceiver | null {
   return {
     url: row.url as string,
     registrationId: row.registration_id as string,
-    sealedSecret: row.sealed_secret as string,
+    encryptedSecret: row.sealed_secret as string,
     verifiedAt: Number(row.verified_at),
   };
 }

@@ -5,12 +5,12 @@
 import type { Transaction } from "../../store.ts";
 
 export interface StoredSecretKey {
-  /** Of the key that everything is sealed with, a rotation under way aside. */
+  /** The key that encrypts all secrets, except during a rotation. */
   readonly keyId: string;
   /** Null in a database that schema 1 made, until its first start since. */
-  readonly sealedFingerprintKey: string | null;
+  readonly encryptedFingerprintKey: string | null;
   /** Null in a database of before schema 17, until its first start since. */
-  readonly sealedRowKey: string | null;
+  readonly encryptedRowKey: string | null;
 }
 
 /** @returns undefined when the database is new */
@@ -20,26 +20,26 @@ export async function lockSecretKey(tx: Transaction): Promise<StoredSecretKey | 
   if (row === undefined) return undefined;
   return {
     keyId: row.key_id as string,
-    sealedFingerprintKey: row.sealed_fingerprint_key as string | null,
-    sealedRowKey: row.sealed_row_key as string | null,
+    encryptedFingerprintKey: row.sealed_fingerprint_key as string | null,
+    encryptedRowKey: row.sealed_row_key as string | null,
   };
 }
 
 export async function insertSecretKey(
   tx: Transaction,
-  { keyId, sealedFingerprintKey, sealedRowKey }: StoredSecretKey,
+  { keyId, encryptedFingerprintKey, encryptedRowKey }: StoredSecretKey,
 ): Promise<void> {
   const sql = `insert into secret_key (key_id, sealed_fingerprint_key, sealed_row_key)
     values ($1, $2, $3)`;
-  await tx.run(sql, [keyId, sealedFingerprintKey, sealedRowKey]);
+  await tx.run(sql, [keyId, encryptedFingerprintKey, encryptedRowKey]);
 }
 
-export async function storeFingerprintKey(tx: Transaction, sealed: string): Promise<void> {
-  await tx.run("update secret_key set sealed_fingerprint_key = $1", [sealed]);
+export async function storeFingerprintKey(tx: Transaction, encrypted: string): Promise<void> {
+  await tx.run("update secret_key set sealed_fingerprint_key = $1", [encrypted]);
 }
 
-export async function storeRowKey(tx: Transaction, sealed: string): Promise<void> {
-  await tx.run("update secret_key set sealed_row_key = $1", [sealed]);
+export async function storeRowKey(tx: Transaction, encrypted: string): Promise<void> {
+  await tx.run("update secret_key set sealed_row_key = $1", [encrypted]);
 }
 
 /** The highest id of any request or audit entry; undefined when there is none. */

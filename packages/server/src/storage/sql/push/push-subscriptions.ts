@@ -14,30 +14,31 @@ const SELECT = `select ${COLUMNS} from push_subscription where id = $1`;
 
 export type NewSubscription = Pick<
   StoredSubscription,
-  "id" | "personId" | "endpointSha256" | "name" | "targetShown" | "sealedTarget" | "createdAt"
+  "id" | "personId" | "endpointSha256" | "name" | "targetShown" | "encryptedTarget" | "createdAt"
 >;
 
 export async function insertSubscription(
   tx: Transaction,
   subscription: NewSubscription,
 ): Promise<void> {
-  const { id, personId, endpointSha256, name, targetShown, sealedTarget, createdAt } = subscription;
+  const { id, personId, endpointSha256, name, targetShown, encryptedTarget, createdAt } =
+    subscription;
   await tx.insert(
     `insert into push_subscription (id, person_id, endpoint_sha256, name, target_shown,
        sealed_target, created_at, fence, failures)
      values ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,
-    [id, personId, endpointSha256, name, targetShown, sealedTarget, createdAt],
+    [id, personId, endpointSha256, name, targetShown, encryptedTarget, createdAt],
   );
 }
 
 /** Other keys, or another name, of a browser that is known. What rests is tried again. */
 export async function updateSubscription(
   tx: Transaction,
-  { id, name, sealedTarget }: Pick<StoredSubscription, "id" | "name" | "sealedTarget">,
+  { id, name, encryptedTarget }: Pick<StoredSubscription, "id" | "name" | "encryptedTarget">,
 ): Promise<void> {
   await tx.run(
     "update push_subscription set name = $2, sealed_target = $3, retry_at = null where id = $1",
-    [id, name, sealedTarget],
+    [id, name, encryptedTarget],
   );
 }
 
@@ -134,7 +135,7 @@ export async function releaseSubscriptions(tx: Transaction, now: number): Promis
 
 export interface StoredPushKey {
   readonly publicKey: string;
-  readonly sealedPrivateKey: string;
+  readonly encryptedPrivateKey: string;
 }
 
 const PUSH_KEY = "select public_key, sealed_private_key from push_key where id = 'vapid'";
@@ -144,20 +145,20 @@ export async function readPushKey(reader: Reader): Promise<StoredPushKey | undef
   if (row === undefined) return undefined;
   return {
     publicKey: row.public_key as string,
-    sealedPrivateKey: row.sealed_private_key as string,
+    encryptedPrivateKey: row.sealed_private_key as string,
   };
 }
 
 /** Unless somebody was faster. */
 export async function insertPushKey(
   tx: Transaction,
-  { publicKey, sealedPrivateKey }: StoredPushKey,
+  { publicKey, encryptedPrivateKey }: StoredPushKey,
   now: number,
 ): Promise<void> {
   await tx.run(
     `insert into push_key (id, public_key, sealed_private_key, created_at)
      values ('vapid', $1, $2, $3) on conflict (id) do nothing`,
-    [publicKey, sealedPrivateKey, now],
+    [publicKey, encryptedPrivateKey, now],
   );
 }
 
@@ -173,7 +174,7 @@ function fromRow(row: Row): StoredSubscription {
     endpointSha256: row.endpoint_sha256 as string,
     name: row.name as string,
     targetShown: row.target_shown as string,
-    sealedTarget: row.sealed_target as string,
+    encryptedTarget: row.sealed_target as string,
     createdAt: Number(row.created_at),
     claimedUntil: numberOf(row.claimed_until),
     fence: Number(row.fence),

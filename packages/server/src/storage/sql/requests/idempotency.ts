@@ -10,7 +10,7 @@ export interface StoredResult extends ScopedKey {
   readonly instanceId: string;
   /** JSON text of the instance as it was answered; of a grant its id. */
   readonly result: string;
-  readonly sealedCredential: string | null;
+  readonly encryptedCredential: string | null;
   readonly createdAt: number;
 }
 
@@ -29,7 +29,7 @@ export async function insertResult(tx: Transaction, stored: StoredResult): Promi
       stored.fingerprint,
       stored.instanceId,
       stored.result,
-      stored.sealedCredential,
+      stored.encryptedCredential,
       stored.createdAt,
     ],
   );
@@ -50,7 +50,7 @@ export async function readResult(
 }
 
 /**
- * Erases keys, results and sealed credentials together, of all projects.
+ * Erases keys, results and encrypted credentials together, of all projects.
  *
  * @returns how many there were to erase, at most `limit`
  */
@@ -82,7 +82,7 @@ function fromRow(row: Row): StoredResult {
     fingerprint: row.fingerprint as string,
     instanceId: row.instance_id as string,
     result: row.result as string,
-    sealedCredential: row.sealed_credential as string | null,
+    encryptedCredential: row.sealed_credential as string | null,
     createdAt: Number(row.created_at),
   };
 }

@@ -1,131 +1,131 @@
 /**
- * Every column that holds sealed secrets, in one table: a rotation of the secret key goes
- * through it. A new column is one row.
+ * Every column that stores encrypted secrets: a rotation of the secret key reencrypts them all. A
+ * new column is one row.
  */
 
 import type { Row, Transaction } from "../../store.ts";
 
-export interface SealedColumn {
+export interface EncryptedColumn {
   readonly table: string;
   readonly column: string;
   /** Columns of the primary key. */
   readonly key: readonly string[];
-  /** What is sealed there; with the owner, the place that its texts are bound to. */
-  readonly what: string;
-  /** The column that says whose it is; undefined when there is one for the whole database. */
+  /** With the owner, the encryption context of its values. Never changes. */
+  readonly context: string;
+  /** The column that names the owner; undefined when the database has one value. */
   readonly owner?: string;
 }
 
-/** Who holds an old key alone is refused as soon as this one is sealed with the new. */
-export const FINGERPRINT_KEY: SealedColumn = {
+/** Reencrypted first: from then on, a server that has only an old key does not start. */
+export const FINGERPRINT_KEY: EncryptedColumn = {
   table: "secret_key",
   column: "sealed_fingerprint_key",
   key: ["key_id"],
-  what: "fingerprint key",
+  context: "fingerprint key",
 };
 
 /** What the MACs of rows are made with. */
-export const ROW_KEY: SealedColumn = {
+export const ROW_KEY: EncryptedColumn = {
   table: "secret_key",
   column: "sealed_row_key",
   key: ["key_id"],
-  what: "row key",
+  context: "row key",
 };
 
 /** What signs the checkpoints of an audit log. */
-export const AUDIT_KEY: SealedColumn = {
+export const AUDIT_KEY: EncryptedColumn = {
   table: "audit_log",
   column: "sealed_private_key",
   key: ["project_id"],
-  what: "audit key",
+  context: "audit key",
   owner: "project_id",
 };
 
 /** What proves to push services that it is us. */
-export const PUSH_KEY: SealedColumn = {
+export const PUSH_KEY: EncryptedColumn = {
   table: "push_key",
   column: "sealed_private_key",
   key: ["id"],
-  what: "push key",
+  context: "push key",
 };
 
 /** In the order in which a rotation comes to them. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [
+export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   FINGERPRINT_KEY,
   ROW_KEY,
   {
     table: "idempotency",
     column: "sealed_credential",
     key: ["project_id", "scope", "key_hash"],
-    what: "instance credential",
+    context: "instance credential",
     owner: "instance_id",
   },
   {
     table: "receiver",
     column: "sealed_secret",
     key: ["project_id", "instance_id"],
-    what: "signing secret",
+    context: "signing secret",
     owner: "instance_id",
   },
   {
     table: "channel",
     column: "sealed_target",
     key: ["project_id", "id"],
-    what: "channel target",
+    context: "channel target",
     owner: "id",
   },
   {
     table: "push_subscription",
     column: "sealed_target",
     key: ["id"],
-    what: "push target",
+    context: "push target",
     owner: "id",
   },
   PUSH_KEY,
   AUDIT_KEY,
 ];
 
-export interface SealedRow {
+export interface EncryptedRow {
   /** Values of the primary key, in the order of its columns. */
   readonly key: readonly string[];
-  /** What the sealed text is bound to. */
-  readonly place: string;
-  readonly sealed: string;
+  /** The encryption context of the value. */
+  readonly context: string;
+  readonly encrypted: string;
 }
 
 /** @param after the primary key to go on behind, of the row that came last */
-export async function readSealedWithOthers(
+export async function readEncryptedWithOtherKeys(
   tx: Transaction,
-  { table, column, key, what, owner }: SealedColumn,
+  { table, column, key, context, owner }: EncryptedColumn,
   keyId: string,
   after: readonly string[] | undefined,
   limit: number,
-): Promise<SealedRow[]> {
+): Promise<EncryptedRow[]> {
   const columns = key.join(", ");
   const behind = after === undefined ? "" : `and (${columns}) > (${numbered(key, 2)})`;
   const rows = await tx.all(
-    `select ${columns}, ${column} as sealed, ${owner ?? "null"} as sealed_owner from ${table}
+    `select ${columns}, ${column} as encrypted, ${owner ?? "null"} as owner_id from ${table}
      where ${column} not like $1 ${behind} order by ${columns} limit ${limit}`,
     [`${keyId}.%`, ...(after ?? [])],
   );
   return rows.map((row: Row) => ({
     key: key.map((name) => row[name] as string),
-    place: owner === undefined ? what : `${what} ${row.sealed_owner}`,
-    sealed: row.sealed as string,
+    context: owner === undefined ? context : `${context} ${row.owner_id}`,
+    encrypted: row.encrypted as string,
   }));
 }
 
-/** Puts `sealed` in place of what was read; a row that was changed or erased since is left. */
-export async function replaceSealed(
+/** Leaves a row that was changed or deleted since it was read. */
+export async function replaceEncrypted(
   tx: Transaction,
-  { table, column, key }: SealedColumn,
-  row: SealedRow,
-  sealed: string,
+  { table, column, key }: EncryptedColumn,
+  row: EncryptedRow,
+  encrypted: string,
 ): Promise<number> {
   const isRow = key.map((name, index) => `${name} = $${index + 3}`).join(" and ");
   return tx.run(`update ${table} set ${column} = $1 where ${column} = $2 and ${isRow}`, [
-    sealed,
-    row.sealed,
+    encrypted,
+    row.encrypted,
     ...row.key,
   ]);
 }
