@@ -8,13 +8,14 @@ import { DECIDER_KINDS, isOpen, type RequestFilter } from "../../core/request-fi
 import { goneSignal, jsonLines, sendPieces } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { assertNotLedHere } from "../../http/same-origin.ts";
+import type { KeyedQueue } from "../../keyed-queue.ts";
 import { exportHistory } from "../../operations/history/exportHistory.ts";
 import { listHistory } from "../../operations/history/listHistory.ts";
 import { summarizeHistory } from "../../operations/history/summarizeHistory.ts";
 import { RunSlots } from "../shared/run-slots.ts";
 import { EXPORT_FORMATS } from "./export-formats.ts";
+import { createHistoryQueue } from "./history-queue.ts";
 import { toWireInsights, toWirePage } from "./history-to-wire.ts";
-import { LookLine } from "./look-line.ts";
 
 const EXPORTS = { own: "An export of yours", others: "Too many exports" };
 
@@ -27,7 +28,7 @@ export function historyHandlers(
   onClose: (stop: () => void) => void,
 ): Handlers<typeof history> {
   const now = () => context.clock.now();
-  const line = new LookLine();
+  const queue = createHistoryQueue();
   const slots = new RunSlots(EXPORTS, EXPORTS_AT_ONCE_MAX);
   onClose(() => slots.stop());
   return {
@@ -42,12 +43,12 @@ export function historyHandlers(
         return toWirePage(page, now());
       };
       // Without a filter it reads no more than it shows.
-      return isOpen(filter) ? list() : runInTurn(reply, line, caller.reviewerId, list);
+      return isOpen(filter) ? list() : runQueued(reply, queue, caller.reviewerId, list);
     },
 
     async summarizeHistory({ caller, query, reply }) {
       const filter = toFilter(query);
-      return runInTurn(reply, line, caller.reviewerId, async (gone) => {
+      return runQueued(reply, queue, caller.reviewerId, async (gone) => {
         return toWireInsights(await summarizeHistory(context, caller, filter, gone), now());
       });
     },
@@ -80,16 +81,16 @@ export function historyHandlers(
   };
 }
 
-/** Runs a long search when it is its owner's turn, as long as the client waits. */
-async function runInTurn<T>(
+/** Runs the search after its turn has come, unless the client has disconnected. */
+async function runQueued<T>(
   reply: FastifyReply,
-  line: LookLine,
-  owner: string,
+  queue: KeyedQueue,
+  reviewerId: string,
   search: (gone: AbortSignal) => Promise<T>,
 ): Promise<T | FastifyReply> {
   const gone = goneSignal(reply);
   try {
-    return await line.run(owner, gone, () => search(gone));
+    return await queue.run([reviewerId], () => search(gone), gone);
   } catch (error) {
     if (gone.aborted && error === gone.reason) return reply.hijack();
     throw error;

@@ -1,6 +1,4 @@
-/**
- * Many looks of one reviewer at a long history.
- */
+/** Concurrent history queries of one reviewer. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,22 +9,22 @@ import { end, startScene } from "./support/scene.ts";
 import type { Answer } from "./support/test-provider.ts";
 import { until } from "./support/until.ts";
 
-/** What a look reads at a time that goes through all there is. */
+/** How many rows a query reads at a time. */
 const STEP = 500;
 
-test("[ours.history.line] a reviewer's looks wait for each other, and keep nobody else waiting", async (t) => {
+test("[ours.history.line] a reviewer's history queries run one at a time and delay no other reviewer", async (t) => {
   const scene = await startScene(t);
   const { server, reviewer } = scene;
   const other = await server.token({ kind: "reviewer", name: "li" });
   await end(scene, await server.submit(scene.instance.token), "denied");
   const { promise: held, resolve: release } = Promise.withResolvers<void>();
-  let begun = 0;
+  let started = 0;
   const { store } = server.provider.context;
   const all = store.all.bind(store);
   t.mock.method(store, "all", async (...query: Parameters<typeof all>) => {
     const [sql, values = []] = query;
     if (sql.includes("decided_at is not null") && values.at(-1) === STEP) {
-      begun++;
+      started++;
       await held;
     }
     return all(...query);
@@ -40,28 +38,28 @@ test("[ours.history.line] a reviewer's looks wait for each other, and keep nobod
   });
   const settled: Answer<never>[] = [];
   for (const one of many) one.then((answer) => settled.push(answer));
-  let theirs: Promise<Answer<never>>;
+  let othersQuery: Promise<Answer<never>>;
   try {
-    // One is done and twenty wait; the one that came last of all is refused.
-    await until(() => settled.length > 0, "one too many is refused");
-    assert.equal(begun, 1);
-    // What reads no more than it shows waits for nothing.
+    // One runs and 20 are queued; the server rejects the last one.
+    await until(() => settled.length > 0, "one query is rejected");
+    assert.equal(started, 1);
+    // A query without a filter is not queued.
     assert.equal((await query(reviewer, "")).status, 200);
-    theirs = query(other, "?tool=x");
-    await until(() => begun === 2, "somebody else's look begins");
+    othersQuery = query(other, "?tool=x");
+    await until(() => started === 2, "the other reviewer's query starts");
   } finally {
     release();
   }
-  assert.equal((await theirs).status, 200);
+  assert.equal((await othersQuery).status, 200);
   const answers = await Promise.all(many);
   const served = answers.filter(({ status }) => status === 200);
   assert.equal(served.length, 21);
-  const refused = answers.find(({ status }) => status !== 200) ?? assert.fail();
-  assertRefused(refused, 429, "rate_limited");
-  assert.equal(refused.headers.get("retry-after"), "1");
+  const rejected = answers.find(({ status }) => status !== 200) ?? assert.fail();
+  assertRefused(rejected, 429, "rate_limited");
+  assert.equal(rejected.headers.get("retry-after"), "1");
 });
 
-test("[ours.history.line] a look goes no further when nobody waits for it any more", async (t) => {
+test("[ours.history.line] a history query stops reading when its client has disconnected", async (t) => {
   const scene = await startScene(t);
   const { store } = scene.server.provider.context;
   const one = await end(scene, await scene.server.submit(scene.instance.token), "denied");
