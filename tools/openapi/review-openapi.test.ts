@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { REVIEW_OPERATIONS } from "@countersign/review-api";
 import { createConfig, lint } from "@redocly/openapi-core";
+import { parse } from "yaml";
 import { featureOf, reviewOpenApi } from "./review-openapi.ts";
 
 const FILE = join(import.meta.dirname, "../../contract/review.openapi.yaml");
@@ -30,4 +31,17 @@ test("the description has every operation of the table, under the tag of its fea
       new RegExp(`operationId: ${name}\\n +tags:\\n +- ${featureOf(name)}\\n`),
     );
   }
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The value at a path of the description. */
+function described(...path: readonly string[]): unknown {
+  return path.reduce((at, key) => (at as Json)[key], parse(reviewOpenApi()) as unknown);
+}
+
+test("the description has the bounds of a text that further checks follow", () => {
+  const schema = ["requestBody", "content", "application/json", "schema", "properties", "note"];
+  const note = described("paths", "/review/v1/freezes", "post", ...schema);
+  assert.deepEqual(note, { type: "string", minLength: 1, maxLength: 2000 });
 });

@@ -60,19 +60,34 @@ const simplifications = new Map<Schema, Schema>();
 function simplified(schema: Schema): Schema {
   const known = simplifications.get(schema);
   if (known !== undefined) return known;
+  const simple = withoutPipelines(schema);
+  simplifications.set(schema, simple);
+  return simple;
+}
+
+function withoutPipelines(schema: Schema): Schema {
   const { pipe, entries, wrapped, item, options } = schema as Parts;
-  const [, ...others] = pipe?.filter(isSchema) ?? [];
-  const last = others.at(-1);
+  if (pipe !== undefined) {
+    const last = pipe.at(-1);
+    if (isSchema(last)) return simplified(last);
+    const [first, ...actions] = flattened(pipe);
+    const simple = simplified(first as Schema);
+    return { ...simple, pipe: [simple, ...actions] } as Schema;
+  }
   const changed: Parts = {
-    ...(pipe && { pipe: [simplified(schemaIn(pipe[0])), ...pipe.slice(1)] }),
     ...(entries && { entries: mapValues(entries, simplified) }),
     ...(wrapped && { wrapped: simplified(wrapped) }),
     ...(item && { item: simplified(item) }),
     ...(options?.every(isSchema) && { options: options.map(simplified) }),
   };
-  const simple = last === undefined ? { ...schema, ...changed } : simplified(last);
-  simplifications.set(schema, simple);
-  return simple;
+  return { ...schema, ...changed };
+}
+
+/** The last schema of a pipeline, which has none of its own, and the actions that follow. */
+function flattened(pipe: readonly unknown[]): readonly unknown[] {
+  const [schema, ...actions] = pipe.slice(pipe.findLastIndex(isSchema));
+  const inner = (schema as Parts).pipe;
+  return [...(inner === undefined ? [schema] : flattened(inner)), ...actions];
 }
 
 interface Parts {
@@ -81,12 +96,6 @@ interface Parts {
   readonly wrapped?: Schema;
   readonly item?: Schema;
   readonly options?: readonly Schema[];
-}
-
-/** The first of a pipeline, which has the pipeline itself as well. */
-function schemaIn(first: unknown): Schema {
-  const { pipe: _, ...schema } = first as Schema & Parts;
-  return schema as Schema;
 }
 
 function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T) {
