@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { REVIEW_OPERATIONS } from "@countersign/review-api";
 import { createConfig, lint } from "@redocly/openapi-core";
+import { Ajv2020 as Ajv } from "ajv/dist/2020.js";
 import { parse } from "yaml";
 import { featureOf, reviewOpenApi } from "./review-openapi.ts";
 
@@ -44,4 +45,22 @@ test("the description has the bounds of a text that further checks follow", () =
   const schema = ["requestBody", "content", "application/json", "schema", "properties", "note"];
   const note = described("paths", "/review/v1/freezes", "post", ...schema);
   assert.deepEqual(note, { type: "string", minLength: 1, maxLength: 2000 });
+});
+
+test("an audit entry names its project by an id that is not a UUID, or by an empty text", () => {
+  const schema = ["responses", "200", "content", "application/json", "schema"];
+  const operation = described("paths", "/review/v1/audit/entries", "get", ...schema) as Json;
+  const isValid = new Ajv({ strict: false, formats: { uuid: /^.{36}$/, "date-time": true } });
+  const entry = {
+    id: "019cebab-898c-7217-800b-f38c40604079",
+    at: 1,
+    kind: "audit.begun",
+    actor: "system:audit",
+    subject: "audit:log",
+    detail: {},
+  };
+  for (const project_id of ["8216b13480342e08", ""]) {
+    const answer = { entries: [{ ...entry, project_id }], next: null };
+    assert.ok(isValid.validate(operation, answer), isValid.errorsText());
+  }
 });

@@ -17,7 +17,8 @@ import {
 const log = v.optional(wordParameter(["project", "server"]), "project");
 
 const auditEntry = v.object({
-  project_id: id,
+  /** Empty for an entry of the server. */
+  project_id: v.string(),
   id,
   /** Milliseconds since 1970. */
   at: v.number(),
