@@ -8,6 +8,7 @@ import {
   body,
   duration,
   flag,
+  groupNames,
   id,
   texts,
   timestamp,
@@ -72,7 +73,7 @@ const settings = {
   signing_secret: v.optional(anyText),
   token: v.optional(anyText),
   to: v.optional(texts),
-  groups: v.optional(texts),
+  groups: v.optional(groupNames),
   include_arguments: v.optional(flag),
   remind_before: v.optional(
     v.pipe(

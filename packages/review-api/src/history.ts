@@ -32,6 +32,7 @@ const statusesParameter = v.optional(
       addIssue({ message: `must be of ${STATUSES.join(", ")}` });
       return NEVER;
     }),
+    v.metadata({ pattern: `^(${STATUSES.join("|")})(,(${STATUSES.join("|")}))*$` }),
   ),
 );
 

@@ -6,6 +6,7 @@ import {
   anyText,
   body,
   deliveryAttempt,
+  groupNames,
   id,
   pageById,
   storable,
@@ -60,9 +61,7 @@ const createdInstance = v.object({
 
 export type CreatedInstance = v.InferOutput<typeof createdInstance>;
 
-const GROUPS_RULE = "must be an array of names";
-
-const groups = v.optional(v.array(v.string(GROUPS_RULE), GROUPS_RULE));
+const groups = v.optional(groupNames);
 
 /** Name of a reviewer; null for no owner. */
 const owner = v.optional(v.nullable(v.pipe(anyText, storable)));

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import { REVIEWER_ROLES } from "./roles.ts";
-import { actor, anyText, body, duration, id, texts, timestamp, word } from "./schema.ts";
+import { actor, anyText, body, duration, groupNames, id, timestamp, word } from "./schema.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -46,7 +46,7 @@ export const invitations = {
     body: body({
       name: anyText,
       role: v.optional(word(REVIEWER_ROLES)),
-      groups: v.optional(texts),
+      groups: v.optional(groupNames),
       lasts: v.optional(duration(0, INVITATION_LASTS_MS.max)),
     }),
     /** The link is displayed once. */

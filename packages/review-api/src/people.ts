@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import { REVIEWER_ROLES } from "./roles.ts";
-import { body, id, texts, word } from "./schema.ts";
+import { body, groupNames, id, word } from "./schema.ts";
 
 export const reviewer = v.object({
   id,
@@ -46,7 +46,7 @@ export const people = {
     power: "people",
     /** In a session, for giving more than the reviewer had. */
     fresh: true,
-    body: body({ role: v.optional(word(REVIEWER_ROLES)), groups: v.optional(texts) }),
+    body: body({ role: v.optional(word(REVIEWER_ROLES)), groups: v.optional(groupNames) }),
     answers: { 200: reviewer },
     errors: ["forbidden", "not_found"],
   }),

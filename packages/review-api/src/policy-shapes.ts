@@ -158,6 +158,7 @@ const moment = v.optional(
       addIssue({ message: MOMENT_RULE });
       return NEVER;
     }),
+    v.metadata({ pattern: `${TIMESTAMP.source}|^[1-9]\\d*[smh]$` }),
   ),
 );
 

@@ -55,12 +55,19 @@ export function visibleName(charsMax: number) {
   return v.pipe(
     anyText,
     v.check((name) => name.length <= charsMax && !hasInvisible(name), rule),
+    v.metadata({ maxLength: charsMax }),
   );
 }
 
 const TEXTS = "must be an array of strings";
 
 export const texts = v.array(v.string(TEXTS), TEXTS);
+
+/** Names of groups; the operation checks them. */
+export const groupNames = v.array(
+  v.pipe(v.string(TEXTS), v.metadata({ pattern: "^[a-z0-9][a-z0-9._-]{0,63}$" })),
+  TEXTS,
+);
 
 /** Like `5m`. The handler receives milliseconds. */
 export function duration(msMin = 0, msMax = Number.POSITIVE_INFINITY) {
@@ -178,7 +185,10 @@ export const timeParameter = v.optional(
       addIssue({ message: "must be a time like 2026-01-31T12:00:00Z" });
       return NEVER;
     }),
-    v.metadata({ format: "date-time" }),
+    v.metadata({
+      format: "date-time",
+      pattern: "^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$",
+    }),
   ),
 );
 
@@ -192,6 +202,7 @@ export const limitParameter = v.optional(
       addIssue({ message: `must be a whole number from 1 to ${LIMIT_MAX}` });
       return NEVER;
     }),
+    v.metadata({ pattern: "^([1-9][0-9]?|1[0-9]{2}|200)$" }),
   ),
   String(LIMIT_DEFAULT),
 );
@@ -217,6 +228,7 @@ export function cursorParameter(member: "next" | "previous" = "next") {
         addIssue({ message: `must be the value of ${member} in an earlier answer` });
         return NEVER;
       }),
+      v.metadata({ pattern: "^[0-9]{1,15}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" }),
     ),
   );
 }
@@ -241,6 +253,7 @@ export const pageById = {
         addIssue({ message: "must be the value of next in an earlier answer" });
         return NEVER;
       }),
+      v.metadata({ format: "uuid" }),
     ),
   ),
 };

@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { operation } from "./operation.ts";
 import { REVIEWER_ROLES } from "./roles.ts";
-import { anyText, body, duration, id, texts, timestamp, word } from "./schema.ts";
+import { anyText, body, duration, groupNames, id, texts, timestamp, word } from "./schema.ts";
 
 const NAME_CHARS_MAX = 100;
 const TEN_YEARS_MS = 10 * 366 * 24 * 3_600_000;
@@ -17,6 +17,7 @@ const botName = v.pipe(
     (name) => name.length <= NAME_CHARS_MAX && NAME.test(name) && name === name.normalize("NFC"),
     `must be one line of up to ${NAME_CHARS_MAX} visible characters`,
   ),
+  v.metadata({ maxLength: NAME_CHARS_MAX }),
 );
 
 export const token = v.object({
@@ -61,7 +62,7 @@ export const tokens = {
       name: v.optional(botName),
       /** Of a new bot. */
       role: v.optional(word(REVIEWER_ROLES)),
-      groups: v.optional(texts),
+      groups: v.optional(groupNames),
       scopes: v.nullish(texts),
       expires_in: v.optional(duration(0, TEN_YEARS_MS)),
     }),
