@@ -40,6 +40,7 @@ const PLANTED: Readonly<Record<string, readonly [text: string, ...rules: string[
     "export function other(): void {}\n",
     "useFilenamingConvention",
   ],
+  [`${SERVER}/steps/requests/recordVote.ts`]: ["export function recordVote(): void {}\n"],
   "tools/focused.test.ts": [
     'import test from "node:test";\n\ntest.only("it", () => {});\n',
     "noFocusedTests",

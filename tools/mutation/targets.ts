@@ -22,7 +22,7 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
 export const MEASURED: readonly string[] = [
   `${SERVER}/src/core/*.ts`,
   `${SERVER}/src/policy/{decider,requirement}.ts`,
-  `${SERVER}/src/operations/{requests/recordVote,access/readActiveReviewers}.ts`,
+  `${SERVER}/src/steps/{requests/recordVote,access/readActiveReviewers}.ts`,
   `${SERVER}/src/http/{authenticate,same-origin,session-cookie,message-fault}.ts`,
   `${SERVER}/src/operations/access/authenticate{Caller,Session}.ts`,
   `${SERVER}/src/review/access/sign-in-limits.ts`,

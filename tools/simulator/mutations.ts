@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "event-left-out",
     breaks: "I3",
-    file: "operations/requests/resolveRequest.ts",
+    file: "steps/requests/resolveRequest.ts",
     edits: [
       [
         "await insertNotification(tx, {",
@@ -107,7 +107,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "written-past-the-deadline",
     breaks: "I6",
-    file: "operations/requests/resolveRequest.ts",
+    file: "steps/requests/resolveRequest.ts",
     edits: [["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"]],
   },
   {
@@ -131,7 +131,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "failed-verification-commits",
     breaks: "I8",
-    file: "operations/instances/commitVerified.ts",
+    file: "steps/instances/commitVerified.ts",
     edits: [
       [
         'if (verified.kind !== "verified") throw refusal(verified);',
@@ -188,7 +188,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "frozen-and-approved",
     breaks: "I12",
-    file: "operations/requests/checkVerdict.ts",
+    file: "steps/requests/checkVerdict.ts",
     edits: [["if (freeze === undefined) return", "if (freeze !== null) return"]],
   },
   {
@@ -211,7 +211,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "ending-without-an-entry",
     breaks: "I15",
-    file: "operations/requests/resolveRequest.ts",
+    file: "steps/requests/resolveRequest.ts",
     edits: [
       [
         "  await appendAudit(tx, random, auditOf(request,",
@@ -250,7 +250,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "taken-over-and-committed",
     breaks: "I2",
-    file: "operations/instances/commitVerified.ts",
+    file: "steps/instances/commitVerified.ts",
     edits: [
       ["if (value !== undefined) return value;\n  const current", "const current"],
       ["if (current?.fence !== fence || current.failure !== null) return undefined;", ""],
@@ -274,11 +274,11 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
     more: [
       {
-        file: "operations/requests/checkVerdict.ts",
+        file: "steps/requests/checkVerdict.ts",
         edits: [["isClosed(facts.request, facts.now)", "facts.request.isInstanceDeleted"]],
       },
       {
-        file: "operations/requests/resolveRequest.ts",
+        file: "steps/requests/resolveRequest.ts",
         edits: [
           ["if ((await tx.now()) >= deadlineAt) throw new DeadlinePassed();", "await tx.now();"],
         ],

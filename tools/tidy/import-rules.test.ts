@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { judge, serverPath } from "./fixture.ts";
 import {
+  calledOperations,
   featureDirections,
   featureFolders,
   importDirections,
   pureImports,
 } from "./import-rules.ts";
 import { PACKAGES, ROOMS } from "./import-table.ts";
+import { parseSources } from "./source.ts";
 
 function imports(path: string, specifier: string): string[] {
   return judge(importDirections, path, `import { it } from "${specifier}";`);
@@ -112,6 +114,47 @@ test("operations speak about any room, and call those below", () => {
       `1: operations may not import ${room}`,
     ]);
   }
+});
+
+test("operations call steps, and no other room does", () => {
+  const step = "../../steps/requests/resolveRequest.ts";
+  assert.deepEqual(imports(serverPath("operations/requests/castVerdict.ts"), step), []);
+  for (const room of ["http", "review", "workers", "outbox", "gauges", "storage", "identity"]) {
+    const message = [`1: ${room} may not import steps`];
+    assert.deepEqual(imports(serverPath(`${room}/requests/it.ts`), step), message);
+    assert.deepEqual(importsType(serverPath(`${room}/requests/it.ts`), step), message);
+  }
+  const path = serverPath("steps/requests/resolveRequest.ts");
+  assert.deepEqual(imports(path, "../../audit/append-audit.ts"), []);
+  assert.deepEqual(importsType(path, "../../operations/requests/castVerdict.ts"), [
+    "1: steps may not import operations",
+  ]);
+});
+
+test("a file in operations that no other room imports is a step", () => {
+  const judged = (texts: Readonly<Record<string, string>>) =>
+    calledOperations(parseSources(new Map(Object.entries(texts))));
+  const operation = serverPath("operations/requests/castVerdict.ts");
+  const step = serverPath("operations/requests/recordVote.ts");
+  const test = serverPath("operations/requests/recordVote.test.ts");
+  const handler = serverPath("review/requests/request-handlers.ts");
+  const texts = {
+    [operation]: 'import { recordVote } from "./recordVote.ts";',
+    [step]: "export function recordVote(): void {}",
+    [test]: 'import { recordVote } from "./recordVote.ts";',
+    [handler]: 'import { castVerdict } from "../../operations/requests/castVerdict.ts";',
+    "tools/simulator/exchange.ts": `import { recordVote } from "../../${step}";`,
+  };
+  const path = serverPath("steps/requests/recordVote.ts");
+  const message = `no other room calls this operation, so it is a step: move it to ${path}`;
+  assert.deepEqual(judged(texts), [{ file: step, line: 1, message }]);
+  assert.deepEqual(
+    judged({
+      ...texts,
+      [serverPath("index.ts")]: 'export * from "./operations/requests/recordVote.ts";',
+    }),
+    [],
+  );
 });
 
 test("http, review and workers call operations and never the store", () => {
@@ -240,6 +283,9 @@ test("a feature imports only the features before it in its room", () => {
   assert.deepEqual(judged(request, "./recordVote.ts"), []);
   assert.deepEqual(judged(request, "../freezes/liftFreeze.ts"), [
     "1: operations/requests may not import freezes, which is above it",
+  ]);
+  assert.deepEqual(judged("steps/people/assertPeopleRemain.ts", "../sign-in/makeLink.ts"), [
+    "1: steps/people may not import sign-in, which is above it",
   ]);
   assert.deepEqual(judged("storage/sql/policy/policy-versions.ts", "../sign-in/sessions.ts"), [
     "1: storage/sql/policy may not import sign-in, which is above it",

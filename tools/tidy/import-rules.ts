@@ -56,13 +56,37 @@ export function featureDirections(source: Source): Violation[] {
   if (isTest(source.path)) return [];
   const violations: Violation[] = [];
   for (const { specifier, line } of source.imports) {
-    if (!specifier.startsWith(".")) continue;
-    const target = posix.join(posix.dirname(source.path), specifier);
-    const message = judgeFeature(featureOf(source.path), featureOf(target));
+    const target = featureOf(fileOf(source.path, specifier));
+    const message = judgeFeature(featureOf(source.path), target);
     if (message !== undefined) violations.push({ file: source.path, line, message });
   }
   return violations;
 }
+
+/**
+ * A file in operations/ that no other room imports is a step. Tests and tools do not count: they
+ * import whatever they try out.
+ */
+export function calledOperations(sources: readonly Source[]): Violation[] {
+  const called = new Set<string>();
+  for (const { path, imports } of sources) {
+    const { package: from, room } = placeOf(path);
+    if (from === undefined || isTest(path) || (from === "server" && room === "operations"))
+      continue;
+    for (const { specifier } of imports) called.add(fileOf(path, specifier));
+  }
+  const violations: Violation[] = [];
+  for (const { path } of sources) {
+    if (isTest(path) || !path.startsWith(OPERATIONS) || called.has(path)) continue;
+    const step = path.replace(OPERATIONS, STEPS);
+    const message = `no other room calls this operation, so it is a step: move it to ${step}`;
+    violations.push({ file: path, line: 1, message });
+  }
+  return violations;
+}
+
+const OPERATIONS = "packages/server/src/operations/";
+const STEPS = "packages/server/src/steps/";
 
 /** The rooms without time, chance and input: Biome forbids the globals, this rule the modules. */
 const PURE = /^packages\/server\/src\/(core|policy)\//;
@@ -183,10 +207,14 @@ function judgeProvider(from: Place, to: Place): string | undefined {
   return "only index.ts imports provider.ts";
 }
 
+/** The file that a relative import names; the specifier itself when it is not relative. */
+function fileOf(path: string, specifier: string): string {
+  return specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier;
+}
+
 function resolve(path: string, specifier: string): Target {
   if (specifier.startsWith(".")) {
-    const file = posix.join(posix.dirname(path), specifier);
-    return { kind: "file", place: placeOf(file), relative: true };
+    return { kind: "file", place: placeOf(fileOf(path, specifier)), relative: true };
   }
   for (const [folder, { name }] of Object.entries(PACKAGES)) {
     if (specifier !== name && !specifier.startsWith(`${name}/`)) continue;

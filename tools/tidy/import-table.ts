@@ -1,7 +1,7 @@
 /**
  * Who may import whom: the one page to change when a room is added. Imports point one way,
  *
- *   http, review, workers -> operations -> core, policy -> protocol
+ *   http, review, workers -> operations -> steps -> core, policy, storage, audit -> protocol
  *
  * and `provider` alone constructs everything.
  */
@@ -105,7 +105,6 @@ const MIDDLE = [
   "config",
   "context",
   "report",
-  "operations",
 ];
 
 /** The doors of the house: they call operations and never touch the store. */
@@ -130,6 +129,7 @@ const EVERYTHING = [
   ...LIMITERS,
   "timer-loop",
   ...MIDDLE,
+  "operations",
   "http",
   "review",
   "outbox",
@@ -139,6 +139,20 @@ const EVERYTHING = [
   "maintenance",
   "gauges",
   "metrics",
+];
+
+/** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
+/** What an operation is made of, besides steps. */
+const BELOW_OPERATIONS = [
+  ...BASICS,
+  "core",
+  "policy",
+  "storage",
+  "audit",
+  "secrets",
+  "wake",
+  "identity",
+  "context",
 ];
 
 /** By folder or file under packages/server/src. Its own room and protocol are always allowed. */
@@ -174,20 +188,9 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
   metrics: { values: ["core"], types: ["storage"] },
   report: { values: [...BASICS, "metrics"], types: MIDDLE },
   context: { values: BASICS, types: [...MIDDLE, "rate-limiter"] },
-  operations: {
-    values: [
-      ...BASICS,
-      "core",
-      "policy",
-      "storage",
-      "audit",
-      "secrets",
-      "wake",
-      "identity",
-      "context",
-    ],
-    types: MIDDLE,
-  },
+  // Parts of transactions that operations share; no other room imports them.
+  steps: { values: BELOW_OPERATIONS, types: MIDDLE },
+  operations: { values: [...BELOW_OPERATIONS, "steps"], types: MIDDLE },
   http: DOOR,
   // The second door stands in the same frame: exchange, authenticate and wire are shared.
   review: { values: [...DOOR.values, "http"], types: [] },
@@ -216,7 +219,7 @@ export const ROOMS: Readonly<Record<string, RoomEntry>> = {
 };
 
 /** The rooms that are divided into features, under the same names in each. */
-export const DIVIDED = ["operations", "review", "storage/sql"];
+export const DIVIDED = ["operations", "steps", "review", "storage/sql"];
 
 /**
  * The features, lowest first: inside a divided room, a feature imports only those before it. The

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CONFIG_PAGE, ERRORS_PAGE, errorsDocumented, optionsDocumented } from "./doc-rules.ts";
 import {
+  calledOperations,
   featureDirections,
   featureFolders,
   importDirections,
@@ -37,9 +38,11 @@ const OPTIONS_FILE = "packages/server/src/config/options.ts";
 export async function tidy(root: string): Promise<Violation[]> {
   const texts = readRepository(root);
   const violations: Violation[] = [];
-  for (const source of parseSources(typeScriptIn(texts))) {
+  const sources = parseSources(typeScriptIn(texts));
+  for (const source of sources) {
     for (const rule of RULES) violations.push(...rule(source));
   }
+  violations.push(...calledOperations(sources));
   for (const [path, text] of texts) {
     for (const rule of TEXT_RULES) violations.push(...rule(path, text));
   }

@@ -4,7 +4,6 @@ import { uuidV7 } from "@countersign/protocol";
 import { systemRandom } from "../src/clock.ts";
 import { writeEntry } from "../src/core/audit-line.ts";
 import { Frontier, hashLeaf } from "../src/core/merkle.ts";
-import type { OpenKeys } from "../src/operations/audit/appendSealed.ts";
 import {
   claimRescans,
   RESCAN_EVERY_MS,
@@ -12,6 +11,7 @@ import {
 } from "../src/operations/audit/claimRescans.ts";
 import { type RecentSeal, sealEntries } from "../src/operations/audit/sealEntries.ts";
 import { RecentlyUsed } from "../src/recently-used.ts";
+import type { OpenKeys } from "../src/steps/audit/appendSealed.ts";
 import { macOfEntry, readEntriesAfter } from "../src/storage/sql/audit/audit-entries.ts";
 import { updateLog } from "../src/storage/sql/audit/audit-logs.ts";
 import type { Transaction } from "../src/storage/store.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newestOf, scanHistory } from "../src/operations/history/scanHistory.ts";
+import { newestOf, scanHistory } from "../src/steps/history/scanHistory.ts";
 import { assertRefused } from "./support/envelope.ts";
 import { copyDecided } from "./support/history.ts";
 import { end, startScene } from "./support/scene.ts";

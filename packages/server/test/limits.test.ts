@@ -30,10 +30,10 @@ import {
 } from "../src/egress/http-exchange.ts";
 import { ADDRESSES_MAX, TIMEOUT_MS, TRIES } from "../src/egress/resolve-host.ts";
 import { EXAMINATION_MIB_MAX, EXAMINATION_MS_MAX } from "../src/examiner/examiner-thread.ts";
-import { GRANTS_PER_INSTANCE_MAX } from "../src/operations/grants/useGrant.ts";
 import { SCANNED_MAX } from "../src/operations/history/listHistory.ts";
-import { JOINED_MS_MAX } from "../src/operations/instances/commitVerified.ts";
 import { ATTEMPT_MS } from "../src/outbox/webhook-destination.ts";
+import { GRANTS_PER_INSTANCE_MAX } from "../src/steps/grants/useGrant.ts";
+import { JOINED_MS_MAX } from "../src/steps/instances/commitVerified.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "../../../docs/reference/limits.md"), "utf8");
 

@@ -9,7 +9,7 @@ import {
   type RequestResolvedEvent,
   type WebhookDeliveryInput,
 } from "@countersign/protocol";
-import { installReceiver } from "../../src/operations/deliveries/installReceiver.ts";
+import { installReceiver } from "../../src/steps/deliveries/installReceiver.ts";
 import { insertInstance } from "../../src/storage/sql/instances/instances.ts";
 import type { SqlValue } from "../../src/storage/store.ts";
 import { copyDeliveries } from "./deliveries.ts";

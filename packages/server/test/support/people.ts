@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import type { Context } from "../../src/context.ts";
 import type { ReviewerRole } from "../../src/index.ts";
-import { beginSession } from "../../src/operations/access/beginSession.ts";
-import { type BindKey, useInvitation } from "../../src/operations/sign-in/useInvitation.ts";
+import { beginSession } from "../../src/steps/access/beginSession.ts";
+import { type BindKey, useInvitation } from "../../src/steps/sign-in/useInvitation.ts";
 import { ensureProject } from "../../src/storage/sql/access/holders.ts";
 import { insertInvitation } from "../../src/storage/sql/sign-in/invitations.ts";
 import type { Answer, Call, TestProvider } from "./test-provider.ts";

@@ -5,11 +5,12 @@ import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { newPerson } from "../../../test/support/people.ts";
 import { openTestContext } from "../../../test/support/test-context.ts";
 import { createToken as drawToken, hashToken } from "../../secrets/token.ts";
+import { mayAuthenticate } from "../../steps/access/mayAuthenticate.ts";
 import { insertCredential } from "../../storage/sql/access/credentials.ts";
 import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { createToken, type TokenOrder } from "../tokens/createToken.ts";
 import { revokeToken } from "../tokens/revokeToken.ts";
-import { authenticateCaller, mayAuthenticate } from "./authenticateCaller.ts";
+import { authenticateCaller } from "./authenticateCaller.ts";
 
 const clock = new ManualClock();
 const context = await openTestContext({ after }, clock);

@@ -1,17 +1,13 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import type { Caller, InstanceCaller, ReviewerCaller } from "../../identity/caller.ts";
+import type { Caller, InstanceCaller } from "../../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../../secrets/token.ts";
+import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
 import {
   readCredentialByHash,
   type StoredCredential,
 } from "../../storage/sql/access/credentials.ts";
-import {
-  readEnabledPersons,
-  readReviewer,
-  type StoredReviewer,
-} from "../../storage/sql/access/holders.ts";
-import type { Reader } from "../../storage/store.ts";
+import { readReviewer } from "../../storage/sql/access/holders.ts";
 
 const BEARER = /^bearer +([^\s]+) *$/i;
 
@@ -76,21 +72,4 @@ function assertLive(
     throw new Problem("invalid_credential");
   }
   return credential;
-}
-
-/** Whether a reviewer was neither removed, nor is a person who is disabled. */
-export async function mayAuthenticate(
-  reader: Reader,
-  { removedAt, personId }: Pick<StoredReviewer, "removedAt" | "personId">,
-): Promise<boolean> {
-  if (removedAt !== null) return false;
-  return personId === null || (await readEnabledPersons(reader, [personId])).has(personId);
-}
-
-/** A reviewer who was found and not removed, as a caller. */
-export function toReviewerCaller(
-  { id: reviewerId, name, role, groups, isBot, personId }: StoredReviewer,
-  through: Pick<ReviewerCaller, "credentialId" | "tokenHash" | "projectId" | "scopes" | "session">,
-): ReviewerCaller {
-  return { kind: "reviewer", ...through, reviewerId, name, role, groups, isBot, personId };
 }

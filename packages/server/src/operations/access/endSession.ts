@@ -1,23 +1,10 @@
 import { Problem } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import type { Actor } from "../../core/actor.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { isOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
-import {
-  deleteSession,
-  listSessions,
-  readSessionByHash,
-  type StoredSession,
-} from "../../storage/sql/sign-in/sessions.ts";
-import type { Transaction } from "../../storage/store.ts";
-
-export interface SessionEnd {
-  readonly by: Actor;
-  /** A few words for the audit log. */
-  readonly because: string;
-}
+import { endSessions } from "../../steps/access/endSessions.ts";
+import { listSessions, readSessionByHash } from "../../storage/sql/sign-in/sessions.ts";
 
 /**
  * Signs out of one session of the person: that which is used, or another one.
@@ -35,48 +22,6 @@ export async function endSession(
     const end = { by: `person:${person.id}`, because: "signed out" } as const;
     await endSessions(tx, context, [session], end);
   });
-}
-
-/**
- * Ends all sessions of a person: when their password changes, they are disabled, or they come
- * back by a link.
- *
- * @param exceptId the one that goes on
- */
-export async function endSessionsOf(
-  tx: Transaction,
-  context: Pick<Context, "random">,
-  personId: string,
-  end: SessionEnd,
-  exceptId?: string,
-): Promise<void> {
-  const sessions = await listSessions(tx, personId);
-  await endSessions(
-    tx,
-    context,
-    sessions.filter(({ id }) => id !== exceptId),
-    end,
-  );
-}
-
-/** Ends these, and says so of each that had not ended meanwhile. */
-export async function endSessions(
-  tx: Transaction,
-  { random }: Pick<Context, "random">,
-  sessions: readonly StoredSession[],
-  { by, because }: SessionEnd,
-): Promise<void> {
-  for (const { id, personId } of sessions) {
-    if (!(await deleteSession(tx, personId, id))) continue;
-    await appendAudit(tx, random, {
-      at: await tx.now(),
-      projectId: "",
-      kind: "session.ended",
-      actor: by,
-      subject: `session:${id}`,
-      detail: { person_id: personId, because },
-    });
-  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { exportLog } from "../../audit/export-log.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type AuditScope, auditedLog } from "./auditedLog.ts";
+import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 
 export interface AuditExport {
   readonly scope: AuditScope;

@@ -2,8 +2,8 @@ import { firstIdAt } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredEntry } from "../../core/audit-line.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type AuditScope, auditedProject } from "../../steps/audit/auditedLog.ts";
 import { LAST_ID, readEntriesBefore } from "../../storage/sql/audit/audit-entries.ts";
-import { type AuditScope, auditedProject } from "./auditedLog.ts";
 
 export interface AuditListing {
   readonly scope: AuditScope;

@@ -2,8 +2,8 @@ import { Problem } from "@countersign/protocol";
 import { type ProvenEntry, proveEntries } from "../../audit/prove-entries.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 import { readEntry } from "../../storage/sql/audit/audit-entries.ts";
-import { type AuditScope, auditedLog } from "./auditedLog.ts";
 
 /**
  * An entry with the proof that the latest checkpoint covers it.

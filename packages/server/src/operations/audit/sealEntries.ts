@@ -1,6 +1,13 @@
 import { firstIdAt, timeOfId } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import {
+  appendSealed,
+  batchOf,
+  type OpenKeys,
+  sealedIdAfter,
+} from "../../steps/audit/appendSealed.ts";
+import { beginAuditLog } from "../../steps/audit/beginAuditLog.ts";
+import {
   readEntriesBetween,
   readEntryIds,
   sealableEntries,
@@ -8,8 +15,6 @@ import {
 import { lockLog, type StoredLog } from "../../storage/sql/audit/audit-logs.ts";
 import { readSealedIds, readSealedIdsAfter } from "../../storage/sql/audit/audit-seals.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { appendSealed, batchOf, type OpenKeys, sealedIdAfter } from "./appendSealed.ts";
-import { beginAuditLog } from "./beginAuditLog.ts";
 
 /**
  * How long before the last one that was sealed others are looked for: as long as it mostly takes

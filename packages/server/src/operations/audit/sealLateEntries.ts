@@ -1,4 +1,5 @@
 import type { Context } from "../../context.ts";
+import { appendSealed, batchOf, type OpenKeys } from "../../steps/audit/appendSealed.ts";
 import {
   type IdRange,
   readEntriesBetween,
@@ -8,7 +9,6 @@ import {
 import { lockLog } from "../../storage/sql/audit/audit-logs.ts";
 import { readSealedIds } from "../../storage/sql/audit/audit-seals.ts";
 import type { Reader } from "../../storage/store.ts";
-import { appendSealed, batchOf, type OpenKeys } from "./appendSealed.ts";
 
 /** Bounds how long one call holds the thread. */
 const IDS_PER_CALL_MAX = 1_024;

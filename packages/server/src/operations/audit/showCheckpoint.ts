@@ -1,7 +1,7 @@
 import type { Context } from "../../context.ts";
 import { writeVerifier } from "../../core/signed-note.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { type AuditScope, auditedLog } from "./auditedLog.ts";
+import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 
 export interface ShownCheckpoint {
   readonly checkpoint: string;

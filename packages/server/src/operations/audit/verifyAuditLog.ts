@@ -3,9 +3,9 @@ import { toAddedPasskeys } from "../../audit/entry-checks.ts";
 import { type Verified, verifyLog } from "../../audit/verify-log.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type AuditScope, auditedLog } from "../../steps/audit/auditedLog.ts";
 import { readAddedPasskeys } from "../../storage/sql/audit/audit-entries.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
-import { type AuditScope, auditedLog } from "./auditedLog.ts";
 
 export type { Finding } from "../../audit/finding.ts";
 

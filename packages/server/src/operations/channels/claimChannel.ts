@@ -3,6 +3,7 @@ import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { nextTurn } from "../../core/channel-pace.ts";
 import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
 import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
+import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
 import {
   type DueAnnouncement,
   endAnnouncements,
@@ -12,7 +13,6 @@ import {
 import { claimChannelRow, lockChannel } from "../../storage/sql/channels/channels.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { composeCall, type WaitingCall } from "./composeCall.ts";
 
 /** A channel that nobody else sends to until its lease ends, and what to send. */
 export interface ClaimedChannel {

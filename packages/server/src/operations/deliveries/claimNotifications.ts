@@ -9,6 +9,7 @@ import {
   type NotificationEndCause,
   type StoredNotification,
 } from "../../core/notification.ts";
+import { signingSecretContext } from "../../steps/deliveries/installReceiver.ts";
 import {
   claimNotification,
   type DueNotification,
@@ -18,7 +19,6 @@ import {
 } from "../../storage/sql/deliveries/notifications.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { signingSecretContext } from "./installReceiver.ts";
 
 /** Where an instance is notified. */
 interface Target {

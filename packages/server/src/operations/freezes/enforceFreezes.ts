@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import type { StoredFreeze } from "../../core/freeze.ts";
+import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
 import { listActiveFreezes } from "../../storage/sql/freezes/freezes.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import { awaitCreates, denyCovered, START } from "./denyCovered.ts";
 
 /** How far the walk over what a freeze covers has come, by the id of the freeze. */
 export type FreezeProgress = Map<string, Place | "over">;

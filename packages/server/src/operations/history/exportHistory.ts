@@ -2,8 +2,8 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { LAST_ID, scanHistory } from "../../steps/history/scanHistory.ts";
 import { type EndedRequest, fitting, readEnded } from "./listHistory.ts";
-import { LAST_ID, scanHistory } from "./scanHistory.ts";
 
 export type ExportEvent =
   | { readonly kind: "row"; readonly row: EndedRequest }

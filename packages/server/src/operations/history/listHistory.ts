@@ -2,12 +2,12 @@ import type { Context } from "../../context.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { FIRST_ID, LAST_ID, newestOf, scanHistory } from "../../steps/history/scanHistory.ts";
+import { deciderId } from "../../steps/requests/reviewRequests.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { type Place, readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
-import { deciderId } from "../requests/reviewRequests.ts";
-import { FIRST_ID, LAST_ID, newestOf, scanHistory } from "./scanHistory.ts";
 
 export interface HistoryListing {
   readonly filter: RequestFilter;

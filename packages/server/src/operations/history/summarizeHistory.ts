@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import { InsightCount, type Insights, type RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { newestOf, scanHistory } from "../../steps/history/scanHistory.ts";
 import { SCANNED_MAX } from "./listHistory.ts";
-import { newestOf, scanHistory } from "./scanHistory.ts";
 
 export interface HistorySummary extends Insights {
   readonly scannedCount: number;

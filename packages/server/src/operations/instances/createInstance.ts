@@ -8,10 +8,10 @@ import { assertFresh } from "../../identity/assert-fresh.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { createToken } from "../../secrets/token.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { ensureProvisioner, lockProject } from "../../storage/sql/access/holders.ts";
 import { assignInstance, insertInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { currentCaller } from "../access/currentCaller.ts";
 import { ownerIdOf } from "./groupInstance.ts";
 import { issueCredential } from "./provisionInstance.ts";
 

@@ -3,6 +3,9 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ProvisionerCaller, ReviewerCaller } from "../../identity/caller.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { finishDeliveryEnd } from "../../steps/deliveries/finishDeliveryEnd.ts";
+import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";
 import { removeReceiver } from "../../storage/sql/deliveries/receivers.ts";
 import { lockInstance, markInstanceDeleted } from "../../storage/sql/instances/instances.ts";
@@ -10,9 +13,6 @@ import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { currentCaller } from "../access/currentCaller.ts";
-import { finishDeliveryEnd } from "../deliveries/finishDeliveryEnd.ts";
-import { resolveRequest } from "../requests/resolveRequest.ts";
 
 /**
  * Deletes an instance for good: its credentials are revoked, all delivery is ended and its

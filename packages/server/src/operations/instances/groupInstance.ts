@@ -5,6 +5,7 @@ import type { Actor } from "../../core/actor.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayPropose, refusalToPublish } from "../../steps/policy/assertOtherPerson.ts";
 import { readReviewerByName } from "../../storage/sql/access/holders.ts";
 import {
   type Assignment,
@@ -15,7 +16,6 @@ import {
 import { assignInstance, lockInstance } from "../../storage/sql/instances/instances.ts";
 import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { assertMayPropose, refusalToPublish } from "../policy/assertOtherPerson.ts";
 
 export interface InstanceChange {
   /** All groups from now on; undefined stays as it is. */

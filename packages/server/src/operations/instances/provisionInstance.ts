@@ -15,6 +15,13 @@ import {
 import type { ProvisionerCaller } from "../../identity/caller.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
 import { createToken, hashToken } from "../../secrets/token.ts";
+import { installReceiver } from "../../steps/deliveries/installReceiver.ts";
+import {
+  type Accepted,
+  assertNeverVerified,
+  commitVerified,
+  type KeyedInput,
+} from "../../steps/instances/commitVerified.ts";
 import { insertCredential } from "../../storage/sql/access/credentials.ts";
 import {
   insertInstance,
@@ -23,13 +30,6 @@ import {
 } from "../../storage/sql/instances/instances.ts";
 import { insertResult, readResult } from "../../storage/sql/requests/idempotency.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { installReceiver } from "../deliveries/installReceiver.ts";
-import {
-  type Accepted,
-  assertNeverVerified,
-  commitVerified,
-  type KeyedInput,
-} from "./commitVerified.ts";
 
 /** An input that a replay may be answered for and nothing else, when it has a refusal. */
 export type Refusable<T> = T & { readonly refusal?: Problem | undefined };

@@ -9,6 +9,14 @@ import {
 } from "../../core/instance.ts";
 import type { ProvisionerCaller } from "../../identity/caller.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
+import { finishDeliveryEnd } from "../../steps/deliveries/finishDeliveryEnd.ts";
+import { installReceiver } from "../../steps/deliveries/installReceiver.ts";
+import {
+  type Accepted,
+  assertNeverVerified,
+  commitVerified,
+  type KeyedInput,
+} from "../../steps/instances/commitVerified.ts";
 import { readDeliveryState, removeReceiver } from "../../storage/sql/deliveries/receivers.ts";
 import { lockInstance, renameInstance } from "../../storage/sql/instances/instances.ts";
 import {
@@ -18,14 +26,6 @@ import {
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import { insertResult, readResult } from "../../storage/sql/requests/idempotency.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { finishDeliveryEnd } from "../deliveries/finishDeliveryEnd.ts";
-import { installReceiver } from "../deliveries/installReceiver.ts";
-import {
-  type Accepted,
-  assertNeverVerified,
-  commitVerified,
-  type KeyedInput,
-} from "./commitVerified.ts";
 import type { Refusable } from "./provisionInstance.ts";
 
 /**

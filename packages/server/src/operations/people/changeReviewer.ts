@@ -6,13 +6,13 @@ import type { ReviewerRole } from "../../core/roles.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { assertPeopleRemain } from "../../steps/people/assertPeopleRemain.ts";
 import {
   lockProject,
   lockReviewer,
   type StoredReviewer,
 } from "../../storage/sql/access/holders.ts";
-import { currentCaller } from "../access/currentCaller.ts";
-import { assertPeopleRemain } from "./assertPeopleRemain.ts";
 import { writeReviewerChange } from "./setReviewer.ts";
 
 /** What is undefined stays as it is. */

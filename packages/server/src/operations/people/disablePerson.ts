@@ -2,12 +2,12 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
+import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import {
   lockPerson,
   readPersonByLogin,
   updateDisabledAt,
 } from "../../storage/sql/people/people.ts";
-import { endSessionsOf } from "../access/endSession.ts";
 
 export interface PersonAccess {
   readonly login: string;

@@ -2,12 +2,12 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import type { KnownGroups } from "../../policy/rule.ts";
+import { readKnownGroups } from "../../steps/policy/readKnownGroups.ts";
 import {
   listReviewersOf,
   readReviewer,
   type StoredReviewer,
 } from "../../storage/sql/access/holders.ts";
-import { readKnownGroups } from "../policy/readKnownGroups.ts";
 
 export type ReviewedReviewer = StoredReviewer;
 

@@ -5,6 +5,8 @@ import type { Actor } from "../../core/actor.ts";
 import { aboveYours, isAbove } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { assertPeopleRemain } from "../../steps/people/assertPeopleRemain.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";
 import {
   lockProject,
@@ -15,8 +17,6 @@ import {
 } from "../../storage/sql/access/holders.ts";
 import { endManagement } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { currentCaller } from "../access/currentCaller.ts";
-import { assertPeopleRemain } from "./assertPeopleRemain.ts";
 import { projectNamed } from "./setReviewer.ts";
 
 /**

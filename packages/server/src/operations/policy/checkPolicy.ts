@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import type { Examination } from "../../examiner/examiner.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { assertMayCheck, type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { readKnownGroups } from "./readKnownGroups.ts";
+import { assertMayCheck, type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
+import { readKnownGroups } from "../../steps/policy/readKnownGroups.ts";
 
 export type PolicyCheck = Pick<Examination, "findings" | "tests" | "warnings" | "rules">;
 

@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
+import { readPublishers } from "../../steps/policy/readPublishers.ts";
 import { listPolicyVersions as listStored } from "../../storage/sql/policy/policy-versions.ts";
-import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { readPublishers } from "./readPublishers.ts";
 import type { PublishedOutline } from "./showPolicy.ts";
 
 export interface PolicyVersionPage {

@@ -1,6 +1,7 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
 import {
   listProposalsClosed,
   listProposalsOpen,
@@ -8,7 +9,6 @@ import {
   readProposal,
 } from "../../storage/sql/policy/policy-proposals.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { type ReviewedProposal, reviewProposal, reviewProposals } from "./reviewProposals.ts";
 
 export interface ProposalListing {

@@ -3,6 +3,15 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import {
+  assertMayPublish,
+  type PolicyScope,
+  policyActorOf,
+  projectOf,
+} from "../../identity/policy-authority.ts";
+import { assertExpected, examineDraft, readCurrent } from "../../steps/policy/activatePolicy.ts";
+import { assertIntact } from "../../steps/policy/assertIntact.ts";
+import { assertMayPropose } from "../../steps/policy/assertOtherPerson.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import {
   insertProposal,
@@ -11,15 +20,6 @@ import {
 } from "../../storage/sql/policy/policy-proposals.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { assertExpected, examineDraft, readCurrent } from "./activatePolicy.ts";
-import { assertIntact } from "./assertIntact.ts";
-import {
-  assertMayPublish,
-  type PolicyScope,
-  policyActorOf,
-  projectOf,
-} from "./assertMayPublish.ts";
-import { assertMayPropose } from "./assertOtherPerson.ts";
 import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
 export interface ProposalOrder {

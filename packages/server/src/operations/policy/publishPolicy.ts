@@ -1,15 +1,17 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
-import type { Reader } from "../../storage/store.ts";
-import { activatePolicy, type PublishOutcome } from "./activatePolicy.ts";
 import {
   assertMayPublish,
   type PolicyScope,
   policyActorOf,
   projectOf,
-} from "./assertMayPublish.ts";
+} from "../../identity/policy-authority.ts";
+import { activatePolicy, type PublishOutcome } from "../../steps/policy/activatePolicy.ts";
+import { readTwoPerson } from "../../storage/sql/policy/policy-versions.ts";
+import type { Reader } from "../../storage/store.ts";
+
+export type { PublishOutcome };
 
 export interface Publication {
   readonly scope: PolicyScope;

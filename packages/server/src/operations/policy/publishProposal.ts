@@ -1,19 +1,23 @@
 import { formatTimestamp, Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { readProjects } from "../../storage/sql/access/holders.ts";
-import { SERVER } from "../../storage/sql/keys.ts";
-import { readProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
-import type { Reader } from "../../storage/store.ts";
-import { activatePolicy, type PolicyDraft, type PublishOutcome } from "./activatePolicy.ts";
-import { assertIntact } from "./assertIntact.ts";
 import {
   assertMayPublish,
   type PolicyScope,
   policyActorOf,
   projectOf,
-} from "./assertMayPublish.ts";
-import { assertOtherPerson } from "./assertOtherPerson.ts";
+} from "../../identity/policy-authority.ts";
+import {
+  activatePolicy,
+  type PolicyDraft,
+  type PublishOutcome,
+} from "../../steps/policy/activatePolicy.ts";
+import { assertIntact } from "../../steps/policy/assertIntact.ts";
+import { assertOtherPerson } from "../../steps/policy/assertOtherPerson.ts";
+import { readProjects } from "../../storage/sql/access/holders.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { readProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
+import type { Reader } from "../../storage/store.ts";
 
 /**
  * Activates what was proposed, letter for letter. Where the policy takes two people, the caller

@@ -2,14 +2,14 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { SERVER } from "../../storage/sql/keys.ts";
-import { closeProposal, readProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import {
   assertMayPublish,
   type PolicyScope,
   policyActorOf,
   projectOf,
-} from "./assertMayPublish.ts";
+} from "../../identity/policy-authority.ts";
+import { SERVER } from "../../storage/sql/keys.ts";
+import { closeProposal, readProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
 export interface Rejection {

@@ -1,10 +1,10 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayPublish, projectOf } from "../../identity/policy-authority.ts";
+import type { PublishOutcome } from "../../steps/policy/activatePolicy.ts";
+import { assertIntact } from "../../steps/policy/assertIntact.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
-import type { PublishOutcome } from "./activatePolicy.ts";
-import { assertIntact } from "./assertIntact.ts";
-import { assertMayPublish, projectOf } from "./assertMayPublish.ts";
 import { type Publication, publishPolicy } from "./publishPolicy.ts";
 
 export interface Rollback extends Omit<Publication, "source" | "restores"> {

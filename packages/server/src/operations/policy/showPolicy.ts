@@ -1,23 +1,16 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import type { Actor } from "../../core/actor.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
+import { type PublishedPolicy, readPublishers } from "../../steps/policy/readPublishers.ts";
 import {
   type PolicyVersionOutline,
   readPolicyNumber,
   readPolicyVersion,
   readTwoPerson,
-  type StoredPolicyVersion,
 } from "../../storage/sql/policy/policy-versions.ts";
-import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
-import { readPublishers } from "./readPublishers.ts";
 
-export interface PublishedPolicy<V = StoredPolicyVersion> {
-  readonly scope: PolicyScope;
-  readonly version: V;
-  /** Of those who wrote and published it, as far as they are of the caller's project. */
-  readonly names: ReadonlyMap<Actor, string>;
-}
+export type { PublishedPolicy };
 
 export type PublishedOutline = PublishedPolicy<PolicyVersionOutline>;
 

@@ -5,11 +5,14 @@ import type { StoredInstance } from "../../core/instance.ts";
 import type { JsonText, StoredRequest } from "../../core/request.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayPublish, type PolicyScope } from "../../identity/policy-authority.ts";
 import { evaluatePolicies, historyQueriesOf } from "../../policy/evaluate.ts";
 import type { CallHistory } from "../../policy/history.ts";
 import { type Judgement, readJudgement, requirementOf } from "../../policy/judgement.ts";
 import { differingParts, type RequirementPart } from "../../policy/requirement.ts";
 import type { Evaluation, Verb } from "../../policy/rule.ts";
+import { countHistory } from "../../steps/policy/countHistory.ts";
+import { type BothPolicies, loadDraft } from "../../steps/policy/loadDraft.ts";
 import {
   countMade,
   firstIdAt,
@@ -19,9 +22,6 @@ import {
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Reader } from "../../storage/store.ts";
-import { assertMayPublish, type PolicyScope } from "./assertMayPublish.ts";
-import { countHistory } from "./countHistory.ts";
-import { type BothPolicies, loadDraft } from "./loadDraft.ts";
 
 export interface SimulationOrder {
   readonly scope: PolicyScope;

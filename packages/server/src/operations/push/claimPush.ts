@@ -5,6 +5,7 @@ import { readPreferences } from "../../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
 import { loudFrom } from "../../core/quiet-hours.ts";
 import type { StoredRequest } from "../../core/request.ts";
+import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readPreferencesText } from "../../storage/sql/people/preferences.ts";
 import {
@@ -18,7 +19,6 @@ import { claimSubscription, lockSubscription } from "../../storage/sql/push/push
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { canDecide } from "./fanOutPushes.ts";
-import { openPushKey } from "./findPublicPushKey.ts";
 import { pushTargetContext } from "./subscribePush.ts";
 
 /** A browser that nobody else sends to until its lease ends, and what to send. */

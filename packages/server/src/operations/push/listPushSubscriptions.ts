@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import type { StoredSubscription } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
+import { findPublicPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { listSubscriptionsOf } from "../../storage/sql/push/push-subscriptions.ts";
-import { findPublicPushKey } from "./findPublicPushKey.ts";
 
 export interface OwnSubscriptions {
   /** What browsers subscribe for; null where this server sends nothing. */

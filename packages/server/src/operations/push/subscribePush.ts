@@ -9,6 +9,7 @@ import {
 } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { isPushPoint, isPushSecret } from "../../secrets/vapid-key.ts";
+import { findPublicPushKey } from "../../steps/push/findPublicPushKey.ts";
 import { touchActiveState } from "../../storage/sql/active-state-stamp.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
@@ -22,7 +23,6 @@ import {
   updateSubscription,
 } from "../../storage/sql/push/push-subscriptions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { findPublicPushKey } from "./findPublicPushKey.ts";
 
 export interface PushOrder extends PushTarget {
   readonly name: string;

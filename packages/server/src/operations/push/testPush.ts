@@ -3,13 +3,13 @@ import type { Context } from "../../context.ts";
 import { type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
 import { isGone, type PushPayload } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
+import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
 import {
   listSubscriptionsOf,
   lockSubscription,
   updateLastPush,
 } from "../../storage/sql/push/push-subscriptions.ts";
 import { openPushTarget } from "./claimPush.ts";
-import { openPushKey } from "./findPublicPushKey.ts";
 import { removeGone } from "./subscribePush.ts";
 
 const TEST_MS = 8_000;

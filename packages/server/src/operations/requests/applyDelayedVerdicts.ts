@@ -2,6 +2,9 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isLive } from "../../core/session.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
+import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
+import { lockReadable } from "../../steps/requests/lockReadable.ts";
 import { lockCredential } from "../../storage/sql/access/credentials.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 import {
@@ -14,10 +17,7 @@ import {
 } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { mayAuthenticate, toReviewerCaller } from "../access/authenticateCaller.ts";
 import { decideLocked, retryPastDeadline } from "./castVerdict.ts";
-import { appendVerdictAudit } from "./delayVerdict.ts";
-import { lockReadable } from "./expireRequests.ts";
 
 /** Limits one round; the worker starts the next one at once while more verdicts are due. */
 const VERDICTS_PER_CALL_MAX = 50;

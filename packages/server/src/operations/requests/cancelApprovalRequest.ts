@@ -2,8 +2,8 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredRequest } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
+import { resolveRequest, subjectOf } from "../../steps/requests/resolveRequest.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
-import { resolveRequest, subjectOf } from "./resolveRequest.ts";
 
 /**
  * Withdraws a pending request on behalf of the instance that made it. Repeating it answers the

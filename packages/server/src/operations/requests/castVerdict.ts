@@ -7,13 +7,7 @@ import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { takesVotes } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
-import { findFreezeOfRequest } from "../../storage/sql/freezes/freezes.ts";
-import { readInstances } from "../../storage/sql/instances/instances.ts";
-import { findDelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
-import type { StoredVote } from "../../storage/sql/requests/votes.ts";
-import type { Transaction } from "../../storage/store.ts";
-import { currentCaller } from "../access/currentCaller.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
 import {
   checkVerdict,
   excludedOwner,
@@ -21,12 +15,20 @@ import {
   type VerdictFacts,
   type VerdictOutcome,
   validityProblem,
-} from "./checkVerdict.ts";
-import { cancelDelayedVerdict } from "./delayVerdict.ts";
-import { recordVote } from "./recordVote.ts";
-import { DeadlinePassed, resolveRequest, subjectOf } from "./resolveRequest.ts";
-import { type Verdict, verdictNote } from "./verdictNote.ts";
+} from "../../steps/requests/checkVerdict.ts";
+import { cancelDelayedVerdict } from "../../steps/requests/delayVerdict.ts";
+import { recordVote } from "../../steps/requests/recordVote.ts";
+import { DeadlinePassed, resolveRequest, subjectOf } from "../../steps/requests/resolveRequest.ts";
+import { type Verdict, verdictNote } from "../../steps/requests/verdictNote.ts";
+import { findFreezeOfRequest } from "../../storage/sql/freezes/freezes.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { findDelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import type { StoredVote } from "../../storage/sql/requests/votes.ts";
+import type { Transaction } from "../../storage/store.ts";
 import { useSignature } from "./verifySignature.ts";
+
+export type { Verdict };
 
 /**
  * Ends a pending request by a reviewer's verdict, or keeps an approval as a vote where more of

@@ -13,19 +13,19 @@ import { deadline, type Ending, isOverdue, type StoredRequest } from "../../core
 import type { InstanceCaller } from "../../identity/caller.ts";
 import { type Judgement, requirementOf, writeJudgement } from "../../policy/judgement.ts";
 import { hashRequestKey } from "../../secrets/keyring.ts";
+import { announceRequest } from "../../steps/channels/announceRequest.ts";
+import { refundCall, useGrant } from "../../steps/grants/useGrant.ts";
+import { cachePolicy, PolicyNotLoaded } from "../../steps/policy/cachePolicy.ts";
+import { countHistory } from "../../steps/policy/countHistory.ts";
+import { expireRequest } from "../../steps/requests/expireRequest.ts";
+import { type Judged, judgeCall, neededHistory } from "../../steps/requests/judgeCall.ts";
+import { DeadlinePassed, openResolved } from "../../steps/requests/resolveRequest.ts";
 import { findFreeze } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { announceRequest } from "../channels/announceRequest.ts";
-import { refundCall, useGrant } from "../grants/useGrant.ts";
-import { cachePolicy, PolicyNotLoaded } from "../policy/cachePolicy.ts";
-import { countHistory } from "../policy/countHistory.ts";
 import { cacheActiveState, cachedActiveState, findActiveState } from "../policy/findActiveState.ts";
-import { expireRequest } from "./expireRequest.ts";
-import { type Judged, judgeCall, neededHistory } from "./judgeCall.ts";
-import { DeadlinePassed, openResolved } from "./resolveRequest.ts";
 
 export interface Submission {
   readonly outcome: "created" | "replayed";

@@ -1,11 +1,7 @@
 import type { Context } from "../../context.ts";
-import type { ResolvableRequest } from "../../core/request.ts";
-import { Failure } from "../../failure.ts";
-import type { RowKey } from "../../storage/sql/keys.ts";
+import { lockReadable } from "../../steps/requests/lockReadable.ts";
+import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
 import { readOverdue } from "../../storage/sql/requests/pending-requests.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
-import type { Transaction } from "../../storage/store.ts";
-import { resolveRequest } from "./resolveRequest.ts";
 
 /** Bounds one transaction; the worker comes again at once while there is more. */
 const REQUESTS_PER_CALL_MAX = 200;
@@ -34,17 +30,4 @@ export async function expireRequests(
     return count;
   });
   return { expired, more: overdue.length === REQUESTS_PER_CALL_MAX && expired > 0 };
-}
-
-/** One damaged row must not keep all others from expiring; whoever reads it is told. */
-export async function lockReadable(
-  tx: Transaction,
-  key: RowKey,
-): Promise<ResolvableRequest | undefined> {
-  try {
-    return await lockResolvable(tx, key);
-  } catch (error) {
-    if (error instanceof Failure) return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedRequest, reviewRequests } from "../../steps/requests/reviewRequests.ts";
 import {
   listDecided,
   listPending,
@@ -7,7 +8,6 @@ import {
   type Place,
   readRequests,
 } from "../../storage/sql/requests/requests.ts";
-import { type ReviewedRequest, reviewRequests } from "./reviewRequests.ts";
 
 export interface Listing {
   readonly state: "pending" | "decided";

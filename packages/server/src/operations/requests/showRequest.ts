@@ -2,9 +2,11 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isOverdue, type StoredRequest } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { expireRequest } from "../../steps/requests/expireRequest.ts";
+import { type ReviewedRequest, reviewRequests } from "../../steps/requests/reviewRequests.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
-import { expireRequest } from "./expireRequest.ts";
-import { type ReviewedRequest, reviewRequests } from "./reviewRequests.ts";
+
+export type { ReviewedRequest };
 
 /**
  * One request of the reviewer's project, as it stands.

@@ -3,12 +3,12 @@ import type { Context } from "../../context.ts";
 import { decidesFor } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
 import {
   deleteDelayedVerdict,
   findDelayedVerdict,
 } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { lockRequest } from "../../storage/sql/requests/requests.ts";
-import { appendVerdictAudit } from "./delayVerdict.ts";
 
 /**
  * Takes back the caller's delayed verdict, unless it was applied first. Without a delayed verdict

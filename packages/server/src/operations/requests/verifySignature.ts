@@ -15,10 +15,10 @@ import {
 } from "../../identity/passkeys.ts";
 import { passkeyRefusal } from "../../policy/decider.ts";
 import { hashToken } from "../../secrets/token.ts";
+import type { Signature, Verdict } from "../../steps/requests/verdictNote.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader, Transaction } from "../../storage/store.ts";
-import type { Signature, Verdict } from "./verdictNote.ts";
 
 /** What comes with a verdict that a passkey signed. */
 export interface SignedAnswer {

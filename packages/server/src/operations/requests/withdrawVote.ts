@@ -5,10 +5,10 @@ import { isClosed, type Resolution } from "../../core/request.ts";
 import { decidesFor } from "../../core/scopes.ts";
 import { refusalOf } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
 import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import { deleteVote, readVotes } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { resolveRequest } from "./resolveRequest.ts";
 
 /** Whether there was a vote, and what ended the request if that was found on the way. */
 interface Outcome {

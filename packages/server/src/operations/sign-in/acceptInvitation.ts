@@ -2,11 +2,11 @@ import type { Context } from "../../context.ts";
 import { parseLogin, parsePersonName } from "../../core/login.ts";
 import { parsePassword } from "../../core/password.ts";
 import type { SignedIn } from "../../identity/caller.ts";
+import { beginSession } from "../../steps/access/beginSession.ts";
+import { useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
-import { beginSession } from "../access/beginSession.ts";
 import { setPassword } from "./changePassword.ts";
 import { openInvitation } from "./openInvitation.ts";
-import { useInvitation } from "./useInvitation.ts";
 
 export interface Acceptance {
   readonly token: string;

@@ -12,6 +12,7 @@ import {
   verifyCreation,
 } from "../../identity/passkeys.ts";
 import { hashToken } from "../../secrets/token.ts";
+import type { BindKey } from "../../steps/sign-in/useInvitation.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import {
@@ -21,7 +22,6 @@ import {
 } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
 import { ADD_CEREMONY, assertRoom, CHANGE_PASSKEYS, LINK_CEREMONY } from "./beginPasskey.ts";
-import type { BindKey } from "./useInvitation.ts";
 
 /**
  * Gives somebody who has just signed in one more passkey.

@@ -4,11 +4,11 @@ import type { Context } from "../../context.ts";
 import { parsePassword, parseSubmittedPassword } from "../../core/password.ts";
 import { isFresh } from "../../core/session.ts";
 import type { SignedIn } from "../../identity/caller.ts";
+import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import { lockPerson, updatePasswordHash } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { endSessionsOf } from "../access/endSession.ts";
 
 export interface PasswordChange {
   /** Undefined for somebody who has none: then they must have signed in lately. */

@@ -4,9 +4,9 @@ import { readClaims } from "../../core/claims.ts";
 import { isOpaque } from "../../secrets/opaque.ts";
 import { deriveSignInSecrets } from "../../secrets/sign-in-secrets.ts";
 import { hashToken } from "../../secrets/token.ts";
+import { beginSession } from "../../steps/access/beginSession.ts";
+import { admitClaimedPerson } from "../../steps/sign-in/admitClaimedPerson.ts";
 import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
-import { beginSession } from "../access/beginSession.ts";
-import { admitClaimedPerson } from "./admitClaimedPerson.ts";
 import { OIDC_CEREMONY } from "./beginOidcSignIn.ts";
 
 export interface OidcAnswer {

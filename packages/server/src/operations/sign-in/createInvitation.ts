@@ -10,6 +10,7 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { drawOpaque } from "../../secrets/opaque.ts";
 import { hashToken } from "../../secrets/token.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { lockReviewerByName, type StoredReviewer } from "../../storage/sql/access/holders.ts";
 import {
   countOpenInvitations,
@@ -17,7 +18,6 @@ import {
   type StoredInvitation,
 } from "../../storage/sql/sign-in/invitations.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { currentCaller } from "../access/currentCaller.ts";
 
 export interface InvitationOrder {
   /** Of the reviewer to be, or of one who has had tokens only. */

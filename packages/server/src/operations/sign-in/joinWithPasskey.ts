@@ -1,9 +1,9 @@
 import type { Context } from "../../context.ts";
 import type { BrowserAnswer, RelyingParty } from "../../identity/passkeys.ts";
-import { beginSession } from "../access/beginSession.ts";
+import { beginSession } from "../../steps/access/beginSession.ts";
+import { type InvitationUse, useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { bindPasskey } from "./addPasskey.ts";
 import { openInvitation } from "./openInvitation.ts";
-import { type InvitationUse, useInvitation } from "./useInvitation.ts";
 
 export interface PasskeyJoin extends InvitationUse {
   readonly answer: BrowserAnswer;

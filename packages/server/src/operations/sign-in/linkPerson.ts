@@ -3,9 +3,9 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { writeSubject } from "../../core/claims.ts";
 import { normalizeLogin } from "../../core/login.ts";
+import { endSessionsOf } from "../../steps/access/endSessions.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 import { readPersonIdBySubject, updateSubject } from "../../storage/sql/sign-in/oidc-people.ts";
-import { endSessionsOf } from "../access/endSession.ts";
 
 export interface PersonLink {
   readonly login: string;

@@ -1,10 +1,10 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
+import { makeLink } from "../../steps/sign-in/makeLink.ts";
+import { newProjectId } from "../../steps/tokens/newProjectId.ts";
 import { ensureProject } from "../../storage/sql/access/holders.ts";
 import { hasPerson } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsBy } from "../../storage/sql/sign-in/invitations.ts";
-import { newProjectId } from "../tokens/createToken.ts";
-import { makeLink } from "./makeLink.ts";
 
 /** Whether nobody can sign in yet. */
 export async function needsSetup({ store }: Pick<Context, "store">): Promise<boolean> {

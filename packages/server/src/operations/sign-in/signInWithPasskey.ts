@@ -9,9 +9,9 @@ import {
   requestOptions,
   verifyAssertion,
 } from "../../identity/passkeys.ts";
+import { beginSession } from "../../steps/access/beginSession.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
-import { beginSession } from "../access/beginSession.ts";
 import { endCeremony, toRefusal } from "./addPasskey.ts";
 import { beginCeremony } from "./beginPasskey.ts";
 

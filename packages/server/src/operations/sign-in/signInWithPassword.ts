@@ -2,8 +2,8 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
 import { parseSubmittedPassword } from "../../core/password.ts";
+import { assertMethod, beginSession } from "../../steps/access/beginSession.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
-import { assertMethod, beginSession } from "../access/beginSession.ts";
 
 export interface PasswordSignIn {
   readonly login: string;

@@ -1,15 +1,17 @@
-import { Problem, uuidV7 } from "@countersign/protocol";
+import { uuidV7 } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
 import type { Actor } from "../../core/actor.ts";
 import { assertGroups } from "../../core/groups.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
-import { type Scopes, scopesFault, toScopes } from "../../core/scopes.ts";
+import { type Scopes, toScopes } from "../../core/scopes.ts";
+import { ensureReviewerAs } from "../../steps/people/ensureReviewerAs.ts";
+import { assertScopes } from "../../steps/tokens/assertScopes.ts";
+import { newProjectId } from "../../steps/tokens/newProjectId.ts";
+import { type IssuedToken, writeToken } from "../../steps/tokens/writeToken.ts";
 import { ensureProject, ensureProvisioner } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { ensureReviewerAs } from "../people/ensureReviewerAs.ts";
-import { type IssuedToken, writeToken } from "./writeToken.ts";
 
 export interface TokenOrder {
   readonly kind: "provisioner" | "reviewer";
@@ -58,22 +60,6 @@ export async function createToken(context: Context, order: TokenOrder): Promise<
     return writeToken(tx, random, credential, OPERATOR);
   });
 }
-
-/** @throws Problem `invalid_request` with param `scopes` */
-export function assertScopes(scopes: Scopes): void {
-  const fault = scopes === null ? undefined : scopesFault(scopes);
-  if (fault !== undefined) {
-    throw new Problem("invalid_request", `scopes ${fault}.`, { param: "scopes" });
-  }
-}
-
-/** Short, because it stands in front of every key: docs/decisions/0011. */
-export function newProjectId(random: Random): string {
-  return Buffer.from(random.bytes(PROJECT_ID_BYTES)).toString("hex");
-}
-
-/** The primary key would refuse a second one, not mix two projects up. */
-const PROJECT_ID_BYTES = 8;
 
 const OPERATOR: Actor = "operator:cli";
 

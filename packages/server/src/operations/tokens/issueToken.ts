@@ -7,14 +7,14 @@ import { type Scopes, toScopes } from "../../core/scopes.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type CurrentCaller, currentCaller } from "../../steps/access/currentCaller.ts";
+import { ensureReviewerAs } from "../../steps/people/ensureReviewerAs.ts";
+import { assertScopes } from "../../steps/tokens/assertScopes.ts";
+import { writeToken } from "../../steps/tokens/writeToken.ts";
 import type { StoredReviewer } from "../../storage/sql/access/holders.ts";
 import { lockProject, readReviewer, readReviewerByName } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type CurrentCaller, currentCaller } from "../access/currentCaller.ts";
-import { ensureReviewerAs } from "../people/ensureReviewerAs.ts";
-import { assertScopes } from "./createToken.ts";
 import type { ReviewedToken } from "./listProjectTokens.ts";
-import { writeToken } from "./writeToken.ts";
 
 export interface OwnTokenOrder {
   /** A bot's name, made if it is new; undefined: the caller's own token. */

@@ -4,9 +4,9 @@ import type { Context } from "../../context.ts";
 import { aboveYours, isAbove } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";
 import { lockProject } from "../../storage/sql/access/holders.ts";
-import { currentCaller } from "../access/currentCaller.ts";
 import { holderOfToken, type ReviewedToken } from "./listProjectTokens.ts";
 
 /**

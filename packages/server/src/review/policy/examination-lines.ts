@@ -8,7 +8,7 @@ import {
   type PolicyScope,
   powerFor,
   projectOf,
-} from "../../operations/policy/assertMayPublish.ts";
+} from "../../identity/policy-authority.ts";
 import { ExaminationLine } from "./examination-line.ts";
 
 /**

@@ -13,13 +13,12 @@ import {
 import type { Context } from "../../context.ts";
 import { sendJsonLines } from "../../http/exchange.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
-import type { PublishOutcome } from "../../operations/policy/activatePolicy.ts";
-import type { PolicyScope } from "../../operations/policy/assertMayPublish.ts";
+import type { PolicyScope } from "../../identity/policy-authority.ts";
 import { checkPolicy } from "../../operations/policy/checkPolicy.ts";
 import { listPolicyVersions } from "../../operations/policy/listPolicyVersions.ts";
 import { listProposals, showProposal } from "../../operations/policy/listProposals.ts";
 import { type ProposalOrder, proposePolicy } from "../../operations/policy/proposePolicy.ts";
-import { publishPolicy } from "../../operations/policy/publishPolicy.ts";
+import { type PublishOutcome, publishPolicy } from "../../operations/policy/publishPolicy.ts";
 import { publishProposal } from "../../operations/policy/publishProposal.ts";
 import { rejectProposal } from "../../operations/policy/rejectProposal.ts";
 import { rollbackPolicy } from "../../operations/policy/rollbackPolicy.ts";

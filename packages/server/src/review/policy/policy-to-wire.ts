@@ -11,7 +11,7 @@ import {
   type Writable,
   type ProposalOutline as WrittenOutline,
 } from "@countersign/review-api";
-import type { PublishOutcome } from "../../operations/policy/activatePolicy.ts";
+import type { PublishOutcome } from "../../operations/policy/publishPolicy.ts";
 import type { ProposalOutline, ReviewedProposal } from "../../operations/policy/reviewProposals.ts";
 import type {
   PublishedPolicy as Published,

@@ -5,13 +5,12 @@ import { type BodyReceived, JsonText, type requests, writeCursor } from "@counte
 import type { Context } from "../../context.ts";
 import type { Handlers } from "../../http/operation-routes.ts";
 import { relyingPartyOf } from "../../identity/passkeys.ts";
-import { castVerdict } from "../../operations/requests/castVerdict.ts";
+import { castVerdict, type Verdict } from "../../operations/requests/castVerdict.ts";
 import { challengeVerdict } from "../../operations/requests/challengeVerdict.ts";
 import { listRequests } from "../../operations/requests/listRequests.ts";
 import { showBackground } from "../../operations/requests/showBackground.ts";
 import { reviewRequest, showRequest } from "../../operations/requests/showRequest.ts";
 import { takeBackVerdict } from "../../operations/requests/takeBackVerdict.ts";
-import type { Verdict } from "../../operations/requests/verdictNote.ts";
 import { verifySignature } from "../../operations/requests/verifySignature.ts";
 import { withdrawVote } from "../../operations/requests/withdrawVote.ts";
 import { toWireBackground, toWireReviewed } from "./request-to-wire.ts";

@@ -12,8 +12,8 @@ import {
 } from "@countersign/review-api";
 import { sha256Hex } from "../../core/digest.ts";
 import { textOf, toWireRequest } from "../../http/wire.ts";
-import type { ReviewedRequest } from "../../operations/requests/reviewRequests.ts";
 import type { Background } from "../../operations/requests/showBackground.ts";
+import type { ReviewedRequest } from "../../operations/requests/showRequest.ts";
 import { needsPasskey } from "../../policy/decider.ts";
 
 type Wire = Writable<WireRequest>;

@@ -1,11 +1,11 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
 import type { Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { readPolicyNumber, readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import { invalidPolicy } from "./activatePolicy.ts";
-import { type PolicyScope, projectOf } from "./assertMayPublish.ts";
 import { cachePolicy } from "./cachePolicy.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
 

@@ -12,7 +12,7 @@ import {
   type SignInMethod,
 } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { endSessions } from "./endSession.ts";
+import { endSessions } from "./endSessions.ts";
 
 export interface SessionOrder {
   /** Who has just proven who they are. */

@@ -26,8 +26,8 @@ import {
   type StoredInvitation,
 } from "../../storage/sql/sign-in/invitations.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { endSessionsOf } from "../access/endSession.ts";
-import { assertUsable, GONE } from "./openInvitation.ts";
+import { endSessionsOf } from "../access/endSessions.ts";
+import { assertUsable, GONE } from "./assertUsable.ts";
 
 /** Who uses a link. */
 export interface InvitationUse {

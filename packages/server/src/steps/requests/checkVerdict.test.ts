@@ -4,8 +4,8 @@ import type { Problem } from "@countersign/protocol";
 import { setReviewer, submitRequiring } from "../../../test/support/requirements.ts";
 import { startScene } from "../../../test/support/scene.ts";
 import { sha256Hex } from "../../core/digest.ts";
-import { authenticateCaller } from "../access/authenticateCaller.ts";
-import { castVerdict } from "./castVerdict.ts";
+import { authenticateCaller } from "../../operations/access/authenticateCaller.ts";
+import { castVerdict } from "../../operations/requests/castVerdict.ts";
 import { VERDICT_CHECKS } from "./checkVerdict.ts";
 import type { Verdict } from "./verdictNote.ts";
 

@@ -3,7 +3,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { lockCredential, lockCredentialByHash } from "../../storage/sql/access/credentials.ts";
 import { lockReviewer } from "../../storage/sql/access/holders.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { mayAuthenticate } from "./authenticateCaller.ts";
+import { mayAuthenticate } from "./mayAuthenticate.ts";
 
 export interface CurrentCaller extends ReviewerCaller {
   /** When the token ends, epoch ms; null when it does not, or when it is none but a session. */

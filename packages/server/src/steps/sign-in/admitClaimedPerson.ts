@@ -20,7 +20,7 @@ import {
   updateManaged,
 } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { newProjectId } from "../tokens/createToken.ts";
+import { newProjectId } from "../tokens/newProjectId.ts";
 
 export type Admission =
   | {

@@ -3,8 +3,8 @@ import { after, test } from "node:test";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { newPerson } from "../../../test/support/people.ts";
 import { openTestContext } from "../../../test/support/test-context.ts";
-import { createToken, type TokenOrder } from "../tokens/createToken.ts";
-import { revokeToken } from "../tokens/revokeToken.ts";
+import { createToken, type TokenOrder } from "../../operations/tokens/createToken.ts";
+import { revokeToken } from "../../operations/tokens/revokeToken.ts";
 import { readActiveReviewers } from "./readActiveReviewers.ts";
 
 const clock = new ManualClock();

@@ -3,6 +3,7 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import { sha256Hex } from "../../core/digest.ts";
 import type { Examination } from "../../examiner/examiner.ts";
+import type { PolicyActor, PolicyScope } from "../../identity/policy-authority.ts";
 import type { Finding, Policy } from "../../policy/rule.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { closeProposal, type StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
@@ -13,10 +14,9 @@ import {
   type StoredPolicyVersion,
 } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader, Transaction } from "../../storage/store.ts";
-import type { PolicyActor, PolicyScope } from "./assertMayPublish.ts";
 import { readKnownGroups } from "./readKnownGroups.ts";
+import type { PublishedPolicy } from "./readPublishers.ts";
 import { readPublishers } from "./readPublishers.ts";
-import type { PublishedPolicy } from "./showPolicy.ts";
 
 /** A policy to activate. */
 export interface PolicyDraft {

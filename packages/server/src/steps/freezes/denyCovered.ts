@@ -10,7 +10,7 @@ import {
 } from "../../storage/sql/freezes/frozen-requests.ts";
 import { compareLockOrder } from "../../storage/sql/requests/pending-requests.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import { lockReadable } from "../requests/expireRequests.ts";
+import { lockReadable } from "../requests/lockReadable.ts";
 import { resolveRequest } from "../requests/resolveRequest.ts";
 
 /** Bounds one page of the walk. */

@@ -1,9 +1,9 @@
-import type { Actor } from "../../core/actor.ts";
-import type { Power } from "../../core/roles.ts";
-import { may } from "../../core/scopes.ts";
-import { assertMay } from "../../identity/assert-may.ts";
-import type { ReviewerCaller } from "../../identity/caller.ts";
-import { SERVER } from "../../storage/sql/keys.ts";
+import type { Actor } from "../core/actor.ts";
+import type { Power } from "../core/roles.ts";
+import { may } from "../core/scopes.ts";
+import { SERVER } from "../storage/sql/keys.ts";
+import { assertMay } from "./assert-may.ts";
+import type { ReviewerCaller } from "./caller.ts";
 
 /** A project's own policy, or the floor of the whole server. */
 export type PolicyScope = "project" | "floor";

@@ -1,7 +1,11 @@
 import type { Actor } from "../../core/actor.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import type { PolicyScope } from "../../identity/policy-authority.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
-import type { PolicyVersionOutline } from "../../storage/sql/policy/policy-versions.ts";
+import type {
+  PolicyVersionOutline,
+  StoredPolicyVersion,
+} from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
 
 const REVIEWER = "reviewer:";
@@ -33,4 +37,11 @@ export async function readActorNames(
     .map((actor) => actor.slice(REVIEWER.length));
   const reviewers = await readReviewers(reader, projectId, ids);
   return new Map(reviewers.map(({ id, name }) => [`${REVIEWER}${id}` as Actor, name]));
+}
+
+export interface PublishedPolicy<V = StoredPolicyVersion> {
+  readonly scope: PolicyScope;
+  readonly version: V;
+  /** Of those who wrote and published it, as far as they are of the caller's project. */
+  readonly names: ReadonlyMap<Actor, string>;
 }

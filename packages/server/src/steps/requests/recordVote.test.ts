@@ -5,10 +5,10 @@ import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { setReviewer } from "../../../test/support/requirements.ts";
 import { openTestContext } from "../../../test/support/test-context.ts";
 import type { StoredRequest } from "../../core/request.ts";
+import { createToken, type TokenOrder } from "../../operations/tokens/createToken.ts";
+import { revokeToken } from "../../operations/tokens/revokeToken.ts";
 import { NO_REQUIREMENT, type Requirement } from "../../policy/rule.ts";
 import type { StoredVote } from "../../storage/sql/requests/votes.ts";
-import { createToken, type TokenOrder } from "../tokens/createToken.ts";
-import { revokeToken } from "../tokens/revokeToken.ts";
 import { recordVote } from "./recordVote.ts";
 
 const clock = new ManualClock();

@@ -1,0 +1,18 @@
+import type { ResolvableRequest } from "../../core/request.ts";
+import { Failure } from "../../failure.ts";
+import type { RowKey } from "../../storage/sql/keys.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+/** One damaged row must not keep all others from expiring; whoever reads it is told. */
+export async function lockReadable(
+  tx: Transaction,
+  key: RowKey,
+): Promise<ResolvableRequest | undefined> {
+  try {
+    return await lockResolvable(tx, key);
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { Problem } from "@countersign/protocol";
+import { allows, powersOf } from "../../core/roles.ts";
+import { readReviewer } from "../../storage/sql/access/holders.ts";
+import { hasPerson, readPerson } from "../../storage/sql/people/people.ts";
+import type { StoredInvitation } from "../../storage/sql/sign-in/invitations.ts";
+import type { Reader } from "../../storage/store.ts";
+
+export const GONE = new Problem(
+  "not_found",
+  "This link is not valid: it was used, has expired or was taken back.",
+);
+
+/**
+ * @param now epoch ms; where the invitation is to be used, read after it was locked
+ * @throws Problem `not_found`
+ */
+export async function assertUsable(
+  reader: Reader,
+  invitation: StoredInvitation | undefined,
+  now: number,
+): Promise<StoredInvitation> {
+  if (invitation === undefined || invitation.usedAt !== null || invitation.expiresAt <= now) {
+    throw GONE;
+  }
+  // The first person is made once, whatever links were printed before.
+  if (invitation.createdBy === "system:setup" && (await hasPerson(reader))) throw GONE;
+  if (!(await isMeant(reader, invitation))) throw GONE;
+  return invitation;
+}
+
+/** Whether who invited could still do so: who was removed comes back by no link of their own. */
+async function isMeant(
+  reader: Reader,
+  { projectId, role, createdBy }: StoredInvitation,
+): Promise<boolean> {
+  if (!createdBy.startsWith(REVIEWER)) return true;
+  const id = createdBy.slice(REVIEWER.length);
+  const inviter = await readReviewer(reader, { projectId, id });
+  if (inviter === undefined || inviter.removedAt !== null) return false;
+  if (!allows(inviter.role, "people")) return false;
+  if (!powersOf(role).every((power) => allows(inviter.role, power))) return false;
+  const person = inviter.personId && (await readPerson(reader, inviter.personId));
+  return !person || person.disabledAt === null;
+}
+
+const REVIEWER = "reviewer:";
