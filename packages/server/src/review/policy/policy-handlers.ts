@@ -25,7 +25,7 @@ import { rollbackPolicy } from "../../operations/policy/rollbackPolicy.ts";
 import { showPolicy, showTwoPerson } from "../../operations/policy/showPolicy.ts";
 import { type SimulationOrder, simulatePolicy } from "../../operations/policy/simulatePolicy.ts";
 import { RunSlots } from "../shared/run-slots.ts";
-import { ExaminationLines } from "./examination-lines.ts";
+import { ExaminationQueues } from "./examination-queues.ts";
 import {
   toWireOutline,
   toWirePolicy,
@@ -50,11 +50,11 @@ export function policyHandlers(
 ): Handlers<typeof policy> {
   const slots = new RunSlots(SIMULATIONS, SIMULATIONS_AT_ONCE_MAX);
   onClose(() => slots.stop());
-  const lines = new ExaminationLines();
+  const queues = new ExaminationQueues();
   const handlersOf = (scope: PolicyScope): Handlers<PolicyRows> => ({
-    ...versionHandlers(context, scope, lines),
-    ...draftHandlers(context, scope, lines, slots),
-    ...proposalHandlers(context, scope, lines),
+    ...versionHandlers(context, scope, queues),
+    ...draftHandlers(context, scope, queues, slots),
+    ...proposalHandlers(context, scope, queues),
   });
   const project = handlersOf("project");
   const floor = handlersOf("floor");
@@ -89,7 +89,7 @@ export function policyHandlers(
 function versionHandlers(
   context: Context,
   scope: PolicyScope,
-  lines: ExaminationLines,
+  queues: ExaminationQueues,
 ): Handlers<Pick<PolicyRows, "show" | "versions" | "version" | "publish" | "rollback">> {
   return {
     async show({ caller }) {
@@ -111,7 +111,7 @@ function versionHandlers(
     async publish({ caller, body }) {
       const { source, expected_number: expectedNumber, note = null } = body;
       const publication = { scope, source, expectedNumber, note };
-      const published = await lines.runPublication(caller, scope, () =>
+      const published = await queues.runPublication(caller, scope, () =>
         publishPolicy(context, caller, publication),
       );
       return answerOf(published);
@@ -120,7 +120,7 @@ function versionHandlers(
     async rollback({ caller, body }) {
       const { number, expected_number: expectedNumber, note = null } = body;
       const order = { scope, number, expectedNumber, note };
-      const published = await lines.runPublication(caller, scope, () =>
+      const published = await queues.runPublication(caller, scope, () =>
         rollbackPolicy(context, caller, order),
       );
       return answerOf(published);
@@ -131,13 +131,13 @@ function versionHandlers(
 function draftHandlers(
   context: Context,
   scope: PolicyScope,
-  lines: ExaminationLines,
+  queues: ExaminationQueues,
   slots: RunSlots,
 ): Handlers<Pick<PolicyRows, "check" | "simulate">> {
   return {
     async check({ caller, body }) {
       const examine = () => checkPolicy(context, caller, scope, body.source);
-      const { rules, findings, warnings, tests } = await lines.runCheck(caller, scope, examine);
+      const { rules, findings, warnings, tests } = await queues.runCheck(caller, scope, examine);
       return { valid: findings.length === 0, rules, findings, warnings, tests };
     },
 
@@ -166,7 +166,7 @@ type ProposalRows = Pick<
 function proposalHandlers(
   context: Context,
   scope: PolicyScope,
-  lines: ExaminationLines,
+  queues: ExaminationQueues,
 ): Handlers<ProposalRows> {
   return {
     async proposals({ caller, query }) {
@@ -184,13 +184,13 @@ function proposalHandlers(
     async propose({ caller, body }) {
       const order = proposalOf(scope, body);
       const propose = () => proposePolicy(context, caller, order);
-      const proposed = await lines.runPublication(caller, scope, propose);
+      const proposed = await queues.runPublication(caller, scope, propose);
       return { status: proposed.isNew ? 201 : 200, body: toWireProposal(proposed) };
     },
 
     async publishProposal({ caller, path }) {
       const publish = () => publishProposal(context, caller, scope, path.id);
-      return answerOf(await lines.runPublication(caller, scope, publish));
+      return answerOf(await queues.runPublication(caller, scope, publish));
     },
 
     async rejectProposal({ caller, path: { id }, body: { note = null } }) {
