@@ -1,13 +1,12 @@
 /**
- * `npm run schemathesis -- --examples 50`: contract/openapi.yaml against a running server, by a
- * fuzzer that others wrote, with all of its checks. Installs what requirements.txt pins into a
- * scratch folder, and ends with 1 when Schemathesis has found something.
+ * `npm run schemathesis -- --examples 50`: runs Schemathesis with all of its checks on
+ * contract/openapi.yaml and contract/review.openapi.yaml, against a running server. Installs what
+ * requirements.txt pins into a scratch folder. Exits with 1 when Schemathesis finds a failure.
  *
- * Without Python or a registry nothing is tried: the last line says so, loudly, and the exit code
- * is 0 unless `--require` is given.
+ * Without Python or a package registry nothing runs: the last line says so, and the exit code is 0
+ * unless `--require` is given.
  *
- * Called by: people, and .ci/run with few examples. Somebody decides whatever waits, so no poll is
- * held for long.
+ * Called by: developers, and .ci/run with few examples.
  */
 
 import { spawn } from "node:child_process";
@@ -16,13 +15,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { exchange } from "../demo/adapter.ts";
+import { countersign } from "../demo/countersign.ts";
 import { obtainPython } from "../interop/obtain.ts";
-import { setStage } from "../interop/stage.ts";
+import { type Stage, setStage } from "../interop/stage.ts";
 
 const HERE = import.meta.dirname;
 const INSTALL_MS_MAX = 120_000;
 
-/** Otherwise most of what is tried were answered with 429. */
+/** Without it, the server would answer most exchanges with 429. */
 const UNBOUNDED = {
   COUNTERSIGN_INSTANCE_RATE: "0",
   COUNTERSIGN_ACCOUNT_SUBMISSION_RATE: "0",
@@ -31,8 +32,15 @@ const UNBOUNDED = {
   COUNTERSIGN_UNAUTHENTICATED_RATE: "0",
 };
 
+const APIS = ["provider", "review"] as const;
+
+/** Pending when the reviewer API is tested, beside requests that have ended. */
+const PENDING_REQUESTS = 20;
+
 const { values } = parseArgs({
   options: {
+    /** One of APIS; both by default. */
+    api: { type: "string" },
     examples: { type: "string", default: "50" },
     phases: { type: "string", default: "examples,coverage,fuzzing,stateful" },
     seed: { type: "string" },
@@ -49,56 +57,116 @@ try {
   if (obtained.kind === "had") {
     process.exitCode = await run(obtained.program);
   } else {
-    console.log(`\nNOT TRIED: Schemathesis cannot be had here:\n${obtained.reason}`);
+    console.log(`\nNOT TESTED: could not install Schemathesis:\n${obtained.reason}`);
     process.exitCode = obtained.kind === "wrong" || values.require ? 1 : 0;
   }
 } finally {
   await rm(folder, { recursive: true, force: true });
 }
-// What pip started and was not let finish may hold our output.
+// A pip that did not finish in time may keep the output open.
 process.exit();
 
-/** @returns the exit code of Schemathesis */
+/** @returns the greater of the two exit codes */
 async function run(python: string): Promise<number> {
-  const over = new AbortController();
-  const stage = await setStage(join(folder, "server"), over.signal, "", UNBOUNDED);
-  // So that polls of what waits end, and every kind of answer is seen.
-  const deciding = stage.decideAll(over.signal);
+  const ended = new AbortController();
+  const data = join(folder, "server");
+  const stage = await setStage(data, ended.signal, "", UNBOUNDED);
   try {
-    const { seed, seconds } = values;
-    const args = [
-      "-m",
-      "schemathesis.cli",
-      "--config-file",
-      join(HERE, "schemathesis.toml"),
-      "run",
-      join(HERE, "../../contract/openapi.yaml"),
-      "--url",
-      stage.url,
-      "--no-color",
-      "--phases",
-      values.phases,
-      "--max-examples",
-      values.examples,
-      "--continue-on-failure",
-      ...(seed === undefined ? [] : ["--seed", seed]),
-      ...(seconds === undefined ? [] : ["--max-time", seconds]),
-    ];
-    const env = {
-      ...process.env,
-      PROVISIONER_TOKEN: stage.provisionerToken,
-      INSTANCE_TOKEN: await stage.newInstance(),
-    };
-    const child = spawn(python, args, {
-      env,
-      cwd: folder,
-      stdio: ["ignore", "inherit", "inherit"],
-    });
-    const [code] = (await once(child, "exit")) as [number | null];
-    return code ?? 1;
+    const env = await credentials(stage, join(data, "data"));
+    const codes: number[] = [];
+    for (const api of APIS.filter((each) => (values.api ?? each) === each)) {
+      codes.push(await (api === "provider" ? runProvider : runReview)(python, stage, env));
+    }
+    return Math.max(...codes);
   } finally {
-    over.abort();
-    await deciding;
+    ended.abort();
     await stage.stop();
   }
+}
+
+/** A reviewer approves and denies pending requests in turn, so that polls end soon. */
+async function runProvider(python: string, stage: Stage, env: Credentials): Promise<number> {
+  const ended = new AbortController();
+  const deciding = stage.decideAll(ended.signal);
+  try {
+    return await runSchemathesis(python, "contract/openapi.yaml", stage.url, env);
+  } finally {
+    ended.abort();
+    await deciding;
+  }
+}
+
+async function runReview(python: string, stage: Stage, env: Credentials): Promise<number> {
+  for (let count = 1; count <= PENDING_REQUESTS; count++) {
+    const body = { tool: "deploy", arguments: { count }, timeout: "1h" };
+    const submission = { key: `pending-${count}`, body };
+    await exchange(stage.url, "/v1/requests", env.INSTANCE_TOKEN, submission);
+  }
+  return await runSchemathesis(python, "contract/review.openapi.yaml", stage.url, env);
+}
+
+type Credentials = Awaited<ReturnType<typeof credentials>>;
+
+/** What schemathesis.toml reads from the environment. */
+async function credentials(stage: Stage, data: string) {
+  const operator = ["--name", "operator", "--role", "operator"];
+  const reviewer = await countersign(["tokens", "create", "reviewer", ...operator, "--data", data]);
+  return {
+    PROVISIONER_TOKEN: stage.provisionerToken,
+    INSTANCE_TOKEN: await stage.newInstance(),
+    REVIEWER_TOKEN: reviewer,
+    SESSION: await signIn(stage.url, reviewer),
+  };
+}
+
+/** @returns the cookie of a new user with the role admin */
+async function signIn(url: string, reviewer: string): Promise<string> {
+  const order = { key: "invitation", body: { name: "user", role: "admin" } };
+  const path = "/review/v1/invitations";
+  const invitation = await exchange<{ readonly url: string }>(url, path, reviewer, order);
+  const token = new URL(invitation.url).hash.slice(1);
+  const body = { token, login: "user", name: "user", password: "correct horse battery staple" };
+  const answer = await fetch(`${url}/review/v1/invitation/use`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
+    body: JSON.stringify(body),
+  });
+  const cookie = /=([^;]+)/.exec(answer.headers.get("set-cookie") ?? "")?.[1];
+  if (cookie === undefined) throw new Error(`could not sign in: ${await answer.text()}`);
+  return cookie;
+}
+
+/** @returns the exit code of Schemathesis */
+async function runSchemathesis(
+  python: string,
+  description: string,
+  url: string,
+  env: Credentials,
+): Promise<number> {
+  const { seed, seconds } = values;
+  const args = [
+    "-m",
+    "schemathesis.cli",
+    "--config-file",
+    join(HERE, "schemathesis.toml"),
+    "run",
+    join(HERE, "../..", description),
+    "--url",
+    url,
+    "--no-color",
+    "--phases",
+    values.phases,
+    "--max-examples",
+    values.examples,
+    "--continue-on-failure",
+    ...(seed === undefined ? [] : ["--seed", seed]),
+    ...(seconds === undefined ? [] : ["--max-time", seconds]),
+  ];
+  const child = spawn(python, args, {
+    env: { ...process.env, ...env },
+    cwd: folder,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code ?? 1;
 }
