@@ -53,8 +53,8 @@ function copier(database: DatabaseSync, keyFile: string): (at: number, key: stri
 }
 
 function readFirst(database: DatabaseSync, keyFile: string): RequestRows {
-  const [keys = {}] = all(database, "select sealed_row_key from secret_key");
-  const integrity = integrityWith(readFileSync(keyFile, "utf8").trim(), keys.sealed_row_key);
+  const [keys = {}] = all(database, "select encrypted_row_key from secret_key");
+  const integrity = integrityWith(readFileSync(keyFile, "utf8").trim(), keys.encrypted_row_key);
   const [request = {}] = all(database, "select * from request limit 1");
   const entries = all(database, "select * from audit_entry where subject like 'request:%'");
   const [notification] = all(database, "select * from notification limit 1");

@@ -73,8 +73,8 @@ async function copyRequests(settings: SharedSettings, count: number): Promise<st
 }
 
 async function readFirst(client: Client, secretKey: string): Promise<RequestRows> {
-  const keys = await client.query("select sealed_row_key from secret_key");
-  const integrity = integrityWith(secretKey, keys.rows[0]?.sealed_row_key);
+  const keys = await client.query("select encrypted_row_key from secret_key");
+  const integrity = integrityWith(secretKey, keys.rows[0]?.encrypted_row_key);
   const [request = {}] = await all(client, "select * from request limit 1");
   const entries = await all(client, "select * from audit_entry where subject like 'request:%'");
   return { integrity, request, entries, notification: undefined };

@@ -120,7 +120,7 @@ async function readSizes(client: Client): Promise<Sizes> {
 async function installReceiver(client: Client): Promise<void> {
   await client.query(
     `insert into receiver
-       (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+       (project_id, instance_id, url, registration_id, encrypted_secret, verified_at)
      select project_id, id, 'https://receiver.example.com/hook', gen_random_uuid()::text,
        repeat('s', 96), created_at from instance on conflict do nothing`,
   );

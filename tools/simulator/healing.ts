@@ -21,7 +21,7 @@ function dueTimes({ snapshot, database }: Facts): number[] {
     ...snapshot.all("notification").flatMap(({ next_at: at, claimed_until: until }) => {
       return at === null ? [] : [Math.max(Number(at), Number(until ?? 0))];
     }),
-    ...database.look("select commits_at from held_verdict").map((row) => Number(row.commits_at)),
+    ...database.look("select commits_at from delayed_verdict").map((row) => Number(row.commits_at)),
   ];
 }
 

@@ -14,7 +14,7 @@ const KEYS = {
   instance: "id",
   receiver: "instance_id",
   credential: "id",
-  standing_freeze: "id",
+  call_freeze: "id",
   policy_version: "number",
 } as const;
 

@@ -305,7 +305,7 @@ function addResults(data: string): void {
   const keyring = keyringOf(data);
   withDatabase(data, (database) => {
     const columns =
-      "key_hash, instance_id, sealed_credential, created_at, project_id, scope, " +
+      "key_hash, instance_id, encrypted_credential, created_at, project_id, scope, " +
       "fingerprint, result";
     const insert = database.prepare(
       `insert into idempotency (${columns}) values (?, ?, ?, ?, 'p', 's', '', '')`,
@@ -323,7 +323,7 @@ function addResults(data: string): void {
 function assertAllSealed(data: string): void {
   const keyring = keyringOf(data);
   const sql =
-    "select instance_id as id, sealed_credential as sealed from idempotency where scope = 's'";
+    "select instance_id as id, encrypted_credential as sealed from idempotency where scope = 's'";
   const rows = withDatabase(data, (database) => database.prepare(sql).all());
   assert.equal(rows.length, ROWS);
   for (const { id, sealed } of rows)
@@ -332,7 +332,7 @@ function assertAllSealed(data: string): void {
 
 /** How far the rotation has come, seen from beside it. */
 function countSealed(data: string): number {
-  const sql = "select count(*) as n from idempotency where sealed_credential like ?";
+  const sql = "select count(*) as n from idempotency where encrypted_credential like ?";
   const { keyId } = keyringOf(data);
   const row = withDatabase(data, (database) => database.prepare(sql).get(`${keyId}.%`));
   return keysIn(data).length === 1 ? 0 : Number(row?.n);

@@ -162,7 +162,7 @@ test("[ours.audit.late] a walk that goes on close to the end looks over what is 
   const late = await insertEntry(scene, clock.now() - 4 * 60_000, project);
   await tamper(
     scene,
-    "update audit_log set walked_id = sealed_id, walked_at = 0 where project_id = $1",
+    "update audit_log set full_scan_id = sealed_id, full_scan_at = 0 where project_id = $1",
     project,
   );
   // Nobody was there to look for longer than a look goes back.
@@ -255,7 +255,10 @@ test("[ours.audit.sealed] what is undone is not sealed, and a log without its ke
   const before = await checkpointOf(scene);
   const set = (key: string) =>
     store.transact((tx) =>
-      tx.run("update audit_log set sealed_private_key = $2 where project_id = $1", [project, key]),
+      tx.run("update audit_log set encrypted_private_key = $2 where project_id = $1", [
+        project,
+        key,
+      ]),
     );
   await set("00000000.AAAA");
   // A process that sealed recently has opened the key already.

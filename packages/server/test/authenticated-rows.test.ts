@@ -172,7 +172,7 @@ async function downgrade(scene: Scene): Promise<void> {
     Buffer.alloc(32).toString("base64"),
     FINGERPRINT_KEY.context,
   );
-  const keys = "update secret_key set sealed_row_key = null, sealed_fingerprint_key = $1";
+  const keys = "update secret_key set encrypted_row_key = null, encrypted_fingerprint_key = $1";
   await tamper(scene, keys, fingerprintKey);
   await removeMacs(scene);
 }
@@ -248,8 +248,8 @@ test("[ours.rows.authenticated] a row key that was removed from the database is 
   await forge(scene, id, null);
   await removeMacs(scene);
   for (const removed of [
-    "sealed_row_key = null",
-    "sealed_row_key = null, sealed_fingerprint_key = null",
+    "encrypted_row_key = null",
+    "encrypted_row_key = null, encrypted_fingerprint_key = null",
   ]) {
     await tamper(scene, `update secret_key set ${removed}`);
     await assert.rejects(adoptSecretKey(context, false), /the row key was removed/);

@@ -155,7 +155,7 @@ test("[ours.hold.checked] what would be refused is refused at once, and holds no
   const passkey = { nonce: "n", assertion: {} };
   const both = await send(signed.id, "approve", { hold: "5s", passkey });
   assert.equal(both.json.error.param, "hold");
-  assert.deepEqual(await store.all("select * from held_verdict"), []);
+  assert.deepEqual(await store.all("select * from delayed_verdict"), []);
 });
 
 test("[ours.hold.lapsed] what would be refused when its time has come lapses, and says why", async () => {
@@ -175,7 +175,7 @@ test("[ours.hold.lapsed] what would be refused when its time has come lapses, an
   await pass(5_000);
   await until(async () => {
     clock.advance(0);
-    return (await store.all("select * from held_verdict")).length === 0;
+    return (await store.all("select * from delayed_verdict")).length === 0;
   }, "it is held no more");
   const entries = await auditOf(scene, `request:${id}`);
   assert.equal(entries.at(-1)?.detail.reason, "invalid_credential");

@@ -68,7 +68,7 @@ test("[instance.provision.retention] key and result are kept for 168 hours from 
 test("[ours.retention.credential-erased] the sealed copy of a credential is erased 168 hours after the provisioning, and the credential still works", async (t) => {
   const { server, clock, provisioner } = await start(t);
   const { json } = await provision(server, provisioner);
-  const sql = "select count(*) as n from idempotency where sealed_credential is not null";
+  const sql = "select count(*) as n from idempotency where encrypted_credential is not null";
   const countSealed = async () => Number((await server.provider.context.store.get(sql))?.n);
   clock.advance(RETENTION - 1);
   assert.equal(await countSealed(), 1);

@@ -118,7 +118,7 @@ test("[ours.delivery.isolation] what nobody signalled is found behind a page of 
   const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
   await tamper(
     scene,
-    "update receiver set sealed_secret = $1 where instance_id <> $2",
+    "update receiver set encrypted_secret = $1 where instance_id <> $2",
     elsewhere,
     last,
   );
@@ -259,10 +259,10 @@ test("[ours.delivery.missing-key] what cannot be signed waits, holds up nobody, 
   const scene = await startWebhookScene(t, { report });
   const [ailing, well] = [await provisionWithReceiver(scene), await provisionWithReceiver(scene)];
   const { store } = scene.server.provider.context;
-  const sql = "select sealed_secret from receiver where instance_id = $1";
-  const sealed = String((await store.get(sql, [ailing.id]))?.sealed_secret);
+  const sql = "select encrypted_secret from receiver where instance_id = $1";
+  const sealed = String((await store.get(sql, [ailing.id]))?.encrypted_secret);
   const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
-  const put = "update receiver set sealed_secret = $1 where instance_id = $2";
+  const put = "update receiver set encrypted_secret = $1 where instance_id = $2";
   await tamper(scene, put, elsewhere, ailing.id);
 
   const waiting = await denied(scene, ailing.token);
@@ -290,7 +290,7 @@ test("[ours.delivery.missing-key] a new receiver does not wait for the key of th
   const scene = await startWebhookScene(t);
   const instance = await provisionWithReceiver(scene);
   const elsewhere = new Keyring(randomBytes(32)).encrypt(SIGNING_SECRET, "unknown");
-  await tamper(scene, "update receiver set sealed_secret = $1", elsewhere);
+  await tamper(scene, "update receiver set encrypted_secret = $1", elsewhere);
   const request = await denied(scene, instance.token);
   await pass(scene, 2_000);
   assert.equal(scene.notifications.length, 0);

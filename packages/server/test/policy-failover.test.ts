@@ -17,12 +17,12 @@ const DENY_ALL = policyOf('{ id: none, match: { tool: "*" }, then: deny }');
 async function snapshot({ server }: Scene): Promise<() => Promise<void>> {
   const { store } = server.provider.context;
   const [last] = await store.all("select max(number) as number from policy_version");
-  const stamps = await store.all("select project_id, stamp from in_force_stamp");
+  const stamps = await store.all("select project_id, stamp from active_state_stamp");
   return () =>
     store.transact(async (tx) => {
       await tx.run("delete from policy_version where number > $1", [last?.number ?? null]);
       for (const { project_id: projectId = null, stamp = null } of stamps) {
-        const sql = "update in_force_stamp set stamp = $2 where project_id = $1";
+        const sql = "update active_state_stamp set stamp = $2 where project_id = $1";
         await tx.run(sql, [projectId, stamp]);
       }
     });

@@ -61,7 +61,7 @@ test("[ours.people.removed] [ours.grant.authority] after a removal was answered,
   const grant = await makeGrant(server, ana, { instance_id: instance.id, tool, calls: 9 });
   // As another call that the grant answers, and whose commit takes its time.
   await holder.query("begin");
-  await holder.query("select id from standing_grant where id = $1 for update", [grant.id]);
+  await holder.query("select id from call_grant where id = $1 for update", [grant.id]);
   await removeBeside(submitBody(server, instance.token, SUBMISSION, randomUUID()));
   const next = await submitBody(other, instance.token, SUBMISSION, randomUUID());
   assert.equal(next.json.status, "pending");
@@ -77,7 +77,7 @@ test("[ours.people.removed] after a removal was answered, no approval of theirs 
   // As where an index is made, for which the writing of a notification waits.
   await holder.query(
     `insert into receiver
-       (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+       (project_id, instance_id, url, registration_id, encrypted_secret, verified_at)
      select project_id, id, 'https://192.0.2.1/', $2, '', 0 from instance where id = $1`,
     [instance.id, randomUUID()],
   );

@@ -102,8 +102,8 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   const store = await openStore(t, place);
   await store.transact(async (tx) => {
     await tx.run(
-      `insert into audit_log (project_id, origin, public_key, sealed_private_key, size, frontier,
-         sealed_id, checkpoint, sealed_at, looked_at, walked_at, walked_id)
+      `insert into audit_log (project_id, origin, public_key, encrypted_private_key, size, frontier,
+         sealed_id, checkpoint, sealed_at, rescan_started_at, full_scan_at, full_scan_id)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, '')`,
       ["old", "origin", "AA", "sealed", 0, "", "", "", 0, Date.now()],
     );
@@ -115,10 +115,10 @@ test("[ours.migrate.rolling] what a program of schema 14 writes into the audit l
   assert.equal(rescan.range.after, firstIdAt(0));
   await recordRescan(context, rescan);
   const row = await store.get(
-    "select looked_at, looked_through from audit_log where project_id = $1",
+    "select rescan_started_at, rescanned_at from audit_log where project_id = $1",
     ["old"],
   );
-  assert.equal(row?.looked_through, row?.looked_at);
+  assert.equal(row?.rescanned_at, row?.rescan_started_at);
 });
 
 test("[ours.migrate.rolling] an update that a program of schema 17 accepted is superseded by a later one here", async (t) => {

@@ -58,13 +58,13 @@ function addReceiver(
 ): void {
   const { id } = provisioning.instance;
   const sealed = keyring.encrypt(secret, `signing secret ${id}`);
-  const columns = "project_id, instance_id, url, registration_id, sealed_secret, verified_at";
+  const columns = "project_id, instance_id, url, registration_id, encrypted_secret, verified_at";
   const values = "select project_id, id, 'https://a.test/', 'r', ?, 0 from instance where id = ?";
   query(data, `insert into receiver (${columns}) ${values}`, sealed, id);
 }
 
 function signingSecret(data: string, keyring: Keyring, { provisioning }: Provisioned): string {
-  const [row] = query(data, "select sealed_secret as sealed from receiver");
+  const [row] = query(data, "select encrypted_secret as sealed from receiver");
   const { sealed } = row as { sealed: string };
   return keyring.decrypt(sealed, `signing secret ${provisioning.instance.id}`);
 }
@@ -178,7 +178,7 @@ function addResults(data: string, keyring: Keyring): void {
   for (let n = 0; n < ROWS; n++) {
     const sealed = keyring.encrypt(`token ${n}`, `instance credential row-${n}`);
     const columns =
-      "key_hash, instance_id, sealed_credential, created_at, project_id, scope, " +
+      "key_hash, instance_id, encrypted_credential, created_at, project_id, scope, " +
       "fingerprint, result";
     const sql = `insert into idempotency (${columns}) values (?, ?, ?, ?, 'p', 's', '', '')`;
     query(data, sql, n, `row-${n}`, sealed, MUCH_LATER);
@@ -269,10 +269,10 @@ function isRefused(error: unknown): false {
 }
 
 function assertAllOpen(data: string, keyring: Keyring): void {
-  const sql = "select instance_id, sealed_credential from idempotency where scope = 's'";
-  const rows = query(data, sql) as { instance_id: string; sealed_credential: string }[];
+  const sql = "select instance_id, encrypted_credential from idempotency where scope = 's'";
+  const rows = query(data, sql) as { instance_id: string; encrypted_credential: string }[];
   assert.equal(rows.length, ROWS);
-  for (const { instance_id: id, sealed_credential: sealed } of rows) {
+  for (const { instance_id: id, encrypted_credential: sealed } of rows) {
     const expected = id.replace("row-", "token ");
     assert.equal(keyring.decrypt(sealed, `instance credential ${id}`), expected);
   }
@@ -346,8 +346,8 @@ test("[ours.secret-key.waiting] a secret whose key is missing is kept as it is, 
   }));
   const { instance, credential } = provisioned.two.provisioning;
   const sealed = keyringOf(lost).encrypt(credential.token, `instance credential ${instance.id}`);
-  const update = "update idempotency set sealed_credential = ? where instance_id = ?";
-  query(data, `${update} and sealed_credential is not null`, sealed, instance.id);
+  const update = "update idempotency set encrypted_credential = ? where instance_id = ?";
+  query(data, `${update} and encrypted_credential is not null`, sealed, instance.id);
   addResults(data, keyringOf(lost));
 
   const keys = { secret_key: current, secret_key_previous: old };

@@ -42,6 +42,9 @@ function downgrade(data: string, masterKey: string): void {
     database.exec("insert into schema_version values (1)");
     database.exec(SCHEMA_1);
     database.exec(`delete from health; attach '${newer}' as newer; pragma foreign_keys = off`);
+    database.exec(
+      "alter table newer.idempotency rename column encrypted_credential to sealed_credential",
+    );
     const tables = database.prepare("select name from main.sqlite_schema where type = 'table'");
     for (const { name } of tables.all()) {
       if (name === "schema_version") continue;

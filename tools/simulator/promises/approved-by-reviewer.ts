@@ -37,7 +37,7 @@ function mayDeny({ denials }: Facts, { id, decided_by: by }: Row): boolean {
 }
 
 function isFrozen({ snapshot }: Facts, { instance_id: instanceId }: Row): boolean {
-  return snapshot.all("standing_freeze").some((freeze) => {
+  return snapshot.all("call_freeze").some((freeze) => {
     const covers = freeze.instance_id === instanceId || freeze.instance_id === "";
     return covers && freeze.lifted_at === null;
   });

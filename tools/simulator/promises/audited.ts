@@ -49,7 +49,7 @@ function entryOf({ table, key, before, after }: Change): Expected | undefined {
       return undefined;
     return ["delivery.ended", `request:${after.request_id}`, `instance:${after.instance_id}`];
   }
-  if (table === "standing_freeze") {
+  if (table === "call_freeze") {
     return [before === undefined ? "freeze.set" : "freeze.lifted", `freeze:${key}`];
   }
   if (table === "policy_version") return ["policy.published", `policy:${key}`];

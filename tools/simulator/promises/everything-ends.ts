@@ -8,7 +8,7 @@ export const EVERYTHING_ENDS: Promised = {
     for (const { id, status } of snapshot.all("request")) {
       world.assert(status !== "pending", "liveness", () => `${id} is still pending`);
     }
-    const [delayed] = database.look("select count(*) as n from held_verdict");
+    const [delayed] = database.look("select count(*) as n from delayed_verdict");
     world.assert(delayed?.n === 0, "liveness", () => "a verdict is still delayed");
   },
 };

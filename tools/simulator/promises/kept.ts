@@ -47,7 +47,7 @@ function mayBeErased(table: string, row: Row, now: number): boolean {
   if (table === "notification") {
     return row.ended_at !== null && now - age(row.ended_at) >= KEPT_AFTER_DELIVERY_MS;
   }
-  if (table === "standing_freeze") return row.lifted_at !== null;
+  if (table === "call_freeze") return row.lifted_at !== null;
   if (table !== "request" || row.decided_at === null) return false;
   return now - age(row.decided_at) >= KEPT_MS;
 }

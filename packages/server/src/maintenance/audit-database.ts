@@ -55,8 +55,8 @@ async function useRowKey(
   { dataDirectory }: Pick<Settings, "dataDirectory">,
   secrets: SecretSettings,
 ): Promise<void> {
-  const row = await store.get("select sealed_row_key from secret_key");
-  const encrypted = row?.sealed_row_key;
+  const row = await store.get("select encrypted_row_key from secret_key");
+  const encrypted = row?.encrypted_row_key;
   const keyring = findKeyring(secrets, dataDirectory);
   if (typeof encrypted !== "string" || keyring === undefined) store.integrity.skipMacs();
   else store.integrity.useKey(decryptRowKey(keyring, encrypted));

@@ -168,7 +168,7 @@ function adviceOf(folder: string | undefined): string {
 
 /** @throws Failure unless the replicas could use what is imported, with these keys */
 function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): SourceKeys {
-  const columns = "key_id, sealed_fingerprint_key, sealed_row_key";
+  const columns = "key_id, encrypted_fingerprint_key, encrypted_row_key";
   const row = source.get(`select ${columns} from secret_key`);
   if (row === undefined) throw refusal("no server has served this database: nothing to import");
   const keyId = String(row.key_id);
@@ -178,9 +178,9 @@ function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyri
     const message = `the database is encrypted with key ${keyId}, not with ${keyring.keyId}`;
     throw new Failure("secret-key", `${message}: ${advice}`);
   }
-  const encrypted = row.sealed_fingerprint_key;
+  const encrypted = row.encrypted_fingerprint_key;
   if (typeof encrypted === "string") keyring.decrypt(encrypted, FINGERPRINT_KEY.context);
-  const rowKey = row.sealed_row_key;
+  const rowKey = row.encrypted_row_key;
   return { keyId, rowKey: typeof rowKey === "string" ? decryptRowKey(keyring, rowKey) : undefined };
 }
 

@@ -198,10 +198,10 @@ test("[ours.authorization.scopes] who decides for one group stands for that one 
 
 test("[ours.verdict.confirmation] after three wrong confirmations somebody cannot approve, and is told so", () => {
   assert.equal(FAILED_ATTEMPTS_MAX, 3);
-  for (const misses of [0, 1, 2]) assert.equal(failedAttemptsRefusal(misses), undefined);
+  for (const attempts of [0, 1, 2]) assert.equal(failedAttemptsRefusal(attempts), undefined);
   const sentence =
     "You have sent three wrong confirmations, so you cannot approve this call any more.";
-  for (const misses of [3, 4]) assert.equal(failedAttemptsRefusal(misses), sentence);
+  for (const attempts of [3, 4]) assert.equal(failedAttemptsRefusal(attempts), sentence);
 });
 
 test("[ours.verdict.confirmation] what this server can ask for bars nobody", () => {

@@ -71,8 +71,8 @@ export function passkeyRefusal({
 export const FAILED_ATTEMPTS_MAX = 3;
 
 /** Why nobody can approve who has typed something else so often; undefined when they can. */
-export function failedAttemptsRefusal(misses: number): string | undefined {
-  return misses < FAILED_ATTEMPTS_MAX ? undefined : MISSED;
+export function failedAttemptsRefusal(attempts: number): string | undefined {
+  return attempts < FAILED_ATTEMPTS_MAX ? undefined : TOO_MANY_ATTEMPTS;
 }
 
 /** As {@link approvalRefusal}, for a denial: one of those who are named is enough, or the owner. */
@@ -152,7 +152,8 @@ const NO_PERSON =
 const NO_PASSKEY =
   "This call is approved with a passkey, and you have none: add one to your account first.";
 
-const MISSED = "You have sent three wrong confirmations, so you cannot approve this call any more.";
+const TOO_MANY_ATTEMPTS =
+  "You have sent three wrong confirmations, so you cannot approve this call any more.";
 
 const NO_BOTS =
   "An approval by a bot does not count for this call: no rule says `bots: true`. It can be denied.";

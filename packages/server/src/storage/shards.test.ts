@@ -149,8 +149,8 @@ const LOCAL = [
   // Small and asked for with every call, also what is above all projects: a copy on every shard.
   "policy_version",
   "policy_proposal",
-  "standing_freeze",
-  "in_force_stamp",
+  "call_freeze",
+  "active_state_stamp",
   // Who signs in, before a project is known.
   "person",
   "passkey",
@@ -172,15 +172,15 @@ const DISTRIBUTED = [
   "request",
   "notification",
   "audit_entry",
-  "standing_grant",
+  "call_grant",
   "vote",
   "audit_log",
   "audit_seal",
   "audit_tile",
   "channel",
   "announcement",
-  "held_verdict",
-  "confirmation_miss",
+  "delayed_verdict",
+  "failed_confirmation",
   "push_message",
   "consumption",
 ];
@@ -227,7 +227,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   listProvisionersOf: /^SEARCH provisioner USING INDEX \w+ \(project_id=\?\)$/,
   listReviewersOf: /^SEARCH reviewer USING INDEX \w+ \(project_id=\?\)$/,
   // Its key is the project alone.
-  readActiveStateStamp: /^SEARCH in_force_stamp USING INDEX \w+ \(project_id=\?\)$/,
+  readActiveStateStamp: /^SEARCH active_state_stamp USING INDEX \w+ \(project_id=\?\)$/,
   readPolicyNumber: /^SEARCH policy_version USING COVERING INDEX \w+ \(project_id=\?\)$/,
   readTwoPerson: /^SEARCH policy_version USING INDEX \w+ \(project_id=\?\)$/,
   // What is open in a project: what its editors wrote and nobody has published yet.
@@ -258,7 +258,7 @@ const WALKS: Readonly<Record<string, RegExp>> = {
   // The first of them; all behind an id, and from a day on: what has it.
   readFirstPosition: /^SEARCH audit_seal USING COVERING INDEX/,
   // None for longer than a minute.
-  readNextDelayedVerdict: /^SCAN held_verdict USING (COVERING )?INDEX held_verdict_due$/,
+  readNextDelayedVerdict: /^SCAN delayed_verdict USING (COVERING )?INDEX delayed_verdict_due$/,
   // What is pending, by its index, and up to a bound.
   countPendingOf: /^SEARCH request USING COVERING INDEX request_pending \(project_id=\?\)$/,
   readPendingIds: /^SEARCH request USING INDEX request_pending \(project_id=\?\)$/,

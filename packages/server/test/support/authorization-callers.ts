@@ -145,7 +145,7 @@ export async function setAuthorizationStage(scene: Scene): Promise<Authorization
       }),
     freshName,
     async liftAll() {
-      const rows = await store.all("select id from standing_freeze where lifted_at is null");
+      const rows = await store.all("select id from call_freeze where lifted_at is null");
       for (const { id } of rows) await post(`freezes/${id}/lift`);
     },
   };

@@ -54,7 +54,7 @@ export async function leaveFreeze(server: TestProvider, instanceId: string): Pro
   const id = randomUUID();
   await store.transact(async (tx) => {
     await tx.run(
-      `insert into standing_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
+      `insert into call_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
        select $1, project_id, id, 'left', $3, 'reviewer:x' from instance where id = $2`,
       [id, instanceId, clock.now()],
     );

@@ -113,13 +113,14 @@ export function query(data: string, sql: string, ...values: SQLInputValue[]): un
   }
 }
 
-const SEALED = `
+const KEY_IDS = `
   select key_id as id from secret_key
-  union select substr(sealed_fingerprint_key, 1, 8) from secret_key
-  union select substr(sealed_credential, 1, 8) from idempotency where sealed_credential is not null
-  union select substr(sealed_secret, 1, 8) from receiver`;
+  union select substr(encrypted_fingerprint_key, 1, 8) from secret_key
+  union select substr(encrypted_credential, 1, 8) from idempotency
+    where encrypted_credential is not null
+  union select substr(encrypted_secret, 1, 8) from receiver`;
 
 /** Ids of all keys that something in the database of a stopped server is encrypted with. */
 export function keyIdsIn(data: string): unknown[] {
-  return query(data, SEALED).map((row) => (row as { id: unknown }).id);
+  return query(data, KEY_IDS).map((row) => (row as { id: unknown }).id);
 }

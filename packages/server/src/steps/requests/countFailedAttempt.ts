@@ -9,7 +9,10 @@ import {
   failedAttemptsRefusal,
 } from "../../policy/decider.ts";
 import { readJudgement, requirementOf } from "../../policy/judgement.ts";
-import { readMisses, writeMisses } from "../../storage/sql/requests/confirmation-misses.ts";
+import {
+  readFailedConfirmations,
+  writeFailedConfirmations,
+} from "../../storage/sql/requests/failed-confirmations.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /** Why this reviewer has no attempts left; undefined when they have. */
@@ -41,20 +44,20 @@ export async function countFailedAttempt(
   const fault = confirmationFault(confirm, requestId, confirmation);
   if (fault === undefined) return undefined;
   const { reviewerId } = caller;
-  const misses = (await readFailedAttempts(tx, caller, request)) + 1;
-  const missedAt = Math.max(now, request.createdAt);
-  await writeMisses(tx, { projectId, requestId, reviewerId, misses, missedAt });
+  const attempts = (await readFailedAttempts(tx, caller, request)) + 1;
+  const failedAt = Math.max(now, request.createdAt);
+  await writeFailedConfirmations(tx, { projectId, requestId, reviewerId, attempts, failedAt });
   await appendAudit(tx, random, {
-    at: missedAt,
+    at: failedAt,
     projectId,
     kind: "confirmation.missed",
     actor: `reviewer:${reviewerId}`,
     subject: `request:${requestId}`,
-    detail: { misses },
+    detail: { misses: attempts },
   });
-  const refusal = failedAttemptsRefusal(misses);
+  const refusal = failedAttemptsRefusal(attempts);
   if (refusal !== undefined) return new Problem("forbidden", refusal);
-  const left = FAILED_ATTEMPTS_MAX - misses;
+  const left = FAILED_ATTEMPTS_MAX - attempts;
   const tries = left === 1 ? "one try is" : `${left} tries are`;
   const message = `confirmation ${fault}; ${tries} left.`;
   return new Problem("invalid_request", message, { param: "confirmation" });
@@ -66,6 +69,6 @@ async function readFailedAttempts(
   { projectId, id, policy }: StoredRequest,
 ): Promise<number> {
   if (requirementOf(readJudgement(policy)).confirm.kind !== "match") return 0;
-  const misses = await readMisses(tx, projectId, [id]);
-  return misses.find((one) => one.reviewerId === reviewerId)?.misses ?? 0;
+  const attempts = await readFailedConfirmations(tx, projectId, [id]);
+  return attempts.find((one) => one.reviewerId === reviewerId)?.attempts ?? 0;
 }

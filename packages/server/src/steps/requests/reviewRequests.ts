@@ -15,12 +15,12 @@ import { type Judgement, readJudgement, requirementOf } from "../../policy/judge
 import type { Requirement } from "../../policy/rule.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
-import { readMisses } from "../../storage/sql/requests/confirmation-misses.ts";
 import { readConsumptions } from "../../storage/sql/requests/consumptions.ts";
 import {
   type DelayedVerdict,
   readDelayedVerdicts,
 } from "../../storage/sql/requests/delayed-verdicts.ts";
+import { readFailedConfirmations } from "../../storage/sql/requests/failed-confirmations.ts";
 import { readVotes, type StoredVote } from "../../storage/sql/requests/votes.ts";
 import { hasPasskey } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Reader } from "../../storage/store.ts";
@@ -85,7 +85,7 @@ interface GatheredRequest extends Pick<ReviewedRequest, "request" | "instanceNam
   readonly votes: readonly StoredVote[];
   readonly delayed: readonly DelayedVerdict[];
   readonly consumption: StoredConsumption | undefined;
-  readonly misses: Awaited<ReturnType<typeof readMisses>>;
+  readonly failedConfirmations: Awaited<ReturnType<typeof readFailedConfirmations>>;
   /** Names of reviewers by their ids: of those who voted and who decided. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -109,25 +109,26 @@ async function gatherRequests(
     const people = [...new Set([...votes.map(({ reviewerId }) => reviewerId), ...deciders])];
     return { votes, reviewers: await readReviewers(reader, projectId, people) };
   };
-  const [instances, { votes, reviewers }, delayed, misses, consumptions] = await Promise.all([
-    readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
-    votesOf(),
-    readDelayedVerdicts(
-      reader,
-      projectId,
-      idsOf(({ request }) => isPending(request)),
-    ),
-    readMisses(
-      reader,
-      projectId,
-      idsOf((one) => isPending(one.request) && isMatched(one)),
-    ),
-    readConsumptions(
-      reader,
-      projectId,
-      idsOf(({ request }) => request.status === "approved"),
-    ),
-  ]);
+  const [instances, { votes, reviewers }, delayed, failedConfirmations, consumptions] =
+    await Promise.all([
+      readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
+      votesOf(),
+      readDelayedVerdicts(
+        reader,
+        projectId,
+        idsOf(({ request }) => isPending(request)),
+      ),
+      readFailedConfirmations(
+        reader,
+        projectId,
+        idsOf((one) => isPending(one.request) && isMatched(one)),
+      ),
+      readConsumptions(
+        reader,
+        projectId,
+        idsOf(({ request }) => request.status === "approved"),
+      ),
+    ]);
   const names = new Map(reviewers.map(({ id, name }) => [id, name]));
   return judged.map((one) => {
     const { id, instanceId } = one.request;
@@ -140,7 +141,7 @@ async function gatherRequests(
       names,
       votes: votes.filter(isOf),
       delayed: delayed.filter(isOf),
-      misses: misses.filter(isOf),
+      failedConfirmations: failedConfirmations.filter(isOf),
       consumption: consumptions.get(id),
     };
   });
@@ -198,7 +199,7 @@ export async function toSigner(
 function mayDecide(
   caller: ReviewerCaller,
   signer: Signer,
-  { request, requirement, votes, misses, ownerId }: GatheredRequest,
+  { request, requirement, votes, failedConfirmations, ownerId }: GatheredRequest,
   now: number,
 ): MayDecide {
   const refused = (reason: string) => ({ approve: false, deny: false, reason });
@@ -213,7 +214,7 @@ function mayDecide(
     approvalRefusal(requirement, decider, { ownerId, instanceId }) ??
     (needsPasskey(requirement) ? passkeyRefusal(signer) : undefined) ??
     failedAttemptsRefusal(
-      misses.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.misses ?? 0,
+      failedConfirmations.find(({ reviewerId }) => reviewerId === caller.reviewerId)?.attempts ?? 0,
     );
   const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
   const reason =

@@ -1,7 +1,7 @@
 /**
- * Rows of the table `in_force_stamp`: a number for each project, and one for the server, that grows
- * with every change of what is active there. Whoever has read what is active can keep it for as
- * long as the stamp is the same.
+ * Rows of the table `active_state_stamp`: a number for each project, and one for the server, that
+ * grows with every change of what is active there. A cached active state is valid for as long as
+ * the stamp is the same.
  *
  * It is the time of the change, epoch ms, so that it does not come again either when the database
  * has lost commits, as after a failover to a standby that had not received the last ones: a count
@@ -19,10 +19,10 @@ import { SERVER } from "./keys.ts";
  */
 export async function touchActiveState(tx: Transaction, projectId: string): Promise<void> {
   await tx.run(
-    `insert into in_force_stamp (project_id, stamp) values ($1, $2)
+    `insert into active_state_stamp (project_id, stamp) values ($1, $2)
      on conflict (project_id) do update set stamp = case
-       when in_force_stamp.stamp < excluded.stamp then excluded.stamp
-       else in_force_stamp.stamp + 1 end`,
+       when active_state_stamp.stamp < excluded.stamp then excluded.stamp
+       else active_state_stamp.stamp + 1 end`,
     [projectId, await tx.now()],
   );
 }
@@ -30,7 +30,7 @@ export async function touchActiveState(tx: Transaction, projectId: string): Prom
 /** The stamp for calls of a project: it grows with its own changes and those of the server. */
 export async function readActiveStateStamp(tx: Transaction, projectId: string): Promise<number> {
   const row = await tx.get(
-    "select sum(stamp) as stamp from in_force_stamp where project_id in ($1, $2)",
+    "select sum(stamp) as stamp from active_state_stamp where project_id in ($1, $2)",
     [projectId, SERVER],
   );
   return Number(row?.stamp ?? 0);

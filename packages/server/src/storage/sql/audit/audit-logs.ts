@@ -27,7 +27,7 @@ export interface FullScan {
   readonly after: string;
 }
 
-const LOG = `project_id, origin, public_key, sealed_private_key, size, frontier, sealed_id,
+const LOG = `project_id, origin, public_key, encrypted_private_key, size, frontier, sealed_id,
   checkpoint, sealed_at`;
 
 const BY_PROJECT = `select ${LOG} from audit_log where project_id = $1`;
@@ -49,8 +49,9 @@ export async function readLogs(reader: Reader): Promise<StoredLog[]> {
 /** @returns false when somebody else was faster */
 export async function insertLog(tx: Transaction, log: StoredLog): Promise<boolean> {
   const inserted = await tx.run(
-    `insert into audit_log (project_id, origin, public_key, sealed_private_key, size, frontier,
-       sealed_id, checkpoint, sealed_at, looked_at, looked_through, walked_at, walked_id)
+    `insert into audit_log (project_id, origin, public_key, encrypted_private_key, size, frontier,
+       sealed_id, checkpoint, sealed_at, rescan_started_at, rescanned_at, full_scan_at,
+       full_scan_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $9, $9, '')
      on conflict (project_id) do nothing`,
     [
@@ -117,8 +118,9 @@ export interface RescanBounds {
   readonly now: number;
 }
 
-const RESCAN_IS_DUE = `(looked_at <= $1 or (looked_at <= $2 and looked_through < looked_at)
-  or looked_at > $3)`;
+const RESCAN_IS_DUE = `(rescan_started_at <= $1
+  or (rescan_started_at <= $2 and rescanned_at < rescan_started_at)
+  or rescan_started_at > $3)`;
 
 /** Logs that are to be looked over for late entries; also those of a clock that was set back. */
 export async function readLogsDueForRescan(
@@ -140,11 +142,11 @@ export async function claimRescan(
   { begunBefore, lostBefore, now }: RescanBounds,
 ): Promise<number | undefined> {
   const [row] = await tx.runReturning(
-    `update audit_log set looked_at = $3 where project_id = $4 and ${RESCAN_IS_DUE}
-     returning looked_through`,
+    `update audit_log set rescan_started_at = $3 where project_id = $4 and ${RESCAN_IS_DUE}
+     returning rescanned_at`,
     [begunBefore, lostBefore, now, projectId],
   );
-  return row === undefined ? undefined : Number(row.looked_through);
+  return row === undefined ? undefined : Number(row.rescanned_at);
 }
 
 /** Records that a look has ended, unless it was taken for lost and is made again. */
@@ -153,7 +155,8 @@ export async function endRescan(
   projectId: string,
   begunAt: number,
 ): Promise<void> {
-  const sql = "update audit_log set looked_through = $2 where project_id = $1 and looked_at = $2";
+  const sql =
+    "update audit_log set rescanned_at = $2 where project_id = $1 and rescan_started_at = $2";
   await tx.run(sql, [projectId, begunAt]);
 }
 
@@ -171,11 +174,11 @@ export async function claimFullScan(
   projectId: string,
   { endedBefore, lostBefore, now }: FullScanBounds,
 ): Promise<FullScan | undefined> {
-  const sql = "select walked_at, walked_id from audit_log where project_id = $1";
+  const sql = "select full_scan_at, full_scan_id from audit_log where project_id = $1";
   const row = await tx.lock("update", sql, [projectId]);
   if (row === undefined) return undefined;
-  const [walkedAt, after] = [Number(row.walked_at), String(row.walked_id)];
-  const isDue = walkedAt <= (after === "" ? endedBefore : lostBefore) || walkedAt > now;
+  const [fullScanAt, after] = [Number(row.full_scan_at), String(row.full_scan_id)];
+  const isDue = fullScanAt <= (after === "" ? endedBefore : lostBefore) || fullScanAt > now;
   if (!isDue) return undefined;
   await saveFullScan(tx, projectId, after === "" ? BEGUN : after, now);
   return { after };
@@ -191,7 +194,7 @@ export async function saveFullScan(
   after: string,
   now: number,
 ): Promise<void> {
-  await tx.run("update audit_log set walked_at = $2, walked_id = $3 where project_id = $1", [
+  await tx.run("update audit_log set full_scan_at = $2, full_scan_id = $3 where project_id = $1", [
     projectId,
     now,
     after,
@@ -223,7 +226,7 @@ function toLog(row: Row | undefined): StoredLog | undefined {
     projectId: row.project_id as string,
     origin: row.origin as string,
     publicKey: Buffer.from(row.public_key as string, "base64"),
-    encryptedPrivateKey: row.sealed_private_key as string,
+    encryptedPrivateKey: row.encrypted_private_key as string,
     size: Number(row.size),
     subtrees: readHashes(row.frontier as string),
     sealedId: row.sealed_id as string,

@@ -15,8 +15,8 @@ import type { RowKey } from "../keys.ts";
 import { parseNames, writeNames } from "../names.ts";
 
 const COLUMNS = `id, project_id, name, kind, group_names, includes_arguments, remind_ms,
-  target_shown, sealed_target, created_at, created_by, disabled_at, claimed_until, fence, failures,
-  retry_at, last_at, last_outcome, last_status, minute_at, minute_messages, sent_at`;
+  target_shown, encrypted_target, created_at, created_by, disabled_at, claimed_until, fence,
+  failures, retry_at, last_at, last_outcome, last_status, minute_at, minute_messages, sent_at`;
 
 const SELECT = `select ${COLUMNS} from channel where project_id = $1 and id = $2`;
 
@@ -24,7 +24,7 @@ const SELECT = `select ${COLUMNS} from channel where project_id = $1 and id = $2
 export async function insertChannel(tx: Transaction, channel: ChannelSettings): Promise<boolean> {
   const inserted = await tx.run(
     `insert into channel (project_id, id, name, kind, group_names, includes_arguments, remind_ms,
-       target_shown, sealed_target, created_at, created_by, fence, failures, minute_messages)
+       target_shown, encrypted_target, created_at, created_by, fence, failures, minute_messages)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0, 0)
      on conflict (project_id, name) do nothing`,
     [
@@ -51,7 +51,7 @@ export async function insertChannel(tx: Transaction, channel: ChannelSettings): 
 export async function updateChannel(tx: Transaction, channel: ChannelSettings): Promise<void> {
   await tx.run(
     `update channel set group_names = $3, includes_arguments = $4, remind_ms = $5,
-       target_shown = $6, sealed_target = $7, disabled_at = $8, retry_at = null
+       target_shown = $6, encrypted_target = $7, disabled_at = $8, retry_at = null
      where project_id = $1 and id = $2`,
     [
       channel.projectId,
@@ -219,7 +219,7 @@ function fromRow(row: Row): StoredChannel {
     kind: row.kind as ChannelKind,
     includesArguments: Number(row.includes_arguments) === 1,
     targetShown: row.target_shown as string,
-    encryptedTarget: row.sealed_target as string,
+    encryptedTarget: row.encrypted_target as string,
     createdAt: Number(row.created_at),
     createdBy: row.created_by as string,
     disabledAt: toNumber(row.disabled_at),

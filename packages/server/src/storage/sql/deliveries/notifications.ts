@@ -61,7 +61,7 @@ export async function readDueNotifications(
 ): Promise<DueNotification[]> {
   const rows = await tx.all(
     `select ${QUALIFIED_COLUMNS}, instance.delivery_epoch as instance_epoch, instance.deleted_at,
-       receiver.url, receiver.sealed_secret
+       receiver.url, receiver.encrypted_secret
      from notification
      join instance on instance.project_id = notification.project_id
        and instance.id = notification.instance_id
@@ -81,7 +81,7 @@ export async function readDueNotifications(
   }));
 }
 
-function toDueReceiver({ url, sealed_secret: encryptedSecret }: Row): DueReceiver | null {
+function toDueReceiver({ url, encrypted_secret: encryptedSecret }: Row): DueReceiver | null {
   if (url === null) return null;
   return { url: url as string, encryptedSecret: encryptedSecret as string };
 }

@@ -14,10 +14,10 @@ export async function putReceiver(
 ): Promise<void> {
   await tx.run(
     `insert into receiver
-       (project_id, instance_id, url, registration_id, sealed_secret, verified_at)
+       (project_id, instance_id, url, registration_id, encrypted_secret, verified_at)
      values ($1, $2, $3, $4, $5, $6)
      on conflict (project_id, instance_id) do update set url = excluded.url,
-       registration_id = excluded.registration_id, sealed_secret = excluded.sealed_secret,
+       registration_id = excluded.registration_id, encrypted_secret = excluded.encrypted_secret,
        verified_at = excluded.verified_at`,
     [projectId, instanceId, url, registrationId, encryptedSecret, verifiedAt],
   );
@@ -39,7 +39,7 @@ export async function readDeliveryState(
 ): Promise<DeliveryState | undefined> {
   const row = await reader.get(
     `select instance.delivery_epoch, instance.provisioner_id, instance.deleted_at,
-       receiver.url, receiver.registration_id, receiver.sealed_secret, receiver.verified_at
+       receiver.url, receiver.registration_id, receiver.encrypted_secret, receiver.verified_at
      from instance left join receiver
        on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
      where instance.project_id = $1 and instance.id = $2`,
@@ -95,7 +95,7 @@ export function toReceiver(row: Row): StoredReceiver | null {
   return {
     url: row.url as string,
     registrationId: row.registration_id as string,
-    encryptedSecret: row.sealed_secret as string,
+    encryptedSecret: row.encrypted_secret as string,
     verifiedAt: Number(row.verified_at),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Rows of the table `standing_freeze`: what is denied until somebody lifts it. Few rows, of which
+ * Rows of the table `call_freeze`: what is denied until somebody lifts it. Few rows, of which
  * every create asks, so that a distributed database keeps a copy of them on every node: what
  * covers a project is its own rows and those of the project `SERVER`.
  */
@@ -19,7 +19,7 @@ export const EVERY_INSTANCE = "";
 /** @returns false when one is active on the same scope already */
 export async function insertFreeze(tx: Transaction, freeze: StoredFreeze): Promise<boolean> {
   const inserted = await tx.run(
-    `insert into standing_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
+    `insert into call_freeze (id, project_id, instance_id, note, frozen_at, frozen_by)
      values ($1, $2, $3, $4, $5, $6)
      on conflict (project_id, instance_id) where lifted_at is null do nothing`,
     [freeze.id, freeze.projectId, freeze.instanceId, freeze.note, freeze.frozenAt, freeze.frozenBy],
@@ -38,7 +38,7 @@ export async function findFreeze(
   { projectId, instanceId }: InstanceKey,
 ): Promise<FreezeRef | undefined> {
   const row = await reader.get(
-    `select id, note from standing_freeze
+    `select id, note from call_freeze
      where lifted_at is null and project_id in ('', $1) and instance_id in ('', $2)
      order by project_id, instance_id limit 1`,
     [projectId, instanceId],
@@ -52,12 +52,12 @@ export async function findFreezeOfRequest(
   { projectId, id }: RowKey,
 ): Promise<FreezeRef | undefined> {
   const row = await reader.get(
-    `select standing_freeze.id, standing_freeze.note
-     from request join standing_freeze on standing_freeze.project_id in ('', request.project_id)
-       and standing_freeze.instance_id in ('', request.instance_id)
-       and standing_freeze.lifted_at is null
+    `select call_freeze.id, call_freeze.note
+     from request join call_freeze on call_freeze.project_id in ('', request.project_id)
+       and call_freeze.instance_id in ('', request.instance_id)
+       and call_freeze.lifted_at is null
      where request.project_id = $1 and request.id = $2
-     order by standing_freeze.project_id, standing_freeze.instance_id limit 1`,
+     order by call_freeze.project_id, call_freeze.instance_id limit 1`,
     [projectId, id],
   );
   return row === undefined ? undefined : { id: row.id as string, note: row.note as string | null };
@@ -68,7 +68,7 @@ export async function readFreezeOf(
   reader: Reader,
   { projectId, instanceId }: InstanceKey,
 ): Promise<StoredFreeze | undefined> {
-  const sql = `select ${COLUMNS} from standing_freeze
+  const sql = `select ${COLUMNS} from call_freeze
     where project_id = $1 and instance_id = $2 and lifted_at is null`;
   return toFreeze(await reader.get(sql, [projectId, instanceId]));
 }
@@ -79,7 +79,7 @@ export async function lockFreeze(
   projectId: string,
   id: string,
 ): Promise<StoredFreeze | undefined> {
-  const sql = `select ${COLUMNS} from standing_freeze where project_id = $1 and id = $2`;
+  const sql = `select ${COLUMNS} from call_freeze where project_id = $1 and id = $2`;
   const own = toFreeze(await tx.lock("update", sql, [projectId, id]));
   return own ?? toFreeze(await tx.lock("update", sql, [SERVER, id]));
 }
@@ -89,7 +89,7 @@ export async function isFreezeActive(
   reader: Reader,
   { projectId, id }: Pick<StoredFreeze, "projectId" | "id">,
 ): Promise<boolean> {
-  const sql = "select lifted_at from standing_freeze where project_id = $1 and id = $2";
+  const sql = "select lifted_at from call_freeze where project_id = $1 and id = $2";
   const row = await reader.get(sql, [projectId, id]);
   return row !== undefined && row.lifted_at === null;
 }
@@ -101,7 +101,7 @@ export async function markLifted(
   liftedAt: number,
   liftedBy: Actor,
 ): Promise<void> {
-  const sql = `update standing_freeze set lifted_at = $3, lifted_by = $4
+  const sql = `update call_freeze set lifted_at = $3, lifted_by = $4
     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, liftedAt, liftedBy]);
   await touchActiveState(tx, projectId);
@@ -109,7 +109,7 @@ export async function markLifted(
 
 /** All active freezes, of all projects and the server. */
 export async function listActiveFreezes(reader: Reader): Promise<StoredFreeze[]> {
-  const sql = `select ${COLUMNS} from standing_freeze where lifted_at is null
+  const sql = `select ${COLUMNS} from call_freeze where lifted_at is null
     order by project_id, instance_id`;
   return (await reader.all(sql)).map(fromRow);
 }
@@ -121,7 +121,7 @@ export async function listActiveFreezesOf(
   before: string,
   limit: number,
 ): Promise<StoredFreeze[]> {
-  const sql = `select ${COLUMNS} from standing_freeze
+  const sql = `select ${COLUMNS} from call_freeze
     where project_id in ('', $1) and id < $2 and lifted_at is null order by id desc limit $3`;
   return (await reader.all(sql, [projectId, before, limit])).map(fromRow);
 }
@@ -133,7 +133,7 @@ export async function listFreezesLifted(
   before: string,
   limit: number,
 ): Promise<StoredFreeze[]> {
-  const sql = `select ${COLUMNS} from standing_freeze
+  const sql = `select ${COLUMNS} from call_freeze
     where project_id in ('', $1) and id < $2 and lifted_at is not null order by id desc limit $3`;
   return (await reader.all(sql, [projectId, before, limit])).map(fromRow);
 }
@@ -152,12 +152,12 @@ export async function deleteFreezesLiftedBefore(
   limit: number,
 ): Promise<number> {
   const rows = await tx.all(
-    `select id from standing_freeze where project_id = $1 and id < $2 and lifted_at <= $3
+    `select id from call_freeze where project_id = $1 and id < $2 and lifted_at <= $3
      order by id limit $4`,
     [projectId, before, liftedBefore, limit],
   );
   for (const { id = null } of rows) {
-    await tx.run("delete from standing_freeze where project_id = $1 and id = $2", [projectId, id]);
+    await tx.run("delete from call_freeze where project_id = $1 and id = $2", [projectId, id]);
   }
   return rows.length;
 }

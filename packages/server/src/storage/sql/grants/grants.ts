@@ -1,5 +1,5 @@
 /**
- * Rows of the table `standing_grant`: what reviewers have approved beforehand.
+ * Rows of the table `call_grant`: what reviewers have approved beforehand.
  */
 
 import type { Actor } from "../../../core/actor.ts";
@@ -17,13 +17,13 @@ const ACTIVE = "revoked_at is null and expires_at > $3 and calls < calls_max";
 /** SQL: it has ended, in whatever way. */
 const ENDED = "(revoked_at is not null or expires_at <= $3 or calls >= calls_max)";
 
-const BEFORE = `select ${COLUMNS} from standing_grant where project_id = $1 and id < $2`;
+const BEFORE = `select ${COLUMNS} from call_grant where project_id = $1 and id < $2`;
 const LIST_ACTIVE = `${BEFORE} and ${ACTIVE} order by id desc limit $4`;
 const LIST_ENDED = `${BEFORE} and ${ENDED} order by id desc limit $4`;
 
 export async function insertGrant(tx: Transaction, grant: StoredGrant): Promise<void> {
   await tx.insert(
-    `insert into standing_grant (id, project_id, instance_id, reviewer_id, terms, created_at,
+    `insert into call_grant (id, project_id, instance_id, reviewer_id, terms, created_at,
        expires_at, calls_max)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
@@ -48,7 +48,7 @@ export async function readActiveGrants(
   limit: number,
 ): Promise<StoredGrant[]> {
   const rows = await reader.all(
-    `select ${COLUMNS} from standing_grant
+    `select ${COLUMNS} from call_grant
      where project_id = $1 and instance_id = $2 and ${ACTIVE}
      order by expires_at, id limit $4`,
     [projectId, instanceId, now, limit],
@@ -68,7 +68,7 @@ export async function countCall(
   now: number,
 ): Promise<boolean> {
   const counted = await tx.run(
-    `update standing_grant set calls = calls + 1
+    `update call_grant set calls = calls + 1
      where project_id = $1 and id = $2 and ${ACTIVE}`,
     [projectId, id, now],
   );
@@ -77,7 +77,7 @@ export async function countCall(
 
 /** Takes back one call that this transaction has counted. */
 export async function uncountCall(tx: Transaction, { projectId, id }: RowKey): Promise<void> {
-  const sql = "update standing_grant set calls = calls - 1 where project_id = $1 and id = $2";
+  const sql = "update call_grant set calls = calls - 1 where project_id = $1 and id = $2";
   await tx.run(sql, [projectId, id]);
 }
 
@@ -85,7 +85,7 @@ export async function readGrant(
   reader: Reader,
   { projectId, id }: RowKey,
 ): Promise<StoredGrant | undefined> {
-  const sql = `select ${COLUMNS} from standing_grant where project_id = $1 and id = $2`;
+  const sql = `select ${COLUMNS} from call_grant where project_id = $1 and id = $2`;
   return toGrant(await reader.get(sql, [projectId, id]));
 }
 
@@ -93,7 +93,7 @@ export async function lockGrant(
   tx: Transaction,
   { projectId, id }: RowKey,
 ): Promise<StoredGrant | undefined> {
-  const sql = `select ${COLUMNS} from standing_grant where project_id = $1 and id = $2`;
+  const sql = `select ${COLUMNS} from call_grant where project_id = $1 and id = $2`;
   return toGrant(await tx.lock("update", sql, [projectId, id]));
 }
 
@@ -103,7 +103,7 @@ export async function markRevoked(
   revokedAt: number,
   revokedBy: Actor,
 ): Promise<void> {
-  const sql = `update standing_grant set revoked_at = $3, revoked_by = $4
+  const sql = `update call_grant set revoked_at = $3, revoked_by = $4
     where project_id = $1 and id = $2`;
   await tx.run(sql, [projectId, id, revokedAt, revokedBy]);
   await touchActiveState(tx, projectId);
@@ -151,12 +151,12 @@ export async function deleteGrantsExpiredBefore(
   limit: number,
 ): Promise<number> {
   const rows = await tx.all(
-    `select id from standing_grant where project_id = $1 and id < $2 and expires_at <= $3
+    `select id from call_grant where project_id = $1 and id < $2 and expires_at <= $3
      order by id limit $4`,
     [projectId, before, expiredBefore, limit],
   );
   for (const { id = null } of rows) {
-    await tx.run("delete from standing_grant where project_id = $1 and id = $2", [projectId, id]);
+    await tx.run("delete from call_grant where project_id = $1 and id = $2", [projectId, id]);
   }
   return rows.length;
 }

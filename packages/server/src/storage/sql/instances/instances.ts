@@ -39,7 +39,7 @@ export async function readActiveInstance(
 ): Promise<AnsweredInstance | undefined> {
   const row = await reader.get(
     `select instance.id, instance.name,
-       receiver.url, receiver.registration_id, receiver.sealed_secret, receiver.verified_at
+       receiver.url, receiver.registration_id, receiver.encrypted_secret, receiver.verified_at
      from instance left join receiver
        on receiver.project_id = instance.project_id and receiver.instance_id = instance.id
      where instance.project_id = $1 and instance.id = $2 and instance.deleted_at is null`,

@@ -19,7 +19,7 @@ export interface EncryptedColumn {
 /** Reencrypted first: from then on, a server that has only an old key does not start. */
 export const FINGERPRINT_KEY: EncryptedColumn = {
   table: "secret_key",
-  column: "sealed_fingerprint_key",
+  column: "encrypted_fingerprint_key",
   key: ["key_id"],
   context: "fingerprint key",
 };
@@ -27,7 +27,7 @@ export const FINGERPRINT_KEY: EncryptedColumn = {
 /** What the MACs of rows are made with. */
 export const ROW_KEY: EncryptedColumn = {
   table: "secret_key",
-  column: "sealed_row_key",
+  column: "encrypted_row_key",
   key: ["key_id"],
   context: "row key",
 };
@@ -35,7 +35,7 @@ export const ROW_KEY: EncryptedColumn = {
 /** What signs the checkpoints of an audit log. */
 export const AUDIT_KEY: EncryptedColumn = {
   table: "audit_log",
-  column: "sealed_private_key",
+  column: "encrypted_private_key",
   key: ["project_id"],
   context: "audit key",
   owner: "project_id",
@@ -44,7 +44,7 @@ export const AUDIT_KEY: EncryptedColumn = {
 /** What proves to push services that it is us. */
 export const PUSH_KEY: EncryptedColumn = {
   table: "push_key",
-  column: "sealed_private_key",
+  column: "encrypted_private_key",
   key: ["id"],
   context: "push key",
 };
@@ -55,28 +55,28 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   ROW_KEY,
   {
     table: "idempotency",
-    column: "sealed_credential",
+    column: "encrypted_credential",
     key: ["project_id", "scope", "key_hash"],
     context: "instance credential",
     owner: "instance_id",
   },
   {
     table: "receiver",
-    column: "sealed_secret",
+    column: "encrypted_secret",
     key: ["project_id", "instance_id"],
     context: "signing secret",
     owner: "instance_id",
   },
   {
     table: "channel",
-    column: "sealed_target",
+    column: "encrypted_target",
     key: ["project_id", "id"],
     context: "channel target",
     owner: "id",
   },
   {
     table: "push_subscription",
-    column: "sealed_target",
+    column: "encrypted_target",
     key: ["id"],
     context: "push target",
     owner: "id",

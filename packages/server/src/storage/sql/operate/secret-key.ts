@@ -15,13 +15,13 @@ export interface StoredSecretKey {
 
 /** @returns undefined when the database is new */
 export async function lockSecretKey(tx: Transaction): Promise<StoredSecretKey | undefined> {
-  const sql = "select key_id, sealed_fingerprint_key, sealed_row_key from secret_key";
+  const sql = "select key_id, encrypted_fingerprint_key, encrypted_row_key from secret_key";
   const row = await tx.lock("update", sql);
   if (row === undefined) return undefined;
   return {
     keyId: row.key_id as string,
-    encryptedFingerprintKey: row.sealed_fingerprint_key as string | null,
-    encryptedRowKey: row.sealed_row_key as string | null,
+    encryptedFingerprintKey: row.encrypted_fingerprint_key as string | null,
+    encryptedRowKey: row.encrypted_row_key as string | null,
   };
 }
 
@@ -29,17 +29,17 @@ export async function insertSecretKey(
   tx: Transaction,
   { keyId, encryptedFingerprintKey, encryptedRowKey }: StoredSecretKey,
 ): Promise<void> {
-  const sql = `insert into secret_key (key_id, sealed_fingerprint_key, sealed_row_key)
+  const sql = `insert into secret_key (key_id, encrypted_fingerprint_key, encrypted_row_key)
     values ($1, $2, $3)`;
   await tx.run(sql, [keyId, encryptedFingerprintKey, encryptedRowKey]);
 }
 
 export async function storeFingerprintKey(tx: Transaction, encrypted: string): Promise<void> {
-  await tx.run("update secret_key set sealed_fingerprint_key = $1", [encrypted]);
+  await tx.run("update secret_key set encrypted_fingerprint_key = $1", [encrypted]);
 }
 
 export async function storeRowKey(tx: Transaction, encrypted: string): Promise<void> {
-  await tx.run("update secret_key set sealed_row_key = $1", [encrypted]);
+  await tx.run("update secret_key set encrypted_row_key = $1", [encrypted]);
 }
 
 /** The highest id of any request or audit entry; undefined when there is none. */

@@ -54,9 +54,9 @@ export async function readActiveState(
   );
   const row = await tx.get(
     `select
-       (select id from standing_freeze where project_id in ($1, '') and instance_id in ($2, '')
+       (select id from call_freeze where project_id in ($1, '') and instance_id in ($2, '')
          and lifted_at is null limit 1) as freeze_id,
-       (select id from standing_grant where standing_grant.project_id = $1
+       (select id from call_grant where call_grant.project_id = $1
          and instance_id = $2 and revoked_at is null limit 1) as grant_id`,
     [projectId, instanceId],
   );

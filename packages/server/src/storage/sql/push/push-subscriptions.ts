@@ -7,7 +7,7 @@ import type { LastSending } from "../../../core/channel.ts";
 import type { StoredSubscription } from "../../../core/push.ts";
 import type { Reader, Row, Transaction } from "../../store.ts";
 
-const COLUMNS = `id, person_id, endpoint_sha256, name, target_shown, sealed_target, created_at,
+const COLUMNS = `id, person_id, endpoint_sha256, name, target_shown, encrypted_target, created_at,
   claimed_until, fence, failures, retry_at, last_at, last_outcome, last_status`;
 
 const SELECT = `select ${COLUMNS} from push_subscription where id = $1`;
@@ -25,7 +25,7 @@ export async function insertSubscription(
     subscription;
   await tx.insert(
     `insert into push_subscription (id, person_id, endpoint_sha256, name, target_shown,
-       sealed_target, created_at, fence, failures)
+       encrypted_target, created_at, fence, failures)
      values ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,
     [id, personId, endpointSha256, name, targetShown, encryptedTarget, createdAt],
   );
@@ -37,7 +37,7 @@ export async function updateSubscription(
   { id, name, encryptedTarget }: Pick<StoredSubscription, "id" | "name" | "encryptedTarget">,
 ): Promise<void> {
   await tx.run(
-    "update push_subscription set name = $2, sealed_target = $3, retry_at = null where id = $1",
+    "update push_subscription set name = $2, encrypted_target = $3, retry_at = null where id = $1",
     [id, name, encryptedTarget],
   );
 }
@@ -138,14 +138,14 @@ export interface StoredPushKey {
   readonly encryptedPrivateKey: string;
 }
 
-const PUSH_KEY = "select public_key, sealed_private_key from push_key where id = 'vapid'";
+const PUSH_KEY = "select public_key, encrypted_private_key from push_key where id = 'vapid'";
 
 export async function readPushKey(reader: Reader): Promise<StoredPushKey | undefined> {
   const row = await reader.get(PUSH_KEY);
   if (row === undefined) return undefined;
   return {
     publicKey: row.public_key as string,
-    encryptedPrivateKey: row.sealed_private_key as string,
+    encryptedPrivateKey: row.encrypted_private_key as string,
   };
 }
 
@@ -156,7 +156,7 @@ export async function insertPushKey(
   now: number,
 ): Promise<void> {
   await tx.run(
-    `insert into push_key (id, public_key, sealed_private_key, created_at)
+    `insert into push_key (id, public_key, encrypted_private_key, created_at)
      values ('vapid', $1, $2, $3) on conflict (id) do nothing`,
     [publicKey, encryptedPrivateKey, now],
   );
@@ -174,7 +174,7 @@ function fromRow(row: Row): StoredSubscription {
     endpointSha256: row.endpoint_sha256 as string,
     name: row.name as string,
     targetShown: row.target_shown as string,
-    encryptedTarget: row.sealed_target as string,
+    encryptedTarget: row.encrypted_target as string,
     createdAt: Number(row.created_at),
     claimedUntil: numberOf(row.claimed_until),
     fence: Number(row.fence),

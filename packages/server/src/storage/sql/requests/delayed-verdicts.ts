@@ -1,5 +1,5 @@
 /**
- * Rows of the table `held_verdict`: verdicts that the server applies at `commits_at` unless the
+ * Rows of the table `delayed_verdict`: verdicts that the server applies at `commits_at` unless the
  * reviewer takes them back. At most one for each request and reviewer; a transaction that changes
  * one has locked the request.
  */
@@ -30,19 +30,19 @@ export interface DelayedVerdict extends DelayedVerdictKey {
 }
 
 const COLUMNS = `project_id, request_id, reviewer_id, verdict, arguments_sha256, note, validity_ms,
-  confirmation, credential_id, is_session, held_at, commits_at`;
+  confirmation, credential_id, is_session, received_at, commits_at`;
 
 /** Replaces an earlier one of the same reviewer. */
 export async function writeDelayedVerdict(tx: Transaction, delayed: DelayedVerdict): Promise<void> {
   await tx.run(
-    `insert into held_verdict (project_id, request_id, reviewer_id, verdict, arguments_sha256, note,
-       validity_ms, confirmation, credential_id, is_session, held_at, commits_at)
+    `insert into delayed_verdict (project_id, request_id, reviewer_id, verdict, arguments_sha256,
+       note, validity_ms, confirmation, credential_id, is_session, received_at, commits_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
      on conflict (project_id, request_id, reviewer_id)
        do update set verdict = excluded.verdict, arguments_sha256 = excluded.arguments_sha256,
          note = excluded.note, validity_ms = excluded.validity_ms,
          confirmation = excluded.confirmation, credential_id = excluded.credential_id,
-         is_session = excluded.is_session, held_at = excluded.held_at,
+         is_session = excluded.is_session, received_at = excluded.received_at,
          commits_at = excluded.commits_at`,
     [
       delayed.projectId,
@@ -66,7 +66,7 @@ export async function deleteDelayedVerdict(
   tx: Transaction,
   { projectId, requestId, reviewerId }: DelayedVerdictKey,
 ): Promise<boolean> {
-  const sql = `delete from held_verdict
+  const sql = `delete from delayed_verdict
     where project_id = $1 and request_id = $2 and reviewer_id = $3`;
   return (await tx.run(sql, [projectId, requestId, reviewerId])) === 1;
 }
@@ -75,7 +75,7 @@ export async function findDelayedVerdict(
   reader: Reader,
   { projectId, requestId, reviewerId }: DelayedVerdictKey,
 ): Promise<DelayedVerdict | undefined> {
-  const sql = `select ${COLUMNS} from held_verdict
+  const sql = `select ${COLUMNS} from delayed_verdict
     where project_id = $1 and request_id = $2 and reviewer_id = $3`;
   const row = await reader.get(sql, [projectId, requestId, reviewerId]);
   return row === undefined ? undefined : fromRow(row);
@@ -89,7 +89,7 @@ export async function readDelayedVerdicts(
   if (requestIds.length === 0) return [];
   const places = requestIds.map((_, i) => `$${i + 2}`).join(", ");
   const rows = await reader.all(
-    `select ${COLUMNS} from held_verdict where project_id = $1 and request_id in (${places})`,
+    `select ${COLUMNS} from delayed_verdict where project_id = $1 and request_id in (${places})`,
     [projectId, ...requestIds],
   );
   return rows.map(fromRow);
@@ -102,7 +102,7 @@ export async function readDueDelayedVerdicts(
   limit: number,
 ): Promise<DelayedVerdictKey[]> {
   const rows = await reader.all(
-    `select project_id, request_id, reviewer_id from held_verdict where commits_at <= $1
+    `select project_id, request_id, reviewer_id from delayed_verdict where commits_at <= $1
      order by commits_at limit $2`,
     [now, limit],
   );
@@ -115,7 +115,9 @@ export async function readDueDelayedVerdicts(
 
 /** When the next one is to be given, of all projects; epoch ms. */
 export async function readNextDelayedVerdict(reader: Reader): Promise<number | undefined> {
-  const row = await reader.get("select commits_at from held_verdict order by commits_at limit 1");
+  const row = await reader.get(
+    "select commits_at from delayed_verdict order by commits_at limit 1",
+  );
   return row === undefined ? undefined : Number(row.commits_at);
 }
 
@@ -131,7 +133,7 @@ function fromRow(row: Row): DelayedVerdict {
     confirmation: row.confirmation as string | null,
     credentialId: row.credential_id as string,
     isSession: Number(row.is_session) === 1,
-    receivedAt: Number(row.held_at),
+    receivedAt: Number(row.received_at),
     commitsAt: Number(row.commits_at),
   };
 }

@@ -18,7 +18,7 @@ export interface StoredResult extends ScopedKey {
 export async function insertResult(tx: Transaction, stored: StoredResult): Promise<boolean> {
   const inserted = await tx.run(
     `insert into idempotency
-       (project_id, scope, key_hash, fingerprint, instance_id, result, sealed_credential,
+       (project_id, scope, key_hash, fingerprint, instance_id, result, encrypted_credential,
         created_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)
      on conflict (project_id, scope, key_hash) do nothing`,
@@ -41,7 +41,7 @@ export async function readResult(
   { projectId, scope, keyHash }: ScopedKey,
 ): Promise<StoredResult | undefined> {
   const row = await tx.get(
-    `select project_id, scope, key_hash, fingerprint, instance_id, result, sealed_credential,
+    `select project_id, scope, key_hash, fingerprint, instance_id, result, encrypted_credential,
        created_at
      from idempotency where project_id = $1 and scope = $2 and key_hash = $3`,
     [projectId, scope, keyHash],
@@ -82,7 +82,7 @@ function fromRow(row: Row): StoredResult {
     fingerprint: row.fingerprint as string,
     instanceId: row.instance_id as string,
     result: row.result as string,
-    encryptedCredential: row.sealed_credential as string | null,
+    encryptedCredential: row.encrypted_credential as string | null,
     createdAt: Number(row.created_at),
   };
 }

@@ -250,7 +250,7 @@ export async function updateDecision(
 
 /**
  * Erases decided requests, each with its notification, announcements, messages of Web Push, votes,
- * misses and use.
+ * failed confirmations and use.
  *
  * @param decidedBefore requests decided later are kept
  * @param endedBefore requests whose delivery ended later, or has not ended, are kept
@@ -278,8 +278,8 @@ export async function deleteDecidedBefore(
     await tx.run("delete from announcement where project_id = $1 and request_id = $2", key);
     await tx.run("delete from push_message where project_id = $1 and request_id = $2", key);
     await tx.run("delete from vote where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from confirmation_miss where project_id = $1 and request_id = $2", key);
-    await tx.run("delete from held_verdict where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from failed_confirmation where project_id = $1 and request_id = $2", key);
+    await tx.run("delete from delayed_verdict where project_id = $1 and request_id = $2", key);
     await tx.run("delete from consumption where project_id = $1 and request_id = $2", key);
     await tx.run("delete from request where project_id = $1 and id = $2", key);
   }
