@@ -10,6 +10,12 @@ const SERVER = "packages/server";
 export const TESTS: Readonly<Record<string, readonly string[]>> = {
   [`${SERVER}/src/core/channel-pace.ts`]: [`${SERVER}/src/core/channel.test.ts`],
   [`${SERVER}/src/core/channel-target.ts`]: [`${SERVER}/src/core/channel.test.ts`],
+  [`${SERVER}/src/steps/access/mayAuthenticate.ts`]: [
+    `${SERVER}/src/operations/access/authenticateCaller.test.ts`,
+  ],
+  [`${SERVER}/src/steps/access/recheckInstance.ts`]: [
+    `${SERVER}/src/operations/access/authenticateCaller.test.ts`,
+  ],
   [`${SERVER}/src/http/authenticate.ts`]: [`${SERVER}/src/http/authenticate-late.test.ts`],
   [`${SERVER}/src/http/same-origin.ts`]: [`${SERVER}/src/http/session-cookie.test.ts`],
   "packages/protocol/src/json.ts": [
@@ -25,6 +31,7 @@ export const MEASURED: readonly string[] = [
   `${SERVER}/src/steps/{requests/recordVote,access/readActiveReviewers}.ts`,
   `${SERVER}/src/http/{authenticate,same-origin,session-cookie,message-fault}.ts`,
   `${SERVER}/src/operations/access/authenticate{Caller,Session}.ts`,
+  `${SERVER}/src/steps/access/{mayAuthenticate,recheckInstance}.ts`,
   `${SERVER}/src/review/access/sign-in-limits.ts`,
   `${SERVER}/src/secrets/token.ts`,
   "packages/protocol/src/{json,json-equal}.ts",

@@ -182,7 +182,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "one-of-two-is-enough",
     breaks: "I12",
-    file: "operations/requests/castVerdict.ts",
+    file: "steps/requests/decideLocked.ts",
     edits: [["if (!tally.isEnough)", "if (tally.counted.length === 0)"]],
   },
   {

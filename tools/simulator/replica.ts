@@ -17,7 +17,6 @@ import { ReceiverUrls } from "../../packages/server/src/egress/receiver-urls.ts"
 import type { Examination, ExaminationOrder } from "../../packages/server/src/examiner/examiner.ts";
 import { Failure } from "../../packages/server/src/failure.ts";
 import { NoNotifier } from "../../packages/server/src/notify/no-notifier.ts";
-import { ACTIVE_STATES_CACHED_MAX } from "../../packages/server/src/operations/policy/findActiveState.ts";
 import { examinePolicy } from "../../packages/server/src/policy/examine.ts";
 import { PolicyCache } from "../../packages/server/src/policy/policy-cache.ts";
 import { RateLimiter } from "../../packages/server/src/rate-limiter.ts";
@@ -27,6 +26,7 @@ import { Keyring } from "../../packages/server/src/secrets/keyring.ts";
 import { PasswordHasher } from "../../packages/server/src/secrets/password-hasher.ts";
 import { DatabaseClock } from "../../packages/server/src/storage/postgres/database-clock.ts";
 import type { ReplicaBusListener } from "../../packages/server/src/storage/replica-bus.ts";
+import { ACTIVE_STATES_CACHED_MAX } from "../../packages/server/src/storage/sql/policy/active-state.ts";
 import type { Worker } from "../../packages/server/src/timer-loop.ts";
 import { LocalWake } from "../../packages/server/src/wake/local-wake.ts";
 import { SharedWake } from "../../packages/server/src/wake/shared-wake.ts";

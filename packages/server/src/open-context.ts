@@ -18,7 +18,6 @@ import { NoNotifier } from "./notify/no-notifier.ts";
 import { releaseLeases } from "./operations/deliveries/releaseLeases.ts";
 import { adoptSecretKey } from "./operations/operate/adoptSecretKey.ts";
 import type { Reencryption } from "./operations/operate/reencryptSecrets.ts";
-import { ACTIVE_STATES_CACHED_MAX } from "./operations/policy/findActiveState.ts";
 import { PolicyCache } from "./policy/policy-cache.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RecentlyUsed } from "./recently-used.ts";
@@ -35,6 +34,7 @@ import {
   type SchemaVersion,
 } from "./storage/schema-version.ts";
 import type { CachedActiveState } from "./storage/sql/policy/active-state.ts";
+import { ACTIVE_STATES_CACHED_MAX } from "./storage/sql/policy/active-state.ts";
 import { databaseFile } from "./storage/sqlite/data-folder.ts";
 import { lockDataDirectory } from "./storage/sqlite/data-lock.ts";
 import { assertNotMoved } from "./storage/sqlite/moved-marker.ts";

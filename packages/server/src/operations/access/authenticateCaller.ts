@@ -1,12 +1,10 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import type { Caller, InstanceCaller } from "../../identity/caller.ts";
+import type { Caller } from "../../identity/caller.ts";
 import { hashToken, isWellFormedToken } from "../../secrets/token.ts";
 import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
-import {
-  readCredentialByHash,
-  type StoredCredential,
-} from "../../storage/sql/access/credentials.ts";
+import { assertLive } from "../../steps/access/recheckInstance.ts";
+import { readCredentialByHash } from "../../storage/sql/access/credentials.ts";
 import { readReviewer } from "../../storage/sql/access/holders.ts";
 
 const BEARER = /^bearer +([^\s]+) *$/i;
@@ -47,29 +45,4 @@ export async function authenticateCaller(
       });
     }
   }
-}
-
-/**
- * Reads the credential of an instance again, at the end of a long poll.
- *
- * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
- */
-export async function recheckInstance(
-  context: Context,
-  { tokenHash }: InstanceCaller,
-): Promise<void> {
-  assertLive(context, await readCredentialByHash(context.store, tokenHash));
-}
-
-function assertLive(
-  { clock }: Context,
-  credential: StoredCredential | undefined,
-): StoredCredential {
-  if (credential === undefined || credential.revokedAt !== null) {
-    throw new Problem("invalid_credential");
-  }
-  if (credential.expiresAt !== null && credential.expiresAt <= clock.now()) {
-    throw new Problem("invalid_credential");
-  }
-  return credential;
 }

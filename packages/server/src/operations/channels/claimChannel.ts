@@ -4,6 +4,7 @@ import { nextTurn } from "../../core/channel-pace.ts";
 import { attemptsEndBy, MESSAGE_LEASE } from "../../core/lease.ts";
 import type { ChannelMessage, DigestMessage } from "../../notify/channel-message.ts";
 import { composeCall, type WaitingCall } from "../../steps/channels/composeCall.ts";
+import { openTarget } from "../../steps/channels/openTarget.ts";
 import {
   type DueAnnouncement,
   endAnnouncements,
@@ -118,16 +119,4 @@ async function digest(
     ? await readEarliestDeadline(tx, channel, more.now)
     : (calls[0]?.deadlineAt ?? more.now);
   return { kind: "digest", requestIds, earliestDeadlineAt, ...more };
-}
-
-/** The encryption context of a channel's target. */
-export function targetContext(id: string): string {
-  return `channel target ${id}`;
-}
-
-export function openTarget(
-  { keyring }: Pick<Context, "keyring">,
-  { id, encryptedTarget }: Pick<StoredChannel, "id" | "encryptedTarget">,
-): ChannelTarget {
-  return JSON.parse(keyring.decrypt(encryptedTarget, targetContext(id))) as ChannelTarget;
 }

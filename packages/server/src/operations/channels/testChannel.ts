@@ -5,8 +5,8 @@ import { type SendOutcome, sendingStatus, sendingText } from "../../core/channel
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import type { TestMessage } from "../../notify/channel-message.ts";
+import { openTarget } from "../../steps/channels/openTarget.ts";
 import { readChannel, updateLastSending } from "../../storage/sql/channels/channels.ts";
-import { openTarget } from "./claimChannel.ts";
 
 const TEST_MS = 8_000;
 

@@ -5,15 +5,12 @@ import type { ChannelTarget, StoredChannel } from "../../core/channel.ts";
 import { shownTarget } from "../../core/channel-target.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertChannelGroups } from "../../steps/channels/assertChannelGroups.ts";
+import { cancelAnnouncements } from "../../steps/channels/cancelAnnouncements.ts";
+import { completeTarget, type TargetOrder } from "../../steps/channels/completeTarget.ts";
+import { openTarget, targetContext } from "../../steps/channels/openTarget.ts";
 import { lockChannel, updateChannel as writeChannel } from "../../storage/sql/channels/channels.ts";
-import { openTarget, targetContext } from "./claimChannel.ts";
-import {
-  assertChannelGroups,
-  completeTarget,
-  type MadeChannel,
-  type TargetOrder,
-} from "./createChannel.ts";
-import { cancelAnnouncements } from "./deleteChannel.ts";
+import type { MadeChannel } from "./createChannel.ts";
 
 /** What is undefined stays as it is. */
 export interface ChannelChange extends TargetOrder {

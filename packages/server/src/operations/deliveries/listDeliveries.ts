@@ -1,18 +1,15 @@
-import { parseWebhookUrl } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { type DeliveryProgress, givesUpAt, progressOf } from "../../core/delivery-progress.ts";
 import type { StoredNotification } from "../../core/notification.ts";
-import type { JsonText } from "../../core/request.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
 import {
   listEndedNotifications,
   listWaitingNotifications,
   listWaitingOfInstance,
-  type NotifiedInstance,
-  readNotifiedInstances,
 } from "../../storage/sql/deliveries/notification-listings.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import type { Reader } from "../../storage/store.ts";
+
+export type { ReviewedDelivery };
 
 export interface DeliveryListing {
   readonly state: "waiting" | "ended";
@@ -23,21 +20,6 @@ export interface DeliveryListing {
   readonly instanceId: string | undefined;
 }
 
-/** A notification with what an operator needs to know beside it. */
-export interface ReviewedDelivery {
-  readonly notification: StoredNotification;
-  readonly progress: DeliveryProgress;
-  /** A name is not proof of identity. */
-  readonly instanceName: JsonText;
-  /**
-   * Origin of the receiver as it is now: path and query may hold secrets. Null when the receiver
-   * that it was meant for is gone.
-   */
-  readonly destination: string | null;
-  /** Epoch ms. */
-  readonly givesUpAt: number;
-}
-
 export interface DeliveryPage {
   readonly deliveries: readonly ReviewedDelivery[];
   /** Where it ended; undefined when nothing comes after it. */
@@ -46,6 +28,7 @@ export interface DeliveryPage {
 
 /** Sort before and behind every time and identifier, in any collation. */
 const EARLIEST: Place = { at: -1, id: "" };
+
 const LATEST: Place = {
   at: Number.MAX_SAFE_INTEGER,
   id: "ffffffff-ffff-ffff-ffff-ffffffffffff",
@@ -77,46 +60,6 @@ export async function listDeliveries(
         : deliveries.filter(({ progress }) => progress.kind !== "ended"),
     next: shown.length < found.length ? placeOf(shown.at(-1)) : undefined,
   };
-}
-
-/**
- * @param notifications of this project
- * @param now epoch ms, which tells what is in flight and whose window is over
- */
-export async function toReviewed(
-  reader: Reader,
-  projectId: string,
-  notifications: readonly StoredNotification[],
-  now: number,
-): Promise<ReviewedDelivery[]> {
-  const ids = new Set(notifications.map(({ instanceId }) => instanceId));
-  const instances = await readNotifiedInstances(reader, projectId, [...ids]);
-  return notifications.flatMap((notification) => {
-    const instance = instances.get(notification.instanceId);
-    return instance === undefined ? [] : [review(notification, instance, now)];
-  });
-}
-
-function review(
-  notification: StoredNotification,
-  instance: NotifiedInstance,
-  now: number,
-): ReviewedDelivery {
-  const isGone = notification.deliveryEpoch < instance.deliveryEpoch;
-  return {
-    notification,
-    progress: progressOf(notification, instance, now),
-    instanceName: instance.name,
-    destination: isGone ? null : destinationOf(instance.url),
-    givesUpAt: givesUpAt(notification),
-  };
-}
-
-/** Origin of a receiver: all of its URL that may be shown. */
-export function destinationOf(url: string | null): string | null {
-  // What is acceptable changed since it was accepted, or did not: this only says where it is.
-  const parsed = parseWebhookUrl(url ?? "", { internalNames: true });
-  return parsed === undefined ? null : `https://${parsed.authority}`;
 }
 
 function placeOf(notification: StoredNotification | undefined): Place | undefined {

@@ -2,13 +2,13 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayRetry } from "../../steps/deliveries/assertMayRetry.ts";
 import { readLaterNotifications } from "../../storage/sql/deliveries/notification-listings.ts";
 import { retryNotificationNow } from "../../storage/sql/deliveries/notifications.ts";
 import { readActiveInstance } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { assertMayRetry } from "./retryDelivery.ts";
 
 /** Bounds one transaction; an instance has rarely more waiting. */
 const NOTIFICATIONS_PER_COMMIT_MAX = 500;

@@ -2,9 +2,9 @@ import { Problem } from "@countersign/protocol";
 import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { NotificationEndCause } from "../../core/notification.ts";
-import { allows } from "../../core/roles.ts";
-import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { assertMayRetry } from "../../steps/deliveries/assertMayRetry.ts";
+import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
 import {
   lockNotification,
@@ -12,7 +12,6 @@ import {
 } from "../../storage/sql/deliveries/notifications.ts";
 import type { RowKey } from "../../storage/sql/keys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
 
 /**
  * Makes the next attempt of a waiting delivery due now, whatever the backoff says, or at the time
@@ -42,14 +41,6 @@ export async function retryDelivery(
     }
     return delivery;
   });
-}
-
-/** @throws Problem `forbidden` */
-export function assertMayRetry(caller: ReviewerCaller): void {
-  if (!allows(caller.role, "decide")) {
-    throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
-  }
-  assertMay(caller, "decide");
 }
 
 async function retryNow(

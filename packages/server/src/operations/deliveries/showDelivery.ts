@@ -1,8 +1,8 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedDelivery, toReviewed } from "../../steps/deliveries/toReviewed.ts";
 import { readNotificationOfProject } from "../../storage/sql/deliveries/notification-listings.ts";
-import { type ReviewedDelivery, toReviewed } from "./listDeliveries.ts";
 
 /**
  * One delivery of the reviewer's project, as it stands.

@@ -6,12 +6,12 @@ import { type FreezeScope, type StoredFreeze, scopeOf } from "../../core/freeze.
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { awaitCreates, denyCovered, START } from "../../steps/freezes/denyCovered.ts";
+import { type ReviewedFreeze, toReviewedFreeze } from "../../steps/freezes/toReviewedFreeze.ts";
 import { EVERY_INSTANCE, insertFreeze, readFreezeOf } from "../../storage/sql/freezes/freezes.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type ReviewedFreeze, toReviewedFreeze } from "./listFreezes.ts";
 
 export interface FreezeOrder {
   readonly scope: FreezeScope;

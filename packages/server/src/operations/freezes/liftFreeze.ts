@@ -5,8 +5,8 @@ import type { Actor } from "../../core/actor.ts";
 import { scopeOf } from "../../core/freeze.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedFreeze, toReviewedFreeze } from "../../steps/freezes/toReviewedFreeze.ts";
 import { lockFreeze, markLifted } from "../../storage/sql/freezes/freezes.ts";
-import { type ReviewedFreeze, toReviewedFreeze } from "./listFreezes.ts";
 
 /**
  * Lifts a freeze: what is created from then on is judged as before. What it denied stays denied.

@@ -9,6 +9,7 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { escapeGlob, sessionOf, termsFault } from "../../policy/grant-terms.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
+import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
 import { GRANTS_PER_INSTANCE_MAX } from "../../steps/grants/useGrant.ts";
 import { insertGrant, readActiveGrants, readGrant } from "../../storage/sql/grants/grants.ts";
 import { lockInstance } from "../../storage/sql/instances/instances.ts";
@@ -20,7 +21,6 @@ import {
 } from "../../storage/sql/requests/idempotency.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 
 export interface GrantOrder {
   /** A request of the project that fills in what is not given: instance, tool, server, session. */

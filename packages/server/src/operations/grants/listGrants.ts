@@ -1,11 +1,10 @@
 import type { Context } from "../../context.ts";
-import type { StoredGrant } from "../../core/grant.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { type ReviewedGrant, toReviewedGrants } from "../../steps/grants/toReviewedGrant.ts";
 import { listActiveOfInstance, listGrantsBefore } from "../../storage/sql/grants/grants.ts";
-import { readInstances } from "../../storage/sql/instances/instances.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import type { Reader } from "../../storage/store.ts";
+
+export type { ReviewedGrant };
 
 export interface GrantListing {
   readonly state: "active" | "ended";
@@ -14,15 +13,6 @@ export interface GrantListing {
   readonly after?: Place | undefined;
   /** Only those of this one; with `active` alone. */
   readonly instanceId: string | undefined;
-}
-
-/** A grant with what a reviewer needs to know beside it. */
-export interface ReviewedGrant {
-  readonly grant: StoredGrant;
-  /** JSON text. */
-  readonly instanceName: string;
-  /** Of its maker. */
-  readonly reviewerName: string;
 }
 
 export interface GrantPage {
@@ -53,26 +43,4 @@ export async function listGrants(
     grants: await toReviewedGrants(store, projectId, shown),
     next: shown.length < found.length && last ? { at: last.createdAt, id: last.id } : undefined,
   };
-}
-
-export async function toReviewedGrant(reader: Reader, grant: StoredGrant): Promise<ReviewedGrant> {
-  const [reviewed] = await toReviewedGrants(reader, grant.projectId, [grant]);
-  return reviewed ?? { grant, instanceName: '""', reviewerName: "" };
-}
-
-async function toReviewedGrants(
-  reader: Reader,
-  projectId: string,
-  grants: readonly StoredGrant[],
-): Promise<ReviewedGrant[]> {
-  const instances = new Set(grants.map(({ instanceId }) => instanceId));
-  const stored = await readInstances(reader, projectId, [...instances]);
-  const reviewers = new Set(grants.map(({ reviewerId }) => reviewerId));
-  const makers = await readReviewers(reader, projectId, [...reviewers]);
-  const makerNames = new Map(makers.map(({ id, name }) => [id, name]));
-  return grants.map((grant) => ({
-    grant,
-    instanceName: stored.get(grant.instanceId)?.name ?? '""',
-    reviewerName: makerNames.get(grant.reviewerId) ?? "",
-  }));
 }

@@ -5,8 +5,8 @@ import type { Actor } from "../../core/actor.ts";
 import { stateOf } from "../../core/grant.ts";
 import { covers, may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
 import { lockGrant, markRevoked } from "../../storage/sql/grants/grants.ts";
-import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 
 /**
  * Ends a grant: no call that comes after the answer is approved with it. One that has ended

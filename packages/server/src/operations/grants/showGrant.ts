@@ -1,8 +1,8 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type ReviewedGrant, toReviewedGrant } from "../../steps/grants/toReviewedGrant.ts";
 import { readGrant } from "../../storage/sql/grants/grants.ts";
-import { type ReviewedGrant, toReviewedGrant } from "./listGrants.ts";
 
 /**
  * One grant of the reviewer's project, as it stands.

@@ -2,8 +2,10 @@ import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import type { EndedOutline, RequestFilter } from "../../core/request-filter.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { type EndedRequest, fitting, readEnded } from "../../steps/history/readEnded.ts";
 import { LAST_ID, scanHistory } from "../../steps/history/scanHistory.ts";
-import { type EndedRequest, fitting, readEnded } from "./listHistory.ts";
+
+export type { EndedRequest };
 
 export type ExportEvent =
   | { readonly kind: "row"; readonly row: EndedRequest }

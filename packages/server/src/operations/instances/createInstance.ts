@@ -9,11 +9,11 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { createToken } from "../../secrets/token.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { issueCredential } from "../../steps/instances/issueCredential.ts";
+import { ownerIdOf } from "../../steps/instances/ownerIdOf.ts";
 import { ensureProvisioner, lockProject } from "../../storage/sql/access/holders.ts";
 import { assignInstance, insertInstance } from "../../storage/sql/instances/instances.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { ownerIdOf } from "./groupInstance.ts";
-import { issueCredential } from "./provisionInstance.ts";
 
 export interface InstanceOrder {
   /** Made up when undefined. */

@@ -5,13 +5,11 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ProvisionerCaller, ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { finishDeliveryEnd } from "../../steps/deliveries/finishDeliveryEnd.ts";
-import { resolveRequest } from "../../steps/requests/resolveRequest.ts";
+import { cancelPending, finishDeletion } from "../../steps/instances/finishDeletion.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";
 import { removeReceiver } from "../../storage/sql/deliveries/receivers.ts";
 import { lockInstance, markInstanceDeleted } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
-import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 
 /**
@@ -45,15 +43,6 @@ export async function deleteInstance(
   await finishDeliveryEnd(context, key);
 }
 
-/**
- * Cancels what is still pending under a deleted instance.
- *
- * Called by: the deletion itself, and the retention worker for one that was interrupted.
- */
-export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
-  while (await context.store.transact((tx) => cancelPending(tx, context, instance)));
-}
-
 async function markDeleted(
   tx: Transaction,
   { random }: Context,
@@ -76,26 +65,4 @@ async function markDeleted(
     subject: `instance:${instance.instanceId}`,
     detail: { credentials_revoked: revoked },
   });
-}
-
-/**
- * Cancels one batch of the pending requests, also those that are overdue.
- *
- * @returns whether there may be more
- */
-async function cancelPending(
-  tx: Transaction,
-  context: Context,
-  instance: InstanceKey,
-): Promise<boolean> {
-  const { cancellationsPerCommitMax: limit } = context.settings;
-  const pending = await readPendingIdsOfInstance(tx, instance, limit);
-  for (const id of pending) {
-    const request = await lockResolvable(tx, { projectId: instance.projectId, id });
-    if (request === undefined) continue;
-    const by = "system:instance-deletion";
-    await resolveRequest(tx, context, request, { status: "cancelled", by });
-  }
-  // Not how many ended here: some may have ended otherwise meanwhile.
-  return pending.length === limit;
 }

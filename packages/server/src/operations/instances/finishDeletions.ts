@@ -1,6 +1,6 @@
 import type { Context } from "../../context.ts";
+import { finishDeletion } from "../../steps/instances/finishDeletion.ts";
 import { readHalfDeletedInstances } from "../../storage/sql/requests/pending-requests.ts";
-import { finishDeletion } from "./deleteInstance.ts";
 
 const INSTANCES_PER_CALL_MAX = 100;
 

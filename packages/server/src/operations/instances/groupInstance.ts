@@ -5,8 +5,8 @@ import type { Actor } from "../../core/actor.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { ownerIdOf } from "../../steps/instances/ownerIdOf.ts";
 import { assertMayPropose, refusalToPublish } from "../../steps/policy/assertOtherPerson.ts";
-import { readReviewerByName } from "../../storage/sql/access/holders.ts";
 import {
   type Assignment,
   type ProposedAssignment,
@@ -101,23 +101,4 @@ async function isByTwoPeople(
   if (proposal === undefined || !isSame(wanted, proposal)) return false;
   const authored = { projectId, proposedBy: proposal.proposedBy, proposerProjectId: projectId };
   return (await refusalToPublish(tx, caller, authored)) === undefined;
-}
-
-/**
- * The id of the reviewer who is to own an instance.
- *
- * @throws Problem `invalid_request` when the project has no such reviewer
- */
-export async function ownerIdOf(
-  tx: Transaction,
-  projectId: string,
-  name: string | null,
-): Promise<string | null> {
-  if (name === null) return null;
-  const reviewer = await readReviewerByName(tx, projectId, name);
-  if (reviewer === undefined || reviewer.removedAt !== null) {
-    const message = "owner must be the name of a reviewer of this project.";
-    throw new Problem("invalid_request", message, { param: "owner" });
-  }
-  return reviewer.id;
 }

@@ -2,6 +2,7 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import type { StoredInstance } from "../../core/instance.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
+import { destinationOf } from "../../steps/deliveries/toReviewed.ts";
 import { readReviewers } from "../../storage/sql/access/holders.ts";
 import {
   countPendingOfInstances,
@@ -17,7 +18,6 @@ import {
 import { listActiveInstances, readInstances } from "../../storage/sql/instances/instances.ts";
 import type { InstanceKey } from "../../storage/sql/keys.ts";
 import type { Reader } from "../../storage/store.ts";
-import { destinationOf } from "../deliveries/listDeliveries.ts";
 
 /** An instance as those see it who administer the project. */
 export interface ReviewedInstance {

@@ -4,7 +4,6 @@ import {
   uuidV7,
   type WebhookDeliveryInput,
 } from "@countersign/protocol";
-import { type AuditEntry, appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
 import {
   type AnsweredInstance,
@@ -14,7 +13,7 @@ import {
 } from "../../core/instance.ts";
 import type { ProvisionerCaller } from "../../identity/caller.ts";
 import { hashIdempotencyKey } from "../../secrets/keyring.ts";
-import { createToken, hashToken } from "../../secrets/token.ts";
+import { createToken } from "../../secrets/token.ts";
 import { installReceiver } from "../../steps/deliveries/installReceiver.ts";
 import {
   type Accepted,
@@ -22,7 +21,7 @@ import {
   commitVerified,
   type KeyedInput,
 } from "../../steps/instances/commitVerified.ts";
-import { insertCredential } from "../../storage/sql/access/credentials.ts";
+import { issueCredential } from "../../steps/instances/issueCredential.ts";
 import {
   insertInstance,
   lockInstance,
@@ -136,43 +135,6 @@ function answer(
     name,
     receiver: { url: delivery.url.text, registrationId: delivery.registrationId },
   };
-}
-
-/**
- * Gives an instance that was just inserted its credential, with the audit entry of both.
- *
- * @param token the credential; only its hash is stored
- */
-export async function issueCredential(
-  tx: Transaction,
-  { random }: Pick<Context, "random">,
-  { id: holderId, projectId, createdAt }: NewInstance,
-  token: string,
-  { actor, detail }: Pick<AuditEntry, "actor" | "detail">,
-): Promise<void> {
-  const id = uuidV7(createdAt, random.bytes(10));
-  await insertCredential(
-    tx,
-    {
-      id,
-      kind: "instance",
-      holderId,
-      projectId,
-      createdAt,
-      expiresAt: null,
-      revokedAt: null,
-      scopes: null,
-    },
-    hashToken(token),
-  );
-  await appendAudit(tx, random, {
-    at: createdAt,
-    projectId,
-    kind: "instance.provisioned",
-    actor,
-    subject: `instance:${holderId}`,
-    detail: { credential_id: id, ...detail },
-  });
 }
 
 async function replay(

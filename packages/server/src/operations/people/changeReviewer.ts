@@ -8,12 +8,12 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { assertPeopleRemain } from "../../steps/people/assertPeopleRemain.ts";
+import { writeReviewerChange } from "../../steps/people/writeReviewerChange.ts";
 import {
   lockProject,
   lockReviewer,
   type StoredReviewer,
 } from "../../storage/sql/access/holders.ts";
-import { writeReviewerChange } from "./setReviewer.ts";
 
 /** What is undefined stays as it is. */
 export interface RoleAndGroups {

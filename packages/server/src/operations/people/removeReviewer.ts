@@ -7,6 +7,7 @@ import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
 import { assertPeopleRemain } from "../../steps/people/assertPeopleRemain.ts";
+import { projectNamed } from "../../steps/people/writeReviewerChange.ts";
 import { revokeCredentialsOf } from "../../storage/sql/access/credentials.ts";
 import {
   lockProject,
@@ -17,7 +18,6 @@ import {
 } from "../../storage/sql/access/holders.ts";
 import { endManagement } from "../../storage/sql/sign-in/oidc-people.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { projectNamed } from "./setReviewer.ts";
 
 /**
  * Removes a reviewer from the caller's project: every token ends, votes and grants do not count any

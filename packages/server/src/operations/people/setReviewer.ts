@@ -1,18 +1,13 @@
 import { Problem } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
-import type { Random } from "../../clock.ts";
 import type { Context } from "../../context.ts";
-import type { Actor } from "../../core/actor.ts";
 import { assertGroups, toGroups } from "../../core/groups.ts";
 import type { ReviewerRole } from "../../core/roles.ts";
+import { projectNamed, writeReviewerChange } from "../../steps/people/writeReviewerChange.ts";
 import {
   lockProject,
   lockReviewerByName,
-  readProjects,
   type StoredReviewer,
-  updateReviewer,
 } from "../../storage/sql/access/holders.ts";
-import type { Transaction } from "../../storage/store.ts";
 
 export interface ReviewerChange {
   readonly project: string;
@@ -48,38 +43,4 @@ export async function setReviewer(
     };
     return writeReviewerChange(tx, random, projectId, reviewer, changed, "operator:cli");
   });
-}
-
-/**
- * The id of a project.
- *
- * @throws Problem `not_found`
- */
-export async function projectNamed(tx: Transaction, name: string): Promise<string> {
-  const [project] = await readProjects(tx, name);
-  if (project === undefined) throw new Problem("not_found", "There is no project of this name.");
-  return project.id;
-}
-
-/** Writes role and groups of a locked reviewer, with the audit entry, if they are others. */
-export async function writeReviewerChange(
-  tx: Transaction,
-  random: Random,
-  projectId: string,
-  before: StoredReviewer,
-  after: StoredReviewer,
-  actor: Actor,
-): Promise<StoredReviewer> {
-  const isSame = after.role === before.role && after.groups.join() === before.groups.join();
-  if (isSame) return before;
-  await updateReviewer(tx, projectId, after);
-  await appendAudit(tx, random, {
-    at: await tx.now(),
-    projectId,
-    kind: "reviewer.updated",
-    actor,
-    subject: `reviewer:${after.id}`,
-    detail: { role: after.role, groups: after.groups },
-  });
-  return after;
 }

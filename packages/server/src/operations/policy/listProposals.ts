@@ -3,13 +3,19 @@ import type { Context } from "../../context.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type PolicyScope, projectOf } from "../../identity/policy-authority.ts";
 import {
+  type ReviewedProposal,
+  reviewProposal,
+  reviewProposals,
+} from "../../steps/policy/reviewProposals.ts";
+import {
   listProposalsClosed,
   listProposalsOpen,
   type ProposalOutline,
   readProposal,
 } from "../../storage/sql/policy/policy-proposals.ts";
 import type { Place } from "../../storage/sql/requests/requests.ts";
-import { type ReviewedProposal, reviewProposal, reviewProposals } from "./reviewProposals.ts";
+
+export type { ProposalOutline, ReviewedProposal };
 
 export interface ProposalListing {
   readonly state: "open" | "closed";

@@ -12,6 +12,7 @@ import {
 import { assertExpected, examineDraft, readCurrent } from "../../steps/policy/activatePolicy.ts";
 import { assertIntact } from "../../steps/policy/assertIntact.ts";
 import { assertMayPropose } from "../../steps/policy/assertOtherPerson.ts";
+import { type ReviewedProposal, reviewProposal } from "../../steps/policy/reviewProposals.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import {
   insertProposal,
@@ -20,7 +21,6 @@ import {
 } from "../../storage/sql/policy/policy-proposals.ts";
 import { readPolicyVersion } from "../../storage/sql/policy/policy-versions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
 export interface ProposalOrder {
   readonly scope: PolicyScope;

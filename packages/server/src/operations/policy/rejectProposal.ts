@@ -8,9 +8,9 @@ import {
   policyActorOf,
   projectOf,
 } from "../../identity/policy-authority.ts";
+import { type ReviewedProposal, reviewProposal } from "../../steps/policy/reviewProposals.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { closeProposal, readProposal } from "../../storage/sql/policy/policy-proposals.ts";
-import { type ReviewedProposal, reviewProposal } from "./reviewProposals.ts";
 
 export interface Rejection {
   readonly scope: PolicyScope;

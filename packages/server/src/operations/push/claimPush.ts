@@ -5,7 +5,9 @@ import { readPreferences } from "../../core/preferences.ts";
 import type { PushPayload, PushTarget, StoredSubscription, VapidKey } from "../../core/push.ts";
 import { loudFrom } from "../../core/quiet-hours.ts";
 import type { StoredRequest } from "../../core/request.ts";
+import { canDecide } from "../../steps/push/canDecide.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
+import { openPushTarget } from "../../steps/push/openPushTarget.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
 import { readPreferencesText } from "../../storage/sql/people/preferences.ts";
 import {
@@ -18,8 +20,6 @@ import {
 import { claimSubscription, lockSubscription } from "../../storage/sql/push/push-subscriptions.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { canDecide } from "./fanOutPushes.ts";
-import { pushTargetContext } from "./subscribePush.ts";
 
 /** A browser that nobody else sends to until its lease ends, and what to send. */
 export interface ClaimedPush {
@@ -132,11 +132,4 @@ async function describe(tx: Transaction, request: StoredRequest): Promise<PushPa
     deadline_at: formatTimestamp(deadlineAt),
     silent: false,
   };
-}
-
-export function openPushTarget(
-  { keyring }: Pick<Context, "keyring">,
-  { id, encryptedTarget }: Pick<StoredSubscription, "id" | "encryptedTarget">,
-): PushTarget {
-  return JSON.parse(keyring.decrypt(encryptedTarget, pushTargetContext(id))) as PushTarget;
 }

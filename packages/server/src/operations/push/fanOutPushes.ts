@@ -1,19 +1,12 @@
 import type { Context } from "../../context.ts";
 import { PUSH_CHANNEL } from "../../core/push.ts";
-import type { StoredRequest } from "../../core/request.ts";
-import { allows } from "../../core/roles.ts";
-import { approvalRefusal, denialRefusal } from "../../policy/decider.ts";
-import { readJudgement, requirementOf } from "../../policy/judgement.ts";
+import { canDecide } from "../../steps/push/canDecide.ts";
 import {
   endAnnouncements,
   readDueAnnouncements,
 } from "../../storage/sql/channels/announcements.ts";
 import { readInstances } from "../../storage/sql/instances/instances.ts";
-import {
-  insertPushMessage,
-  type PushAudience,
-  readPushAudience,
-} from "../../storage/sql/push/push-messages.ts";
+import { insertPushMessage, readPushAudience } from "../../storage/sql/push/push-messages.ts";
 import { readRequests } from "../../storage/sql/requests/requests.ts";
 
 /** Bounds one transaction. */
@@ -59,19 +52,4 @@ export async function fanOutPushes(
     await endAnnouncements(tx, projectId, allIds, "sent", now);
     return { subscriptionIds: [...recipients], isMore: due.length === REQUESTS_MAX };
   }, "process");
-}
-
-/** Whether somebody may approve or deny it, as far as role, groups and ownership go. */
-export function canDecide(
-  { policy, instanceId }: Pick<StoredRequest, "policy" | "instanceId">,
-  { reviewerId: id, name, role, groups }: PushAudience,
-  ownerId: string | null,
-): boolean {
-  if (!allows(role, "decide")) return false;
-  const requirement = requirementOf(readJudgement(policy));
-  const decider = { id, name, groups, isBot: false, forGroups: null };
-  return (
-    approvalRefusal(requirement, decider, { ownerId, instanceId }) === undefined ||
-    denialRefusal(requirement, decider, { ownerId }) === undefined
-  );
 }

@@ -2,12 +2,12 @@ import type { Context } from "../../context.ts";
 import { restMs, type SendOutcome, sendingStatus, sendingText } from "../../core/channel.ts";
 import { isGone } from "../../core/push.ts";
 import { toFraction } from "../../core/retry.ts";
+import { removeGone } from "../../steps/push/removeSubscription.ts";
 import { deletePush, movePush } from "../../storage/sql/push/push-messages.ts";
 import { lockSubscription, updateAfterPush } from "../../storage/sql/push/push-subscriptions.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
 import type { ClaimedPush } from "./claimPush.ts";
-import { removeGone } from "./subscribePush.ts";
 
 /** What became of the browser. */
 export type RecordedPush =

@@ -10,27 +10,20 @@ import {
 import type { SignedIn } from "../../identity/caller.ts";
 import { isPushPoint, isPushSecret } from "../../secrets/vapid-key.ts";
 import { findPublicPushKey } from "../../steps/push/findPublicPushKey.ts";
-import { touchActiveState } from "../../storage/sql/active-state-stamp.ts";
+import { pushTargetContext } from "../../steps/push/openPushTarget.ts";
+import { removeSubscription, touchProjects } from "../../steps/push/removeSubscription.ts";
 import { SERVER } from "../../storage/sql/keys.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
-import { readProjectsOfPerson } from "../../storage/sql/push/push-messages.ts";
 import {
-  deleteSubscription,
   insertSubscription,
   listSubscriptionsOf,
   lockSubscription,
   lockSubscriptionAt,
   updateSubscription,
 } from "../../storage/sql/push/push-subscriptions.ts";
-import type { Transaction } from "../../storage/store.ts";
 
 export interface PushOrder extends PushTarget {
   readonly name: string;
-}
-
-/** The encryption context of a subscription's target. */
-export function pushTargetContext(id: string): string {
-  return `push target ${id}`;
 }
 
 /**
@@ -66,7 +59,7 @@ export async function subscribePush(
     if (own.length >= SUBSCRIPTIONS_PER_PERSON_MAX) {
       throw invalidField("endpoint", `cannot be added: you have ${own.length} browsers`);
     }
-    if (known !== undefined) await remove(tx, random, known, `person:${personId}`);
+    if (known !== undefined) await removeSubscription(tx, random, known, `person:${personId}`);
     const id = uuidV7(now, random.bytes(10));
     await insertSubscription(tx, {
       id,
@@ -108,39 +101,6 @@ export async function unsubscribePush(
   await store.transact(async (tx) => {
     const known = await lockSubscription(tx, id);
     if (known?.personId !== person.id) throw new Problem("not_found");
-    await remove(tx, random, known, `person:${person.id}`);
+    await removeSubscription(tx, random, known, `person:${person.id}`);
   });
-}
-
-/** A browser that its push service does not know any more. */
-export function removeGone(
-  tx: Transaction,
-  random: Context["random"],
-  known: StoredSubscription,
-): Promise<void> {
-  return remove(tx, random, known, "system:delivery");
-}
-
-async function remove(
-  tx: Transaction,
-  random: Context["random"],
-  { id, personId }: StoredSubscription,
-  actor: `person:${string}` | "system:delivery",
-): Promise<void> {
-  await deleteSubscription(tx, id);
-  await touchProjects(tx, personId);
-  await appendAudit(tx, random, {
-    at: await tx.now(),
-    projectId: SERVER,
-    kind: "push.removed",
-    actor,
-    subject: `push_subscription:${id}`,
-    detail: { person_id: personId },
-  });
-}
-
-/** Whether calls are announced to browsers is part of what is active. */
-async function touchProjects(tx: Transaction, personId: string): Promise<void> {
-  const projects = await readProjectsOfPerson(tx, personId);
-  for (const projectId of projects.sort()) await touchActiveState(tx, projectId);
 }

@@ -4,13 +4,13 @@ import { type SendOutcome, sendingStatus, sendingText } from "../../core/channel
 import { isGone, type PushPayload } from "../../core/push.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { openPushKey } from "../../steps/push/findPublicPushKey.ts";
+import { openPushTarget } from "../../steps/push/openPushTarget.ts";
+import { removeGone } from "../../steps/push/removeSubscription.ts";
 import {
   listSubscriptionsOf,
   lockSubscription,
   updateLastPush,
 } from "../../storage/sql/push/push-subscriptions.ts";
-import { openPushTarget } from "./claimPush.ts";
-import { removeGone } from "./subscribePush.ts";
 
 const TEST_MS = 8_000;
 

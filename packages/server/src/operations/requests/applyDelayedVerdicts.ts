@@ -3,6 +3,7 @@ import type { Context } from "../../context.ts";
 import { isLive } from "../../core/session.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { mayAuthenticate, toReviewerCaller } from "../../steps/access/mayAuthenticate.ts";
+import { decideLocked, retryPastDeadline } from "../../steps/requests/decideLocked.ts";
 import { appendVerdictAudit } from "../../steps/requests/delayVerdict.ts";
 import { lockReadable } from "../../steps/requests/lockReadable.ts";
 import { lockCredential } from "../../storage/sql/access/credentials.ts";
@@ -17,7 +18,6 @@ import {
 } from "../../storage/sql/requests/delayed-verdicts.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { decideLocked, retryPastDeadline } from "./castVerdict.ts";
 
 /** Limits one round; the worker starts the next one at once while more verdicts are due. */
 const VERDICTS_PER_CALL_MAX = 50;

@@ -1,32 +1,15 @@
 import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
-import { reviewerActor } from "../../core/actor.ts";
-import type { Ending, StoredRequest } from "../../core/request.ts";
-import { decidesFor } from "../../core/scopes.ts";
+import type { StoredRequest } from "../../core/request.ts";
 import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
-import { takesVotes } from "../../policy/decider.ts";
-import { readJudgement, requirementOf } from "../../policy/judgement.ts";
-import { currentCaller } from "../../steps/access/currentCaller.ts";
-import {
-  checkVerdict,
-  excludedOwner,
-  toOutcome,
-  type VerdictFacts,
-  type VerdictOutcome,
-  validityProblem,
-} from "../../steps/requests/checkVerdict.ts";
+import { validityProblem } from "../../steps/requests/checkVerdict.ts";
+import { decideLocked, retryPastDeadline } from "../../steps/requests/decideLocked.ts";
 import { cancelDelayedVerdict } from "../../steps/requests/delayVerdict.ts";
-import { recordVote } from "../../steps/requests/recordVote.ts";
-import { DeadlinePassed, resolveRequest, subjectOf } from "../../steps/requests/resolveRequest.ts";
-import { type Verdict, verdictNote } from "../../steps/requests/verdictNote.ts";
-import { findFreezeOfRequest } from "../../storage/sql/freezes/freezes.ts";
-import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { subjectOf } from "../../steps/requests/resolveRequest.ts";
+import type { Verdict } from "../../steps/requests/verdictNote.ts";
 import { findDelayedVerdict } from "../../storage/sql/requests/delayed-verdicts.ts";
-import { lockResolvable } from "../../storage/sql/requests/requests.ts";
-import type { StoredVote } from "../../storage/sql/requests/votes.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { useSignature } from "./verifySignature.ts";
 
 export type { Verdict };
 
@@ -79,144 +62,4 @@ export async function castVerdict(
     throw new Problem("already_terminal", message);
   }
   return { ...request, status: decision.status, decision };
-}
-
-/**
- * Runs the transaction of a verdict, and once more when the deadline passed during the first.
- *
- * @param subject of a transaction that may share a commit with others
- */
-export function retryPastDeadline<T>(
-  { store }: Pick<Context, "store">,
-  decide: (tx: Transaction) => Promise<T>,
-  subject?: string,
-): Promise<T> {
-  const first =
-    subject === undefined ? store.transact(decide) : store.transactBatched(subject, decide);
-  return first.catch((error: unknown) => {
-    if (!(error instanceof DeadlinePassed)) throw error;
-    // The deadline has passed by now, so the request expires.
-    return store.transact(decide);
-  });
-}
-
-/**
- * The transaction of {@link castVerdict}.
- *
- * @throws as it does, except the problem in the outcome
- */
-export async function decideLocked(
-  tx: Transaction,
-  context: Context,
-  caller: ReviewerCaller,
-  id: string,
-  verdict: Verdict,
-): Promise<VerdictOutcome> {
-  const key = { projectId: caller.projectId, id };
-  // Sent at once and answered one after another: a freeze waits for the lock, so that no approval
-  // is recorded after the freeze has been answered.
-  const [request, now, freeze, [current]] = await Promise.all([
-    lockResolvable(tx, key),
-    tx.now(),
-    verdict.verdict === "approve" ? findFreezeOfRequest(tx, key) : undefined,
-    Promise.allSettled([currentCaller(tx, caller)]),
-  ]);
-  if (request === undefined) throw new Problem("not_found");
-  const judgement = readJudgement(request.policy);
-  const facts: VerdictFacts = {
-    tx,
-    context,
-    caller,
-    current,
-    request,
-    judgement,
-    requirement: requirementOf(judgement),
-    verdict,
-    now,
-    freeze,
-    ownerId: readOnce(() => readOwner(tx, request)),
-  };
-  const outcome = await checkVerdict(facts);
-  if (outcome !== undefined) return outcome;
-  if (verdict.verdict === "deny") return deny(facts);
-  return takesVotes(facts.requirement) ? vote(facts) : approve(facts);
-}
-
-async function deny(facts: VerdictFacts): Promise<VerdictOutcome> {
-  const { tx, context, caller, request, verdict, now } = facts;
-  const ending = {
-    status: "denied",
-    by: reviewerActor(caller.reviewerId),
-    note: verdictNote(verdict),
-  } as const;
-  return toOutcome(request, await resolveRequest(tx, context, request, ending, { now }), "denied");
-}
-
-async function approve(facts: VerdictFacts): Promise<VerdictOutcome> {
-  const { tx, context, caller, request, verdict, now } = facts;
-  const { signature, validityMs = null } = verdict;
-  const passkey = signature && (await useSignature(tx, caller, request.id, signature, now));
-  const ending = approvalEnding(facts, [{ validityMs }]);
-  const options = passkey === undefined ? { now } : { now, detail: { passkey } };
-  const ended = await resolveRequest(tx, context, request, ending, options);
-  return toOutcome(request, ended, "approved");
-}
-
-/** Records an approval as a vote; the last one that is needed approves. */
-async function vote(facts: VerdictFacts): Promise<VerdictOutcome> {
-  const { tx, context, caller, request, requirement, verdict, now } = facts;
-  const { signature, validityMs = null } = verdict;
-  if (signature?.kind === "refused") throw signature.problem;
-  const cast: StoredVote = {
-    projectId: request.projectId,
-    requestId: request.id,
-    reviewerId: caller.reviewerId,
-    note: verdictNote(verdict),
-    validityMs,
-    forGroups: decidesFor(caller.scopes),
-    votedAt: Math.max(now, request.createdAt),
-    proof: signature === undefined ? null : JSON.stringify(signature.proof),
-  };
-  const rule = { requirement, ownerId: await excludedOwner(facts) };
-  const use = () => signature && useSignature(tx, caller, request.id, signature, now);
-  const tally = await recordVote(tx, context, request, rule, cast, use);
-  if (!tally.isEnough) {
-    const { projectId, id: requestId } = request;
-    tx.onCommit(() => context.wake.signal({ kind: "voted", projectId, requestId }));
-    return { request, resolution: undefined, isAnswer: true };
-  }
-  const voters = tally.counted.map(({ reviewerId }) => reviewerId);
-  const ending = approvalEnding(facts, tally.counted);
-  const ended = await resolveRequest(tx, context, request, ending, { detail: { voters } });
-  const outcome = toOutcome(request, ended, "approved");
-  // The deadline passed while the vote was written: it came too late, and is not kept.
-  if (!outcome.isAnswer) throw new DeadlinePassed();
-  return outcome;
-}
-
-/** Valid for no longer than the shortest of the votes and the rule. */
-function approvalEnding(
-  { context: { settings }, caller, judgement, verdict }: VerdictFacts,
-  votes: readonly Pick<StoredVote, "validityMs">[],
-): Ending {
-  const wanted = votes.map(({ validityMs }) => validityMs ?? settings.validityMsDefault);
-  return {
-    status: "approved",
-    by: reviewerActor(caller.reviewerId),
-    note: verdictNote(verdict),
-    validityMs: Math.min(...wanted, judgement.validityMs ?? Number.POSITIVE_INFINITY),
-  };
-}
-
-async function readOwner(tx: Transaction, request: StoredRequest): Promise<string | null> {
-  const { projectId, instanceId } = request;
-  return (await readInstances(tx, projectId, [instanceId])).get(instanceId)?.ownerId ?? null;
-}
-
-function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => {
-    result ??= read();
-    return result;
-  };
 }

@@ -7,11 +7,11 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 import { CEREMONY_MS_MAX, type RelyingParty, requestOptions } from "../../identity/passkeys.ts";
 import { passkeyRefusal } from "../../policy/decider.ts";
 import { hashToken } from "../../secrets/token.ts";
+import { detailOf, toSigned, VERDICT_CEREMONY } from "../../steps/requests/useSignature.ts";
 import type { Verdict } from "../../steps/requests/verdictNote.ts";
 import { readRequest } from "../../storage/sql/requests/requests.ts";
 import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
 import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
-import { detailOf, toSigned, VERDICT_CEREMONY } from "./verifySignature.ts";
 
 const NONCE_BYTES = 32;
 

@@ -17,6 +17,11 @@ import { announceRequest } from "../../steps/channels/announceRequest.ts";
 import { refundCall, useGrant } from "../../steps/grants/useGrant.ts";
 import { cachePolicy, PolicyNotLoaded } from "../../steps/policy/cachePolicy.ts";
 import { countHistory } from "../../steps/policy/countHistory.ts";
+import {
+  cacheActiveState,
+  cachedActiveState,
+  findActiveState,
+} from "../../steps/policy/findActiveState.ts";
 import { expireRequest } from "../../steps/requests/expireRequest.ts";
 import { type Judged, judgeCall, neededHistory } from "../../steps/requests/judgeCall.ts";
 import { DeadlinePassed, openResolved } from "../../steps/requests/resolveRequest.ts";
@@ -25,7 +30,6 @@ import { lockInstance } from "../../storage/sql/instances/instances.ts";
 import type { ActiveState } from "../../storage/sql/policy/active-state.ts";
 import { insertRequest, lockRequestByKey } from "../../storage/sql/requests/requests.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { cacheActiveState, cachedActiveState, findActiveState } from "../policy/findActiveState.ts";
 
 export interface Submission {
   readonly outcome: "created" | "replayed";

@@ -2,9 +2,9 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { isOverdue, type StoredRequest } from "../../core/request.ts";
 import type { InstanceCaller } from "../../identity/caller.ts";
+import { recheckInstance } from "../../steps/access/recheckInstance.ts";
 import { expireRequest } from "../../steps/requests/expireRequest.ts";
 import { readRequestOfInstance } from "../../storage/sql/requests/requests.ts";
-import { recheckInstance } from "../access/authenticateCaller.ts";
 
 export interface Waiting {
   /** How long to wait while the request is pending. */

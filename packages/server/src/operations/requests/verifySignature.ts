@@ -2,37 +2,26 @@ import { Problem } from "@countersign/protocol";
 import type { PasskeyProof, SignedVerdict } from "../../audit/passkey-proof.ts";
 import { verdictChallenge, verifyProof } from "../../audit/passkey-proof.ts";
 import type { Context } from "../../context.ts";
-import { sha256Hex } from "../../core/digest.ts";
 import { assertMayVote } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import {
   type BrowserAnswer,
   credentialIdOf,
-  isCounterBehind,
   PasskeyRefused,
   type RelyingParty,
   verifyAssertion,
 } from "../../identity/passkeys.ts";
 import { passkeyRefusal } from "../../policy/decider.ts";
-import { hashToken } from "../../secrets/token.ts";
+import { refusal, toSigned } from "../../steps/requests/useSignature.ts";
 import type { Signature, Verdict } from "../../steps/requests/verdictNote.ts";
-import { takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
-import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
-import type { Reader, Transaction } from "../../storage/store.ts";
+import { readPasskey } from "../../storage/sql/sign-in/passkeys.ts";
+import type { Reader } from "../../storage/store.ts";
 
 /** What comes with a verdict that a passkey signed. */
 export interface SignedAnswer {
   /** As it was given with the challenge. */
   readonly nonce: string;
   readonly assertion: BrowserAnswer;
-}
-
-/** @returns what the passkey is to sign */
-export function toSigned(requestId: string, verdict: Verdict, nonce: string): SignedVerdict {
-  const { argumentsSha256, note, validityMs = null } = verdict;
-  const noteSha256 = note === undefined ? null : sha256Hex(JSON.stringify(note));
-  const said = { requestId, argumentsSha256, noteSha256, validForMs: validityMs };
-  return { nonce, ...said, verdict: "approve" };
 }
 
 /**
@@ -96,51 +85,4 @@ async function verify(
   if (finding.kind === "refuted")
     throw new PasskeyRefused(`It would prove nothing: ${finding.fault}.`);
   return { kind: "signed", proof, counter: assertion.counter };
-}
-
-/**
- * Uses a signature up, so that it stands for one verdict only.
- *
- * @param now epoch ms, behind the lock of the request
- * @returns what is kept of it
- * @throws Problem `passkey_refused` when it was used before or came too late, or its passkey was
- *   removed or has been copied
- */
-export async function useSignature(
-  tx: Transaction,
-  { personId }: ReviewerCaller,
-  requestId: string,
-  signature: Signature,
-  now: number,
-): Promise<PasskeyProof> {
-  if (signature.kind === "refused") throw signature.problem;
-  const { proof, counter } = signature;
-  const passkey = await lockPasskey(tx, proof.credential_id);
-  const isSame = passkey?.publicKey === proof.public_key && passkey.personId === personId;
-  if (!isSame) throw refusal("This is none of your passkeys any more.");
-  if (isCounterBehind(passkey.counter, counter)) {
-    throw refusal(COPIED);
-  }
-  const ceremony = await takeCeremony(tx, hashToken(proof.nonce), VERDICT_CEREMONY);
-  const isOwn = ceremony?.personId === personId && ceremony.detail === detailOf(requestId);
-  if (!isOwn || ceremony.expiresAt <= now) {
-    throw refusal("The challenge was used already or is too old: ask for a new one.");
-  }
-  await recordPasskeyUse(tx, passkey.id, counter, now);
-  return proof;
-}
-
-/** Kind of the ceremonies that end in a verdict. */
-export const VERDICT_CEREMONY = "verdict";
-
-/** What is kept of such a ceremony. */
-export function detailOf(requestId: string): string {
-  return JSON.stringify({ request: requestId });
-}
-
-const COPIED =
-  "The passkey counts its signatures and has counted backwards: is there a copy of it?";
-
-function refusal(message: string): Problem {
-  return new Problem("passkey_refused", message, { param: "passkey" });
 }

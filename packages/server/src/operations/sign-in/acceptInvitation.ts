@@ -3,9 +3,9 @@ import { parseLogin, parsePersonName } from "../../core/login.ts";
 import { parsePassword } from "../../core/password.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { beginSession } from "../../steps/access/beginSession.ts";
+import { setPassword } from "../../steps/sign-in/setPassword.ts";
 import { useInvitation } from "../../steps/sign-in/useInvitation.ts";
 import { moveSession } from "../../storage/sql/sign-in/sessions.ts";
-import { setPassword } from "./changePassword.ts";
 import { openInvitation } from "./openInvitation.ts";
 
 export interface Acceptance {

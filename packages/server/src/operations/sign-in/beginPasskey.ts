@@ -3,20 +3,14 @@ import type { Context } from "../../context.ts";
 import { parseLogin } from "../../core/login.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import type { SignedIn } from "../../identity/caller.ts";
-import { CEREMONY_MS_MAX, creationOptions, type RelyingParty } from "../../identity/passkeys.ts";
+import { creationOptions, type RelyingParty } from "../../identity/passkeys.ts";
 import { hashToken } from "../../secrets/token.ts";
-import { insertCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
+import { ADD_CEREMONY, beginCeremony, LINK_CEREMONY } from "../../steps/sign-in/beginCeremony.ts";
 import { listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import { openInvitation } from "./openInvitation.ts";
 
-const CHALLENGE_BYTES = 32;
-
 /** The same passkey is not made twice; it bounds the options and the settings. */
 export const PASSKEYS_MAX = 20;
-
-/** Kinds of the ceremonies that end in a new passkey: for an account, and for a link. */
-export const ADD_CEREMONY = "passkey.add";
-export const LINK_CEREMONY = "passkey.link";
 
 /**
  * What a browser needs to make one more passkey for somebody who has just signed in.
@@ -56,32 +50,6 @@ export async function beginPasskeyByLink(
   // Whoever it will be has no id before the link is used.
   const id = context.random.uuid();
   return creationOptions(party, { id, login: name, name }, [], challenge);
-}
-
-/**
- * Draws a challenge that can be answered once and soon.
- *
- * @param subject what it is for, besides the person
- */
-export async function beginCeremony(
-  { store, random }: Pick<Context, "store" | "random">,
-  kind: string,
-  personId: string | null,
-  subject = "",
-): Promise<Uint8Array> {
-  const challenge = random.bytes(CHALLENGE_BYTES);
-  const id = hashToken(Buffer.from(challenge).toString("base64url"));
-  await store.transact(async (tx) => {
-    const expiresAt = (await tx.now()) + CEREMONY_MS_MAX;
-    await insertCeremony(tx, {
-      id,
-      kind,
-      personId,
-      detail: JSON.stringify({ subject }),
-      expiresAt,
-    });
-  }, "process");
-  return challenge;
 }
 
 export const CHANGE_PASSKEYS = "change your passkeys";

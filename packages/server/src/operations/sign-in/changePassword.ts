@@ -5,10 +5,10 @@ import { parsePassword, parseSubmittedPassword } from "../../core/password.ts";
 import { isFresh } from "../../core/session.ts";
 import type { SignedIn } from "../../identity/caller.ts";
 import { endSessionsOf } from "../../steps/access/endSessions.ts";
-import { lockPerson, updatePasswordHash } from "../../storage/sql/people/people.ts";
+import { setPassword } from "../../steps/sign-in/setPassword.ts";
+import { lockPerson } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
 import { listSessions } from "../../storage/sql/sign-in/sessions.ts";
-import type { Transaction } from "../../storage/store.ts";
 
 export interface PasswordChange {
   /** Undefined for somebody who has none: then they must have signed in lately. */
@@ -51,23 +51,6 @@ export async function changePassword(
         subject: `invitation:${id}`,
       });
     }
-  });
-}
-
-/** Writes a hash down, and that it was. */
-export async function setPassword(
-  tx: Transaction,
-  { random }: Pick<Context, "random">,
-  personId: string,
-  hash: string,
-): Promise<void> {
-  await updatePasswordHash(tx, personId, hash);
-  await appendAudit(tx, random, {
-    at: await tx.now(),
-    projectId: "",
-    kind: "password.changed",
-    actor: `person:${personId}`,
-    subject: `person:${personId}`,
   });
 }
 

@@ -1,8 +1,8 @@
 import type { Context } from "../../context.ts";
 import type { BrowserAnswer, RelyingParty } from "../../identity/passkeys.ts";
 import { beginSession } from "../../steps/access/beginSession.ts";
+import { bindPasskey } from "../../steps/sign-in/bindPasskey.ts";
 import { type InvitationUse, useInvitation } from "../../steps/sign-in/useInvitation.ts";
-import { bindPasskey } from "./addPasskey.ts";
 import { openInvitation } from "./openInvitation.ts";
 
 export interface PasskeyJoin extends InvitationUse {

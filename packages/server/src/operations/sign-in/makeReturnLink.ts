@@ -2,11 +2,11 @@ import { Problem } from "@countersign/protocol";
 import type { Context } from "../../context.ts";
 import { normalizeLogin } from "../../core/login.ts";
 import { makeLink } from "../../steps/sign-in/makeLink.ts";
+import { recordRemoved } from "../../steps/sign-in/recordRemoved.ts";
 import { lockPerson, readPersonByLogin } from "../../storage/sql/people/people.ts";
 import { deleteOpenInvitationsFor } from "../../storage/sql/sign-in/invitations.ts";
 import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import type { Transaction } from "../../storage/store.ts";
-import { recordRemoved } from "./removePasskey.ts";
 
 /**
  * Makes a link with which a person comes back who lost what they signed in with; it ends those

@@ -1,16 +1,10 @@
 import { Problem } from "@countersign/protocol";
-import { appendAudit } from "../../audit/append-audit.ts";
 import type { Context } from "../../context.ts";
-import type { Actor } from "../../core/actor.ts";
 import { assertFresh } from "../../identity/assert-fresh.ts";
 import type { SignedIn } from "../../identity/caller.ts";
+import { recordRemoved } from "../../steps/sign-in/recordRemoved.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
-import {
-  deletePasskey,
-  listPasskeysOf,
-  type StoredPasskey,
-} from "../../storage/sql/sign-in/passkeys.ts";
-import type { Transaction } from "../../storage/store.ts";
+import { deletePasskey, listPasskeysOf } from "../../storage/sql/sign-in/passkeys.ts";
 import { CHANGE_PASSKEYS } from "./beginPasskey.ts";
 
 /**
@@ -40,22 +34,5 @@ export async function removePasskey(
     }
     await deletePasskey(tx, id);
     await recordRemoved(tx, { random }, { id, personId }, `person:${personId}`);
-  });
-}
-
-/** Writes down that a passkey is gone. */
-export async function recordRemoved(
-  tx: Transaction,
-  { random }: Pick<Context, "random">,
-  { id, personId }: Pick<StoredPasskey, "id" | "personId">,
-  actor: Actor,
-): Promise<void> {
-  await appendAudit(tx, random, {
-    at: await tx.now(),
-    projectId: "",
-    kind: "passkey.removed",
-    actor,
-    subject: `passkey:${id}`,
-    detail: { person_id: personId, credential_id: id },
   });
 }

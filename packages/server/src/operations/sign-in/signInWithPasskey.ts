@@ -10,10 +10,10 @@ import {
   verifyAssertion,
 } from "../../identity/passkeys.ts";
 import { beginSession } from "../../steps/access/beginSession.ts";
+import { beginCeremony, endCeremony } from "../../steps/sign-in/beginCeremony.ts";
+import { toRefusal } from "../../steps/sign-in/bindPasskey.ts";
 import { lockPerson } from "../../storage/sql/people/people.ts";
 import { lockPasskey, readPasskey, recordPasskeyUse } from "../../storage/sql/sign-in/passkeys.ts";
-import { endCeremony, toRefusal } from "./addPasskey.ts";
-import { beginCeremony } from "./beginPasskey.ts";
 
 const SIGN_IN_CEREMONY = "passkey.sign-in";
 

@@ -5,9 +5,10 @@ import { aboveYours, isAbove } from "../../core/delegation.ts";
 import { assertMay } from "../../identity/assert-may.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { currentCaller } from "../../steps/access/currentCaller.ts";
+import { holderOfToken } from "../../steps/tokens/holderOfToken.ts";
 import { lockCredential, revokeCredential } from "../../storage/sql/access/credentials.ts";
 import { lockProject } from "../../storage/sql/access/holders.ts";
-import { holderOfToken, type ReviewedToken } from "./listProjectTokens.ts";
+import type { ReviewedToken } from "./listProjectTokens.ts";
 
 /**
  * Ends a token of the caller's project at once. Revoking it again changes nothing. It may be the

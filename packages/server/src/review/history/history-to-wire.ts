@@ -12,7 +12,8 @@ import {
   writeCursor,
 } from "@countersign/review-api";
 import { textOf } from "../../http/wire.ts";
-import type { EndedRequest, HistoryPage } from "../../operations/history/listHistory.ts";
+import type { EndedRequest } from "../../operations/history/exportHistory.ts";
+import type { HistoryPage } from "../../operations/history/listHistory.ts";
 import type { HistorySummary } from "../../operations/history/summarizeHistory.ts";
 
 /** @param now the server's time, in milliseconds since 1970 */

@@ -11,8 +11,8 @@ import {
   type Writable,
   type ProposalOutline as WrittenOutline,
 } from "@countersign/review-api";
+import type { ProposalOutline, ReviewedProposal } from "../../operations/policy/listProposals.ts";
 import type { PublishOutcome } from "../../operations/policy/publishPolicy.ts";
-import type { ProposalOutline, ReviewedProposal } from "../../operations/policy/reviewProposals.ts";
 import type {
   PublishedPolicy as Published,
   PublishedOutline,

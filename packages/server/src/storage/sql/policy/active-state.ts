@@ -74,3 +74,6 @@ export async function readActiveState(
 function toVersion(row: Row | undefined): ActiveVersion | null {
   return row === undefined ? null : { number: Number(row.number), sha256: row.sha256 as string };
 }
+
+/** How many instances are cached; each takes some hundred bytes. */
+export const ACTIVE_STATES_CACHED_MAX = 10_000;

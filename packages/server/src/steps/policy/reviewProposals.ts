@@ -2,11 +2,11 @@ import type { Actor } from "../../core/actor.ts";
 import { may } from "../../core/scopes.ts";
 import type { ReviewerCaller } from "../../identity/caller.ts";
 import { type PolicyScope, powerFor } from "../../identity/policy-authority.ts";
-import { refusalToPublish } from "../../steps/policy/assertOtherPerson.ts";
-import { readActorNames } from "../../steps/policy/readPublishers.ts";
 import type { ProposalOutline, StoredProposal } from "../../storage/sql/policy/policy-proposals.ts";
 import { readPolicyNumber } from "../../storage/sql/policy/policy-versions.ts";
 import type { Reader } from "../../storage/store.ts";
+import { refusalToPublish } from "./assertOtherPerson.ts";
+import { readActorNames } from "./readPublishers.ts";
 
 export type { ProposalOutline };
 

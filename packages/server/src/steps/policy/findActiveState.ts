@@ -8,9 +8,6 @@ import {
 } from "../../storage/sql/policy/active-state.ts";
 import type { Transaction } from "../../storage/store.ts";
 
-/** How many instances are cached; each takes some hundred bytes. */
-export const ACTIVE_STATES_CACHED_MAX = 10_000;
-
 /**
  * What is active for an instance as of now. The stamp is asked of the database, behind the lock
  * of the instance, for every call; the rest only when it has changed since it was cached.

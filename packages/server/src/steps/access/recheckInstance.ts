@@ -1,0 +1,32 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import type { InstanceCaller } from "../../identity/caller.ts";
+import {
+  readCredentialByHash,
+  type StoredCredential,
+} from "../../storage/sql/access/credentials.ts";
+
+/**
+ * Reads the credential of an instance again, at the end of a long poll.
+ *
+ * @throws Problem `invalid_credential` when it was revoked or has expired meanwhile
+ */
+export async function recheckInstance(
+  context: Context,
+  { tokenHash }: InstanceCaller,
+): Promise<void> {
+  assertLive(context, await readCredentialByHash(context.store, tokenHash));
+}
+
+export function assertLive(
+  { clock }: Context,
+  credential: StoredCredential | undefined,
+): StoredCredential {
+  if (credential === undefined || credential.revokedAt !== null) {
+    throw new Problem("invalid_credential");
+  }
+  if (credential.expiresAt !== null && credential.expiresAt <= clock.now()) {
+    throw new Problem("invalid_credential");
+  }
+  return credential;
+}

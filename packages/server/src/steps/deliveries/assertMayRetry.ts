@@ -1,0 +1,12 @@
+import { Problem } from "@countersign/protocol";
+import { allows } from "../../core/roles.ts";
+import { assertMay } from "../../identity/assert-may.ts";
+import type { ReviewerCaller } from "../../identity/caller.ts";
+
+/** @throws Problem `forbidden` */
+export function assertMayRetry(caller: ReviewerCaller): void {
+  if (!allows(caller.role, "decide")) {
+    throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
+  }
+  assertMay(caller, "decide");
+}

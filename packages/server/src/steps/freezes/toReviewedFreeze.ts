@@ -1,0 +1,40 @@
+import type { StoredFreeze } from "../../core/freeze.ts";
+import { EVERY_INSTANCE } from "../../storage/sql/freezes/freezes.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import type { Reader } from "../../storage/store.ts";
+
+/** A freeze with what a reviewer needs to know beside it. */
+export interface ReviewedFreeze {
+  readonly freeze: StoredFreeze;
+  /** JSON text; undefined when it is not about one instance. */
+  readonly instanceName: string | undefined;
+}
+
+/** @param projectId of who asks; the name of an instance is that in this project */
+export async function toReviewedFreeze(
+  reader: Reader,
+  projectId: string,
+  freeze: StoredFreeze,
+): Promise<ReviewedFreeze> {
+  const [reviewed] = await toReviewedFreezes(reader, projectId, [freeze]);
+  return reviewed ?? { freeze, instanceName: undefined };
+}
+
+/** The same freezes with the names of their instances. */
+export async function toReviewedFreezes(
+  reader: Reader,
+  projectId: string,
+  freezes: readonly StoredFreeze[],
+): Promise<ReviewedFreeze[]> {
+  const ids = freezes.flatMap(({ instanceId }) =>
+    instanceId === EVERY_INSTANCE ? [] : [instanceId],
+  );
+  const instances = await readInstances(reader, projectId, [...new Set(ids)]);
+  return freezes.map((freeze) => ({
+    freeze,
+    instanceName:
+      freeze.instanceId === EVERY_INSTANCE
+        ? undefined
+        : (instances.get(freeze.instanceId)?.name ?? '""'),
+  }));
+}

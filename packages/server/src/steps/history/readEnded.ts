@@ -1,0 +1,57 @@
+import type { JsonText, StoredRequest } from "../../core/request.ts";
+import type { EndedOutline } from "../../core/request-filter.ts";
+import { readReviewers } from "../../storage/sql/access/holders.ts";
+import { readInstances } from "../../storage/sql/instances/instances.ts";
+import { readRequests } from "../../storage/sql/requests/requests.ts";
+import type { Reader } from "../../storage/store.ts";
+import { deciderId } from "../requests/reviewRequests.ts";
+
+/** An ended request with the names of who asked and who decided. */
+export interface EndedRequest {
+  readonly request: StoredRequest;
+  /** A name is not proof of identity. */
+  readonly instanceName: JsonText;
+  /** Name of the reviewer who decided; undefined where none did. */
+  readonly decider: string | undefined;
+}
+
+export interface EndedRequests {
+  /** The newest decision first. */
+  readonly requests: readonly EndedRequest[];
+  /** Ids of those of the page that are damaged, and of which nothing is to be believed. */
+  readonly damaged: readonly string[];
+}
+
+/** How many fit; always at least one. */
+export function fitting(outlines: readonly Pick<EndedOutline, "bytes">[], max: number): number {
+  let bytes = 0;
+  const tooMany = outlines.findIndex((outline) => {
+    bytes += outline.bytes;
+    return bytes > max;
+  });
+  return tooMany === -1 ? outlines.length : Math.max(1, tooMany);
+}
+
+/** Reads those in full, in the order given. */
+export async function readEnded(
+  reader: Reader,
+  projectId: string,
+  outlines: readonly EndedOutline[],
+): Promise<EndedRequests> {
+  const ids = outlines.map(({ id }) => id);
+  const { requests, damaged } = await readRequests(reader, projectId, ids);
+  const deciders = requests.flatMap((request) => deciderId(request) ?? []);
+  const [instances, reviewers] = await Promise.all([
+    readInstances(reader, projectId, [...new Set(requests.map((one) => one.instanceId))]),
+    readReviewers(reader, projectId, [...new Set(deciders)]),
+  ]);
+  const names = new Map(reviewers.map(({ id, name }) => [id, name]));
+  return {
+    requests: requests.map((request) => ({
+      request,
+      instanceName: instances.get(request.instanceId)?.name ?? '""',
+      decider: names.get(deciderId(request) ?? ""),
+    })),
+    damaged,
+  };
+}

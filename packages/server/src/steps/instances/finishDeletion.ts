@@ -1,0 +1,37 @@
+import type { Context } from "../../context.ts";
+import type { InstanceKey } from "../../storage/sql/keys.ts";
+import { readPendingIdsOfInstance } from "../../storage/sql/requests/pending-requests.ts";
+import { lockResolvable } from "../../storage/sql/requests/requests.ts";
+import type { Transaction } from "../../storage/store.ts";
+import { resolveRequest } from "../requests/resolveRequest.ts";
+
+/**
+ * Cancels what is still pending under a deleted instance.
+ *
+ * Called by: the deletion itself, and the retention worker for one that was interrupted.
+ */
+export async function finishDeletion(context: Context, instance: InstanceKey): Promise<void> {
+  while (await context.store.transact((tx) => cancelPending(tx, context, instance)));
+}
+
+/**
+ * Cancels one batch of the pending requests, also those that are overdue.
+ *
+ * @returns whether there may be more
+ */
+export async function cancelPending(
+  tx: Transaction,
+  context: Context,
+  instance: InstanceKey,
+): Promise<boolean> {
+  const { cancellationsPerCommitMax: limit } = context.settings;
+  const pending = await readPendingIdsOfInstance(tx, instance, limit);
+  for (const id of pending) {
+    const request = await lockResolvable(tx, { projectId: instance.projectId, id });
+    if (request === undefined) continue;
+    const by = "system:instance-deletion";
+    await resolveRequest(tx, context, request, { status: "cancelled", by });
+  }
+  // Not how many ended here: some may have ended otherwise meanwhile.
+  return pending.length === limit;
+}

@@ -1,0 +1,59 @@
+import { Problem } from "@countersign/protocol";
+import type { Context } from "../../context.ts";
+import { CEREMONY_MS_MAX } from "../../identity/passkeys.ts";
+import { hashToken } from "../../secrets/token.ts";
+import { insertCeremony, takeCeremony } from "../../storage/sql/sign-in/ceremonies.ts";
+import type { Transaction } from "../../storage/store.ts";
+
+const CHALLENGE_BYTES = 32;
+
+/** Kinds of the ceremonies that end in a new passkey: for an account, and for a link. */
+export const ADD_CEREMONY = "passkey.add";
+
+export const LINK_CEREMONY = "passkey.link";
+
+/**
+ * Draws a challenge that can be answered once and soon.
+ *
+ * @param subject what it is for, besides the person
+ */
+export async function beginCeremony(
+  { store, random }: Pick<Context, "store" | "random">,
+  kind: string,
+  personId: string | null,
+  subject = "",
+): Promise<Uint8Array> {
+  const challenge = random.bytes(CHALLENGE_BYTES);
+  const id = hashToken(Buffer.from(challenge).toString("base64url"));
+  await store.transact(async (tx) => {
+    const expiresAt = (await tx.now()) + CEREMONY_MS_MAX;
+    await insertCeremony(tx, {
+      id,
+      kind,
+      personId,
+      detail: JSON.stringify({ subject }),
+      expiresAt,
+    });
+  }, "process");
+  return challenge;
+}
+
+/**
+ * Ends the ceremony in which a browser answered this challenge.
+ *
+ * @param now epoch ms, behind the locks
+ * @throws Problem `passkey_refused` when it was answered before, is too old, or somebody else's
+ */
+export async function endCeremony(
+  tx: Transaction,
+  kind: string,
+  challenge: string,
+  now: number,
+  { personId, subject = "" }: { readonly personId: string | null; readonly subject?: string },
+): Promise<void> {
+  const ceremony = await takeCeremony(tx, hashToken(challenge), kind);
+  const isOwn = ceremony?.personId === personId && ceremony.detail === JSON.stringify({ subject });
+  if (isOwn && now < ceremony.expiresAt) return;
+  const message = "The challenge was answered already or is too old: ask for a new one.";
+  throw new Problem("passkey_refused", message);
+}
