@@ -16,5 +16,5 @@ interface DatabasePlace {
 /** @throws CommandError when the folder is to hold the database and does not */
 export function assertDatabase({ data, database_url: url }: DatabasePlace): void {
   if (url !== undefined || existsSync(databaseFile(data))) return;
-  throw new CommandError(EXIT.refused, "no_database", `there is no database in ${data}`);
+  throw new CommandError(EXIT.refused, "no_database", `no database found in ${data}`);
 }

@@ -14,6 +14,6 @@ export function groupsOf(line: SettingsLine): string[] | undefined {
   const names = namesOf(line, "groups");
   if (names === undefined || names.every(isGroupName)) return names;
   throw usageError(
-    "--groups must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, not led by a sign",
+    "--groups must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, led by a-z or 0-9",
   );
 }

@@ -150,13 +150,13 @@ test("[ours.audit.export] an export is verified without the database, by counter
   [swapped[20], swapped[21]] = [lines[21] ?? "", lines[20] ?? ""];
   for (const [altered, says] of [
     [text.replace("request.opened", "request.closed"), /^altered: .*entries 0 to \d+ are not what/],
-    [lines.toSpliced(20, 1).join("\n"), /^missing: .*entry 19: its line is gone/],
-    [swapped.join("\n"), /^missing: .*entry 19: its line is gone/],
+    [lines.toSpliced(20, 1).join("\n"), /^missing: .*entry 19: its line is missing/],
+    [swapped.join("\n"), /^missing: .*entry 19: its line is missing/],
     [lines.toSpliced(21, 0, lines[20] ?? "").join("\n"), /^reordered: .*entry 19/],
     [lines.slice(0, -1).join("\n"), /^missing: .*the end is missing/],
     [lines.slice(0, 50).join("\n"), /^missing: .*the end is missing/],
-    [text.replace('"from":0', '"from":1'), /^unreadable: .*line 1 is no line/],
-    [`${text}\n{}`, /^unreadable: .*is no line of an export/],
+    [text.replace('"from":0', '"from":1'), /^unreadable: .*line 1 is not a line/],
+    [`${text}\n{}`, /^unreadable: .*is not a line of an export/],
   ] as const) {
     writeFileSync(file, altered);
     const wrong = await offline(t, "--file", file, "--public-key", key);
@@ -223,7 +223,7 @@ test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and wha
     [["key", "--project", "p", "--server"], 2, /exclude/],
     [["prove", "nonsense"], 2, /not that of a request/],
     [["prove", "01a20121-94e3-7021-b58b-2793b325438e"], 1, /says nothing of this request/],
-    [["key", "--project", "nobody"], 1, /there is no project "nobody"/],
+    [["key", "--project", "nobody"], 1, /unknown project "nobody"/],
   ] as const) {
     const outcome = await audit(t, ...words);
     assert.deepEqual([outcome.code, outcome.stdout], [code, ""], outcome.stderr);
@@ -231,5 +231,5 @@ test("[ours.cli.exit-codes] wrong use of the audit commands ends with 2, and wha
   }
   const empty = await countersign(t, ["audit", "verify", "--data", none]);
   assert.equal(empty.code, 1);
-  assert.match(empty.stderr, /there is no database in/);
+  assert.match(empty.stderr, /no database found in/);
 });

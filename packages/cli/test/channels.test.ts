@@ -40,7 +40,7 @@ test("[ours.notify.cli] a channel is made, listed, tested, disabled, enabled and
   assert.match(card, /^tells of +\*,ops$/m);
   assert.doesNotMatch(card, /SECRET/);
   const tested = await run(t, "test", "phone");
-  const refused = "refused: That address is not public, or not one that this server may send to.\n";
+  const refused = "refused: The address is not public, or this server may not send to it.\n";
   assert.deepEqual([tested.code, tested.stdout], [1, refused]);
   assert.match(
     await done(t, "list"),

@@ -209,7 +209,7 @@ test("[ours.cli.exit-codes] a data folder that the file system does not let be m
   const outcome = await countersign(t, ["serve", "--port", "0", "--data", data]);
   assert.equal(outcome.code, 1, outcome.stderr);
   assertClear(outcome);
-  assert.ok(outcome.stderr.includes(`${data} cannot be made: ENOENT`), outcome.stderr);
+  assert.ok(outcome.stderr.includes(`${data} cannot be created: ENOENT`), outcome.stderr);
 });
 
 test("[ours.cli.exit-codes] a database that cannot be reached is refused with exit code 1, and the cause is told once", async (t) => {

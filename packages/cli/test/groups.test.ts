@@ -78,18 +78,22 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
       /--role is viewer, reviewer, editor, auditor, admin or operator/,
     ],
     ["reviewers set ana --groups A", 2, /--groups must be names/],
-    ["reviewers set nobody --groups a", 1, /no reviewer of this name/],
-    ["reviewers set ana --groups a --project nowhere", 1, /no project of this name/],
-    ["reviewers list --project nowhere", 1, /no project of this name/],
-    ["tokens create reviewer --name ana --groups a", 1, /is in no group; change that with/],
+    ["reviewers set nobody --groups a", 1, /No reviewer of the project has this name/],
+    ["reviewers set ana --groups a --project nowhere", 1, /No project has this name/],
+    ["reviewers list --project nowhere", 1, /No project has this name/],
+    ["tokens create reviewer --name ana --groups a", 1, /is in no group; change it with/],
     ["tokens create reviewer --name zoe --groups A", 2, /--groups must be names/],
     ["tokens create provisioner --name p --groups a", 2, /belong to reviewers/],
     ["tokens create provisioner --name p --bot", 2, /belong to reviewers/],
     ["tokens create provisioner --name p --scopes read", 2, /belong to reviewers/],
-    ["tokens create reviewer --name ana --bot", 1, /ana is a person; a bot needs a name/],
+    [
+      "tokens create reviewer --name ana --bot",
+      1,
+      /ana is a person\. Choose another name for the bot/,
+    ],
     ["tokens create reviewer --name ana --scopes read,write", 2, /--scopes must be .*"write"/],
     ["tokens create reviewer --name ana --scopes read,,", 2, /--scopes must be of .*not ""/],
-    ["reviewers remove nobody", 1, /no reviewer of this name/],
+    ["reviewers remove nobody", 1, /No reviewer of the project has this name/],
   ];
   for (const [command, code, message] of cases) {
     const outcome = await countersign(t, [...command.split(" "), "--data", server.data]);
@@ -101,7 +105,7 @@ test("[ours.cli.reviewers] what is wrong is said and changes nothing", async (t)
   for (const args of [["list"], ["set", "ana", "--groups", "a"]]) {
     const { code, stderr } = await countersign(t, ["reviewers", ...args, "--data", data]);
     assert.equal(code, 1);
-    assert.ok(stderr.startsWith(`countersign: there is no database in ${data}; `), stderr);
+    assert.ok(stderr.startsWith(`countersign: no database found in ${data}; `), stderr);
   }
 });
 

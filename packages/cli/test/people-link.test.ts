@@ -53,8 +53,8 @@ test("[ours.oidc.link] what is wrong is said and changes nothing", async (t) => 
     [["ana"], 2, /either --subject SUB or --remove/],
     [["ana", "--subject", "a", "--remove"], 2, /either --subject SUB or --remove/],
     [["--remove"], 2, /the login of the person is missing/],
-    [["nobody", "--subject", "a"], 1, /nobody with this login/],
-    [["ana", "--subject", ""], 1, /did not say who/],
+    [["nobody", "--subject", "a"], 1, /No account has this login/],
+    [["ana", "--subject", ""], 1, /sent no valid subject/],
   ];
   for (const [args, code, message] of faults) {
     const outcome = await link(t, args);
@@ -63,5 +63,5 @@ test("[ours.oidc.link] what is wrong is said and changes nothing", async (t) => 
   }
   const without = await link(t, ["ana", "--subject", "a"], {});
   assert.equal(without.code, 1);
-  assert.match(without.stderr, /no identity provider: set oidc_issuer/);
+  assert.match(without.stderr, /No identity provider is configured\. Set oidc_issuer/);
 });

@@ -73,7 +73,10 @@ test("[ours.cli.policy.proposals] one person proposes, another looks and publish
   assert.match(done(await run(ed, "publish", TWO_FILE, "--yes")), /^Version 1 is in force/);
   const alone = await run(ed, "publish", DENY_FILE, "--yes");
   assert.equal(alone.code, 1);
-  assert.match(alone.stderr, /takes two people: propose it, and another person publishes it\.\n$/);
+  assert.match(
+    alone.stderr,
+    /requires two people\. Propose it, and let another person publish it\.\n$/,
+  );
 
   const proposed = await run(ed, "propose", DENY_FILE, "--note", "No drops.");
   const id = proposedId(proposed);
@@ -90,7 +93,10 @@ test("[ours.cli.policy.proposals] one person proposes, another looks and publish
   );
   const own = await run(ed, "publish", "--proposal", id, "--yes");
   assert.equal(own.code, 1);
-  assert.match(own.stderr, /countersign: You proposed this, .*another person must publish it\.\n$/);
+  assert.match(
+    own.stderr,
+    /countersign: Publishing .* Another person must publish your proposal\.\n$/,
+  );
   assert.equal((await run(li, "publish", "--proposal", id)).code, 2);
   const published = await run(li, "publish", "--proposal", id, "--yes");
   assert.match(done(published), /^Version 2 is in force/);

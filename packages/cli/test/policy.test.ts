@@ -180,7 +180,7 @@ test("[ours.cli.policy.publish] publish tells which rules change and what is in 
   assert.equal(late.code, 1);
   assert.match(
     late.stderr,
-    /\ncountersign: Version 2, published by Ed \(\S+\) at \S+, is active, not version 1\.\n$/,
+    /\ncountersign: Version 2, published by Ed \(\S+\) at \S+, is active; expected version 1\.\n$/,
   );
 
   const back = await desk.run("rollback", "1", "--yes", "--json");

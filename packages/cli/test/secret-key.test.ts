@@ -259,7 +259,7 @@ test("[ours.cli.exit-codes] what these commands cannot do is one line and exit c
   const data = temporaryFolder(t);
   for (const words of ["show", "rotate"]) {
     const { code, stderr } = await secretKey(t, data, words);
-    assert.deepEqual([code, stderr], [1, `countersign: there is no database in ${data}\n`]);
+    assert.deepEqual([code, stderr], [1, `countersign: no database found in ${data}\n`]);
   }
   assert.deepEqual(readdirSync(data), []);
   const usage = ["rotate now", "show it", `rotate --secret-key ${newKey()}`, "change"];

@@ -76,7 +76,7 @@ test("[ours.cli.sign-in.links] with --json nothing prints the link but the comma
   assert.equal(await use(url, token, "ana"), 201);
   const again = await countersign(t, command);
   assert.deepEqual([again.code, again.stdout], [1, ""]);
-  assert.match(again.stderr, /^countersign: There are people who sign in/);
+  assert.match(again.stderr, /^countersign: Accounts already exist/);
 });
 
 test("[ours.cli.sign-in.links] recovery-link lets somebody back in who exists, and nobody else", async (t) => {
@@ -116,7 +116,7 @@ test("[ours.cli.people] people are listed, disabled and enabled, and only who ex
   assert.deepEqual(JSON.parse(enabled.stdout), { login: "ana", disabled: false });
   const unknownLogin = await people("disable", "eve");
   assert.deepEqual([unknownLogin.code, unknownLogin.stdout], [1, ""]);
-  assert.match(unknownLogin.stderr, /There is nobody with this login/);
+  assert.match(unknownLogin.stderr, /No account has this login/);
 });
 
 test("[ours.cli.sign-in.invitations] an invitation is made, listed and revoked, and its link stands alone on stdout", async (t) => {

@@ -51,7 +51,7 @@ test("[ours.cli.token-alone] tokens create without a database fails, and creates
   const args = ["tokens", "create", "reviewer", "--name", "me", "--data", data];
   const { code, stdout, stderr } = await countersign(t, args);
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /there is no database in .+; start a server first, or .+ with --data\n$/);
+  assert.match(stderr, /no database found in .+; start a server first, or .+ with --data\n$/);
   assert.equal(existsSync(data), false);
 });
 
@@ -114,7 +114,7 @@ test("[ours.cli.tokens.list] a folder without a database is refused and not made
   for (const args of commands) {
     const { code, stderr } = await countersign(t, ["tokens", ...args, "--data", data]);
     assert.equal(code, 1);
-    assert.ok(stderr.startsWith(`countersign: there is no database in ${data}; `), stderr);
+    assert.ok(stderr.startsWith(`countersign: no database found in ${data}; `), stderr);
     assert.equal(existsSync(data), false);
   }
 });

@@ -212,7 +212,7 @@ test("[ours.console.policies.two-person] with two people, the author proposes an
   const mine = page.locator(".proposals > li");
   await mine.getByText("Yours").waitFor();
   await mine.getByRole("button", { name: "Review" }).click();
-  await mine.getByText("another person must publish it").waitFor();
+  await mine.getByText("Another person must publish").waitFor();
   assert.equal(await mine.getByRole("button", { name: "Publish" }).count(), 0);
 
   const { page: other, complaints: others } = await scene.visitor("eli", { role: "editor" });

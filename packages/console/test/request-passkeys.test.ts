@@ -165,7 +165,7 @@ test("[ours.passkey.browser] [ours.passkey.account] one's passkeys are added, na
   const scene = await setUp(t, { width: 360, height: 740 });
   const { page, complaints, device } = scene;
   await press(page, "Remove Passkey on Linux");
-  await page.getByRole("alert").getByText("the only thing that you can sign in with").waitFor();
+  await page.getByRole("alert").getByText("your only way to sign in").waitFor();
   await press(page, "Create a passkey");
   await page.getByRole("alert").getByText("already has a passkey for this account").waitFor();
   const [credential] = (

@@ -299,26 +299,26 @@ class Parser {
   }
 
   #refuseInString(code: number): void {
-    if (Number.isNaN(code)) throw this.#malformed("a string does not end");
-    if (code < CODE.space) throw this.#malformed("a control character stands bare in a string");
+    if (Number.isNaN(code)) throw this.#malformed("an unterminated string");
+    if (code < CODE.space) throw this.#malformed("a string has an unescaped control character");
   }
 
   #escape(): string {
     const letter = this.#text.charAt(this.#at + 1);
     if (letter !== "u") {
       const simple = SIMPLE_ESCAPES.get(letter);
-      if (simple === undefined) throw this.#malformed("an escape is unknown");
+      if (simple === undefined) throw this.#malformed("an unknown escape");
       this.#at += 2;
       return simple;
     }
     const unit = this.#unicodeEscape();
-    if (unit >= 0xdc00 && unit <= 0xdfff) throw this.#malformed("a low surrogate stands alone");
+    if (unit >= 0xdc00 && unit <= 0xdfff) throw this.#malformed("a lone low surrogate");
     if (unit < 0xd800 || unit > 0xdbff) return String.fromCharCode(unit);
     if (!this.#text.startsWith("\\u", this.#at)) {
-      throw this.#malformed("a high surrogate stands alone");
+      throw this.#malformed("a lone high surrogate");
     }
     const low = this.#unicodeEscape();
-    if (low < 0xdc00 || low > 0xdfff) throw this.#malformed("a high surrogate stands alone");
+    if (low < 0xdc00 || low > 0xdfff) throw this.#malformed("a lone high surrogate");
     return String.fromCharCode(unit, low);
   }
 

@@ -57,7 +57,7 @@ export const invitations = {
   revokeInvitation: operation({
     method: "DELETE",
     path: "/invitations/{id}",
-    summary: "Revoke an invitation that nobody has used.",
+    summary: "Revoke an unused invitation.",
     caller: "reviewer",
     power: "people",
     answers: { 200: v.object({ revoked: id }) },

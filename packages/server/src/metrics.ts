@@ -275,7 +275,7 @@ export class Metrics {
     const registers = [this.registry];
     new Gauge({
       name: "countersign_wake_listening",
-      help: "Whether notifications of other replicas arrive: 1, or 0 and polls wait for a look.",
+      help: "Whether notifications of other replicas arrive: 1, or 0 when only polls find changes.",
       registers,
       collect() {
         this.set(wake.isListening ? 1 : 0);

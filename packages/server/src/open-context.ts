@@ -119,7 +119,7 @@ export function openKnownContext(
 const NAME_DATA = "start a server first, or name its data folder with --data";
 
 function noDatabase(where: string): Failure {
-  return new Failure("no_database", `there is no database ${where}`);
+  return new Failure("no_database", `no database found ${where}`);
 }
 
 /**
@@ -138,17 +138,17 @@ export async function rotateSecretKey(
   if (secrets.secretKey !== undefined) {
     throw new Failure(
       "secret-key",
-      "the secret key is set as secret_key and not read from a file; to rotate it, give a new " +
+      "the secret key is set as secret_key and not read from a file; to rotate it, set a new " +
         "one as COUNTERSIGN_SECRET_KEY and the old one as COUNTERSIGN_SECRET_KEY_PREVIOUS, " +
-        "restart the server, and then drop the old one",
+        "restart the server, and then remove the old one",
     );
   }
   if (isShared(secrets)) {
     throw new Failure(
       "secret-key",
       "replicas of this database may be running, and all of them need both keys: " +
-        "give the new one as COUNTERSIGN_SECRET_KEY and the old one as " +
-        "COUNTERSIGN_SECRET_KEY_PREVIOUS to every replica, restart them, and then drop the old one",
+        "set the new one as COUNTERSIGN_SECRET_KEY and the old one as " +
+        "COUNTERSIGN_SECRET_KEY_PREVIOUS on every replica, restart them, and remove the old one",
     );
   }
   const unlock = lockDataDirectory(settings.dataDirectory);
@@ -209,7 +209,9 @@ export async function open(
   };
   try {
     if (isNew && role === "visitor") {
-      throw noDatabase("of countersign at database_url: serve, migrate or tokens create make it");
+      throw noDatabase(
+        "at database_url: create it with countersign serve, migrate or tokens create",
+      );
     }
     const migrations = readMigrations(parts.migrations);
     // A new data folder is nobody else's yet.
@@ -269,7 +271,7 @@ export function makeDataDirectory(dataDirectory: string): void {
   } catch (error) {
     const { code, path: at } = Object(error) as NodeJS.ErrnoException;
     const isOther = code === "EEXIST" && at === path;
-    const fault = isOther ? "is not a folder" : "cannot be made";
+    const fault = isOther ? "is not a folder" : "cannot be created";
     const cause = isOther ? undefined : error;
     throw new Failure("store", `the data folder ${dataDirectory} ${fault}`, cause);
   }

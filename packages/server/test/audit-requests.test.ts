@@ -255,8 +255,8 @@ test("[ours.audit.requests] audit verify names a row that was changed, with or w
 
 test("[ours.audit.requests] audit verify names a request without its row while the row must be kept", async (t) => {
   for (const [status, says] of [
-    ["pending", /: its row is gone, and the log says that it is pending$/],
-    ["denied", /: its row is gone, and it was resolved within the last 168 h$/],
+    ["pending", /: its row is missing, and the log says that it is pending$/],
+    ["denied", /: its row is missing, and it was resolved within the last 168 h$/],
   ] as const) {
     const scene = await startScene(t);
     const { server, instance } = scene;

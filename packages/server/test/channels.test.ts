@@ -146,7 +146,7 @@ test("[ours.notify.secrets] where a channel leads is in no answer, log, metric, 
   assert.deepEqual(answers[0]?.json, {
     outcome: "rejected",
     status: 403,
-    message: "The message was answered with status 403.",
+    message: "The receiver rejected the message with status 403.",
   });
   const { store } = server.provider.context;
   const rows = [
@@ -190,7 +190,7 @@ test("[ours.notify.door] a channel leads to no address that is not public, whate
     const { id } = await newChannel(scene, kind, { kind, url });
     const { outcome, message } = await test(id);
     assert.equal(outcome, "refused", kind);
-    assert.equal(message, "That address is not public, or not one that this server may send to.");
+    assert.equal(message, "The address is not public, or this server may not send to it.");
     for (const wrong of [
       "http://a.example.com/topic",
       "https://localhost/topic",

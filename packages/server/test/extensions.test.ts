@@ -362,6 +362,6 @@ test("[ours.extensions.consume.kept] a use is erased with its request, and not b
 
 test("[ours.extensions.setting] a start with an extension that is none, or one without what it is about, is refused", async (t) => {
   const start = (extensions: string) => startTestProvider(t, { settings: { extensions } });
-  await assert.rejects(start("consume,outcomes"), /extensions: there is no "outcomes"/);
-  await assert.rejects(start("outcome"), /outcome is about approvals that were consumed/);
+  await assert.rejects(start("consume,outcomes"), /extensions: unknown name "outcomes"/);
+  await assert.rejects(start("outcome"), /outcome requires consume/);
 });

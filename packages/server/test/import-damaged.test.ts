@@ -29,7 +29,7 @@ test("[ours.import.damaged] a request with a wrong checksum is named and refused
   const target = await newTarget(source);
   const { code, stdout, stderr } = await runImport(t, data, target);
   assert.deepEqual([code, stdout], [1, ""]);
-  assert.match(stderr, /rows are damaged \(2\); put back a backup, or .* --accept-damaged/);
+  assert.match(stderr, /rows are damaged \(2\); restore a backup, or .* --accept-damaged/);
   for (const id of [deny, cancel]) {
     assert.ok(
       stderr.includes(

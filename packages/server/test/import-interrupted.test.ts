@@ -86,11 +86,11 @@ test("[ours.import.interrupted] ended between the commit and the last word, it i
   const serve = ["serve", "--port", "0", "--data", data];
   const refused = await countersign(t, serve);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /may be there: run the same countersign import again/);
+  assert.match(refused.stderr, /may be in PostgreSQL already.* repeat the same countersign import/);
 
   const elsewhere = await runImport(t, data, await newTarget(source));
   assert.equal(elsewhere.code, 1);
-  assert.match(elsewhere.stderr, /was interrupted and may be complete: run that one again/);
+  assert.match(elsewhere.stderr, /was interrupted and may be complete: repeat that import/);
 
   const again = await runImport(t, data, target);
   assert.equal(again.code, 0, again.stderr);
@@ -107,7 +107,7 @@ test("[ours.import.interrupted] [ours.import.verified] what is there but not the
   await execute(target.url, "update request set note = 'another' where status = 'denied'");
   const { code, stderr } = await runImport(t, data, target);
   assert.equal(code, 1);
-  assert.match(stderr, /table request is not the same at both places/);
+  assert.match(stderr, /table request differs between source and target/);
   assert.equal(existsSync(join(data, "MOVING")), true);
 });
 

@@ -122,7 +122,7 @@ test("[ours.policy.two-person.instances] the floor asks for two people in every 
   const bot = await server.token({ kind: "reviewer", name: "ci", role: "editor", isBot: true });
   const refused = await change(scene, bot, { groups: ["a"] });
   assertRefused(refused, 403, "forbidden");
-  assert.match(refused.json.error.message, /a bot is none of them/);
+  assert.match(refused.json.error.message, /bots do not count/);
   assert.equal((await change(scene, editor, { groups: ["a"] })).status, 202);
   assertRefused(await change(scene, bot, { groups: ["a"] }), 403, "forbidden");
   assert.deepEqual((await show(scene)).groups, []);

@@ -191,10 +191,7 @@ test("[ours.groups.reviewers] a reviewer is made with role and groups, and keeps
   await createToken(context, { ...order, role: "admin", groups });
   for (const other of [{ role: "reviewer" }, { groups: ["dba"] }, { groups: [] }] as const) {
     const refused = createToken(context, { ...order, ...other });
-    await assert.rejects(
-      refused,
-      /The reviewer eve .*; change that with countersign reviewers set/,
-    );
+    await assert.rejects(refused, /The reviewer eve .*; change it with countersign reviewers set/);
   }
   await assert.rejects(createToken(context, { ...order, name: "new", groups: ["A"] }), /groups/);
   assert.deepEqual(await eve(), { id, ...made });
@@ -225,8 +222,8 @@ test("[ours.groups.reviewers] role and groups are changed at once, with all toke
       { role: "operator", groups: ["a", "b"] },
     ].map((detail) => ({ kind: "reviewer.updated", actor: "operator:cli", ...detail })),
   );
-  await assert.rejects(set({ name: "nobody" }), /no reviewer of this name/);
-  await assert.rejects(set({ project: "nowhere" }), /no project of this name/);
+  await assert.rejects(set({ name: "nobody" }), /No reviewer of the project has this name/);
+  await assert.rejects(set({ project: "nowhere" }), /No project has this name/);
   await assert.rejects(set({ groups: ["A"] }), /groups must be/);
-  await assert.rejects(listReviewers(context, "nowhere"), /no project of this name/);
+  await assert.rejects(listReviewers(context, "nowhere"), /No project has this name/);
 });

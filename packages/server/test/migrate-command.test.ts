@@ -84,7 +84,7 @@ test("[ours.migrate.command] a mistyped folder does not become a database", asyn
   for (const args of [["migrate"], ["migrate", "--check"]]) {
     const { code, stderr } = await countersign(t, [...args, "--data", data]);
     assert.equal(code, 1);
-    assert.match(stderr, /there is no database in/);
+    assert.match(stderr, /no database found in/);
   }
 });
 
@@ -97,7 +97,7 @@ test("[ours.migrate.command] a mistyped PostgreSQL does not become a database by
   ]) {
     const { code, stderr } = await countersign(t, args, { env });
     assert.equal(code, 1);
-    assert.match(stderr, /there is no database of countersign at database_url/);
+    assert.match(stderr, /no database found at database_url/);
   }
   const check = await countersign(t, ["migrate", "--check"], { env });
   assert.match(check.stdout, /has schema 0/);

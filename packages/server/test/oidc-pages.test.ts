@@ -50,7 +50,10 @@ test("[ours.oidc.pages] [ours.oidc.refused] who is refused sees why, and the way
   scene.idp.error = "access_denied";
   const { page, context, others } = await visit(scene, "/sign-in");
   await page.getByRole("button", { name: "Sign in with SSO" }).click();
-  await page.getByRole("alert").getByText("The identity provider says access_denied.").waitFor();
+  await page
+    .getByRole("alert")
+    .getByText("The identity provider returned the error access_denied.")
+    .waitFor();
   await picture(page, "oidc-refused");
   await page.getByRole("link", { name: "Sign in again" }).click();
   await page.waitForURL("**/sign-in");
@@ -95,7 +98,9 @@ test("[ours.oidc.pages] with oidc_only the form is for who asks for it", async (
   await page.getByLabel("Password").fill("a password of hers");
   await page.keyboard.press("Enter");
   const alert = page.getByRole("alert");
-  await alert.getByText("People sign in at the identity provider here.").waitFor();
+  await alert
+    .getByText("Passwords and passkeys are disabled. Sign in at the identity provider.")
+    .waitFor();
   assert.deepEqual(others(), []);
 });
 

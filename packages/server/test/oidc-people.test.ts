@@ -73,7 +73,7 @@ test("[ours.oidc.roles] who has lost every role is refused, and has lost it ever
   const first = new FetchBrowser();
   await signedIn(scene, first);
   scene.idp.account = { ...scene.idp.account, groups: [] };
-  assert.match(await refused(scene), /has no role here/);
+  assert.match(await refused(scene), /has no role on this server/);
   assert.deepEqual((await session(scene, first)).json.projects, []);
   const headers = {
     cookie: `${SESSION_COOKIE}=${first.cookies.get(SESSION_COOKIE)}`,
@@ -88,7 +88,7 @@ test("[ours.oidc.roles] who has lost every role is refused, and has lost it ever
 test("[ours.oidc.roles] who never had a role leaves no trace here", async (t) => {
   const scene = await startOidcScene(t);
   scene.idp.account = { ...scene.idp.account, groups: ["others"] };
-  assert.match(await refused(scene), /has no role here/);
+  assert.match(await refused(scene), /has no role on this server/);
   assert.deepEqual(await scene.server.provider.context.store.all("select id from person"), []);
 });
 
@@ -122,7 +122,7 @@ test("[ours.oidc.roles] who was removed here by hand stays removed", async (t) =
   await removeReviewerNamed(scene.server.provider.context, "default", "ana");
   assert.deepEqual(rolesOf(await signedIn(scene)), { payments: "reviewer" });
   scene.idp.account = { ...scene.idp.account, groups: ["approvers"] };
-  assert.match(await refused(scene), /has no role here/);
+  assert.match(await refused(scene), /has no role on this server/);
 });
 
 test("[ours.oidc.roles] whom the provider has removed can be removed by hand as well", async (t) => {
@@ -133,7 +133,7 @@ test("[ours.oidc.roles] whom the provider has removed can be removed by hand as 
   await refused(scene);
   await removeReviewerNamed(scene.server.provider.context, "default", "ana");
   scene.idp.account = account;
-  assert.match(await refused(scene), /has no role here/);
+  assert.match(await refused(scene), /has no role on this server/);
 });
 
 test("[ours.oidc.roles] a mapping that the settings lost is lost to everybody", async (t) => {
@@ -162,7 +162,7 @@ test("[ours.oidc.identity] somebody else with the same login is not the same per
   const scene = await startOidcScene(t);
   await signedIn(scene);
   scene.idp.account = { ...scene.idp.account, sub: "another" };
-  assert.match(await refused(scene), /another account with the login ana here/);
+  assert.match(await refused(scene), /Another account has the login ana/);
 });
 
 test("[ours.oidc.identity] a local account of the same login is not taken over", async (t) => {
@@ -180,7 +180,7 @@ test("[ours.oidc.identity] a local account of the same login is not taken over",
 test("[ours.oidc.identity] a reviewer of the same name who has tokens is not taken over", async (t) => {
   const scene = await startOidcScene(t);
   await scene.server.token({ kind: "reviewer", name: "ana", role: "admin" });
-  assert.match(await refused(scene), /another reviewer ana in a project/);
+  assert.match(await refused(scene), /Another reviewer of a project has the name ana/);
   assert.deepEqual(await scene.server.provider.context.store.all("select id from person"), []);
 });
 
@@ -234,7 +234,10 @@ test("[ours.oidc.link] whom an operator links signs in as who they are here", as
   assert.equal(person.id, local.id);
   // The provider wins from the first sign-in on.
   assert.deepEqual([project?.role, project?.groups], ["reviewer", []]);
-  await assert.rejects(linkPerson(context, { login: "li", subject: "ana-1" }), /Somebody else/);
+  await assert.rejects(
+    linkPerson(context, { login: "li", subject: "ana-1" }),
+    /Another account is linked/,
+  );
   // But for projects that no mapping names.
   await linkPerson(context, { login: "li", subject: "li-1" });
   scene.idp.account = { sub: "li-1", preferred_username: "ana", groups: [] };
@@ -250,7 +253,7 @@ test("[ours.oidc.link] who is linked no more is signed out, and refused", async 
   await signedIn(scene, browser);
   await linkPerson(context, { login: "ana", subject: null });
   assert.equal((await session(scene, browser)).status, 401);
-  assert.match(await refused(scene), /another account with the login ana here/);
+  assert.match(await refused(scene), /Another account has the login ana/);
 });
 
 test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else", async (t) => {
@@ -259,7 +262,7 @@ test("[ours.oidc.only] with oidc_only one person signs in here, and nobody else"
   await newPerson(scene.server, { login: "glass", role: "operator" });
   await assert.rejects(
     newPerson(scene.server, { login: "li" }),
-    /sign in at the identity provider/,
+    /Sign in at the identity provider/,
   );
   const sign = (login: string) => {
     const body = { login, password: "correct horse battery staple" };

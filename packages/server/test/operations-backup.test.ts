@@ -114,7 +114,7 @@ test("[ours.operations.backup] a folder without a database, or a place that is n
   const data = temporaryFolder(t);
   const nothing = await countersign(t, ["backup", join(data, "copy.db"), "--data", data]);
   assert.equal(nothing.code, 1);
-  assert.equal(nothing.stderr, `countersign: there is no database in ${data}\n`);
+  assert.equal(nothing.stderr, `countersign: no database found in ${data}\n`);
   const server = await startServer(t);
   const nowhere = join(data, "nowhere", "copy.db");
   const outcome = await countersign(t, ["backup", nowhere, "--data", server.data]);

@@ -113,7 +113,7 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
   "of a newer program": {
     damage: (database) =>
       execute(database, "update schema_version set version = 999, oldest_program = 999"),
-    says: /the database has schema 999, .* use a newer countersign/,
+    says: /the database has schema 999, .* use a newer version of countersign/,
   },
   "beside the secret key of another": {
     damage: (_, data) =>

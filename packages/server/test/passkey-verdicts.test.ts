@@ -140,7 +140,7 @@ test("[ours.passkey.people] who has no passkey and who comes with a token is tol
   const passkey = await sign(server, ana, id, verdict);
   const withToken = await server.decide(scene.reviewer, id, "approve", { passkey });
   assertRefused(withToken, 403, "forbidden");
-  assert.match(withToken.text, /A token can only deny/);
+  assert.match(withToken.text, /a token can only deny/);
   await assertPending(id);
 });
 

@@ -105,7 +105,7 @@ test("[ours.authorization.scopes] a token for one group decides what asks that g
     assert.deepEqual(json.may_decide, {
       approve: false,
       deny: false,
-      reason: "The scopes of this token (decide:dba) do not reach this call.",
+      reason: "The scopes of this token (decide:dba) do not cover this call.",
     });
   }
   const grant = { instance_id: scene.instance.id, tool: "*" };
@@ -233,7 +233,7 @@ test("[ours.authorization.no-more-than-own] a bot and a narrow token invite nobo
   const bot = await people.token("inviting bot", { role: "admin", isBot: true });
   const byBot = await invite(bot, { name: "puppet" });
   assertRefused(byBot, 403, "forbidden");
-  assert.match(byBot.json.error.message, /^A bot invites nobody/);
+  assert.match(byBot.json.error.message, /^Bots cannot create invitations/);
   const scopes = ["people", "decide:dba"];
   const narrow = await people.token("inviter", { role: "admin", scopes });
   assertRefused(await invite(narrow, { name: "puppet", role: "viewer" }), 403, "forbidden");

@@ -43,7 +43,7 @@ test("[ours.people.bots] where no rule lets bots approve, a bot is refused with 
     assertRefused(answer, 403, "forbidden");
     const { may_decide, requirement } = await show(id, bot);
     assert.deepEqual(may_decide, { approve: false, deny: true, reason: answer.json.error.message });
-    assert.match(may_decide.reason ?? "", /^An approval by a bot does not count/);
+    assert.match(may_decide.reason ?? "", /^Bots cannot approve this call/);
     assert.equal(requirement.bots, false);
     assert.equal((await server.decide(bot, id, "deny")).json.status, "denied");
   }

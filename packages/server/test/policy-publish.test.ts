@@ -155,9 +155,9 @@ test("[ours.policy.publish.conflict] whoever began from a version that is no lon
   assert.deepEqual([code, param], ["policy_conflict", "expected_number"]);
   const when = new Date(clock.now()).toISOString();
   const who = `Olga (${first.json.published_by})`;
-  assert.equal(message, `Version 1, published by ${who} at ${when}, is active, not none.`);
+  assert.equal(message, `Version 1, published by ${who} at ${when}, is active; expected none.`);
   const ahead = await publish(server, editor, policySaying("deny", "b"), 7);
-  assert.match(ahead.json.error.message, /^Version 1, .* is active, not version 7\.$/);
+  assert.match(ahead.json.error.message, /^Version 1, .* is active; expected version 7\.$/);
   assert.equal(await countVersions(scene), 1);
 });
 

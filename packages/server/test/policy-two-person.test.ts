@@ -29,7 +29,7 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
   const source = twoPerson(policySaying("approve", "read.*"));
   const alone = await publish(server, editor, source, 1);
   assert.deepEqual([alone.status, alone.json.error.code], [403, "forbidden"]);
-  assert.match(alone.json.error.message, /takes two people: propose it/);
+  assert.match(alone.json.error.message, /requires two people\. Propose it/);
 
   const proposed = await propose(server, editor, source, 1, { note: "Reads need nobody." });
   assert.equal(proposed.status, 201, proposed.text);
@@ -49,7 +49,10 @@ test("[ours.policy.two-person.publish] what takes two people is proposed by one 
   });
   const own = await publishProposal(server, editor, id);
   assert.equal(own.status, 403, own.text);
-  assert.match(own.json.error.message, /^You proposed this, .* another person must publish it\.$/);
+  assert.match(
+    own.json.error.message,
+    /^Publishing .* Another person must publish your proposal\.$/,
+  );
   assert.equal((await readProposal(server, editor, id)).refusal, own.json.error.message);
 
   const published = await publishProposal(server, operator, id);
@@ -136,7 +139,7 @@ test("[ours.policy.two-person.persons] one person's tokens and sessions are one 
   assert.equal(asAna.status, 403, asAna.text);
   const byToken = await publishProposal(server, token, id, place);
   assert.equal(byToken.status, 403, byToken.text);
-  assert.match(byToken.json.error.message, /^You proposed this/);
+  assert.match(byToken.json.error.message, /Another person must publish/);
 
   const robot = { kind: "reviewer", name: "robot", role: "admin", isBot: true } as const;
   const bot = await server.token(robot);
@@ -145,7 +148,7 @@ test("[ours.policy.two-person.persons] one person's tokens and sessions are one 
   const byEd = await propose(server, editor, source, 0);
   const refused = await publishProposal(server, bot, byEd.json.id);
   assert.equal(refused.status, 403);
-  assert.match(refused.json.error.message, /a bot is none of them/);
+  assert.match(refused.json.error.message, /bots do not count/);
 });
 
 test("[ours.policy.two-person.persons] who was removed and came back is still the author of what they proposed before", async (t) => {
@@ -216,7 +219,7 @@ test("[ours.policy.two-person.conflict] of proposals from one version the first 
     assert.deepEqual([late.status, late.json.error.code], [409, "policy_conflict"]);
     assert.match(
       late.json.error.message,
-      /^Version 2, published by .* is active, not version 1\. Propose it anew/,
+      /^Version 2, published by .* is active; expected version 1\. Propose it again/,
     );
   }
   const stale = await propose(server, editor, twoPerson(policySaying("deny", "d")), 1);

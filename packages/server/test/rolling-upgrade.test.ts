@@ -185,7 +185,10 @@ test("[ours.migrate.breaking] replicas that cannot go on end themselves before t
   for (const { server, events } of replicas) {
     const reason = await server.provider.closed;
     assert.ok(reason instanceof Failure);
-    assert.match(reason.message, /is being migrated to schema \d+; .* use a newer countersign/);
+    assert.match(
+      reason.message,
+      /is being migrated to schema \d+; .* use a newer version of countersign/,
+    );
     assert.equal(events("schema.outgrown").length, 1);
   }
   assert.equal((await poll).json.status, "pending");
@@ -211,7 +214,10 @@ test("[ours.migrate.breaking] a program is refused where it cannot go on, also b
   await until(isAnnounced, "the migration is announced");
   // Whoever announced it dies: the next one goes on, after the same notice.
   await abandoned.close();
-  await assert.rejects(start(t, place), /is being migrated to schema .* use a newer countersign/);
+  await assert.rejects(
+    start(t, place),
+    /is being migrated to schema .* use a newer version of countersign/,
+  );
   clock.advance(60_000);
   await failing;
   assert.equal((await readSchemaVersion(store)).version, KNOWN);
@@ -219,10 +225,10 @@ test("[ours.migrate.breaking] a program is refused where it cannot go on, also b
   await until(() => clock.pending > 0, "it gives notice");
   clock.advance(60_000);
   await migrating;
-  await assert.rejects(start(t, place), /has schema \d+, .* use a newer countersign/);
+  await assert.rejects(start(t, place), /has schema \d+, .* use a newer version of countersign/);
   const check = await countersign(t, ["migrate", "--check"], { env: place.env });
   assert.equal(check.code, 1);
-  assert.match(check.stdout, /cannot use it: use a newer countersign/);
+  assert.match(check.stdout, /cannot use it: use a newer version of countersign/);
   const migrated = await countersign(t, ["migrate"], { env: place.env });
   assert.equal(migrated.code, 1);
   assert.match(migrated.stderr, /^countersign: the database has schema .*newer countersign\n$/);

@@ -134,7 +134,7 @@ test("[ours.config.loopback] [ours.config.tls] elsewhere TLS is enough, but not 
   assert.equal(settingsFor(flags).host, "0.0.0.0");
   for (const half of ["tls_cert", "tls_key"] as const) {
     const one = { host: "127.0.0.1", [half]: FILES[half] };
-    assert.throws(() => settingsFor(one), /tls_cert and tls_key: give both or neither/);
+    assert.throws(() => settingsFor(one), /tls_cert and tls_key: set both or neither/);
   }
 });
 

@@ -95,7 +95,7 @@ test("[ours.verdict.quorum] [ours.verdict.shown] a voter is told that others mus
   const id = await submitAsking({ quorum: 2 });
   assert.deepEqual((await show(id, "ana")).may_decide, { approve: true, deny: true });
   await approve("ana", id);
-  const reason = "You have approved this call; others must too.";
+  const reason = "You have approved this call. It needs more approvals.";
   assert.deepEqual((await show(id, "ana")).may_decide, { approve: false, deny: true, reason });
   assert.deepEqual((await show(id, "ben")).may_decide, { approve: true, deny: true });
 });

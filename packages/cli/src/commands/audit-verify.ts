@@ -168,7 +168,7 @@ function nameOf(project: string | undefined): string {
   return project === undefined ? "the server" : `project ${visibleText(project)}`;
 }
 
-/** Like `project default: entry 7, request.resolved of 2026-..., id ...: its row is gone`. */
+/** Like `project default: entry 7, request.resolved of 2026-..., id ...: its row is missing`. */
 function describe({
   fault,
   position,

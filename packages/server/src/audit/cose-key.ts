@@ -35,7 +35,7 @@ export function readCoseKey(source: Uint8Array): SignatureKey {
     };
   } catch (error) {
     if (error instanceof CoseKeyError) throw error;
-    throw new CoseKeyError("the public key is no point or number of its algorithm");
+    throw new CoseKeyError("the public key is not valid for its algorithm");
   }
 }
 
@@ -55,7 +55,7 @@ function toJwk(map: CoseMap): JsonWebKey {
       assertLongEnough(map);
       return { kty: "RSA", n: text(map, -1), e: text(map, -2) };
     default:
-      throw new CoseKeyError("the public key is of none of ES256, EdDSA and RS256");
+      throw new CoseKeyError("the algorithm of the public key is not ES256, EdDSA or RS256");
   }
 }
 
@@ -92,12 +92,12 @@ function text(map: CoseMap, label: number, length?: number): string {
 function readMap(source: Uint8Array): CoseMap {
   const reader = { source, at: 0 };
   const { major, value: count } = readHead(reader);
-  if (major !== 5) throw new CoseKeyError("the public key is no COSE key");
+  if (major !== 5) throw new CoseKeyError("the public key is not a COSE key");
   const map = new Map<number, number | Uint8Array>();
   for (let i = 0; i < count; i++) {
     const label = readItem(reader);
     if (typeof label !== "number" || map.has(label)) {
-      throw new CoseKeyError("the public key has a label twice, or one that is no number");
+      throw new CoseKeyError("the public key has a duplicate label, or one that is not a number");
     }
     map.set(label, readItem(reader));
   }
@@ -126,7 +126,7 @@ function readHead(reader: CborReader): { readonly major: number; readonly value:
   const short = head & 0x1f;
   const major = head >> 5;
   if (short < 24) return { major, value: short };
-  if (short > 25) throw new CoseKeyError("the public key is no COSE key");
+  if (short > 25) throw new CoseKeyError("the public key is not a COSE key");
   const high = nextByte(reader);
   return { major, value: short === 24 ? high : high * 256 + nextByte(reader) };
 }

@@ -16,7 +16,7 @@ export interface EntryCheck {
 export const ENTRY_CHECKS: readonly EntryCheck[] = [
   {
     name: "time",
-    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its time is no time"),
+    find: ({ at }) => (Number.isSafeInteger(at) && at >= 0 ? undefined : "its time is not valid"),
   },
   {
     name: "passkey",
@@ -47,7 +47,7 @@ export function findForeignKey(
 ): string | undefined {
   const { passkey } = detail;
   if (passkey === undefined || added.has(nameOf(passkey as Detail))) return undefined;
-  return "passkey: the key that signed was added by nobody, by the log of the server";
+  return "passkey: the log of the server has no entry that added the signing key";
 }
 
 type Detail = Readonly<Record<string, unknown>>;

@@ -129,20 +129,20 @@ test("[ours.passkey.proof] an entry that says something else than its proof is r
   assert.match(faultOf({ ...entry, note_sha256: digest }), /^note_sha256 of the entry/);
   assert.match(faultOf({ ...entry, note_sha256: undefined }), /^note_sha256 of the entry/);
   assert.match(faultOf({ ...entry, validity_ms: 1 }), /^validity_ms of the entry/);
-  assert.match(faultOf({ ...entry, status: "denied" }), /the entry says something else/);
+  assert.match(faultOf({ ...entry, status: "denied" }), /the entry does not/);
   assert.equal(faultOf({ ...entry, status: "approved" }), "");
 });
 
 const BENT: readonly (readonly [Bent, RegExp])[] = [
   [{ flags: 0x01 }, /user was not verified/],
-  [{ flags: 0x04 }, /nobody was present/],
-  [{ flags: 0x45 }, /not of an assertion/],
-  [{ flags: 0x85 }, /not of an assertion/],
-  [{ rpId: "example.com" }, /not of the host/],
-  [{ origin: "https://evil.example" }, /not of the host/],
+  [{ flags: 0x04 }, /the user was not present/],
+  [{ flags: 0x45 }, /not belong to an assertion/],
+  [{ flags: 0x85 }, /not belong to an assertion/],
+  [{ rpId: "example.com" }, /belongs to another host/],
+  [{ origin: "https://evil.example" }, /belongs to another host/],
   [{ origin: "nowhere" }, /no origin/],
-  [{ type: "webauthn.create" }, /not of an assertion/],
-  [{ crossOrigin: true }, /a page of somebody else/],
+  [{ type: "webauthn.create" }, /not belong to an assertion/],
+  [{ crossOrigin: true }, /a page of another origin/],
 ];
 
 test("[ours.passkey.verified] [ours.passkey.proof] what was signed elsewhere, or with nobody verified, proves nothing", () => {

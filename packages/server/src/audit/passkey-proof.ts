@@ -114,12 +114,12 @@ const TEXTS = [
 function readProof(value: unknown): PasskeyProof {
   if (!isRecord(value)) throw new Refuted("the entry has no member passkey");
   for (const name of TEXTS) {
-    if (typeof value[name] !== "string") throw new Refuted(`passkey.${name} is no text`);
+    if (typeof value[name] !== "string") throw new Refuted(`passkey.${name} is not a string`);
   }
   const { verdict, note_sha256: noteSha256, valid_for_ms: validForMs } = value;
   if (verdict !== "approve") throw new Refuted("passkey.verdict is not approve");
   if (noteSha256 !== null && typeof noteSha256 !== "string") {
-    throw new Refuted("passkey.note_sha256 is neither a text nor null");
+    throw new Refuted("passkey.note_sha256 is neither a string nor null");
   }
   if (validForMs !== null && !Number.isSafeInteger(validForMs)) {
     throw new Refuted("passkey.valid_for_ms is neither a whole number nor null");
@@ -132,29 +132,30 @@ function readProof(value: unknown): PasskeyProof {
 function assertSameAsEntry(proof: PasskeyProof, detail: Readonly<Record<string, unknown>>): void {
   for (const name of ["arguments_sha256", "note_sha256"] as const) {
     if (proof[name] === detail[name]) continue;
-    throw new Refuted(`${name} of the entry is not that which was signed`);
+    throw new Refuted(`${name} of the entry differs from what was signed`);
   }
   if (detail.status !== undefined && detail.status !== "approved") {
-    throw new Refuted("an approval was signed, and the entry says something else");
+    throw new Refuted("the signature approves, and the entry does not");
   }
   if (detail.validity_ms !== undefined && detail.validity_ms !== proof.valid_for_ms) {
-    throw new Refuted("validity_ms of the entry is not that which was signed");
+    throw new Refuted("validity_ms of the entry differs from what was signed");
   }
 }
 
 /** @returns the origin */
 function readClientData(clientData: Buffer, challenge: string): string {
   const data = parseJson(clientData);
-  if (!isRecord(data)) throw new Refuted("client_data is no JSON object");
-  if (data.type !== "webauthn.get") throw new Refuted("client_data is not of an assertion");
+  if (!isRecord(data)) throw new Refuted("client_data is not a JSON object");
+  if (data.type !== "webauthn.get")
+    throw new Refuted("client_data does not belong to an assertion");
   if (data.challenge !== challenge) {
     throw new Refuted("the passkey signed another request, nonce, verdict, note or validity");
   }
   if (data.crossOrigin === true || data.topOrigin !== undefined) {
-    throw new Refuted("it was signed inside a page of somebody else");
+    throw new Refuted("it was signed in a page of another origin");
   }
   if (typeof data.origin !== "string" || !URL.canParse(data.origin)) {
-    throw new Refuted("client_data names no origin");
+    throw new Refuted("client_data has no origin");
   }
   return data.origin;
 }
@@ -175,13 +176,13 @@ function assertVerifiedUser(data: Buffer, origin: string): void {
     ? data.length > AUTHENTICATOR_DATA_BYTES
     : data.length === AUTHENTICATOR_DATA_BYTES;
   if (!isWhole || (flags & HAS_CREDENTIAL) !== 0) {
-    throw new Refuted("authenticator_data is not of an assertion");
+    throw new Refuted("authenticator_data does not belong to an assertion");
   }
   const rpIdHash = createHash("sha256").update(new URL(origin).hostname).digest();
   if (!rpIdHash.equals(data.subarray(0, RP_ID_HASH_BYTES))) {
-    throw new Refuted("the passkey is not of the host on which it was used");
+    throw new Refuted("the passkey belongs to another host than the one that used it");
   }
-  if ((flags & USER_PRESENT) === 0) throw new Refuted("nobody was present");
+  if ((flags & USER_PRESENT) === 0) throw new Refuted("the user was not present");
   if ((flags & USER_VERIFIED) === 0) throw new Refuted("the user was not verified");
 }
 
@@ -196,7 +197,7 @@ function assertSigned(
     createHash("sha256").update(clientData).digest(),
   ]);
   if (verify(digest, signed, key, bytes(signature, "signature"))) return;
-  throw new Refuted("the signature is not of this public key over this data");
+  throw new Refuted("the signature does not match this public key and data");
 }
 
 /** Only the one spelling that its bytes have. */

@@ -80,11 +80,11 @@ class ExportVerification {
     const { older } = this.#options;
     if (older === undefined) return;
     if (older.size > this.size) {
-      const message = `it has ${this.size} entries, and had ${older.size} at the checkpoint given`;
+      const message = `it has ${this.size} entries, and had ${older.size} at the given checkpoint`;
       throw found("truncated", {}, message);
     }
     if (older.size >= this.from) return;
-    const message = `it begins at ${this.from}, behind the checkpoint that was given: export more`;
+    const message = `it begins at ${this.from}, after the given checkpoint: export earlier entries`;
     throw found("unreadable", {}, message);
   }
 
@@ -93,7 +93,11 @@ class ExportVerification {
     const hashes = Array.isArray(subtrees) ? subtrees.map(toHash) : [];
     if (typeof log !== "string" || typeof from !== "number") throw this.#unreadable();
     if (log !== this.#options.verifier.name) {
-      throw found("unreadable", {}, `it is of the log ${log}, not of that of the public key`);
+      throw found(
+        "unreadable",
+        {},
+        `it belongs to the log ${log}, not to the log of the public key`,
+      );
     }
     try {
       this.#frontier = new Frontier(from, hashes);
@@ -108,10 +112,10 @@ class ExportVerification {
   #append(frontier: Frontier, { position, entry }: { position: number; entry: string }): void {
     const place = placeOf(position, readEntry(entry));
     if (position > frontier.size) {
-      throw found("missing", { position: frontier.size }, "its line is gone");
+      throw found("missing", { position: frontier.size }, "its line is missing");
     }
     if (position < frontier.size) {
-      throw found("reordered", place, `it stands where ${frontier.size} belongs`);
+      throw found("reordered", place, `it is in place of ${frontier.size}`);
     }
     const fault = findEntryFault(entry);
     if (fault !== undefined) throw found("entry", place, fault.message);
@@ -136,12 +140,12 @@ class ExportVerification {
   #compareOlder(frontier: Frontier): void {
     const { older } = this.#options;
     if (older?.size !== frontier.size || areEqual(older.root, frontier.root())) return;
-    const message = `the first ${older.size} entries are not those of the checkpoint given`;
+    const message = `the first ${older.size} entries differ from those of the given checkpoint`;
     throw found("rewritten", {}, message);
   }
 
   #unreadable(): Found {
-    return found("unreadable", {}, `line ${this.#lines} is no line of an export`);
+    return found("unreadable", {}, `line ${this.#lines} is not a line of an export`);
   }
 }
 
@@ -156,7 +160,7 @@ export function verifyProof(
   const [, note = "", written, hashes = "", text = ""] = PROVEN.exec(line) ?? [];
   const { read } = parse(`{"read":${note || null}}`);
   if (written === undefined || typeof read !== "string") {
-    throw found("unreadable", {}, "there is a line that is no proof");
+    throw found("unreadable", {}, "a line is not a proof");
   }
   const checkpoint = readSigned(read, verifier);
   const position = Number(written);

@@ -98,7 +98,7 @@ class LogVerification {
     while (this.#frontier.size < size) {
       const from = this.#frontier.size;
       const seals = await readSeals(this.#reader, projectId, from, SEALS_PER_READ);
-      if (seals.length === 0) throw found("missing", { position: from }, "its seal is gone");
+      if (seals.length === 0) throw found("missing", { position: from }, "its seal is missing");
       for (const seal of seals) {
         if (this.#frontier.size < size) await this.#verifySeal(seal);
       }
@@ -114,7 +114,7 @@ class LogVerification {
   async #verifySeal(seal: StoredSeal): Promise<void> {
     const { position, ids, hashes, entries: count, firstId, lastId, sealedAt } = seal;
     const place = { position: this.#frontier.size };
-    if (position !== place.position) throw found("missing", place, "its seal is gone");
+    if (position !== place.position) throw found("missing", place, "its seal is missing");
     const isWhole = ids.length === count && hashes.length === count;
     if (!isWhole) throw found("seal", place, "the seal that begins there was altered");
     if (this.#begunAt === 0) this.#begunAt = sealedAt;
@@ -153,7 +153,7 @@ class LogVerification {
       const message = `entries ${range} are not what their checkpoint covers`;
       throw found("checkpoint", place, message);
     }
-    if (row === undefined) throw found("missing", place, "its row is gone");
+    if (row === undefined) throw found("missing", place, "its row is missing");
     // The rows are what was signed, and what the seal says of them is not.
     if (isRoot) throw found("seal", place, "the hash in its seal was altered");
     const leaf = leaves[index] as Hash;
@@ -216,7 +216,7 @@ class LogVerification {
   #assertNotRewritten(): void {
     if (!this.#isRewritten) return;
     const size = this.#options.older?.size;
-    const message = `its first ${size} entries are not those of the checkpoint given`;
+    const message = `its first ${size} entries differ from those of the given checkpoint`;
     throw found("rewritten", {}, message);
   }
 
@@ -244,7 +244,7 @@ class LogVerification {
     }
     const { older } = this.#options;
     if (older === undefined || older.size <= size) return;
-    const message = `it has ${size} entries, and had ${older.size} at the checkpoint given`;
+    const message = `it has ${size} entries, and had ${older.size} at the given checkpoint`;
     throw found("truncated", {}, message);
   }
 
@@ -255,7 +255,7 @@ class LogVerification {
     const now = await readLog(this.#reader, projectId);
     if (seal === undefined || seal.position < (now?.size ?? 0)) return;
     const place = { position: seal.position, id: seal.ids[0] };
-    throw found("truncated", place, "there is a seal behind the end of the log");
+    throw found("truncated", place, "a seal exists after the end of the log");
   }
 
   async #findUnsealed(): Promise<void> {
@@ -282,7 +282,7 @@ class LogVerification {
       this.unsealed++;
       return;
     }
-    throw found("unsealed", describe({}, row), "it stands in no seal");
+    throw found("unsealed", describe({}, row), "no seal contains it");
   }
 }
 

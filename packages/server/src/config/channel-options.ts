@@ -20,7 +20,7 @@ export const CHANNEL_OPTIONS = [
     default: undefined,
     value: "ADDRESS",
     group: "channels",
-    help: "Whom mail is from; required with smtp_url.",
+    help: "Sender address of mail; required with smtp_url.",
   },
   {
     name: "smtp_plaintext",

@@ -50,7 +50,7 @@ export function unknownVariables(environment: Environment): string[] {
     .map((name) => {
       const nearest = nearestOf(name, settings);
       const fix = nearest === undefined ? "remove it" : `did you mean ${nearest}?`;
-      return `${name}: there is no such setting; ${fix}`;
+      return `${name}: unknown setting; ${fix}`;
     });
 }
 

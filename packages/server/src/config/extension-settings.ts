@@ -19,7 +19,7 @@ export const EXTENSION_OPTIONS = [
     default: "",
     value: "NAME,NAME",
     group: "server",
-    help: "What is admitted beyond the contract, by name: consume, outcome, server.",
+    help: "Protocol extensions to accept: consume, outcome, server.",
   },
 ] as const satisfies readonly Option[];
 
@@ -27,10 +27,10 @@ export function* findExtensionFaults(text: string): Generator<string> {
   const names = splitList(text);
   for (const name of names) {
     if (EXTENSIONS.some((each) => each === name)) continue;
-    yield `extensions: there is no ${JSON.stringify(name)}; known are ${EXTENSIONS.join(", ")}`;
+    yield `extensions: unknown name ${JSON.stringify(name)}; use ${EXTENSIONS.join(", ")}`;
   }
   if (names.includes("outcome") && !names.includes("consume")) {
-    yield "extensions: outcome is about approvals that were consumed; give consume as well";
+    yield "extensions: outcome requires consume; set both";
   }
 }
 

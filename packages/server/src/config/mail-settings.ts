@@ -27,7 +27,7 @@ export function* findMailFaults(values: ConfigValues): Generator<string> {
     yield "smtp_url: must be like smtps://user:password@host or smtp://host:587";
   }
   if ((url === undefined) !== (from === undefined)) {
-    yield "smtp_url and smtp_from: give both or neither";
+    yield "smtp_url and smtp_from: set both or neither";
   }
   if (from !== undefined && !FROM_FORM.test(from)) {
     yield "smtp_from: must be an address like countersign@example.com";

@@ -19,7 +19,7 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "ID",
     group: "sign-in",
-    help: "What the provider calls this server.",
+    help: "Client id of this server at the provider.",
   },
   {
     name: "oidc_client_secret",
@@ -36,7 +36,7 @@ export const OIDC_OPTIONS = [
     default: "openid profile email",
     value: "SCOPES",
     group: "sign-in",
-    help: "What the provider is asked for, by spaces; openid among it.",
+    help: "Scopes to request, separated by spaces; must include openid.",
   },
   {
     name: "oidc_login_claim",
@@ -60,7 +60,7 @@ export const OIDC_OPTIONS = [
     default: "groups",
     value: "CLAIM",
     group: "sign-in",
-    help: "Claim that lists what oidc_roles and oidc_groups go by.",
+    help: "Claim that lists the values for oidc_roles and oidc_groups.",
   },
   {
     name: "oidc_roles",
@@ -68,7 +68,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=ROLE,VALUE=ROLE",
     group: "sign-in",
-    help: "Role for a listed value, or PROJECT:ROLE; in each project the first that fits counts.",
+    help: "Role for a listed value, or PROJECT:ROLE; the first match in each project applies.",
   },
   {
     name: "oidc_role_default",
@@ -76,7 +76,7 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "ROLE",
     group: "sign-in",
-    help: "Role in oidc_project of those to whom oidc_roles gives none; without it, no sign-in.",
+    help: "Role in oidc_project of users without a role by oidc_roles; without it, no sign-in.",
   },
   {
     name: "oidc_groups",
@@ -84,7 +84,7 @@ export const OIDC_OPTIONS = [
     default: "",
     value: "VALUE=GROUP,VALUE=GROUP",
     group: "sign-in",
-    help: "Group for a listed value; * takes over every value that is the name of a group.",
+    help: "Group for a listed value; * adopts every value that is the name of a group.",
   },
   {
     name: "oidc_project",
@@ -92,14 +92,14 @@ export const OIDC_OPTIONS = [
     default: "default",
     value: "NAME",
     group: "sign-in",
-    help: "Project of roles that name none.",
+    help: "Project of roles that name no project.",
   },
   {
     name: "oidc_only",
     type: "flag",
     default: "false",
     group: "sign-in",
-    help: "Nobody signs in with a password or a passkey, but for oidc_break_glass.",
+    help: "Disable passwords and passkeys, except for oidc_break_glass.",
   },
   {
     name: "oidc_break_glass",
@@ -107,6 +107,6 @@ export const OIDC_OPTIONS = [
     default: undefined,
     value: "LOGIN",
     group: "sign-in",
-    help: "The one person who, with oidc_only, still signs in here: for when the provider is down.",
+    help: "Login that may still use a password with oidc_only, for when the provider is down.",
   },
 ] as const satisfies readonly Option[];

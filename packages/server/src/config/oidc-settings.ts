@@ -51,26 +51,26 @@ export function* findOidcFaults(values: ConfigValues): Generator<string> {
   const { oidc_issuer: issuer, oidc_client_id: clientId } = values;
   if (issuer !== undefined) yield* findIssuerFaults(issuer, values.production);
   if ((issuer === undefined) !== (clientId === undefined)) {
-    yield "oidc_issuer and oidc_client_id: give both or neither";
+    yield "oidc_issuer and oidc_client_id: set both or neither";
   }
   if (clientId === "") yield "oidc_client_id: must not be empty";
   if (values.oidc_client_secret === "") yield "oidc_client_secret: must not be empty";
   if (values.oidc_client_secret !== undefined && clientId === undefined) {
-    yield "oidc_client_secret: belongs to an oidc_client_id; give both";
+    yield "oidc_client_secret: requires oidc_client_id; set both";
   }
   if (!values.oidc_scopes.split(" ").includes("openid")) {
-    yield "oidc_scopes: must have openid among them";
+    yield "oidc_scopes: must include openid";
   }
   for (const name of CLAIMS) if (values[name] === "") yield `${name}: must name a claim`;
   yield* findMappingFaults(values);
   if (values.oidc_only && issuer === undefined) {
-    yield "oidc_only: without oidc_issuer nobody could sign in";
+    yield "oidc_only: requires oidc_issuer; set both";
   }
   const { oidc_break_glass: breakGlass } = values;
   if (breakGlass !== undefined && normalizeLogin(breakGlass) === undefined) {
-    yield "oidc_break_glass: can be nobody's login";
+    yield "oidc_break_glass: must be a valid login";
   } else if (breakGlass !== undefined && !values.oidc_only) {
-    yield "oidc_break_glass: is for oidc_only; without it everybody may sign in here";
+    yield "oidc_break_glass: requires oidc_only; set both";
   }
 }
 
@@ -92,11 +92,11 @@ function* findIssuerFaults(issuer: string, isProduction: boolean): Generator<str
     yield "oidc_issuer: must begin with https://; http:// is for loopback in development";
   }
   if (issuer.includes("/.well-known/")) {
-    yield "oidc_issuer: is the part in front of /.well-known/openid-configuration";
+    yield "oidc_issuer: must end before /.well-known/openid-configuration";
   }
   const tenant = url.pathname.split("/")[1] ?? "";
   if (url.hostname === "login.microsoftonline.com" && ANY_TENANT.includes(tenant)) {
-    yield `oidc_issuer: ${tenant} would let in people of every company; name the tenant by its id`;
+    yield `oidc_issuer: ${tenant} admits the users of every tenant; use the id of your tenant`;
   }
 }
 
@@ -117,7 +117,7 @@ function* findMappingFaults(values: ConfigValues): Generator<string> {
   if (values.oidc_project === "") yield "oidc_project: must name a project";
   const assignsRoles = splitPairs(values.oidc_roles).length > 0 || roleDefault !== undefined;
   if (values.oidc_issuer !== undefined && !assignsRoles) {
-    yield "oidc_roles and oidc_role_default: without one of them nobody who signs in has a role";
+    yield "oidc_roles and oidc_role_default: set one of them, else no user gets a role";
   }
 }
 

@@ -19,7 +19,7 @@ export const OPTIONS = [
     default: "127.0.0.1",
     value: "ADDRESS",
     group: "server",
-    help: "Address to listen on. Anything but loopback needs TLS or tls_terminated_by_proxy.",
+    help: "Address to listen on. Other than loopback needs TLS or tls_terminated_by_proxy.",
   },
   {
     name: "port",
@@ -27,7 +27,7 @@ export const OPTIONS = [
     default: "8787",
     value: "PORT",
     group: "server",
-    help: "Port to listen on; 0 takes a free one.",
+    help: "Port to listen on; 0 selects a free one.",
   },
   {
     name: "data",
@@ -35,7 +35,7 @@ export const OPTIONS = [
     default: "./data",
     value: "DIR",
     group: "server",
-    help: "Folder of the database and the secret key; made on first start.",
+    help: "Folder of the database and the secret key; created on first start.",
   },
   {
     name: "database_url",
@@ -75,7 +75,7 @@ export const OPTIONS = [
     type: "flag",
     default: "false",
     group: "server",
-    help: "Refuse a database that must be migrated, instead of doing so: run countersign migrate.",
+    help: "Refuse a database that must be migrated; run countersign migrate first.",
   },
   {
     name: "config",
@@ -167,7 +167,7 @@ export const OPTIONS = [
     default: "5m",
     value: "DURATION",
     group: "limits",
-    help: "How long an approval may be used when the reviewer does not say.",
+    help: "Validity of an approval when the reviewer sets none.",
   },
   {
     name: "validity_max",
@@ -175,7 +175,7 @@ export const OPTIONS = [
     default: "24h",
     value: "DURATION",
     group: "limits",
-    help: "Longest validity a reviewer may give; the shortest is 1s.",
+    help: "Longest validity a reviewer may set; the shortest is 1s.",
   },
   {
     name: "retention",
@@ -247,7 +247,7 @@ export const OPTIONS = [
     type: "flag",
     default: "false",
     group: "webhooks",
-    help: "Refuse every receiver and send nothing anywhere: agents learn decisions by polling.",
+    help: "Refuse every receiver and send no webhooks; agents poll for decisions.",
   },
   {
     name: "webhook_allow_cidrs",

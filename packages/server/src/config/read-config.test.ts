@@ -115,7 +115,7 @@ test("[ours.config.faults] every fault of every source is named at once, each wi
     'COUNTERSIGN_CONNECTIONS_MAX: "-1" is not a whole number',
     'COUNTERSIGN_TLS_TERMINATED_BY_PROXY: "yes" is not true or false',
     `config file ${config}: retention must be a single value`,
-    `config file ${config}: there is no setting "prot"`,
+    `config file ${config}: unknown setting "prot"`,
     'window_max in the config file: "1d" is not a duration like 90s, 5m or 24h',
   ]);
 });
@@ -184,9 +184,9 @@ test("[ours.config.unknown] an unknown COUNTERSIGN_ variable is refused with the
     COUNTERSIGN_PORT: "x",
   };
   assert.deepEqual(faultsOf({}, environment), [
-    "COUNTERSIGN_DATABASE_ULR: there is no such setting; did you mean COUNTERSIGN_DATABASE_URL?",
-    "COUNTERSIGN_RETENTOIN: there is no such setting; did you mean COUNTERSIGN_RETENTION?",
-    "COUNTERSIGN_SOMETHING_ELSE: there is no such setting; remove it",
+    "COUNTERSIGN_DATABASE_ULR: unknown setting; did you mean COUNTERSIGN_DATABASE_URL?",
+    "COUNTERSIGN_RETENTOIN: unknown setting; did you mean COUNTERSIGN_RETENTION?",
+    "COUNTERSIGN_SOMETHING_ELSE: unknown setting; remove it",
     'COUNTERSIGN_PORT: "x" is not a whole number',
   ]);
 });

@@ -136,7 +136,7 @@ function readConfigFile(
   const entries: [string, string][] = [];
   for (const [name, value] of Object.entries(parsed)) {
     if (!ALL_OPTIONS.some((option) => option.name === name)) {
-      faults.push(`config file ${path}: there is no setting ${JSON.stringify(name)}`);
+      faults.push(`config file ${path}: unknown setting ${JSON.stringify(name)}`);
     } else if (typeof value === "object") {
       faults.push(`config file ${path}: ${name} must be a single value`);
     } else {

@@ -26,7 +26,7 @@ const FAULTS: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> =
   ],
   database_direct_url: [
     ["mysql://db.internal/countersign", /^database_direct_url: must be like/],
-    ["postgres://db.internal/countersign", /^database_direct_url: .* database_url; give both/],
+    ["postgres://db.internal/countersign", /^database_direct_url: .* database_url; set both/],
   ],
   database_connections_max: [["1", /^database_connections_max: must be at least 2/]],
   path_prefix: [
@@ -81,11 +81,11 @@ const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp]
   [{ oidc_issuer: "https://login.example.com/?tenant=a" }, /^oidc_issuer: must be like/],
   [{ oidc_issuer: "http://login.example.com" }, /^oidc_issuer: must begin with https/],
   [{ oidc_issuer: "http://127.0.0.1.example.com" }, /^oidc_issuer: must begin with https/],
-  [{ oidc_issuer: `${PROVIDER.oidc_issuer}/.well-known/openid-configuration` }, /in front of/],
-  [{ oidc_issuer: "https://login.microsoftonline.com/common/v2.0" }, /people of every company/],
+  [{ oidc_issuer: `${PROVIDER.oidc_issuer}/.well-known/openid-configuration` }, /must end before/],
+  [{ oidc_issuer: "https://login.microsoftonline.com/common/v2.0" }, /users of every tenant/],
   [{ oidc_client_id: "" }, /^oidc_client_id: must not be empty/],
   [{ oidc_client_secret: "" }, /^oidc_client_secret: must not be empty/],
-  [{ oidc_scopes: "profile email" }, /^oidc_scopes: must have openid/],
+  [{ oidc_scopes: "profile email" }, /^oidc_scopes: must include openid/],
   [{ oidc_groups_claim: "" }, /^oidc_groups_claim: must name a claim/],
   [{ oidc_roles: "approvers" }, /^oidc_roles: approvers is not like/],
   [{ oidc_roles: "approvers=boss" }, /^oidc_roles: approvers=boss is not like .*reviewer/],
@@ -95,7 +95,7 @@ const OIDC_FAULTS: readonly (readonly [Readonly<Record<string, string>>, RegExp]
   [{ oidc_groups: "dba" }, /^oidc_groups: dba is not like/],
   [{ oidc_groups: "*,Team=Data Base" }, /^oidc_groups: Team=Data Base is not like/],
   [{ oidc_project: "" }, /^oidc_project: must name a project/],
-  [{ oidc_break_glass: "ana" }, /^oidc_break_glass: is for oidc_only/],
+  [{ oidc_break_glass: "ana" }, /^oidc_break_glass: requires oidc_only/],
 ];
 
 test("[ours.oidc.settings] a provider that cannot be used as it is set is named", () => {
@@ -107,10 +107,10 @@ test("[ours.oidc.settings] a provider that cannot be used as it is set is named"
     assert.match(faults[0] ?? "", fault);
   }
   const { oidc_issuer: issuer, ...withoutIssuer } = PROVIDER;
-  assert.match(faultsOf(withoutIssuer).join(), /^oidc_issuer and oidc_client_id: give both/);
-  assert.match(faultsOf({ oidc_only: "true" }).join(), /^oidc_only: .*nobody/);
+  assert.match(faultsOf(withoutIssuer).join(), /^oidc_issuer and oidc_client_id: set both/);
+  assert.match(faultsOf({ oidc_only: "true" }).join(), /^oidc_only: requires oidc_issuer/);
   const roleless = { oidc_issuer: issuer, oidc_client_id: "countersign" };
-  assert.match(faultsOf(roleless).join(), /^oidc_roles and oidc_role_default: without one/);
+  assert.match(faultsOf(roleless).join(), /^oidc_roles and oidc_role_default: set one/);
 });
 
 test("[ours.oidc.settings] in production a provider speaks HTTPS, also on loopback", () => {

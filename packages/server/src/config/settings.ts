@@ -206,7 +206,7 @@ function* findFaults(values: ConfigValues): Generator<string> {
   if (directUrl !== undefined && !isPostgresUrl(directUrl)) {
     yield "database_direct_url: must be like postgres://user@host/name";
   } else if (directUrl !== undefined && databaseUrl === undefined) {
-    yield "database_direct_url: is another way to the database at database_url; give both";
+    yield "database_direct_url: requires database_url; set both";
   }
   if (values.database_connections_max < DATABASE_CONNECTIONS_MIN) {
     yield `database_connections_max: must be at least ${DATABASE_CONNECTIONS_MIN}`;
@@ -216,12 +216,12 @@ function* findFaults(values: ConfigValues): Generator<string> {
     yield `body_bytes_max: must be at least ${BODY_BYTES_MIN}`;
   }
   if ((values.tls_cert === undefined) !== (values.tls_key === undefined)) {
-    yield "tls_cert and tls_key: give both or neither";
+    yield "tls_cert and tls_key: set both or neither";
   }
   const encrypted = values.tls_cert !== undefined || values.tls_terminated_by_proxy;
   if (!encrypted && !isLoopback(values.host)) {
     yield `host: listening on ${values.host} without encryption is refused; ` +
-      "give tls_cert and tls_key, or set tls_terminated_by_proxy when a proxy speaks HTTPS";
+      "set tls_cert and tls_key, or tls_terminated_by_proxy when a proxy speaks HTTPS";
   }
   for (const text of splitList(values.trusted_proxies)) {
     if (parseCidr(text) !== undefined && !text.endsWith("/0")) continue;
@@ -231,13 +231,13 @@ function* findFaults(values: ConfigValues): Generator<string> {
     yield "path_prefix: must be like /api/aap, without a slash at the end";
   }
   if (values.public_url !== undefined && !isPublicUrl(values.public_url)) {
-    yield "public_url: must be like https://countersign.example.com, with nothing behind the path";
+    yield "public_url: must be like https://countersign.example.com, with nothing after the path";
   }
   if (!LOG_LEVELS.some((level) => level === values.log_level)) {
     yield `log_level: must be one of ${LOG_LEVELS.join(", ")}`;
   }
   if (values.retention < RETENTION_MS_MIN) {
-    yield `retention: the contract asks for at least ${formatDuration(RETENTION_MS_MIN)}`;
+    yield `retention: must be at least ${formatDuration(RETENTION_MS_MIN)}`;
   }
   for (const name of BOUNDED_DURATIONS) {
     if (values[name] > DURATION_MS_MAX) {
@@ -266,11 +266,11 @@ function* findWebhookFaults(values: ConfigValues): Generator<string> {
   }
   for (const text of splitList(values.webhook_allow_cidrs)) {
     if (parseCidr(text) !== undefined) continue;
-    yield `webhook_allow_cidrs: ${text} is no network like 10.1.0.0/16 or fd00:1::/32`;
+    yield `webhook_allow_cidrs: ${text} is not a network like 10.1.0.0/16 or fd00:1::/32`;
   }
   for (const text of splitList(values.webhook_nat64_prefixes)) {
     if (text.endsWith("/96") && text.includes(":") && parseCidr(text) !== undefined) continue;
-    yield `webhook_nat64_prefixes: ${text} is no prefix like 64:ff9b::/96`;
+    yield `webhook_nat64_prefixes: ${text} is not a prefix like 64:ff9b::/96`;
   }
   const isAllowing = splitList(values.webhook_allow_cidrs).length > 0;
   if (isAllowing && values.production && !values.webhook_allow_cidrs_in_production) {

@@ -179,7 +179,7 @@ function isIsatap(bytes: Uint8Array): boolean {
 
 function network(text: string): Cidr {
   const cidr = parseCidr(text);
-  if (cidr === undefined) throw new Error(`${text} is no network`);
+  if (cidr === undefined) throw new Error(`${text} is not a network`);
   return cidr;
 }
 

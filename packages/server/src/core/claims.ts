@@ -87,7 +87,7 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): ClaimedPerson
  */
 export function writeSubject(issuer: string | undefined, subject: string | undefined): string {
   if (!issuer || !subject || subject.length > SUBJECT_CHARS_MAX) {
-    throw refused("The identity provider did not say who you are.");
+    throw refused("The identity provider sent no valid subject for your account.");
   }
   return JSON.stringify([issuer, subject]);
 }
@@ -96,15 +96,15 @@ function readLogin(claims: Claims, { loginClaim }: ClaimMapping): string {
   const text = readText(claims, loginClaim);
   if (text === undefined) {
     throw refused(
-      `The identity provider sent no ${loginClaim}, which is to be your login here: ` +
-        "see oidc_login_claim and oidc_scopes.",
+      `The identity provider sent no ${loginClaim}, which this server uses as your login. ` +
+        "See oidc_login_claim and oidc_scopes.",
     );
   }
   const login = normalizeLogin(text);
   if (login === undefined) {
     throw refused(
-      `What the identity provider sent as ${loginClaim} cannot be a login: it must be visible ` +
-        "characters without blanks.",
+      `The identity provider sent an invalid login in ${loginClaim}. ` +
+        "A login consists of visible characters without spaces.",
     );
   }
   // Anybody could have typed it into a profile, and would sit on somebody's login. Some providers
@@ -124,8 +124,8 @@ function readName(claims: Claims, { nameClaim }: ClaimMapping): string | undefin
 function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): ReadonlySet<string> {
   if (isElsewhere(claims, groupsClaim)) {
     throw refused(
-      "You are in more groups than the identity provider sends. It must be told to send only " +
-        `those that are assigned to this application in ${groupsClaim}, or roles instead.`,
+      "You are in more groups than the identity provider sends. Configure it to send only " +
+        `groups that are assigned to this application in ${groupsClaim}, or to send roles.`,
     );
   }
   const claim = own(claims, groupsClaim);
@@ -133,7 +133,7 @@ function readGroupValues(claims: Claims, { groupsClaim }: ClaimMapping): Readonl
   // Some providers write a list of one as its only member; it is never split.
   const values: unknown = typeof claim === "string" ? [claim] : claim;
   if (!Array.isArray(values) || !values.every((value) => typeof value === "string")) {
-    throw refused(`The identity provider sent ${groupsClaim} that is no list of texts.`);
+    throw refused(`The identity provider sent ${groupsClaim} that is not a list of strings.`);
   }
   if (values.length > VALUES_MAX) {
     throw refused(`The identity provider sent more than ${VALUES_MAX} values in ${groupsClaim}.`);
@@ -165,8 +165,8 @@ function findGroups(values: ReadonlySet<string>, mapping: ClaimMapping): readonl
   const groups = toGroups([...mapped.map(({ group }) => group), ...kept]);
   if (groups.length > GROUPS_MAX) {
     throw refused(
-      `You are in more than ${GROUPS_MAX} groups. Those that policy names can be listed in ` +
-        "oidc_groups, in place of *.",
+      `You are in more than ${GROUPS_MAX} groups. List the groups that policies name in ` +
+        "oidc_groups instead of *.",
     );
   }
   return groups;

@@ -21,7 +21,7 @@ function authorization(
 }
 
 function lack(power: string): string {
-  return `you lack the power \`${power}\` yourself, or your token does.`;
+  return `your role or your token lacks the power \`${power}\`.`;
 }
 
 test("[ours.authorization.no-more-than-own] a role is above another when it allows what that does not", () => {
@@ -37,11 +37,11 @@ test("[ours.authorization.no-more-than-own] somebody gives roles of powers that 
   for (const role of ["viewer", "reviewer", "editor", "auditor", "admin"] as const) {
     assert.equal(roleRefusal(ADMIN, authorization(role)), undefined, role);
   }
-  const operator = `You cannot give the role operator: ${lack("server")}`;
+  const operator = `You cannot assign the role operator: ${lack("server")}`;
   assert.equal(roleRefusal(ADMIN, authorization("operator")), operator);
   const narrow = { role: "admin", scopes: ["people"] } as const;
   assert.equal(roleRefusal(narrow, authorization("viewer")), undefined);
-  const reviewer = `You cannot give the role reviewer: ${lack("decide")}`;
+  const reviewer = `You cannot assign the role reviewer: ${lack("decide")}`;
   assert.equal(roleRefusal(narrow, authorization("reviewer")), reviewer);
 });
 
@@ -71,7 +71,7 @@ test("[ours.authorization.no-more-than-own] nobody changes who is above them, an
 test("[ours.authorization.no-more-than-own] a token that decides for groups gives no other group", () => {
   const narrow = { role: "admin", scopes: ["people", "decide:dba"] } as const;
   assert.equal(roleRefusal(narrow, authorization("viewer", "dba")), undefined);
-  const outside = "The scopes of your token do not let you give the group ops.";
+  const outside = "The scopes of your token do not let you assign the group ops.";
   assert.equal(roleRefusal(narrow, authorization("viewer", "dba", "ops")), outside);
   const had = authorization("viewer", "ops");
   assert.equal(
@@ -85,16 +85,16 @@ test("[ours.authorization.no-more-than-own] a token that decides for groups give
 test("[ours.sign-in.invitation.power] a bot invites nobody, and who invites may look: whoever signs in may", () => {
   const person = { ...ADMIN, isBot: false };
   assert.equal(invitationRefusal(person, authorization("admin", "dba")), undefined);
-  const bot = "A bot invites nobody: whoever used the link would count as a person.";
+  const bot = "Bots cannot create invitations.";
   assert.equal(invitationRefusal({ ...ADMIN, isBot: true }, authorization("viewer")), bot);
   const blind = { role: "admin", scopes: ["people"], isBot: false } as const;
   assert.equal(
     invitationRefusal(blind, authorization("viewer")),
-    `You cannot invite anybody: ${lack("read")}`,
+    `You cannot create invitations: ${lack("read")}`,
   );
   const reading = { ...blind, scopes: ["people", "read"] };
   assert.equal(invitationRefusal(reading, authorization("viewer")), undefined);
-  const reviewer = `You cannot give the role reviewer: ${lack("decide")}`;
+  const reviewer = `You cannot assign the role reviewer: ${lack("decide")}`;
   assert.equal(invitationRefusal(reading, authorization("reviewer")), reviewer);
 });
 
@@ -120,7 +120,7 @@ test("[ours.authorization.no-more-than-own] a token does no more than the token 
 test("[ours.authorization.no-more-than-own] a token decides for no group that the token at hand does not decide for", () => {
   const refusal = (delegator: Scopes, scopes: Scopes, by = ADMIN.role) =>
     tokenRefusal({ role: by, scopes: delegator }, { role: "reviewer", scopes });
-  const fewer = "You cannot issue such a token: yours decides for fewer groups.";
+  const fewer = "You cannot issue such a token: your token decides for fewer groups.";
   const own = ["people", "decide:dba", "decide:ops"];
   assert.equal(refusal(own, ["decide:dba"]), undefined);
   assert.equal(refusal(own, ["decide:dba", "decide:lead"]), fewer);

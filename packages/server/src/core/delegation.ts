@@ -29,12 +29,12 @@ export function roleRefusal(
   if (isAbove(before.role, delegator.role)) return aboveYours(before.role);
   const requested = powersOf(after.role).filter((power) => !allows(before.role, power));
   const lacked = requested.find((power) => !may(delegator, power));
-  if (lacked !== undefined) return `You cannot give the role ${after.role}: ${lack(lacked)}`;
+  if (lacked !== undefined) return `You cannot assign the role ${after.role}: ${lack(lacked)}`;
   const added = after.groups.filter((group) => !before.groups.includes(group));
   const forGroups = decidesFor(delegator.scopes);
   const outside = forGroups && added.find((group) => !forGroups.includes(group));
   if (typeof outside === "string") {
-    return `The scopes of your token do not let you give the group ${outside}.`;
+    return `The scopes of your token do not let you assign the group ${outside}.`;
   }
   return undefined;
 }
@@ -67,9 +67,8 @@ export function invitationRefusal(
   delegator: Authority & { readonly isBot: boolean },
   after: Pick<Authorization, "role" | "groups">,
 ): string | undefined {
-  if (delegator.isBot)
-    return "A bot invites nobody: whoever used the link would count as a person.";
-  if (!may(delegator, "read")) return `You cannot invite anybody: ${lack("read")}`;
+  if (delegator.isBot) return "Bots cannot create invitations.";
+  if (!may(delegator, "read")) return `You cannot create invitations: ${lack("read")}`;
   return roleRefusal(delegator, after);
 }
 
@@ -89,7 +88,9 @@ export function tokenRefusal(delegator: Authority, token: Authority): string | u
   if (requested?.length === 0) return undefined;
   if (!allows(delegator.role, "decide")) return `You cannot issue such a token: ${lack("decide")}`;
   const isWithin = own === null || requested?.every((group) => own.includes(group)) === true;
-  return isWithin ? undefined : "You cannot issue such a token: yours decides for fewer groups.";
+  return isWithin
+    ? undefined
+    : "You cannot issue such a token: your token decides for fewer groups.";
 }
 
 /** Whether a role is above another: it allows something that the other does not. */
@@ -102,5 +103,5 @@ export function aboveYours(role: ReviewerRole): string {
 }
 
 function lack(power: Power): string {
-  return `you lack the power \`${power}\` yourself, or your token does.`;
+  return `your role or your token lacks the power \`${power}\`.`;
 }

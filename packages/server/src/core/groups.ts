@@ -20,7 +20,7 @@ export function assertGroups(names: readonly string[]): void {
   if (!names.every(isGroupName)) {
     throw invalidField(
       "groups",
-      "must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, not led by a sign",
+      "must be names of 1 to 64 of a-z, 0-9, dot, underscore and hyphen, led by a-z or 0-9",
     );
   }
   if (new Set(names).size > GROUPS_MAX) {

@@ -71,7 +71,7 @@ test("[ours.sign-in.login] a login has 254 characters and a name 100 at most, an
   // Blanks around it are not counted, up to where looking at it is no longer worth the work.
   assert.equal(normalizeLogin(`a${" ".repeat(4 * 254 - 1)}`), "a");
   assert.equal(normalizeLogin(`a${" ".repeat(4 * 254)}`), undefined);
-  const login = /must be 1 to 254 visible characters without blanks/;
+  const login = /must be 1 to 254 visible characters without spaces/;
   assert.throws(() => parseLogin("a b"), { message: login, param: "login" });
   assert.equal(parsePersonName("n".repeat(100)), "n".repeat(100));
   const name = /must be 1 to 100 visible characters/;

@@ -33,7 +33,7 @@ export function parseLogin(text: string): string {
   if (login === undefined) {
     throw invalidField(
       "login",
-      `must be 1 to ${LOGIN_CHARS_MAX} visible characters without blanks`,
+      `must be 1 to ${LOGIN_CHARS_MAX} visible characters without spaces`,
     );
   }
   return login;

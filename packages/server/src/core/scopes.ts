@@ -30,12 +30,12 @@ export const SCOPES_MAX = 32;
 
 /** What is wrong with scopes, so that it completes a sentence; undefined when nothing is. */
 export function scopesFault(scopes: readonly string[]): string | undefined {
-  if (scopes.length === 0) return "must not be empty: leave it out for all that the holder may";
+  if (scopes.length === 0) return "must not be empty: omit it for all permissions of the holder";
   if (new Set(scopes).size > SCOPES_MAX) return `must not be more than ${SCOPES_MAX}`;
   const wrong = scopes.find((scope) => !isScope(scope));
   return wrong === undefined
     ? undefined
-    : `must be of ${SCOPE_NAMES}, and not ${JSON.stringify(wrong.slice(0, 80))}`;
+    : `must be of ${SCOPE_NAMES}, not ${JSON.stringify(wrong.slice(0, 80))}`;
 }
 
 function isScope(scope: string): boolean {

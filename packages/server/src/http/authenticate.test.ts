@@ -110,7 +110,7 @@ test("[ours.sign-in.cookie] beside a token a cookie is nothing, and the door of 
   const answer = await gateServer.call("GET", "/person", { headers, token });
   assertRefused(answer, 403, "wrong_credential_kind");
   const { message } = JSON.parse(answer.text).error;
-  assert.equal(message, "This is for people who have signed in.");
+  assert.equal(message, "This operation requires a session, not a token. Sign in first.");
 });
 
 test("[ours.sign-in.cross-origin] with a cookie a change takes a page of ours, before anybody is looked up", async () => {

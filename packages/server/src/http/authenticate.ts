@@ -97,7 +97,10 @@ export function createGate(context: Context, publicUrl: () => string): Gate {
     },
     async admitPerson(request) {
       if (request.headers.authorization !== undefined) {
-        throw new Problem("wrong_credential_kind", "This is for people who have signed in.");
+        throw new Problem(
+          "wrong_credential_kind",
+          "This operation requires a session, not a token. Sign in first.",
+        );
       }
       const authenticate = () =>
         refusable(request, () => identifyPerson(context, request, publicUrl()));

@@ -150,9 +150,13 @@ function createPlainServer(listener: RequestListener, settings: Settings): Serve
   server.timeout = SILENCE_MS_MAX;
   server.on("connect", (_, socket) => answerRaw(socket, new Problem("method_not_allowed")));
   server.on("checkExpectation", (request, response) => {
-    const problem = new Problem("invalid_request", "The expectation cannot be met.", {
-      param: "Expect",
-    });
+    const problem = new Problem(
+      "invalid_request",
+      "The header Expect supports only 100-continue.",
+      {
+        param: "Expect",
+      },
+    );
     const id = randomUUID();
     const body = JSON.stringify(errorResponse(problem, id));
     response.writeHead(problem.status, {

@@ -4,24 +4,24 @@ import { type Authority, decidesFor, may, mayVote } from "../core/scopes.ts";
 import type { ReviewerCaller } from "./caller.ts";
 
 const REFUSALS: Readonly<Record<Power, string>> = {
-  read: "This reviewer may not look.",
-  decide: "This reviewer may look but not decide.",
-  freeze: "This reviewer may look but not freeze.",
+  read: "Your role cannot read requests.",
+  decide: "Your role can read requests but cannot decide them.",
+  freeze: "Your role can read requests but cannot freeze calls.",
   publish: "Only the roles editor, admin and operator may change policy.",
   people: "Only the roles admin and operator may change people, tokens and channels.",
-  audit: "Only the roles auditor, admin and operator may look at the audit log.",
-  server: "Only the role operator may change what holds for the whole server.",
+  audit: "Only the roles auditor, admin and operator may read the audit log.",
+  server: "Only the role operator may change settings of the whole server.",
 };
 
 /** Said when the role allows it and the token does not. */
 const NARROWED: Readonly<Record<Power, string>> = {
-  read: "The scopes of this token do not let it look: `read` is missing.",
-  decide: "The scopes of this token do not let it decide: `decide` is missing.",
-  freeze: "The scopes of this token do not let it freeze: `freeze` is missing.",
-  publish: "The scopes of this token do not let it change policy: `policy` is missing.",
-  people: "The scopes of this token do not let it say who may do what: `people` is missing.",
-  audit: "The scopes of this token do not let it look at the audit log: `audit` is missing.",
-  server: "A token with scopes cannot change what holds for the whole server.",
+  read: "This token lacks the scope `read`. Use a token that has it.",
+  decide: "This token lacks the scope `decide`. Use a token that has it.",
+  freeze: "This token lacks the scope `freeze`. Use a token that has it.",
+  publish: "This token lacks the scope `policy`. Use a token that has it.",
+  people: "This token lacks the scope `people`. Use a token that has it.",
+  audit: "This token lacks the scope `audit`. Use a token that has it.",
+  server: "A token with scopes cannot change settings of the whole server.",
 };
 
 /** @throws Problem `forbidden` when the caller's role or the scopes of the token do not allow it */

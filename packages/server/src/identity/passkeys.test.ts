@@ -125,7 +125,7 @@ test("an attestation with certificates is refused before anybody looks at them",
   const apple = object.replace("dnone", "eapple");
   const attestationObject = Buffer.from(apple, "latin1").toString("base64url");
   const answer = { ...rest, response: { ...response, attestationObject } };
-  await assert.rejects(verifyCreation(PARTY, answer, CHALLENGE), /attestation, which nobody asked/);
+  await assert.rejects(verifyCreation(PARTY, answer, CHALLENGE), /has an attestation/);
 });
 
 test("[ours.passkey.counter] a counter may not stand still or go back once it has counted", () => {

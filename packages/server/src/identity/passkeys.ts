@@ -140,7 +140,9 @@ export async function verifyCreation(
  */
 function assertNoCertificates(format: string, certificates: unknown): void {
   if (format === "none" || (format === "packed" && certificates === undefined)) return;
-  throw new PasskeyRefused("The passkey came with an attestation, which nobody asked for.");
+  throw new PasskeyRefused(
+    "The passkey has an attestation. Create it with the attestation `none`.",
+  );
 }
 
 export interface Assertion {
@@ -180,7 +182,7 @@ export async function verifyAssertion(
         counter: 0,
       },
     });
-    if (!verified) throw new PasskeyRefused("The signature is not of this passkey.");
+    if (!verified) throw new PasskeyRefused("The signature does not match this passkey.");
     return {
       credentialId: response.id,
       counter: authenticationInfo.newCounter,
@@ -210,9 +212,9 @@ async function refusing<T>(verify: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof PasskeyRefused) throw error;
     if (error instanceof CoseKeyError)
-      throw new PasskeyRefused(`In the passkey, ${error.message}.`);
+      throw new PasskeyRefused(`Invalid passkey: ${error.message}.`);
     const reason = error instanceof Error ? error.message : "it could not be read";
-    throw new PasskeyRefused(`The passkey's answer is refused: ${reason.slice(0, 300)}.`);
+    throw new PasskeyRefused(`Invalid passkey response: ${reason.slice(0, 300)}.`);
   }
 }
 
@@ -256,10 +258,12 @@ function readAssertion(answer: BrowserAnswer): AuthenticationResponseJSON {
 function readAnswer({ id, rawId, type, response }: BrowserAnswer) {
   const isId = typeof id === "string" && id.length <= ID_CHARS_MAX && /^[\w-]+$/.test(id);
   if (!isId || id !== rawId || type !== "public-key") {
-    throw new PasskeyRefused("This is not what a browser answers for a passkey.");
+    throw new PasskeyRefused(
+      "Invalid passkey response: it must be the JSON object that a browser creates.",
+    );
   }
   if (typeof response !== "object" || response === null) {
-    throw new PasskeyRefused("The passkey's answer has no response.");
+    throw new PasskeyRefused("Invalid passkey response: response is missing.");
   }
   return { id, response: response as BrowserAnswer };
 }
@@ -280,7 +284,7 @@ function text(response: BrowserAnswer, name: string): string {
   const value = response[name];
   const isText = typeof value === "string" && value.length <= CHARS_MAX;
   if (isText && /^[\w-]+$/.test(value)) return value;
-  throw new PasskeyRefused(`The passkey's answer lacks ${name}.`);
+  throw new PasskeyRefused(`Invalid passkey response: ${name} is missing.`);
 }
 
 /**
@@ -297,5 +301,5 @@ export function challengeOf(answer: BrowserAnswer): string {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new PasskeyRefused("The passkey's answer is to no challenge.");
+  throw new PasskeyRefused("The passkey response does not match any pending challenge.");
 }

@@ -39,7 +39,7 @@ export async function withAuditDatabase<T>(
 ): Promise<T> {
   const { store, isNew, clock, close } = await openEither(settings, secrets, "beside");
   try {
-    if (isNew) throw new Failure("audit", "there is nothing in the database");
+    if (isNew) throw new Failure("audit", "the database is empty");
     assertMigrated(await readAnySchemaVersion(store), schemaOf(readMigrations()));
     await useRowKey(store, settings, secrets);
     const log = (project: string | undefined) => findLog(store, project);
@@ -74,8 +74,11 @@ function findKeyring(secrets: SecretSettings, dataDirectory: string): Keyring | 
 
 async function findLog(reader: Reader, name: string | undefined): Promise<StoredLog> {
   const id = name === undefined ? SERVER : (await readProjects(reader, name))[0]?.id;
-  if (id === undefined) throw new Failure("audit", `there is no project ${JSON.stringify(name)}`);
+  if (id === undefined) throw new Failure("audit", `unknown project ${JSON.stringify(name)}`);
   const log = await readLog(reader, id);
   if (log !== undefined) return log;
-  throw new Failure("audit", "nothing of this log is sealed yet: a server does that as it runs");
+  throw new Failure(
+    "audit",
+    "this log has no sealed entries yet: start a server, which seals them",
+  );
 }

@@ -125,7 +125,7 @@ function assertEqual(source: Content | undefined, target: Content): void {
   if (source?.rows === target.rows && source.digest === target.digest) return;
   throw new Failure(
     "import",
-    `table ${target.table} is not the same at both places: ` +
+    `table ${target.table} differs between source and target: ` +
       `${source?.rows ?? 0} rows ${source?.digest} in the source, ` +
       `${target.rows} rows ${target.digest} at database_url`,
   );

@@ -93,7 +93,7 @@ interface SourcePlace {
 function placeOf(from: string): SourcePlace {
   const isFolder = statSync(from, { throwIfNoEntry: false })?.isDirectory() === true;
   const file = isFolder ? databaseFile(from) : from;
-  if (!existsSync(file)) throw refusal(`there is no database at ${from}`);
+  if (!existsSync(file)) throw refusal(`no database found at ${from}`);
   const isInFolder = basename(file) === basename(databaseFile(""));
   return { file, folder: isInFolder ? dirname(file) : undefined };
 }
@@ -101,8 +101,8 @@ function placeOf(from: string): SourcePlace {
 function assertNotMovedYet({ folder }: SourcePlace): void {
   if (folder === undefined || markOf(folder) !== "moved") return;
   throw refusal(
-    `the database in ${folder} was moved already (${join(folder, "MOVED")} says where to); ` +
-      "imported once more elsewhere, its requests would be decided twice",
+    `the database in ${folder} was already moved (${join(folder, "MOVED")} says where to); ` +
+      "a second import would let two servers decide its requests",
   );
 }
 
@@ -120,7 +120,7 @@ function assertReady(
   secrets: SecretSettings,
 ): SourceKeys {
   const has = source.tables.length === 0 ? undefined : readVersion(source);
-  if (has === undefined) throw refusal(`${place.file} is no database of countersign`);
+  if (has === undefined) throw refusal(`${place.file} is not a Countersign database`);
   const known = schemaOf(readMigrations());
   if (has !== known) {
     const advice = has < known ? `run countersign migrate ${dataFlag(place)}first` : NEWER;
@@ -129,7 +129,7 @@ function assertReady(
   return assertKey(source, place, keyringOf(secrets, dataDirectory, place));
 }
 
-const NEWER = "use the program that served it";
+const NEWER = "use the version of countersign that served it";
 
 function dataFlag({ folder }: SourcePlace): string {
   return folder === undefined ? "on its data folder " : `--data ${folder} `;
@@ -170,11 +170,12 @@ function adviceOf(folder: string | undefined): string {
 function assertKey(source: ImportSource, { folder }: SourcePlace, keyring: Keyring): SourceKeys {
   const columns = "key_id, encrypted_fingerprint_key, encrypted_row_key";
   const row = source.get(`select ${columns} from secret_key`);
-  if (row === undefined) throw refusal("no server has served this database: nothing to import");
+  if (row === undefined)
+    throw refusal("no server has served this database, so it has no data to import");
   const keyId = String(row.key_id);
   if (keyId !== keyring.keyId) {
     const isBetween = keyring.knows(keyId);
-    const advice = isBetween ? "start its server once, which ends the rotation" : adviceOf(folder);
+    const advice = isBetween ? "start its server once to finish the rotation" : adviceOf(folder);
     const message = `the database is encrypted with key ${keyId}, not with ${keyring.keyId}`;
     throw new Failure("secret-key", `${message}: ${advice}`);
   }
@@ -192,7 +193,8 @@ async function move(
   { rowKey }: SourceKeys,
   { acceptsDamaged, onProgress }: ImportOptions,
 ): Promise<Omit<Imported, "keyId">> {
-  if (databaseUrl === undefined) throw refusal("database_url names no PostgreSQL to import into");
+  if (databaseUrl === undefined)
+    throw refusal("database_url is required: set it to the PostgreSQL database to import into");
   const name = nameOf(databaseUrl);
   const isMoving = wasInterrupted(place, name);
   const target = await openShared(settings, databaseUrl);
@@ -200,7 +202,7 @@ async function move(
     const tables = inForeignKeyOrder(source.tables);
     await prepare(target, tables, isMoving);
     const { integrity } = target.store;
-    if (rowKey === undefined) throw refusal("start its server once: its rows have no MACs yet");
+    if (rowKey === undefined) throw refusal("its rows have no MACs yet: start its server once");
     integrity.useKey(rowKey);
     const examined = examine(source, tables, integrity, onProgress);
     assertCopyable(examined, acceptsDamaged);
@@ -252,8 +254,8 @@ function wasInterrupted({ folder }: SourcePlace, target: string): boolean {
   const earlier = targetOf(folder);
   if (earlier === target) return true;
   throw refusal(
-    `an import of ${folder} into ${earlier} was interrupted and may be complete: run that one ` +
-      `again, or remove ${join(folder, "MOVING")} if you know that nothing is there`,
+    `an import of ${folder} into ${earlier} was interrupted and may be complete: repeat that ` +
+      `import, or remove ${join(folder, "MOVING")} if the target is empty`,
   );
 }
 
@@ -280,7 +282,7 @@ async function assertEmpty(tx: Transaction, tables: readonly Table[]): Promise<v
   if (contents.length === 0) return;
   throw refusal(
     `the database at database_url is not empty (${contents.join(", ")}): ` +
-      "give it a new one; a server that starts on it fills in the first rows",
+      "use a new database on which no server has started",
   );
 }
 
@@ -304,9 +306,8 @@ function assertCopyable({ damaged }: Examined, acceptsDamaged: boolean): void {
   const more = refused.length - shown.length;
   if (more > 0) lines.push(`  and ${more} more`);
   const advice = refused.every(({ canBeCopied }) => canBeCopied)
-    ? "put back a backup, or copy them as they are with --accept-damaged: nobody can read them " +
-      "there either"
-    : "PostgreSQL cannot hold this; put back a backup";
+    ? "restore a backup, or copy them unchanged with --accept-damaged: they stay unreadable"
+    : "PostgreSQL cannot store them; restore a backup";
   throw refusal([`rows are damaged (${refused.length}); ${advice}`, ...lines].join("\n"));
 }
 

@@ -49,7 +49,7 @@ export async function verifyDatabase(
     verifier === undefined ? all : all.filter(({ origin }) => origin === verifier.name);
   for (const origin of [verifier?.name, older?.origin]) {
     if (origin === undefined || chosen.some((log) => log.origin === origin)) continue;
-    const message = `there is no log ${origin} here: another database, or one begun anew`;
+    const message = `there is no log ${origin} here: the database is another or a new one`;
     return { logs: [], finding: { fault: "rewritten", origin, message } };
   }
   const passkeys = toAddedPasskeys(await readAddedPasskeys(reader, SERVER));

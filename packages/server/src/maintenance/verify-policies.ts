@@ -48,7 +48,7 @@ export async function findAlteredPolicy(
   }
   const [gone] = published.keys();
   if (gone === undefined) return undefined;
-  return { fault: "missing", ...place, message: `version ${gone} of the policy is gone` };
+  return { fault: "missing", ...place, message: `version ${gone} of the policy is missing` };
 }
 
 async function findFault(
@@ -62,10 +62,10 @@ async function findFault(
   if (stored?.isIntact === false) return `the text of ${name} does not match its SHA-256`;
   if (published === undefined) {
     if (Math.abs(now - publishedAt) <= UNSEALED_MS_MAX) return undefined;
-    return `the log does not say that ${name} was published`;
+    return `the log has no entry that published ${name}`;
   }
   if (published.sha256 !== sha256) return `${name} has another SHA-256 than the one published`;
   const wasTwoPerson = published.two_person !== undefined;
   if (wasTwoPerson === isTwoPerson) return undefined;
-  return `${name} was changed in whether it takes two people`;
+  return `${name} was changed in whether it requires two people`;
 }

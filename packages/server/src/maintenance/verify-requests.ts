@@ -142,7 +142,7 @@ function findContradiction(
 ): string | undefined {
   if (state === undefined) {
     if (now - at >= KEPT_MS_MIN) return undefined;
-    return "its row is gone, and it was resolved within the last 168 h";
+    return "its row is missing, and it was resolved within the last 168 h";
   }
   const { status, decidedAt, decidedBy } = state;
   if (status !== detail.status) {
@@ -163,7 +163,7 @@ async function findLost(
     const key = { projectId, requestId, at: at ?? 0, kind: "request.resolved" } as const;
     // Ids of one millisecond are in no order.
     if ((await readTransition(reader, key)) !== undefined) continue;
-    const message = `request ${requestId}: its row is gone, and the log says that it is pending`;
+    const message = `request ${requestId}: its row is missing, and the log says that it is pending`;
     return { ...placeOf(projectId, requestId), fault: "missing", message };
   }
   return undefined;

@@ -4,11 +4,11 @@ import type { Notifier, TargetFault } from "./notifier.ts";
 /** For commands beside a server: sends nothing. */
 export class NoNotifier implements Notifier {
   faultOf(_: ChannelTarget): TargetFault | undefined {
-    return { field: "kind", rule: "is for servers: ask one" };
+    return { field: "kind", rule: "needs a running server" };
   }
 
   pushFault(): string {
-    return "is for servers: ask one";
+    return "needs a running server";
   }
 
   async push(): Promise<SendOutcome> {

@@ -33,7 +33,7 @@ const DECIDERS_CHARS_MAX = 200;
 /** Of the arguments; the search takes 2 s for a text of 1 MB. */
 const CONFUSABLE_CHARS_MAX = 20_000;
 const CONFUSABLES =
-  "Contains characters that look like others. They are written as code points such as \\u{0430}.";
+  "Contains confusable characters. They are written as code points such as \\u{0430}.";
 
 /** Plain text: a quote inside cannot end what is quoted, and nothing becomes a link. */
 export function quotePlain(visible: string): string {
@@ -60,7 +60,7 @@ export function wordsOf(message: ChannelMessage, style: TextStyle): Words {
       const name = style.quote(excerpt(message.channelName, NAME_CHARS_MAX));
       return {
         title: "Countersign test",
-        lines: [`This is a test of the channel ${name}: nothing waits for you.`],
+        lines: [`This is a test of the channel ${name}: no request is pending.`],
       };
     }
   }

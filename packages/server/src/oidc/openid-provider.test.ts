@@ -133,7 +133,10 @@ test("[ours.oidc.answer] a code is redeemed once", async (t) => {
   const scene = await startScene(t);
   const callback = await authorize(scene);
   await scene.here.redeem(callback, SECRETS);
-  assert.match(await refusal(scene.here.redeem(callback, SECRETS)), /was used or has expired/);
+  assert.match(
+    await refusal(scene.here.redeem(callback, SECRETS)),
+    /was already used or has expired/,
+  );
 });
 
 const FORGERIES: Readonly<Record<string, readonly [RegExp, (token: string) => string]>> = {
@@ -199,7 +202,7 @@ test("[ours.oidc.refused] what the provider refuses is told in its own word", as
   const scene = await startScene(t);
   scene.there.error = "access_denied";
   const message = await refusal(scene.here.redeem(await authorize(scene), SECRETS));
-  assert.equal(message, "The identity provider says access_denied.");
+  assert.equal(message, "The identity provider returned the error access_denied.");
   const callback = await authorize(scene);
   callback.searchParams.set("error", "<script>alert(1)</script>");
   assert.doesNotMatch(await refusal(scene.here.redeem(callback, SECRETS)), /script/);

@@ -126,12 +126,18 @@ export class OpenidProvider implements IdentityProvider {
       );
       const { issuer: found } = configuration.serverMetadata();
       if (found !== issuer) {
-        throw new Failure("oidc", `the identity provider calls itself ${found}: see oidc_issuer`);
+        throw new Failure(
+          "oidc",
+          `the issuer of the identity provider is ${found}: set oidc_issuer to it`,
+        );
       }
       this.#described = { library, configuration, readAt: clock.monotonic() };
       return this.#described;
     } catch (error) {
-      throw failureIn(error) ?? new Failure("oidc", "it has no usable description", error);
+      throw (
+        failureIn(error) ??
+        new Failure("oidc", "the identity provider has no usable discovery document", error)
+      );
     }
   }
 
@@ -144,21 +150,24 @@ export class OpenidProvider implements IdentityProvider {
     }
     const code = oauthError(error);
     if (code === "server_error" || code === "temporarily_unavailable") {
-      return new Failure("oidc", `the identity provider says ${code}`, error);
+      return new Failure("oidc", `the identity provider returned the error ${code}`, error);
     }
     if (code !== undefined && OURS.includes(code)) {
-      return new Failure("oidc", `the identity provider refuses this server: ${code}`, error);
+      return new Failure("oidc", `the identity provider rejected this client: ${code}`, error);
     }
     this.#options.onRefused(code ?? describe(error));
     if (code === "invalid_grant") {
-      return new Problem("sign_in_refused", "This sign-in was used or has expired. Begin again.");
+      return new Problem(
+        "sign_in_refused",
+        "This sign-in was already used or has expired. Sign in again.",
+      );
     }
     if (code !== undefined) {
-      return new Problem("sign_in_refused", `The identity provider says ${code}.`);
+      return new Problem("sign_in_refused", `The identity provider returned the error ${code}.`);
     }
     return new Problem(
       "sign_in_refused",
-      "The identity provider's answer is not for this sign-in.",
+      "The response of the identity provider does not match this sign-in. Sign in again.",
     );
   }
 }

@@ -30,7 +30,7 @@ export function createProviderFetch(options: ProviderFetchOptions): CustomFetch 
     try {
       const response = await fetch(url, { ...init, redirect: "manual", signal });
       if (response.status >= 500) {
-        throw new Failure("oidc", `the identity provider answers ${response.status}`);
+        throw new Failure("oidc", `the identity provider returned status ${response.status}`);
       }
       const body = await readBounded(response);
       const { status, headers } = response;
@@ -48,7 +48,7 @@ function assertEncrypted(url: string, { allowsPlainLoopback }: ProviderFetchOpti
   if (protocol === "https:") return;
   const isLoopback = hostname === "localhost" || /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
   if (protocol === "http:" && isLoopback && allowsPlainLoopback) return;
-  throw new Failure("oidc", "the identity provider names an address without encryption");
+  throw new Failure("oidc", "the identity provider names a URL without https");
 }
 
 async function readBounded(response: Response): Promise<Uint8Array<ArrayBuffer>> {
@@ -57,7 +57,8 @@ async function readBounded(response: Response): Promise<Uint8Array<ArrayBuffer>>
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
     // Leaving the loop cancels the rest.
-    if (size > BODY_BYTES_MAX) throw new Failure("oidc", "the identity provider sends too much");
+    if (size > BODY_BYTES_MAX)
+      throw new Failure("oidc", `the identity provider sent more than ${BODY_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Uint8Array.from(Buffer.concat(chunks));

@@ -27,12 +27,12 @@ test("[ours.policy.condition.checked] a type that cannot fit is told before any 
   assert.match(faultsOf("tool < 5")[0]?.message ?? "", /string < int/);
   assert.match(faultsOf("size(args)")[0]?.message ?? "", /true or false/);
   assert.match(faultsOf('instance.nme == "x"')[0]?.message ?? "", /only id, name, groups/);
-  assert.throws(() => compileText("args.n + 1"), /must give a text/);
+  assert.throws(() => compileText("args.n + 1"), /must return a string/);
   assert.doesNotThrow(() => compileText("args.repo"));
 });
 
 test("[ours.policy.reasoning] what an agent says about itself is not there to look at", () => {
-  assert.match(faultsOf('agent_reasoning == "x"')[0]?.message ?? "", /does not see/);
+  assert.match(faultsOf('agent_reasoning == "x"')[0]?.message ?? "", /is not available/);
 });
 
 test("[ours.policy.condition.checked] size, nodes and depth are bounded", () => {

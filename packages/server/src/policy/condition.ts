@@ -36,7 +36,7 @@ export interface Condition {
 }
 
 /** What a condition answers whose value is neither true nor false. */
-export const NOT_BOOL = new Fault("the condition gave neither true nor false");
+export const NOT_BOOL = new Fault("the condition returned neither true nor false");
 
 /** An expression that says a text: what a reviewer must type. */
 export interface TextExpression {
@@ -62,7 +62,7 @@ export class ConditionError extends Error {
   }
 }
 
-const NO_HISTORY = { at: 0, message: "history can be asked in the `when` of a rule only" };
+const NO_HISTORY = { at: 0, message: "history is available only in the `when` of a rule" };
 
 export const CONDITION_CHARS_MAX = 4096;
 const NODES_MAX = 500;
@@ -77,7 +77,7 @@ export function compileCondition(
   source: string,
   { kind }: { readonly kind: "rule" | "grant" } = { kind: "rule" },
 ): Condition {
-  const expression = read(source, "bool", "A condition must give true or false");
+  const expression = read(source, "bool", "A condition must return true or false");
   if (kind === "grant" && historyQueriesIn(expression).length > 0)
     throw new ConditionError([NO_HISTORY]);
   return conditionOf(source, expression);
@@ -96,7 +96,7 @@ export function conditionOf(source: string, expression: Expression): Condition {
 
 /** @throws ConditionError */
 export function compileText(source: string): TextExpression {
-  const expression = read(source, "string", "This must give a text");
+  const expression = read(source, "string", "This must return a string");
   if (historyQueriesIn(expression).length > 0) throw new ConditionError([NO_HISTORY]);
   return textOf(source, expression);
 }
@@ -173,7 +173,7 @@ function libraryFault(error: unknown): ConditionFault {
     return { at: error.range?.start ?? 0, message: error.summary };
   }
   // A stack that is too deep, and whatever the library did not expect.
-  return { at: 0, message: "this cannot be read: it is nested too deep or malformed" };
+  return { at: 0, message: "the condition is nested too deep or malformed" };
 }
 
 const TYPE_NAMES = ["bool", "int", "double", "string", "list", "map", "null_type", "type"];
@@ -215,7 +215,7 @@ function isBinary(operator: string): operator is BinaryOperator {
   return BINARY.has(operator);
 }
 
-const HISTORY_USAGE = `history is asked by ${HISTORY_NAMES.join(", ")}, as in history.calls("1h")`;
+const HISTORY_USAGE = `history has ${HISTORY_NAMES.join(", ")}, as in history.calls("1h")`;
 
 const NOTHING: Expression = { kind: "literal", at: 0, value: null };
 
@@ -315,7 +315,7 @@ class Translation {
     if (TYPE_NAMES.includes(name)) return { kind: "type", at, name };
     if (name === "history") return this.#refuse(at, HISTORY_USAGE);
     if (name === "agent_reasoning") {
-      return this.#refuse(at, "policy does not see what an agent says about itself");
+      return this.#refuse(at, "agent_reasoning is not available to a policy");
     }
     return this.#refuse(at, `unknown name \`${name}\`: there are ${VARIABLE_NAMES.join(", ")}`);
   }
@@ -391,7 +391,7 @@ class Translation {
       return this.#refuse(name.start, `\`${variable}\` is taken: use another name`);
     }
     if (this.#variable !== undefined) {
-      return this.#refuse(at, `${macro}() may not stand inside another macro`);
+      return this.#refuse(at, `${macro}() cannot be nested in another macro`);
     }
     this.#variable = variable;
     const translated = rest.map((each) => this.translate(each));

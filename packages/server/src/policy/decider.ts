@@ -40,8 +40,8 @@ export function approvalRefusal(
   if (!requirement.excludeOwner) return undefined;
   if (ownerId === null) {
     return (
-      "The owner of the instance may not approve this call, and the instance has none: " +
-      `name one with countersign instances set ${instanceId} --owner NAME.`
+      "This call excludes the owner of its instance, and the instance has no owner. " +
+      `Set one with countersign instances set ${instanceId} --owner NAME.`
     );
   }
   return ownerId === decider.id
@@ -144,19 +144,17 @@ export function isBlank(note: string | undefined): boolean {
 const CONFIRMS: readonly string[] = ["click", "type", "match", "passkey"];
 
 const UNKNOWN_CONFIRM =
-  "This call is to be approved in a way that this server does not know; it can be denied.";
+  "This call requires a confirmation that this server does not support. You can only deny it.";
 
-const NO_PERSON =
-  "This call is approved with a passkey: sign in with a browser. A token can only deny it.";
+const NO_PERSON = "This call requires a passkey. Sign in with a browser; a token can only deny it.";
 
 const NO_PASSKEY =
-  "This call is approved with a passkey, and you have none: add one to your account first.";
+  "This call requires a passkey, and you have none. Add one to your account first.";
 
 const TOO_MANY_ATTEMPTS =
   "You have sent three wrong confirmations, so you cannot approve this call any more.";
 
-const NO_BOTS =
-  "An approval by a bot does not count for this call: no rule says `bots: true`. It can be denied.";
+const NO_BOTS = "Bots cannot approve this call: no rule has `bots: true`. You can only deny it.";
 
 function isNamed({ from }: Requirement, decider: Decider): boolean {
   // Who decides for a group alone decides only what asks that group.
@@ -176,7 +174,7 @@ const NAMES_SHOWN_MAX = 10;
 function notNamed({ from }: Requirement, { forGroups }: Decider): string {
   if (forGroups !== null) {
     const scopes = forGroups.map((group) => `decide:${group}`).join(", ");
-    return `The scopes of this token (${scopes}) do not reach this call.`;
+    return `The scopes of this token (${scopes}) do not cover this call.`;
   }
   const names = [...new Set(from.flat())].sort();
   const shown = names.slice(0, NAMES_SHOWN_MAX).join(", ");

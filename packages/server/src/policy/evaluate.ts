@@ -339,7 +339,7 @@ function conditionResult({ when }: Rule, scope: Scope): "fired" | "quiet" | Faul
 }
 
 const NOT_TYPEABLE = new Fault(
-  `what must be typed is no text of 1 to ${TYPED_CHARS_MAX} characters on one line`,
+  `the text to type is not 1 to ${TYPED_CHARS_MAX} characters on one line`,
 );
 
 function typedText(text: CelValue | Fault): string | Fault {

@@ -44,7 +44,7 @@ export interface PolicyFunction {
 }
 
 const NOT_EXACT = new Fault("the number cannot be converted exactly");
-const NO_NUMBER = new Fault("the text is no number");
+const NO_NUMBER = new Fault("the text is not a number");
 const NO_FOLDER = new Fault("the folder is empty or has .. in it");
 const LONG_PATTERN = new Fault("the pattern is too long or ends in a lone backslash");
 

@@ -37,7 +37,7 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
   if (readGlob(tool) === undefined) {
     return {
       field: "tool",
-      message: "must be a glob: * and ?, and \\ before what is meant as it is",
+      message: "must be a glob: * and ?, with \\ before a literal character",
     };
   }
   try {
@@ -45,7 +45,7 @@ export function termsFault({ tool, when }: Terms): TermsFault | undefined {
     return undefined;
   } catch (error) {
     if (!(error instanceof ConditionError)) throw error;
-    return { field: "when", message: `is no condition: ${error.message}`.slice(0, 500) };
+    return { field: "when", message: `is not a valid condition: ${error.message}`.slice(0, 500) };
   }
 }
 
@@ -106,7 +106,7 @@ function compiled({ tool, when }: Terms): Compiled {
   const known = kept.get(key);
   if (known !== undefined) return known;
   const glob = readGlob(tool);
-  if (glob === undefined) throw new Error("the tool of a grant is no glob");
+  if (glob === undefined) throw new Error("the tool of a grant is not a glob");
   const condition = when === undefined ? undefined : compileCondition(when, { kind: "grant" });
   const made = { glob, condition };
   kept.set(key, made);

@@ -100,7 +100,7 @@ test("[ours.policy.budget.fails] where nobody counted nothing is approved", () =
     { ...first.given, history: undefined },
   );
   assert.deepEqual([verb, because], ["ask", "error"]);
-  assert.match(errors[0]?.message ?? "", /the calls before this one are not known here/);
+  assert.match(errors[0]?.message ?? "", /the history of calls is not available here/);
 });
 
 test("[ours.policy.budget.checked] what is asked of history is written out and bounded", () => {
@@ -132,14 +132,14 @@ test("[ours.policy.budget.checked] what is asked of history is written out and b
   ]) {
     assert.notEqual(refusal(when), "", when);
   }
-  assert.match(refusal('history.calls("1h")'), /must give true or false/);
+  assert.match(refusal('history.calls("1h")'), /must return true or false/);
   assert.match(refusal('history.calls("1h") == "5"'), /no such overload|no such operat/i);
 });
 
 test("[ours.policy.budget.checked] history is for the conditions of rules alone", () => {
   const when = 'history.calls("1h") < 5';
-  assert.throws(() => compileCondition(when, { kind: "grant" }), /in the `when` of a rule only/);
-  assert.throws(() => compileText('string(history.calls("1h"))'), /in the `when` of a rule only/);
+  assert.throws(() => compileCondition(when, { kind: "grant" }), /only in the `when` of a rule/);
+  assert.throws(() => compileText('string(history.calls("1h"))'), /only in the `when` of a rule/);
 });
 
 test("[ours.policy.budget.checked] a policy asks for a bounded number of times, which are kept for as long", () => {
@@ -150,20 +150,20 @@ test("[ours.policy.budget.checked] a policy asks for a bounded number of times, 
     ).join("\n")}\n`;
   assert.deepEqual(faultsOf(policyWith(8)), []);
   assert.deepEqual(faultsOf(policyWith(9)), [
-    "rules[8]: a policy asks history for at most 8 different times",
+    "rules[8]: a policy has at most 8 different times of history",
   ]);
   assert.equal(faultsOf(policyWith(12)).length, 1);
   const week = { kind: "project", keptMs: 7 * 86_400_000 } as const;
   const rule = (span: string) => `when: 'history.calls("${span}") > 0', then: deny`;
   assert.deepEqual(ofRule(rule("7d"), week), []);
   assert.deepEqual(ofRule(rule("8d"), week), [
-    "rules[0].when: calls are kept for 168h here: history reaches no further",
+    "rules[0].when: this server keeps calls for 168h: use a shorter time",
   ]);
 });
 
 test("[ours.policy.proved] an approval that rests on history alone is refused: it says nothing about the call", () => {
   const when = "when: 'history.approved(\"24h\") < 5', then: approve";
-  assert.match(ofRule(when)[0] ?? "", /must rest on something proved/);
+  assert.match(ofRule(when)[0] ?? "", /must depend on a verified fact/);
   assert.deepEqual(ofRule(`match: { tool: pay }, ${when}`), []);
   assert.deepEqual(ofRule(`match: { tool: "*" }, ${when}`), []);
 });

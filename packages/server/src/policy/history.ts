@@ -65,9 +65,9 @@ export function readWindowMs(text: string): number | undefined {
   return windowMs > 0 && windowMs <= HISTORY_MS_MAX ? windowMs : undefined;
 }
 
-const UNKNOWN = new Fault("the calls before this one are not known here");
+const UNKNOWN = new Fault("the history of calls is not available here");
 const UNCOUNTED = new Fault(
-  `the calls of that time are not counted: more than ${HISTORY_CALLS_MAX}, or not kept for so long`,
+  `cannot count the calls of that time: more than ${HISTORY_CALLS_MAX}, or not kept for so long`,
 );
 
 /** @param history undefined where nobody counts */

@@ -262,7 +262,7 @@ test("[ours.policy.proved] an approval that rests on a name or on context alone 
   for (const rule of PROVED) assert.deepEqual(ofRule(`id: a, then: approve, ${rule}`), [], rule);
   for (const rule of UNPROVED) {
     const [finding] = ofRule(`id: a, then: approve, ${rule}`);
-    assert.match(finding ?? "", /must rest on something proved/, rule);
+    assert.match(finding ?? "", /must depend on a verified fact/, rule);
     for (const verb of ["ask", "deny"]) {
       assert.deepEqual(ofRule(`id: a, then: ${verb}, ${rule}`), [], rule);
     }
@@ -310,7 +310,7 @@ test("[ours.policy.findings] what is allowed and probably not meant is a warning
   assert.deepEqual(signed, [": the policy has no tests"]);
   assert.match(
     warned("id: a, match: { tool: x }, then: approve, valid_for: 25h")[0] ?? "",
-    /^rules\[0\]\.valid_for: an approval is valid for 24h at most/,
+    /^rules\[0\]\.valid_for: an approval is valid for at most 24h/,
   );
   const fitting = warned("id: a, match: { tool: x }, then: approve, valid_for: 24h");
   assert.deepEqual(fitting, [": the policy has no tests"]);

@@ -69,7 +69,7 @@ export function loadPolicy(source: string, options: LoadOptions): Policy {
 
 function checkVersion(document: PolicyDocument, place: Place | undefined): void {
   if (place === undefined) return;
-  if (document.scalar(place)?.value !== 1) document.add(place, "the version is 1");
+  if (document.scalar(place)?.value !== 1) document.add(place, "version must be 1");
 }
 
 function itemsOf(
@@ -99,7 +99,7 @@ function readRules(
     if (rule === undefined) continue;
     const line = lines.get(rule.id);
     if (line !== undefined) {
-      document.add(place, `the id \`${rule.id}\` is that of the rule on line ${line}, too`);
+      document.add(place, `duplicate id \`${rule.id}\`: see the rule on line ${line}, too`);
     }
     lines.set(rule.id, rule.line);
     rules.push(rule);
@@ -109,7 +109,7 @@ function readRules(
     for (const { windowMs } of rule.history) windows.add(windowMs);
     if (windows.size <= HISTORY_WINDOWS_MAX || hasTooMany) continue;
     hasTooMany = true;
-    document.add(place, `a policy asks history for at most ${HISTORY_WINDOWS_MAX} different times`);
+    document.add(place, `a policy has at most ${HISTORY_WINDOWS_MAX} different times of history`);
   }
   return rules;
 }

@@ -78,7 +78,7 @@ export class PolicyDocument {
       }
       return document?.contents ?? null;
     } catch {
-      this.#addAt(0, "", "this cannot be read: it is nested too deep");
+      this.#addAt(0, "", "the file is nested too deep");
       return null;
     }
   }
@@ -175,7 +175,7 @@ export class PolicyDocument {
       this.add(keyContext, "a key must be text: put it in quotes");
       return;
     }
-    if (members.has(key)) this.add(keyContext, `\`${shown(key)}\` stands here twice`);
+    if (members.has(key)) this.add(keyContext, `\`${shown(key)}\` is a duplicate key`);
     const path = place.path === "" ? key : `${place.path}.${key}`;
     members.set(key, { node: pair.value, path, offset: pair.key.range?.[0] ?? place.offset });
   }

@@ -25,8 +25,8 @@ export function unproved(match: Match, when: Expression | undefined): string | u
   // A star alone is how one says: everything, on purpose.
   if (tools !== undefined && !claims) return undefined;
   return (
-    "an approve rule must rest on something proved, in every case: match a tool, an instance " +
-    'group or id, or look at args. To approve everything write match: { tool: "*" } alone'
+    "an approve rule must depend on a verified fact in every case: match a tool, an instance " +
+    'group or id, or test args. To approve everything write match: { tool: "*" } alone'
   );
 }
 

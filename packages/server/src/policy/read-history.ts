@@ -36,7 +36,7 @@ export function readGivenHistory(
       const key = keyIn(document, at, name, text);
       if (key === undefined || count === undefined) continue;
       if (counts.has(key)) counts.set(key, count > HISTORY_CALLS_MAX ? null : count);
-      else document.add(at, `no rule asks for history.${name}("${text}")`);
+      else document.add(at, `no rule uses history.${name}("${text}")`);
     }
   }
   return counts;

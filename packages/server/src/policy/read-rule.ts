@@ -99,8 +99,8 @@ class RuleReader {
       if (id === undefined) return undefined;
       if (RULE_ID.test(id) && !RESERVED_IDS.includes(id)) return id;
       const message = RESERVED_IDS.includes(id)
-        ? `\`${id}\` has a meaning of its own: use another id`
-        : "an id is made of a-z, 0-9 and -, begins with a letter or digit and has up to 64";
+        ? `the id \`${id}\` is reserved: use another one`
+        : "an id has 1 to 64 characters of a-z, 0-9 and -, led by a letter or digit";
       this.#document.add(at, message);
       return undefined;
     });
@@ -112,7 +112,7 @@ class RuleReader {
     const place = this.#members.get("when");
     if (place !== undefined && history.some(({ windowMs }) => windowMs > keptMs)) {
       const kept = formatDuration(keptMs);
-      this.#document.add(place, `calls are kept for ${kept} here: history reaches no further`);
+      this.#document.add(place, `this server keeps calls for ${kept}: use a shorter time`);
     }
     return history;
   }
@@ -122,16 +122,19 @@ class RuleReader {
     const ask = this.#members.get("ask");
     const validFor = this.#members.get("valid_for");
     if (verb !== "ask" && ask !== undefined) {
-      document.add(ask, "`ask` stands only with `then: ask`");
+      document.add(ask, "`ask` is allowed only with `then: ask`");
     }
     if (verb === "deny" && validFor !== undefined) {
       document.add(validFor, "a denial has no validity");
     }
     if (validFor !== undefined && (validityMs ?? 0) > VALIDITY_MS_MAX) {
-      document.warn(validFor, "an approval is valid for 24h at most, and for what the server says");
+      document.warn(
+        validFor,
+        "an approval is valid for at most 24h, or less if the server says so",
+      );
     }
     if (verb === "approve" && this.#options.kind === "floor") {
-      const message = "a floor cannot approve: it holds what no project may weaken";
+      const message = "a floor cannot approve: it only adds restrictions to every project";
       document.add(this.#members.get("then") ?? place, message);
     }
   }
@@ -228,7 +231,7 @@ function readNames(
     const name = document.text(item, NAME_CHARS_MAX);
     if (name === undefined) continue;
     if (known !== undefined && !known.has(name)) {
-      document.add(item, `there is no instance group \`${name}\``);
+      document.add(item, `unknown instance group \`${name}\``);
     }
     names.add(name);
   }
@@ -251,7 +254,7 @@ export function readAsk(
   const fromPlace = members.get("from");
   const people = from?.every((each) => each.startsWith("reviewer:")) === true;
   if (people && from.length > 0 && fromPlace !== undefined && from.length < quorum) {
-    document.add(fromPlace, `a quorum of ${quorum} can never come from ${from.length} reviewers`);
+    document.add(fromPlace, `a quorum of ${quorum} needs more than ${from.length} reviewers`);
   }
   return {
     from,
@@ -280,7 +283,7 @@ export function readFrom(
     const known = kind === "group" ? groups?.reviewers : groups?.reviewerNames;
     if (kind === undefined) document.add(item, "group:NAME or reviewer:NAME is needed");
     else if (known !== undefined && !known.has(name)) {
-      document.add(item, `there is no ${kind} \`${name}\``);
+      document.add(item, `unknown ${kind} \`${name}\``);
     }
     if (!members.includes(text)) members.push(text);
   }

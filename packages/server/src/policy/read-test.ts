@@ -162,14 +162,14 @@ function readExpect(
     if (!ruleIds.has(cause) && !NAMELESS.includes(cause)) {
       document.add(
         because,
-        `there is no rule \`${cause}\`, and it is none of ${NAMELESS.join(", ")}`,
+        `unknown rule \`${cause}\`: name a rule, or one of ${NAMELESS.join(", ")}`,
       );
     }
   }
   const validityMs = validFor === undefined ? undefined : readDurationMs(document, validFor);
   const expectedAsk = ask === undefined ? undefined : readExpectedAsk(document, ask);
   if (ask !== undefined && verb !== undefined && verb !== "ask") {
-    document.add(ask, "`ask` stands only with `then: ask`");
+    document.add(ask, "`ask` is allowed only with `then: ask`");
   }
   return verb === undefined ? undefined : { verb, because: cause, validityMs, ask: expectedAsk };
 }

@@ -68,7 +68,7 @@ test("[ours.extensions.server.policy] a server is a name that proves nothing: no
     const load = () => policyOf([`id: a, match: ${match}, then: approve`]);
     assert.throws(load, (error: unknown) => {
       assert.ok(error instanceof PolicyError);
-      return /must rest on something proved/.test(JSON.stringify(error.findings));
+      return /must depend on a verified fact/.test(JSON.stringify(error.findings));
     });
   }
 });

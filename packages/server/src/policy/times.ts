@@ -14,8 +14,8 @@ const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:Z|([+-])(\d\d):(\d\d))$/;
 const TIME_CHARS_MAX = 64;
 
-const NO_TIMESTAMP = new Fault("the text is no timestamp as in RFC 3339");
-const NO_DURATION = new Fault("the text is no duration such as 1h30m");
+const NO_TIMESTAMP = new Fault("the text is not a timestamp as in RFC 3339");
+const NO_DURATION = new Fault("the text is not a duration such as 1h30m");
 
 export function readTimestamp(text: string): Timestamp | Fault {
   const parts = text.length > TIME_CHARS_MAX ? null : RFC_3339.exec(text);

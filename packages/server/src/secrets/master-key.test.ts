@@ -249,7 +249,10 @@ test("[ours.secret-key.closed] a secret.key that others can read is closed to th
   const warn = t.mock.method(process, "emitWarning", () => {});
   fromFiles(directory);
   assert.equal(statSync(file).mode & 0o777, 0o600);
-  assert.match(String(warn.mock.calls[0]?.arguments[0]), /was open to others \(mode 644\)/);
+  assert.match(
+    String(warn.mock.calls[0]?.arguments[0]),
+    /was accessible to other users \(mode 644\)/,
+  );
   fromFiles(directory);
   assert.equal(warn.mock.callCount(), 1);
 });

@@ -231,17 +231,20 @@ function closeToOthers(file: string, descriptor: number): void {
   const { mode, uid } = fstatSync(descriptor);
   // Root rotates the key of a service that has a user of its own.
   if (uid !== own && uid !== 0 && own !== 0) {
-    throw new Failure("secret-key", `${file} belongs to another user: chown it to this one`);
+    throw new Failure(
+      "secret-key",
+      `${file} belongs to another user: change its owner to the user of this process with chown`,
+    );
   }
   if ((mode & 0o077) === 0) return;
   try {
     fchmodSync(descriptor, 0o600);
   } catch (error) {
-    const advice = `close it with: chmod 600 ${file}`;
-    throw new Failure("secret-key", `${file} is open to others; ${advice}`, error);
+    const advice = `restrict it with: chmod 600 ${file}`;
+    throw new Failure("secret-key", `${file} is accessible to other users; ${advice}`, error);
   }
   process.emitWarning(
-    `${file} was open to others (mode ${(mode & 0o777).toString(8)}) and is now closed (600). ` +
-      "If others could read it, rotate it: countersign secret-key rotate",
+    `${file} was accessible to other users (mode ${(mode & 0o777).toString(8)}). ` +
+      "Its mode is now 600. If others could read it, rotate it: countersign secret-key rotate",
   );
 }

@@ -67,7 +67,7 @@ for (const [engine, prepare] of Object.entries(ENGINES)) {
     const later = laterMigrations(t, BREAKING, additive);
     const schema = await using(open, (store) => migrate(store, readMigrations(later), systemClock));
     assert.deepEqual(schema, { version: KNOWN + 2, oldestProgram: KNOWN + 1 });
-    assert.throws(() => assertMigrated(schema, KNOWN), /use a newer countersign/);
+    assert.throws(() => assertMigrated(schema, KNOWN), /use a newer version of countersign/);
     assertMigrated(schema, KNOWN + 1);
     assert.throws(() => assertMigrated(schema, KNOWN + 3), /run countersign migrate/);
   });

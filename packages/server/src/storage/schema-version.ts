@@ -61,11 +61,11 @@ export function assertKnown({ version, oldestProgram }: SchemaVersion, known: nu
   const needs =
     oldestProgram > version
       ? `is being migrated to schema ${oldestProgram}`
-      : `has schema ${version}, which programs since schema ${oldestProgram} know`;
-  throw new Failure("store", `the database ${needs}; this one knows ${known}: ${ADVICE}`);
+      : `has schema ${version}, which requires a program with schema ${oldestProgram}`;
+  throw new Failure("store", `the database ${needs}; this program has schema ${known}: ${ADVICE}`);
 }
 
-const ADVICE = "use a newer countersign";
+const ADVICE = "use a newer version of countersign";
 
 /**
  * For programs that leave the schema as it is.
@@ -78,7 +78,7 @@ export function assertMigrated(schema: SchemaVersion, known: number): void {
   throw new Failure(
     "store",
     `the database has schema ${schema.version}, this program needs ${known}: ` +
-      "run countersign migrate, or start a server that does so",
+      "run countersign migrate, or start a server that migrates it",
   );
 }
 

@@ -90,6 +90,6 @@ export function webhookUrl(text: string): WebhookUrl {
 
 function cidr(text: string) {
   const parsed = parseCidr(text);
-  if (parsed === undefined) throw new Error(`${text} is no network`);
+  if (parsed === undefined) throw new Error(`${text} is not a network`);
   return parsed;
 }

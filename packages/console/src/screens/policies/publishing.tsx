@@ -65,7 +65,7 @@ export function Publishing(props: PublishingProps) {
       </div>
       <p class="hint">
         {isTwoPerson ? (
-          "This policy takes two people: another person than you publishes what you propose."
+          "Publishing this policy requires two people: another person must publish your proposal."
         ) : (
           <>
             With <code>two_person: true</code> in it, another person must publish what comes after.

@@ -79,7 +79,7 @@ test("[ours.sign-in.at-once] who was removed from the project is signed in, and 
   assert.throws(() => reviewerOf(signedIn), {
     code: "forbidden",
     status: 403,
-    message: "You are no reviewer of this project; choose another one.",
+    message: "You are not a reviewer of this project. Select another project.",
   });
 });
 

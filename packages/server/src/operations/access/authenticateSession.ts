@@ -43,7 +43,10 @@ export async function authenticateSession(
  */
 export function reviewerOf({ session, person, membership }: SignedIn): ReviewerCaller {
   if (membership === undefined) {
-    throw new Problem("forbidden", "You are no reviewer of this project; choose another one.");
+    throw new Problem(
+      "forbidden",
+      "You are not a reviewer of this project. Select another project.",
+    );
   }
   const { projectId, reviewerId, name, role, groups } = membership;
   return {

@@ -69,7 +69,8 @@ export async function createChannel(
       createdBy: `reviewer:${reviewerId}`,
       disabledAt: null,
     });
-    if (!isInserted) throw invalidField("name", "is that of another channel of the project");
+    if (!isInserted)
+      throw invalidField("name", "is already used by another channel of the project");
     await appendAudit(tx, random, {
       at: now,
       projectId,

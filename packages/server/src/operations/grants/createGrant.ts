@@ -137,7 +137,7 @@ async function completed(
   const instanceId = order.instanceId ?? request?.instanceId;
   if (instanceId === undefined) throw missing("instance_id");
   if (request !== undefined && instanceId !== request.instanceId) {
-    const message = "instance_id must be that of from_request.";
+    const message = "instance_id must be the instance of from_request.";
     throw new Problem("invalid_request", message, { param: "instance_id" });
   }
   const tool = order.tool ?? (request && escapeGlob(JSON.parse(request.tool) as string));
@@ -192,7 +192,8 @@ async function assertRoom(
 ): Promise<void> {
   const active = await readActiveGrants(tx, instance, now, GRANTS_PER_INSTANCE_MAX);
   if (active.length < GRANTS_PER_INSTANCE_MAX) return;
-  const message = `The instance has ${GRANTS_PER_INSTANCE_MAX} active grants; revoke some.`;
+  const count = `The instance has ${GRANTS_PER_INSTANCE_MAX} active grants`;
+  const message = `${count}, which is the maximum. Revoke one first.`;
   throw new Problem("invalid_request", message, { param: "instance_id" });
 }
 

@@ -26,7 +26,7 @@ export async function revokeGrant(
     // Whatever became of the role since then; but not with a token that is for something else.
     const isOwn = grant.reviewerId === reviewerId && covers(caller.scopes, "decide");
     if (!isOwn && !may(caller, "freeze") && !may(caller, "publish")) {
-      throw new Problem("forbidden", "This reviewer may look but not revoke grants.");
+      throw new Problem("forbidden", "Your role can read grants but cannot revoke them.");
     }
     const revokedAt = await tx.now();
     if (stateOf(grant, revokedAt) !== "active") return grant;

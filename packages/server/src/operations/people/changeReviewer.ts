@@ -54,7 +54,7 @@ export async function changeReviewer(
     const refusal = roleRefusal(delegator, after, before) ?? joinRefusal(isSelf, after, before);
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
     if (caller.session !== null && addsAuthority(before, after)) {
-      assertFresh(caller.session, await tx.now(), "give somebody more than they have");
+      assertFresh(caller.session, await tx.now(), "assign more permissions");
     }
     await assertPeopleRemain(tx, projectId, before, after);
     return writeReviewerChange(

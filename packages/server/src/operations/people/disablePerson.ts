@@ -29,7 +29,7 @@ export async function disablePerson(
   await store.transact(async (tx) => {
     const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
     const person = found && (await lockPerson(tx, "update", found.id));
-    if (person === undefined) throw new Problem("not_found", "There is nobody with this login.");
+    if (person === undefined) throw new Problem("not_found", "No account has this login.");
     if ((person.disabledAt !== null) === isDisabled) return;
     const now = await tx.now();
     const disabledAt = isDisabled ? now : null;

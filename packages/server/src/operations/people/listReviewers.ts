@@ -23,7 +23,7 @@ export async function listReviewers(
 ): Promise<ListedReviewer[]> {
   const projects = await readProjects(store, project);
   if (project !== undefined && projects.length === 0) {
-    throw new Problem("not_found", "There is no project of this name.");
+    throw new Problem("not_found", "No project has this name.");
   }
   const listed: ListedReviewer[] = [];
   for (const { id, name } of projects) {

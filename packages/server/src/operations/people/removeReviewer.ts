@@ -66,7 +66,7 @@ export async function removeReviewerNamed(
     await lockProject(tx, projectId);
     const reviewer = await lockReviewerByName(tx, projectId, name);
     if (reviewer === undefined) {
-      throw new Problem("not_found", "There is no reviewer of this name in the project.");
+      throw new Problem("not_found", "No reviewer of the project has this name.");
     }
     if (reviewer.removedAt === null) await remove(tx, random, projectId, reviewer, "operator:cli");
     else await endManagement(tx, { projectId, id: reviewer.id });

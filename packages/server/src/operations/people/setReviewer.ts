@@ -34,7 +34,7 @@ export async function setReviewer(
     await lockProject(tx, projectId);
     const reviewer = await lockReviewerByName(tx, projectId, name);
     if (reviewer === undefined || reviewer.removedAt !== null) {
-      throw new Problem("not_found", "There is no reviewer of this name in the project.");
+      throw new Problem("not_found", "No reviewer of the project has this name.");
     }
     const changed = {
       ...reviewer,

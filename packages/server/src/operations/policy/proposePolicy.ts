@@ -58,7 +58,7 @@ export async function proposePolicy(
   const source = await sourceOf(context, projectId, order);
   const current = await readCurrent(store, projectId);
   if (current?.isIntact && current.source === source) {
-    const message = `This very policy is active, as version ${current.number}.`;
+    const message = `This policy is already active, as version ${current.number}.`;
     throw new Problem("invalid_request", message, { param: "source" });
   }
   await assertExpected(store, by, current, order);

@@ -45,6 +45,7 @@ export async function publishPolicy(
 /** @throws Problem `forbidden` */
 async function assertAlone(reader: Reader, projectId: string): Promise<void> {
   if (!(await readTwoPerson(reader, projectId))) return;
-  const message = "This policy takes two people: propose it, and another person publishes it.";
+  const message =
+    "Publishing this policy requires two people. Propose it, and let another person publish it.";
   throw new Problem("forbidden", message);
 }

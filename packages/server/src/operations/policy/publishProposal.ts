@@ -61,11 +61,11 @@ export async function releaseProposal(
   const { store } = context;
   const [found] = scope === "floor" ? [] : await readProjects(store, project);
   if (scope === "project" && found === undefined) {
-    throw new Problem("not_found", "There is no project of this name.");
+    throw new Problem("not_found", "No project has this name.");
   }
   const projectId = found?.id ?? SERVER;
   const proposal = await readProposal(store, { projectId, id: proposalId });
-  if (proposal === undefined) throw new Problem("not_found", "There is no such proposal.");
+  if (proposal === undefined) throw new Problem("not_found", "No proposal has this id.");
   const by = { actor: "operator:cli", projectId } as const;
   return activatePolicy(context, by, toDraft(scope, proposal), async () => {});
 }

@@ -32,7 +32,7 @@ export async function showPolicy(
   const version = await readPolicyVersion(store, projectId, wanted);
   if (version === undefined) {
     if (number === undefined) return undefined;
-    throw new Problem("not_found", `There is no version ${number} of this policy.`);
+    throw new Problem("not_found", `This policy has no version ${number}.`);
   }
   return { scope, version, names: await readPublishers(store, caller, [version]) };
 }

@@ -34,7 +34,7 @@ export async function reportOutcome(
     const consumption = await readConsumption(tx, request);
     const reporting = report(consumption, claim, await tx.now());
     if (reporting.kind === "refused") throw new Problem(reporting.code);
-    if (consumption === undefined) throw new Error("an outcome of nothing was taken");
+    if (consumption === undefined) throw new Error("an outcome was accepted without a consumption");
     if (reporting.kind === "replayed") return { request, consumption };
     const { outcome } = reporting;
     await record(tx, context, request, outcome);

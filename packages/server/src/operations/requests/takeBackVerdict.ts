@@ -38,7 +38,7 @@ export async function takeBackVerdict(
     if (delayed === undefined) return false;
     // Such a token could not have given what came through another one.
     if (forGroups !== null && delayed.credentialId !== caller.credentialId) {
-      throw new Problem("forbidden", "The scopes of this token do not reach this verdict.");
+      throw new Problem("forbidden", "The scopes of this token do not cover this verdict.");
     }
     if (!(await deleteDelayedVerdict(tx, delayed))) return false;
     await appendVerdictAudit(tx, context, delayed, "verdict.taken_back", await tx.now());

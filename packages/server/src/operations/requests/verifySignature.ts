@@ -62,7 +62,7 @@ async function verify(
 ): Promise<Signature> {
   const passkey = await readPasskey(store, credentialIdOf(answer));
   if (passkey === undefined || passkey.personId !== personId) {
-    throw new PasskeyRefused("This is none of your passkeys.");
+    throw new PasskeyRefused("This passkey is not registered to your account.");
   }
   const { publicKey } = passkey;
   const challenge = verdictChallenge(signed);
@@ -83,6 +83,6 @@ async function verify(
   const detail = { ...proof, passkey: proof };
   const finding = verifyProof(detail, signed.requestId);
   if (finding.kind === "refuted")
-    throw new PasskeyRefused(`It would prove nothing: ${finding.fault}.`);
+    throw new PasskeyRefused(`The signature does not prove the approval: ${finding.fault}.`);
   return { kind: "signed", proof, counter: assertion.counter };
 }

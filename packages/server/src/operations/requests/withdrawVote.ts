@@ -52,7 +52,7 @@ async function withdrawLocked(
   if (vote === undefined) return { withdrawn: false, ended: undefined };
   const forGroups = decidesFor(scopes);
   if (forGroups !== null && vote.forGroups?.every((group) => forGroups.includes(group)) !== true) {
-    throw new Problem("forbidden", "The scopes of this token do not reach this vote.");
+    throw new Problem("forbidden", "The scopes of this token do not cover this vote.");
   }
   if (request.decision !== null) {
     return { withdrawn: false, ended: { kind: "already_terminal", decision: request.decision } };

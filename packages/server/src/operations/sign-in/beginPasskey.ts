@@ -57,5 +57,8 @@ export const CHANGE_PASSKEYS = "change your passkeys";
 /** @throws Problem `forbidden` */
 export function assertRoom(count: number): void {
   if (count < PASSKEYS_MAX) return;
-  throw new Problem("forbidden", `Nobody can have more than ${PASSKEYS_MAX} passkeys: remove one.`);
+  throw new Problem(
+    "forbidden",
+    `You have ${PASSKEYS_MAX} passkeys, which is the maximum. Remove one first.`,
+  );
 }

@@ -69,7 +69,7 @@ async function endCeremony(
 function unknownSignIn(): Problem {
   return new Problem(
     "sign_in_refused",
-    "This sign-in was not begun in this browser, was used, or took longer than five minutes. " +
-      "Begin again.",
+    "This sign-in was not started in this browser, was already used or has expired. " +
+      "Sign in again.",
   );
 }

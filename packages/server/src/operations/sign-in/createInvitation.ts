@@ -66,9 +66,10 @@ export async function createInvitation(
     if (refusal !== undefined) throw new Problem("forbidden", refusal);
     if (known !== undefined) assertSame(known, role, groups);
     const now = await tx.now();
-    if (caller.session !== null) assertFresh(caller.session, now, "invite somebody");
+    if (caller.session !== null) assertFresh(caller.session, now, "create the invitation");
     if ((await countOpenInvitations(tx, projectId, now)) >= OPEN_MAX) {
-      const message = `The project has ${OPEN_MAX} open invitations; revoke some.`;
+      const count = `The project has ${OPEN_MAX} open invitations`;
+      const message = `${count}, which is the maximum. Revoke one first.`;
       throw new Problem("invalid_request", message);
     }
     const invitation = {
@@ -105,7 +106,10 @@ async function assertInvitable(
   const known = await lockReviewerByName(tx, projectId, name);
   if (known === undefined) return undefined;
   if (known.isBot || known.personId !== null || known.removedAt !== null) {
-    throw invalidField("name", "is that of somebody who cannot be invited: it is taken");
+    throw invalidField(
+      "name",
+      "is the name of a reviewer who cannot be invited: choose another one",
+    );
   }
   return known;
 }
@@ -113,9 +117,9 @@ async function assertInvitable(
 /** An invitation gives a reviewer who is there a way to sign in, and changes nothing else. */
 function assertSame(known: StoredReviewer, role: ReviewerRole, groups: readonly string[]): void {
   if (role !== known.role) {
-    throw invalidField("role", `is ${known.role} for this reviewer; change that first`);
+    throw invalidField("role", `is ${known.role} for this reviewer; change it first`);
   }
   if (groups.join() !== toGroups(known.groups).join()) {
-    throw invalidField("groups", "are others for this reviewer; change that first");
+    throw invalidField("groups", "differ from those of this reviewer; change them first");
   }
 }

@@ -26,16 +26,16 @@ export async function linkPerson(
 ): Promise<void> {
   const { oidc } = settings;
   if (oidc === undefined) {
-    throw new Problem("invalid_request", "There is no identity provider: set oidc_issuer.");
+    throw new Problem("invalid_request", "No identity provider is configured. Set oidc_issuer.");
   }
   const stored = subject === null ? null : writeSubject(oidc.issuer, subject);
   await store.transact(async (tx) => {
     const found = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
     const person = found && (await lockPerson(tx, "update", found.id));
-    if (person === undefined) throw new Problem("not_found", "There is nobody with this login.");
+    if (person === undefined) throw new Problem("not_found", "No account has this login.");
     const other = stored === null ? undefined : await readPersonIdBySubject(tx, stored);
     if (other !== undefined && other !== person.id) {
-      const message = "Somebody else signs in as this subject.";
+      const message = "Another account is linked to this subject.";
       throw new Problem("invalid_request", message, { param: "subject" });
     }
     if (person.oidcSubject === stored) return;

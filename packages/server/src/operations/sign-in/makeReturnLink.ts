@@ -23,8 +23,8 @@ export async function makeReturnLink(
 ): Promise<string> {
   return store.transact(async (tx) => {
     const person = await readPersonByLogin(tx, normalizeLogin(login) ?? "");
-    if (person === undefined) throw new Problem("not_found", "Nobody signs in with this login.");
-    if (person.disabledAt !== null) throw new Problem("forbidden", "This person is disabled.");
+    if (person === undefined) throw new Problem("not_found", "No account has this login.");
+    if (person.disabledAt !== null) throw new Problem("forbidden", "This account is disabled.");
     if (forgetsPasskeys) await forgetPasskeys(tx, { random }, person.id);
     const replaced = await deleteOpenInvitationsFor(tx, person.id);
     const { id: personId, name } = person;

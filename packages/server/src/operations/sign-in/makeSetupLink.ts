@@ -24,7 +24,7 @@ export async function makeSetupLink(
 ): Promise<string> {
   return store.transact(async (tx) => {
     if (await hasPerson(tx)) {
-      const message = "There are people who sign in; one of them may invite you.";
+      const message = "Accounts already exist. Ask a reviewer for an invitation.";
       throw new Problem("forbidden", message);
     }
     const projectId = await ensureProject(tx, project, newProjectId(random), await tx.now());

@@ -29,7 +29,7 @@ export async function removePasskey(
     if (person === undefined || passkey === undefined) throw new Problem("not_found");
     const hasOther = person.passwordHash !== null || person.oidcSubject !== null;
     if (passkeys.length === 1 && !hasOther) {
-      const message = "This is the only thing that you can sign in with: add another one first.";
+      const message = "This passkey is your only way to sign in. Add another one first.";
       throw new Problem("forbidden", message);
     }
     await deletePasskey(tx, id);

@@ -71,7 +71,7 @@ async function signIn(
   });
 }
 
-const UNKNOWN = "This passkey is not known here: it was removed, or is of another server.";
+const UNKNOWN = "This passkey is not registered on this server. Use another way to sign in.";
 
 const COPIED =
-  "The passkey counts its signatures and has counted backwards: is there a copy of it?";
+  "The signature counter of the passkey went backwards. The passkey may have been copied.";

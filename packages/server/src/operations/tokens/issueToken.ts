@@ -81,7 +81,7 @@ async function holderOf(
   const { projectId, reviewerId } = delegator;
   if (name === undefined || name === delegator.name) {
     if (role !== undefined || groups !== undefined) {
-      const message = "role and groups are given to new bots; yours stay as they are.";
+      const message = "role and groups apply to new bots only. Omit them for your own token.";
       throw new Problem("invalid_request", message, {
         param: role === undefined ? "groups" : "role",
       });
@@ -92,7 +92,7 @@ async function holderOf(
   }
   const known = await readReviewerByName(tx, projectId, name);
   if (known !== undefined && !known.isBot) {
-    const message = `The reviewer ${name} is a person, and has tokens of their own making.`;
+    const message = `The reviewer ${name} is a person. Only that person can create tokens for it.`;
     throw new Problem("forbidden", message);
   }
   const authorization = { role: role ?? "reviewer", groups: groups ?? [] } as const;
@@ -111,7 +111,7 @@ function endOf(
   if (lastsMs === undefined) return expiresAt;
   const end = now + lastsMs;
   if (expiresAt !== null && end > expiresAt) {
-    throw new Problem("forbidden", "A token cannot outlive the one that it is made with.");
+    throw new Problem("forbidden", "The token cannot expire after the token that creates it.");
   }
   return end;
 }

@@ -12,7 +12,7 @@ import { lockCredential, revokeCredential } from "../../storage/sql/access/crede
 export async function revokeToken(context: Context, id: string): Promise<void> {
   await context.store.transact(async (tx) => {
     const credential = await lockCredential(tx, "update", id);
-    if (credential === undefined) throw new Problem("not_found", "There is no token of this id.");
+    if (credential === undefined) throw new Problem("not_found", "No token has this id.");
     if (credential.revokedAt !== null) return;
     const now = await tx.now();
     await revokeCredential(tx, id, now);

@@ -14,11 +14,11 @@ export function toWireSending({ at, outcome, status }: StoredSending): LastSendi
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  dns: "The name could not be looked up.",
-  connect: "Nobody answers there.",
-  tls: "There is no TLS with a valid certificate for that name.",
-  timeout: "There was no answer in time.",
-  reset: "The connection ended before there was an answer.",
+  dns: "The host name could not be resolved.",
+  connect: "The host did not accept the connection.",
+  tls: "The host has no valid TLS certificate for its name.",
+  timeout: "The host did not answer in time.",
+  reset: "The connection closed before the host answered.",
   auth: "The mail server did not accept the login of smtp_url.",
 };
 
@@ -33,16 +33,19 @@ export function toWireOutcome(outcome: SendOutcome): TestOutcome {
 function messageOf(outcome: SendOutcome): string {
   switch (outcome.kind) {
     case "sent":
-      return `The message was taken with status ${outcome.status}.`;
+      return `The receiver accepted the message with status ${outcome.status}.`;
     case "rejected":
-      return `The message was answered with status ${outcome.status}.`;
+      return `The receiver rejected the message with status ${outcome.status}.`;
     case "refused":
-      return "That address is not public, or not one that this server may send to.";
+      return "The address is not public, or this server may not send to it.";
     case "off":
       return "This server does not send messages of this kind.";
     case "unwanted":
       return "Nothing was sent; try again.";
     case "unreachable":
-      return REASONS[outcome.reason] ?? "What answered is not what was expected.";
+      return (
+        REASONS[outcome.reason] ??
+        "The response is not valid for this kind of channel. Check its URL."
+      );
   }
 }

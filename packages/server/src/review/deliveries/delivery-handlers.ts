@@ -23,7 +23,7 @@ export function deliveryHandlers(context: Context): Handlers<typeof deliveries> 
   return {
     async listDeliveries({ caller, query: { instance_id, ...listing } }) {
       if (instance_id !== undefined && listing.state !== "waiting") {
-        throw invalidField("instance_id", "can be given with the state waiting only");
+        throw invalidField("instance_id", "is allowed only with the state waiting");
       }
       const page = await listDeliveries(context, caller, { ...listing, instanceId: instance_id });
       return {

@@ -23,7 +23,7 @@ export function grantHandlers(context: Context): Handlers<typeof grants> {
   return {
     async listGrants({ caller, query: { instance_id, ...listing } }) {
       if (instance_id !== undefined && listing.state !== "active") {
-        throw invalidField("instance_id", "can be given with the state active only");
+        throw invalidField("instance_id", "is allowed only with the state active");
       }
       const page = await listGrants(context, caller, { ...listing, instanceId: instance_id });
       return {

@@ -35,7 +35,7 @@ export function historyHandlers(
     async listHistory({ caller, query, reply }) {
       const { limit, after, before } = query;
       if (after !== undefined && before !== undefined) {
-        throw invalidField("before", "cannot be given together with after");
+        throw invalidField("before", "cannot be combined with after");
       }
       const filter = toFilter(query);
       const list = async (gone?: AbortSignal) => {

@@ -230,7 +230,7 @@ function proposalOf(scope: PolicyScope, body: BodyReceived<PolicyRows["propose"]
   const { source, restores, expected_number: expectedNumber, note = null } = body;
   if (restores !== undefined) {
     if (source !== undefined) {
-      throw invalidField("restores", "cannot be given together with source");
+      throw invalidField("restores", "cannot be combined with source");
     }
     return { scope, content: { restores }, expectedNumber, note };
   }

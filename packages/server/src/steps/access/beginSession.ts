@@ -87,7 +87,7 @@ function assertTheirWay(
 ): void {
   if (oidc === undefined || oidcSubject === null) return;
   if (method === "oidc" || login === oidc.breakGlass) return;
-  throw new Problem("forbidden", "You sign in at the identity provider.");
+  throw new Problem("forbidden", "Your account signs in at the identity provider.");
 }
 
 /**
@@ -102,5 +102,8 @@ export function assertMethod(
   login: string | undefined,
 ): void {
   if (!oidc?.only || method === "oidc" || login === oidc.breakGlass) return;
-  throw new Problem("forbidden", "People sign in at the identity provider here.");
+  throw new Problem(
+    "forbidden",
+    "Passwords and passkeys are disabled. Sign in at the identity provider.",
+  );
 }

@@ -33,6 +33,7 @@ export async function auditedLog(
   scope: AuditScope,
 ): Promise<StoredLog> {
   const log = await readLog(reader, auditedProject(caller, scope));
-  if (log === undefined) throw new Problem("not_found", "Nothing of this log is sealed yet.");
+  if (log === undefined)
+    throw new Problem("not_found", "This log has no sealed entries yet. Try again later.");
   return log;
 }

@@ -33,7 +33,7 @@ export function completeTarget(
 ): { readonly target: ChannelTarget; readonly signingSecret: string | undefined } {
   for (const field of Object.keys(NAMES) as (keyof TargetOrder)[]) {
     if (order[field] === undefined || FIELDS[kind].includes(field)) continue;
-    throw invalidField(NAMES[field], `is not of channels of kind ${kind}`);
+    throw invalidField(NAMES[field], `is not allowed for channels of kind ${kind}`);
   }
   const isMade = kind === "webhook" && order.signingSecret === undefined;
   const signingSecret = isMade ? newSigningSecret(random) : undefined;

@@ -6,7 +6,7 @@ import type { ReviewerCaller } from "../../identity/caller.ts";
 /** @throws Problem `forbidden` */
 export function assertMayRetry(caller: ReviewerCaller): void {
   if (!allows(caller.role, "decide")) {
-    throw new Problem("forbidden", "This reviewer may look but not retry deliveries.");
+    throw new Problem("forbidden", "Your role can read deliveries but cannot retry them.");
   }
   assertMay(caller, "decide");
 }

@@ -32,7 +32,7 @@ export async function assertPeopleRemain(
   );
   if (remain) return;
   const message =
-    `${before.name} is the last who may say who may do what in this project; ` +
-    "make somebody else an admin first, or use countersign reviewers beside the server.";
+    `${before.name} is the last reviewer who can manage the people of this project. ` +
+    "Make another person an admin first, or run `countersign reviewers` on the server.";
   throw new Problem("forbidden", message);
 }

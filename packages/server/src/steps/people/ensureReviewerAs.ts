@@ -61,14 +61,14 @@ function assertUnchanged(
 ): void {
   const { name } = reviewer;
   if (reviewer.removedAt !== null) {
-    const message = `The reviewer ${name} was removed, and the name stays theirs; take another.`;
+    const message = `The reviewer ${name} was removed. Names are not reused; choose another one.`;
     throw new Problem("invalid_request", message, { param: "name" });
   }
   if (isBot && !reviewer.isBot) {
-    const message = `The reviewer ${name} is a person; a bot needs a name of its own.`;
+    const message = `The reviewer ${name} is a person. Choose another name for the bot.`;
     throw new Problem("invalid_request", message, { param: "name" });
   }
-  const hint = `change that with countersign reviewers set`;
+  const hint = "change it with countersign reviewers set";
   if (role !== undefined && role !== reviewer.role) {
     const message = `The reviewer ${name} has the role ${reviewer.role}; ${hint}.`;
     throw new Problem("invalid_request", message, { param: "role" });

@@ -16,7 +16,7 @@ import type { Transaction } from "../../storage/store.ts";
  */
 export async function projectNamed(tx: Transaction, name: string): Promise<string> {
   const [project] = await readProjects(tx, name);
-  if (project === undefined) throw new Problem("not_found", "There is no project of this name.");
+  if (project === undefined) throw new Problem("not_found", "No project has this name.");
   return project.id;
 }
 

@@ -169,7 +169,7 @@ async function closePublished(
 ): Promise<void> {
   const end = { outcome: "published", closedAt, closedBy, reason: null } as const;
   if (await closeProposal(tx, proposal, end)) return;
-  throw new Problem("policy_conflict", "Somebody has just closed this proposal.");
+  throw new Problem("policy_conflict", "This proposal was closed meanwhile.");
 }
 
 async function record(
@@ -230,13 +230,13 @@ async function conflict(
   const expected = expectedNumber === 0 ? "none" : `version ${expectedNumber}`;
   const detail = proposal === undefined ? { param: "expected_number" } : {};
   if (current === undefined) {
-    return new Problem("policy_conflict", `No policy is active, not ${expected}.`, detail);
+    return new Problem("policy_conflict", `No policy is active; expected ${expected}.`, detail);
   }
   const { number, publishedAt, publishedBy } = current;
   const publisher = (await readPublishers(reader, by, [current])).get(publishedBy);
   const who = publisher === undefined ? publishedBy : `${publisher} (${publishedBy})`;
   const what = `Version ${number}, published by ${who} at ${formatTimestamp(publishedAt)}`;
-  const advice = proposal === undefined ? "" : " Propose it anew from what is active.";
-  const message = `${what}, is active, not ${expected}.${advice}`;
+  const advice = proposal === undefined ? "" : " Propose it again from the active version.";
+  const message = `${what}, is active; expected ${expected}.${advice}`;
   return new Problem("policy_conflict", message, detail);
 }

@@ -26,14 +26,14 @@ export async function refusalToPublish(
   // Who comes back is another reviewer, and nothing says any more whom this one was.
   if (author.removedAt !== null && author.personId === null) return AUTHOR_GONE;
   return id === caller.reviewerId || (author.personId ?? "") === caller.personId
-    ? "You proposed this, and this policy takes two people: another person must publish it."
+    ? "Publishing this policy requires two people. Another person must publish your proposal."
     : undefined;
 }
 
 const AUTHOR_GONE =
-  "This policy takes two people, and who proposed it is no reviewer any more. Propose it yourself.";
+  "Publishing requires two people, and the proposer is no longer a reviewer. Propose it yourself.";
 
-const NO_BOT = "This policy takes two people, and a bot is none of them.";
+const NO_BOT = "Publishing this policy requires two people; bots do not count.";
 
 /** @throws Problem `forbidden` */
 export async function assertOtherPerson(

@@ -60,6 +60,6 @@ async function findActivePolicy(
   const cached = await cachePolicy(context, { kind, projectId, ref: version });
   if (cached.kind === "policy") return cached.policy;
   const whose = kind === "floor" ? "the floor" : "the policy";
-  const message = `Version ${number} of ${whose}, which is active, cannot be read any more.`;
+  const message = `Version ${number} of ${whose} is active, and this server cannot read it.`;
   throw new Problem("policy_invalid", message, { findings: [] });
 }

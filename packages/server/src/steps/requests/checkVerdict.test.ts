@@ -61,13 +61,13 @@ test("an approval with several faults gets the problem of the first failed check
   await setReviewer(context.store, "ana", { role: "viewer" });
   await rejected({ code: "arguments_mismatch", param: "arguments_sha256" }, /./);
   verdict = { ...verdict, argumentsSha256: sha256Hex(String(stored?.arguments)) };
-  await rejected({ code: "forbidden", param: undefined }, /may look but not decide/);
+  await rejected({ code: "forbidden", param: undefined }, /cannot decide them/);
   await setReviewer(context.store, "ana", { role: "reviewer" });
   await rejected({ code: "forbidden", param: undefined }, /^Only group:dba may decide/);
   await setReviewer(context.store, "ana", { groups: ["dba"] });
   await rejected({ code: "invalid_request", param: "confirmation" }, /2 tries are left/);
   verdict = { ...verdict, confirmation: id.slice(-4) };
-  await rejected({ code: "invalid_request", param: "note" }, /must say something/);
+  await rejected({ code: "invalid_request", param: "note" }, /must not be blank/);
   verdict = { ...verdict, note: "Checked." };
   await rejected({ code: "invalid_request", param: "valid_for" }, /between 1s and 60s/);
   verdict = { ...verdict, validityMs: 60_000 };

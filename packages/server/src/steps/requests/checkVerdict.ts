@@ -334,7 +334,7 @@ async function findFailedAttempt(facts: VerdictFacts): Promise<Finding> {
 
 function findMissingNote({ requirement, verdict }: VerdictFacts): Finding {
   if (!requirement.noteRequired || !isBlank(verdict.note)) return undefined;
-  const message = "note is required to approve this call, and must say something.";
+  const message = "note is required to approve this call and must not be blank.";
   return new Problem("invalid_request", message, { param: "note" });
 }
 
@@ -346,7 +346,7 @@ function findWrongConfirmation({ requirement, request, verdict }: VerdictFacts):
 
 function findMissingSignature({ requirement, verdict }: VerdictFacts): Finding {
   if (!needsPasskey(requirement) || verdict.signature !== undefined) return undefined;
-  const message = "passkey is required to approve this call: ask for its challenge.";
+  const message = "passkey is required to approve this call. Request its challenge first.";
   return new Problem("invalid_request", message, { param: "passkey" });
 }
 

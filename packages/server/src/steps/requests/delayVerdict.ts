@@ -37,7 +37,7 @@ export async function delayVerdict(
 ): Promise<DelayedVerdict | undefined> {
   if (verdict.holdMs === undefined) return undefined;
   if (verdict.verdict === "approve" && needsPasskey(requirementOf(readJudgement(request.policy)))) {
-    const message = "hold does not belong to an approval that a passkey has to sign.";
+    const message = "hold is not possible for an approval that requires a passkey.";
     throw new Problem("invalid_request", message, { param: "hold" });
   }
   const at = commitsAt(now, verdict.holdMs, request.deadlineAt);

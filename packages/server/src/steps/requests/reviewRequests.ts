@@ -218,6 +218,6 @@ function mayDecide(
     );
   const hasVoted = votes.some(({ reviewerId }) => reviewerId === caller.reviewerId);
   const reason =
-    refusal ?? (hasVoted ? "You have approved this call; others must too." : undefined);
+    refusal ?? (hasVoted ? "You have approved this call. It needs more approvals." : undefined);
   return { approve: reason === undefined, deny, reason };
 }

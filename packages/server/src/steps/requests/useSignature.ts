@@ -36,14 +36,14 @@ export async function useSignature(
   const { proof, counter } = signature;
   const passkey = await lockPasskey(tx, proof.credential_id);
   const isSame = passkey?.publicKey === proof.public_key && passkey.personId === personId;
-  if (!isSame) throw refusal("This is none of your passkeys any more.");
+  if (!isSame) throw refusal("This passkey is no longer registered to your account.");
   if (isCounterBehind(passkey.counter, counter)) {
     throw refusal(COPIED);
   }
   const ceremony = await takeCeremony(tx, hashToken(proof.nonce), VERDICT_CEREMONY);
   const isOwn = ceremony?.personId === personId && ceremony.detail === detailOf(requestId);
   if (!isOwn || ceremony.expiresAt <= now) {
-    throw refusal("The challenge was used already or is too old: ask for a new one.");
+    throw refusal("The challenge was already used or has expired. Request a new one.");
   }
   await recordPasskeyUse(tx, passkey.id, counter, now);
   return proof;
@@ -58,7 +58,7 @@ export function detailOf(requestId: string): string {
 }
 
 const COPIED =
-  "The passkey counts its signatures and has counted backwards: is there a copy of it?";
+  "The signature counter of the passkey went backwards. The passkey may have been copied.";
 
 export function refusal(message: string): Problem {
   return new Problem("passkey_refused", message, { param: "passkey" });

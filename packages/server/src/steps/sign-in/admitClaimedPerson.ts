@@ -54,7 +54,7 @@ export async function admitClaimedPerson(
   if (known === undefined && claimed.memberships.length === 0) return { refusal: NO_ROLE };
   const person = known ?? (await makePerson(admitting));
   if (person.disabledAt !== null) {
-    return refuse(admitting, person, "disabled", "Your account here is disabled.");
+    return refuse(admitting, person, "disabled", "Your account is disabled.");
   }
   await rename(admitting, person);
   const projects = await settleReviewers(admitting, person);
@@ -63,8 +63,8 @@ export async function admitClaimedPerson(
 }
 
 const NO_ROLE =
-  "Your account has no role here. Whoever administers this server can give one to a group that " +
-  "you are in, with oidc_roles.";
+  "Your account has no role on this server. Ask its operator to map one of your groups to a " +
+  "role with oidc_roles.";
 
 async function refuse(
   { tx, context, now }: Admitting,
@@ -101,8 +101,8 @@ async function makePerson(admitting: Admitting): Promise<StoredPerson> {
   if (!(await insertPerson(tx, person))) {
     throw new Problem(
       "sign_in_refused",
-      `There is another account with the login ${login} here. If it is yours, whoever runs this ` +
-        `server can link the two: countersign people link ${quote(login)} ` +
+      `Another account has the login ${login}. If it is yours, ask the operator to run: ` +
+        `countersign people link ${quote(login)} ` +
         `--subject ${quote(subjectOf(claimed))}`,
     );
   }
@@ -213,8 +213,8 @@ async function makeReviewer(
   if (!(await insertManagedReviewer(tx, order, { personId, name, now }))) {
     throw new Problem(
       "sign_in_refused",
-      `There is another reviewer ${name} in a project here, and nobody is taken over. Whoever ` +
-        "runs this server can say whose it is: see the guide to signing in at a provider.",
+      `Another reviewer of a project has the name ${name}. Ask the operator to link the ` +
+        "accounts: see the guide to signing in at a provider.",
     );
   }
   const detail = { role, groups, person_id: personId };

@@ -7,7 +7,7 @@ import type { Reader } from "../../storage/store.ts";
 
 export const GONE = new Problem(
   "not_found",
-  "This link is not valid: it was used, has expired or was taken back.",
+  "This link was already used, has expired or was revoked. Ask for a new one.",
 );
 
 /**

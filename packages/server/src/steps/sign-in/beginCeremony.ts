@@ -54,6 +54,6 @@ export async function endCeremony(
   const ceremony = await takeCeremony(tx, hashToken(challenge), kind);
   const isOwn = ceremony?.personId === personId && ceremony.detail === JSON.stringify({ subject });
   if (isOwn && now < ceremony.expiresAt) return;
-  const message = "The challenge was answered already or is too old: ask for a new one.";
+  const message = "The challenge was already used or has expired. Request a new one.";
   throw new Problem("passkey_refused", message);
 }

@@ -65,7 +65,7 @@ export async function writePasskey(
   const row = { id, personId, name, publicKey, counter, transports };
   const passkey: StoredPasskey = { ...row, createdAt: now, usedAt: null };
   if (!(await insertPasskey(tx, passkey))) {
-    throw new Problem("passkey_refused", "This passkey is there already.");
+    throw new Problem("passkey_refused", "This passkey is already registered.");
   }
   await appendAudit(tx, random, {
     at: now,

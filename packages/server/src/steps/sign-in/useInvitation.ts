@@ -213,7 +213,7 @@ async function assertFree(
     reviewer.role === role &&
     toGroups(reviewer.groups).join() === groups.join();
   if (!isFree) {
-    const message = "There is another reviewer of this name in the project.";
+    const message = "Another reviewer of the project has this name.";
     throw new Problem("invalid_request", message, { param: "name" });
   }
 }

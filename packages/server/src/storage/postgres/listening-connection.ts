@@ -88,7 +88,7 @@ export class ListeningConnection {
   async probe(): Promise<void> {
     const returned = new Promise<void>((resolve, reject) => {
       const cancel = this.#clock.after(ANSWER_MS_MAX, () => {
-        reject(new Error("what it sends to itself does not come back"));
+        reject(new Error("its own notifications do not arrive"));
       });
       this.#onProbe = () => {
         cancel();

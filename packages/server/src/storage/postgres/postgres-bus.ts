@@ -147,8 +147,8 @@ export class PostgresBus implements ReplicaBus {
     const { cause, message } = toThrown(error);
     const reason = cause === undefined ? message : reasonOf(cause);
     const summary =
-      "no notifications of other replicas, and what they decide is seen only within a second; " +
-      "to listen takes a connection without a transaction pooler (database_direct_url)";
+      "cannot receive notifications of other replicas, so their decisions arrive up to a second " +
+      "late; set database_direct_url to a connection without a transaction pooler";
     this.#listener?.onLost(new Failure("wake", `${summary}: ${reason}`));
   }
 

@@ -248,7 +248,7 @@ export class PostgresStore implements Store {
       if (outcome.kind === "ended") return unwrap(outcome.results[0]);
       if (outcome.kind !== "again") throw outcome.error;
       if (run === RUNS_MAX || this.#ownClock.now() >= giveUpAt) {
-        throw new Failure("store", "a transaction could not be run to its end", outcome.error);
+        throw new Failure("store", "a transaction could not be completed", outcome.error);
       }
       await this.#pause(run);
     }

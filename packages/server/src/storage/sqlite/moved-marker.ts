@@ -50,11 +50,11 @@ export function assertNotMoved(dataDirectory: string): void {
 
 const SAYS = {
   moving: (file: string) =>
-    "was being moved to PostgreSQL when that was interrupted, and may be there: run the same " +
-    `countersign import again, it finds out (${file})`,
+    "may be in PostgreSQL already, because its import was interrupted: repeat the same " +
+    `countersign import, which checks that (${file})`,
   moved: (file: string) =>
-    "was moved to PostgreSQL and is served from there: set COUNTERSIGN_DATABASE_URL; served " +
-    `from here as well, requests would be decided twice (${file} says where it is)`,
+    "was moved to PostgreSQL: set COUNTERSIGN_DATABASE_URL to the URL in " +
+    `${file}; serving it here as well would decide requests twice`,
 };
 
 /** @param target where the database is moved to, without a password */

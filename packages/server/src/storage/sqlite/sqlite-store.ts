@@ -218,7 +218,8 @@ export class SqliteStore implements Store {
     try {
       await this.#log.sync();
     } catch (error) {
-      const message = "the disk did not keep what was written; restart when it is well";
+      const message =
+        "fsync failed: check the disk, then restart; until then the store refuses all work";
       this.#lost = new Failure("store", message, error);
       throw this.#lost;
     }
